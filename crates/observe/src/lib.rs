@@ -1,1 +1,38 @@
-//! 
+//! Reading what a pool recorded: timelines, and the report that shows them.
+//!
+//! Three nouns. A [`Span`] is a stretch of time that one worker spent on one
+//! thing: a task, a search, sleep. A [`Lane`] is everything one worker did. A
+//! [`Run`] is one execution: its lanes, the [`Steal`]s between them, and the
+//! figures to print beside it.
+//!
+//! [`fold`] makes lanes out of the events that a pool recorded, and
+//! [`report::html`] draws runs, one below the other on one time axis, on a page
+//! that needs nothing but a browser. The two are independent: a program that
+//! measured its own spans (a plain thread, a simulator) fills a [`Run`] by hand.
+//!
+//! ```
+//! use heist_event::{Event, EventKind, WorkerEvents};
+//! use heist_observe::{fold, report, Run};
+//!
+//! let at = |at_ns, kind| Event { at_ns, kind };
+//! let recorded = [WorkerEvents {
+//!     events: vec![at(10, EventKind::JobBegin), at(90, EventKind::JobEnd)],
+//!     dropped: 0,
+//! }];
+//!
+//! let folded = fold(&recorded, 0..100);
+//! assert_eq!(folded.lanes[0].busy_ns(), 80);
+//!
+//! let run = Run { name: "stealing".into(), wall_ns: 100, ..Run::from(folded) };
+//! let page = report::html("one small run", &[run]);
+//! assert!(page.contains("stealing"));
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod fold;
+pub mod report;
+mod timeline;
+
+pub use fold::{fold, Folded};
+pub use timeline::{Fact, Lane, Run, Span, SpanKind, Steal};

@@ -1,1 +1,106 @@
-//! 
+//! The one door to concurrency: every other crate of heist reaches atomics,
+//! cells, threads, the futex and the barrier through this one.
+//!
+//! Behind the door stand three back ends with the same names:
+//!
+//! | built with | back end | for |
+//! |---|---|---|
+//! | nothing | `std` and the operating system | programs |
+//! | `--cfg heist_loom` | [loom](https://docs.rs/loom) | models: every interleaving, weak memory |
+//! | `--cfg heist_shuttle` | [shuttle](https://docs.rs/shuttle) | whole operations under random schedules |
+//!
+//! The facade never weakens an ordering or a fence, so that a model checks the
+//! program that runs. The one exception is asked for by name: see [`fault`].
+//!
+//! # What is here
+//!
+//! - [`atomic`], [`cell`], [`thread`], [`hint`], [`Mutex`], [`Condvar`],
+//!   [`thread_local!`]: the usual, with a lock that does not poison.
+//! - [`Futex`]: an atomic word that a thread can sleep on.
+//! - [`Barrier`]: a pair of barriers of which one side is almost free.
+//! - [`CachePadded`]: keeps neighbours off a cache line.
+//! - [`fault`]: names for orderings and fences, so that a test can break each.
+//!
+//! # Examples
+//!
+//! ```
+//! use heist_sync::{Futex, atomic::Ordering, thread};
+//! use std::sync::Arc;
+//!
+//! let word = Arc::new(Futex::new(0));
+//! let sleeper = thread::spawn({
+//!     let word = Arc::clone(&word);
+//!     move || while word.load(Ordering::Acquire) == 0 { word.wait(0) }
+//! });
+//! word.store(1, Ordering::Release);
+//! word.wake_one();
+//! sleeper.join().unwrap();
+//! ```
+
+#[cfg(heist_loom)]
+#[path = "loom.rs"]
+mod backend;
+#[cfg(heist_shuttle)]
+#[path = "shuttle.rs"]
+mod backend;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[path = "std.rs"]
+mod backend;
+
+mod barrier;
+#[cfg(not(heist_loom))]
+pub mod cell;
+#[cfg(heist_loom)]
+pub use loom::cell;
+mod cache_padded;
+pub mod fault;
+mod futex;
+mod lock;
+
+pub use backend::{atomic, hint, thread};
+pub use barrier::{Barrier, BarrierError, BarrierMode, BarrierRequest};
+pub use cache_padded::CachePadded;
+pub use futex::Futex;
+pub use lock::{Condvar, Mutex, MutexGuard};
+
+#[cfg(heist_loom)]
+#[doc(hidden)]
+pub use loom as __loom;
+#[cfg(heist_shuttle)]
+#[doc(hidden)]
+pub use shuttle as __shuttle;
+
+/// Declares a thread-local value with a constant initial value.
+///
+/// # Examples
+///
+/// ```
+/// use std::cell::Cell;
+/// heist_sync::thread_local! { static DEPTH: Cell<u32> = const { Cell::new(0) } }
+/// DEPTH.with(|depth| depth.set(1));
+/// ```
+#[macro_export]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+macro_rules! thread_local {
+    ($vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        ::std::thread_local! { $vis static $name: $type = const { $init } }
+    };
+}
+
+/// Declares a value local to one of loom's threads.
+#[macro_export]
+#[cfg(heist_loom)]
+macro_rules! thread_local {
+    ($vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        $crate::__loom::thread_local! { $vis static $name: $type = $init }
+    };
+}
+
+/// Declares a value local to one of shuttle's threads.
+#[macro_export]
+#[cfg(heist_shuttle)]
+macro_rules! thread_local {
+    ($vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        $crate::__shuttle::thread_local! { $vis static $name: $type = const { $init } }
+    };
+}

@@ -1,0 +1,89 @@
+//! The queue for submissions from threads that own no deque.
+
+use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::Mutex;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// A first-in, first-out queue that anybody may push to and take from.
+///
+/// A locked ring: submissions from outside are rare beside the jobs that they
+/// set off, and a lock held for some ten instructions keeps their order strict.
+/// Whether it is empty can be asked without the lock, so that idle workers do
+/// not contend for it.
+///
+/// # Examples
+///
+/// ```
+/// use heist_deque::Injector;
+///
+/// let injector = Injector::new();
+/// injector.push(Box::new(1));
+/// injector.push(Box::new(2));
+/// assert_eq!(injector.take(), Some(Box::new(1)));
+/// assert_eq!(injector.len(), 1);
+/// ```
+pub struct Injector<T: Send> {
+    queue: Mutex<VecDeque<T>>,
+    /// The queue's length, written under the lock.
+    len: AtomicUsize,
+}
+
+impl<T: Send> Injector<T> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            queue: Mutex::new(VecDeque::new()),
+            len: AtomicUsize::new(0),
+        }
+    }
+
+    /// Puts an item at the end. Allocates when the queue grows.
+    pub fn push(&self, item: T) {
+        let mut queue = self.queue.lock();
+        queue.push_back(item);
+        // Relaxed: a hint; whoever sleeps on it runs a barrier before.
+        self.len.store(queue.len(), Ordering::Relaxed);
+    }
+
+    /// Takes the item at the front.
+    #[inline]
+    pub fn take(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let item = queue.pop_front();
+        self.len.store(queue.len(), Ordering::Relaxed);
+        item
+    }
+
+    /// True if the queue held no item at some moment during the call.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items the queue held at some moment during the call.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: Send> Default for Injector<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Send> fmt::Debug for Injector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Injector")
+            .field("len", &self.len())
+            .finish()
+    }
+}

@@ -1,0 +1,445 @@
+"use strict";
+// Draws the timelines of the page. Times are nanoseconds from the start of a
+// run; `view` is the stretch of the shared axis that is on the screen.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const main = document.getElementById("timelines");
+  const axisEnd = Math.max(1, ...data.runs.map((run) => run.wall_ns));
+  const view = { from: 0, to: axisEnd };
+  const GUTTER = 132;
+  const MARGIN = 76;
+  const NARROWEST = 200;
+  const FONT = '12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+  const PALETTE = ["#3b7dd8", "#2a9d8f", "#8566cf", "#5a9e54", "#c2629b", "#3f9fc4", "#9a8430", "#8a6a58"];
+
+  // ---- small helpers -------------------------------------------------------
+
+  const element = (tag, parent, text) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    parent.append(made);
+    return made;
+  };
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const grouped = (number) => number.toLocaleString("en-GB");
+  const duration = (ns) => {
+    const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+    return `${unit === 1 ? ns : Number((ns / unit).toPrecision(4))} ${name}`;
+  };
+  const plotWidth = (canvas) => canvas.clientWidth - GUTTER - MARGIN;
+  const xOf = (canvas, ns) => GUTTER + ((ns - view.from) / (view.to - view.from)) * plotWidth(canvas);
+  const nsOf = (canvas, x) => view.from + ((x - GUTTER) / plotWidth(canvas)) * (view.to - view.from);
+
+  // The canvas scaled for the screen, cleared, and its drawing context.
+  const fresh = (canvas, height) => {
+    const scale = window.devicePixelRatio || 1;
+    const width = canvas.clientWidth;
+    canvas.style.height = `${height}px`;
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+    const pen = canvas.getContext("2d");
+    pen.scale(scale, scale);
+    pen.font = FONT;
+    pen.textBaseline = "middle";
+    return pen;
+  };
+
+  const patterns = {};
+  const pattern = (pen, name, shape) => {
+    if (patterns[name]) return patterns[name];
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 8;
+    const brush = tile.getContext("2d");
+    brush.fillStyle = colour("row");
+    brush.fillRect(0, 0, 8, 8);
+    brush.strokeStyle = brush.fillStyle = colour(name);
+    brush.lineWidth = 2;
+    shape(brush);
+    patterns[name] = pen.createPattern(tile, "repeat");
+    return patterns[name];
+  };
+  const diagonal = (brush) => {
+    for (const shift of [-8, 0, 8]) {
+      brush.beginPath();
+      brush.moveTo(shift - 2, 10);
+      brush.lineTo(shift + 10, -2);
+      brush.stroke();
+    }
+  };
+  const dots = (brush) => {
+    for (const [x, y] of [[1, 1], [5, 5]]) brush.fillRect(x, y, 2, 2);
+  };
+  const searchFill = (pen) => pattern(pen, "search", diagonal);
+  const sleepFill = (pen) => pattern(pen, "sleep", dots);
+  const unknownFill = (pen) => pattern(pen, "unknown", diagonal);
+
+  // The first span of a column set that may reach past `ns`.
+  const firstFrom = (spans, ns) => {
+    let low = 0;
+    let high = spans.begin_ns.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (spans.begin_ns[middle] < ns) low = middle + 1;
+      else high = middle;
+    }
+    return Math.max(0, low - 1);
+  };
+
+  // ---- the frame: legend, tools, axis, one section per run -----------------
+
+  const bar = element("div", main);
+  bar.className = "bar";
+  const legend = element("div", bar);
+  legend.className = "legend";
+  const axis = element("canvas", bar);
+  axis.className = "axis";
+
+  const legendEntry = (text, paint) => {
+    const entry = element("span", legend);
+    const swatch = element("canvas", entry);
+    element("span", entry, text);
+    return { swatch, paint };
+  };
+  const block = (fill) => (pen) => {
+    pen.fillStyle = typeof fill === "function" ? fill(pen) : fill;
+    pen.fillRect(0, 1, 26, 12);
+  };
+  const has = (test) => data.runs.some((run) => run.lanes.some(test));
+  const swatches = [];
+  const taskLabels = new Set(
+    data.runs.flatMap((run) => run.lanes.flatMap((lane) => lane.tasks.flatMap((level) => level.label))));
+  if (taskLabels.size > 0 && taskLabels.size <= 5) {
+    for (const label of taskLabels) {
+      swatches.push(legendEntry(data.labels[label], block(PALETTE[label % PALETTE.length])));
+    }
+  } else if (taskLabels.size > 0) {
+    swatches.push(legendEntry("tasks (one task has the same colour everywhere)", (pen) => {
+      for (let index = 0; index < 4; index += 1) {
+        pen.fillStyle = PALETTE[index];
+        pen.fillRect(index * 6.5, 1, 6, 12);
+      }
+    }));
+  }
+  if (has((lane) => lane.search.begin_ns.length)) swatches.push(legendEntry("looking for work", block(searchFill)));
+  if (has((lane) => lane.sleep.begin_ns.length)) swatches.push(legendEntry("asleep", block(sleepFill)));
+  if (has((lane) => lane.dropped > 0)) swatches.push(legendEntry("not recorded", block(unknownFill)));
+  if (data.runs.some((run) => run.steals.at_ns.length)) {
+    swatches.push(legendEntry("steal, from victim to thief", (pen) => {
+      pen.strokeStyle = pen.fillStyle = colour("steal");
+      arrow(pen, 13, 0, 13, 1);
+    }));
+  }
+
+  const tools = element("div", legend);
+  tools.className = "tools";
+  const tool = (text, title, act) => {
+    const made = element("button", tools, text);
+    made.type = "button";
+    made.title = title;
+    made.addEventListener("click", act);
+  };
+  tool("−", "zoom out (key −)", () => zoom(2, (view.from + view.to) / 2));
+  tool("+", "zoom in (key +)", () => zoom(0.5, (view.from + view.to) / 2));
+  tool("whole run", "show everything (key 0)", () => show(0, axisEnd));
+
+  const charts = data.runs.map((run) => {
+    const section = element("section", main);
+    const head = element("h2", section, run.name);
+    const dropped = run.lanes.reduce((sum, lane) => sum + lane.dropped, 0);
+    const notes = [duration(run.wall_ns)];
+    if (run.steals.at_ns.length) notes.push(`${grouped(run.steals.at_ns.length)} steals recorded`);
+    if (dropped > 0) notes.push(`${grouped(dropped)} older events overwritten`);
+    element("small", head, notes.join(", "));
+    const canvas = element("canvas", section);
+    canvas.className = "lanes";
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${run.name}: ${run.lanes.length} workers, ${duration(run.wall_ns)}`);
+    const count = run.lanes.length;
+    const row = count <= 4 ? 34 : count <= 12 ? 24 : count <= 32 ? 16 : 9;
+    return { run, canvas, row, gap: row > 9 ? 4 : 1 };
+  });
+
+  const note = element("p", main);
+  note.className = "note";
+  note.textContent =
+    "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom; all timelines move together. " +
+    "A task that lies on another ran while its worker waited inside that one. " +
+    `${grouped(data.spans)} spans were recorded` +
+    (data.spans_shown < data.spans
+      ? `; neighbours too thin to see were merged, which leaves ${grouped(data.spans_shown)} (${grouped(data.spans - data.spans_shown)} merged away).`
+      : "; none was merged.");
+  const tip = element("div", document.body);
+  tip.id = "tip";
+
+  // ---- drawing -------------------------------------------------------------
+
+  const arrow = (pen, x, fromY, toY, size) => {
+    const way = toY > fromY ? 1 : -1;
+    const tipY = size === undefined ? toY : 14;
+    pen.beginPath();
+    pen.moveTo(x, fromY);
+    pen.lineTo(x, tipY - way);
+    pen.stroke();
+    pen.beginPath();
+    pen.moveTo(x, tipY);
+    pen.lineTo(x - 3.5, tipY - 6 * way);
+    pen.lineTo(x + 3.5, tipY - 6 * way);
+    pen.fill();
+  };
+
+  // Fills the spans of one column set; of several within a pixel only the first.
+  const fillSpans = (pen, canvas, spans, top, height, fillOf, named) => {
+    let lastX = -1;
+    for (let i = firstFrom(spans, view.from); i < spans.begin_ns.length; i += 1) {
+      const begin = spans.begin_ns[i];
+      const end = begin + spans.length_ns[i];
+      if (begin > view.to) break;
+      if (end < view.from) continue;
+      const left = Math.max(GUTTER, xOf(canvas, begin));
+      const right = Math.min(canvas.clientWidth - MARGIN, xOf(canvas, end));
+      const width = right - left;
+      if (width < 1) {
+        if (Math.floor(left) === lastX) continue;
+        lastX = Math.floor(left);
+      }
+      pen.fillStyle = fillOf(spans.label[i]);
+      // A hair's breadth between neighbours keeps equal colours apart.
+      pen.fillRect(left, top, width > 4 ? width - 0.8 : Math.max(width, 1), height);
+      if (named && width > 54 && height >= 14) {
+        pen.save();
+        pen.beginPath();
+        pen.rect(left, top, width - 5, height);
+        pen.clip();
+        pen.fillStyle = "#ffffff";
+        pen.fillText(data.labels[spans.label[i]], left + 5, top + height / 2 + 0.5);
+        pen.restore();
+      }
+    }
+  };
+
+  const drawLane = (pen, chart, lane, top) => {
+    const { run, canvas, row } = chart;
+    const left = Math.max(GUTTER, xOf(canvas, 0));
+    const right = Math.min(canvas.clientWidth - MARGIN, xOf(canvas, run.wall_ns));
+    if (right > left) {
+      pen.fillStyle = colour("row");
+      pen.fillRect(left, top, right - left, row);
+    }
+    const known = Math.min(right, xOf(canvas, lane.unknown_until_ns));
+    if (lane.unknown_until_ns > 0 && known > left) {
+      pen.fillStyle = unknownFill(pen);
+      pen.fillRect(left, top, known - left, row);
+    }
+    const inset = row >= 24 ? 4 : row >= 16 ? 2 : 1;
+    lane.tasks.forEach((level, depth) => {
+      const down = inset * Math.min(depth, 4);
+      fillSpans(pen, canvas, level, top + down, row - down, (label) => PALETTE[label % PALETTE.length], true);
+    });
+    const search = searchFill(pen);
+    const sleep = sleepFill(pen);
+    fillSpans(pen, canvas, lane.search, top, row, () => search, false);
+    fillSpans(pen, canvas, lane.sleep, top, row, () => sleep, false);
+    if (row >= 12) {
+      pen.fillStyle = colour("ink");
+      pen.textAlign = "left";
+      pen.fillText(lane.name, 0, top + row / 2, GUTTER - 56);
+      pen.fillStyle = colour("faint");
+      pen.textAlign = "right";
+      const known = Math.max(1, run.wall_ns - lane.unknown_until_ns);
+      pen.fillText(`${Math.min(100, Math.round((100 * lane.busy_ns) / known))} %`, GUTTER - 12, top + row / 2);
+      pen.textAlign = "left";
+    }
+  };
+
+  const drawSteals = (pen, chart) => {
+    const { run, canvas, row, gap } = chart;
+    const { at_ns, thief, victim } = run.steals;
+    const middle = (lane) => lane * (row + gap) + row / 2;
+    const visible = at_ns.filter((at) => at >= view.from && at <= view.to).length;
+    pen.strokeStyle = pen.fillStyle = colour("steal");
+    pen.lineWidth = 1.2;
+    pen.globalAlpha = Math.min(0.9, Math.max(0.25, 60 / (visible + 1)));
+    const last = new Map();
+    for (let i = 0; i < at_ns.length; i += 1) {
+      if (at_ns[i] < view.from || at_ns[i] > view.to) continue;
+      const x = xOf(canvas, at_ns[i]);
+      const pair = thief[i] * 65536 + victim[i];
+      // Two arrows of the same pair within two pixels look like one.
+      if (x - (last.get(pair) ?? -9) < 2) continue;
+      last.set(pair, x);
+      arrow(pen, x, middle(victim[i]), middle(thief[i]));
+    }
+    pen.globalAlpha = 1;
+  };
+
+  const drawChart = (chart) => {
+    const { run, canvas, row, gap } = chart;
+    const height = Math.max(row, run.lanes.length * (row + gap));
+    const pen = fresh(canvas, height);
+    run.lanes.forEach((lane, index) => drawLane(pen, chart, lane, index * (row + gap)));
+    drawSteals(pen, chart);
+    const end = xOf(canvas, run.wall_ns);
+    if (end >= GUTTER && end <= canvas.clientWidth - MARGIN + 0.5) {
+      pen.strokeStyle = pen.fillStyle = colour("ink");
+      pen.lineWidth = 1.5;
+      pen.beginPath();
+      pen.moveTo(end, 0);
+      pen.lineTo(end, height);
+      pen.stroke();
+      pen.fillText(duration(run.wall_ns), end + 6, Math.min(height / 2, row / 2));
+    }
+  };
+
+  const drawAxis = () => {
+    const pen = fresh(axis, 26);
+    const wanted = (view.to - view.from) / Math.max(2, plotWidth(axis) / 110);
+    const power = 10 ** Math.floor(Math.log10(wanted));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= wanted);
+    pen.strokeStyle = colour("rule");
+    pen.fillStyle = colour("faint");
+    pen.textAlign = "center";
+    for (let tick = Math.ceil(view.from / step); tick * step <= view.to; tick += 1) {
+      const x = xOf(axis, tick * step);
+      pen.beginPath();
+      pen.moveTo(x, 19);
+      pen.lineTo(x, 26);
+      pen.stroke();
+      pen.fillText(tick === 0 ? "0" : duration(Number((tick * step).toPrecision(12))), x, 11);
+    }
+  };
+
+  const drawSwatches = () => {
+    for (const { swatch, paint } of swatches) {
+      const scale = window.devicePixelRatio || 1;
+      swatch.width = 26 * scale;
+      swatch.height = 14 * scale;
+      const pen = swatch.getContext("2d");
+      pen.scale(scale, scale);
+      paint(pen);
+    }
+  };
+
+  let due = false;
+  const draw = () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
+      drawAxis();
+      charts.forEach(drawChart);
+    });
+  };
+
+  // ---- moving about --------------------------------------------------------
+
+  const show = (from, to) => {
+    const width = Math.min(axisEnd, Math.max(NARROWEST, to - from));
+    view.from = Math.min(Math.max(0, from), axisEnd - width);
+    view.to = view.from + width;
+    draw();
+  };
+  const zoom = (factor, around) =>
+    show(around - (around - view.from) * factor, around + (view.to - around) * factor);
+
+  // What lies under the pointer, innermost first: lines for the tip.
+  const under = (chart, x, y) => {
+    const { run, canvas, row, gap } = chart;
+    const at = nsOf(canvas, x);
+    const pixel = (view.to - view.from) / plotWidth(canvas);
+    const { at_ns, thief, victim } = run.steals;
+    for (let i = 0; i < at_ns.length; i += 1) {
+      const [upper, lower] = [Math.min(thief[i], victim[i]), Math.max(thief[i], victim[i])];
+      const between = y > upper * (row + gap) + row / 2 && y < lower * (row + gap) + row / 2;
+      if (between && Math.abs(at_ns[i] - at) < 3 * pixel && y % (row + gap) > row - 6) {
+        const names = [thief[i], victim[i]].map((lane) => run.lanes[lane]?.name ?? `worker ${lane}`);
+        return [`${names[0]} stole a job from ${names[1]}`, `at ${duration(at_ns[i])}`];
+      }
+    }
+    const lane = run.lanes[Math.floor(y / (row + gap))];
+    if (!lane || x < GUTTER || at < 0 || at > run.wall_ns) return null;
+    for (const spans of [lane.sleep, lane.search, ...[...lane.tasks].reverse()]) {
+      for (let i = firstFrom(spans, at); i < spans.begin_ns.length; i += 1) {
+        const begin = spans.begin_ns[i];
+        const length = spans.length_ns[i];
+        if (begin > at + pixel) break;
+        if (begin + length < at - pixel) continue;
+        const lines = [
+          data.labels[spans.label[i]],
+          `${lane.name}, ${duration(length)}, from ${duration(begin)} to ${duration(begin + length)}`,
+        ];
+        if (spans.merged[i] > 1) lines.push(`stands for ${grouped(spans.merged[i])} spans; the longest gives the name`);
+        return lines;
+      }
+    }
+    return at < lane.unknown_until_ns
+      ? ["not recorded", `${lane.name}: ${grouped(lane.dropped)} events were overwritten`]
+      : ["nothing to do", lane.name];
+  };
+
+  const hint = (chart, event) => {
+    const lines = under(chart, event.offsetX, event.offsetY);
+    if (!lines) {
+      tip.style.display = "none";
+      return;
+    }
+    tip.replaceChildren();
+    element("b", tip, lines[0]);
+    for (const line of lines.slice(1)) element("div", tip, line);
+    tip.style.display = "block";
+    const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
+    const below = event.clientY + 18;
+    const fits = below + tip.offsetHeight < window.innerHeight;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${fits ? below : event.clientY - tip.offsetHeight - 12}px`;
+  };
+
+  for (const chart of charts) {
+    const { canvas } = chart;
+    let held = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      held = { x: event.clientX, from: view.from, to: view.to };
+      canvas.setPointerCapture(event.pointerId);
+      canvas.classList.add("held");
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (held) {
+        const moved = ((held.x - event.clientX) / plotWidth(canvas)) * (held.to - held.from);
+        show(held.from + moved, held.to + moved);
+      }
+      hint(chart, event);
+    });
+    for (const end of ["pointerup", "pointercancel"]) {
+      canvas.addEventListener(end, () => {
+        held = null;
+        canvas.classList.remove("held");
+      });
+    }
+    canvas.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+    canvas.addEventListener("dblclick", (event) => zoom(0.5, nsOf(canvas, event.offsetX)));
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      zoom(event.deltaY > 0 ? 1.25 : 0.8, nsOf(canvas, event.offsetX));
+    }, { passive: false });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const width = view.to - view.from;
+    const actions = {
+      "+": () => zoom(0.5, (view.from + view.to) / 2),
+      "-": () => zoom(2, (view.from + view.to) / 2),
+      "0": () => show(0, axisEnd),
+      ArrowLeft: () => show(view.from - width / 4, view.to - width / 4),
+      ArrowRight: () => show(view.from + width / 4, view.to + width / 4),
+    };
+    if (actions[event.key]) actions[event.key]();
+  });
+  const repaint = () => {
+    for (const name of Object.keys(patterns)) delete patterns[name];
+    drawSwatches();
+    draw();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  new ResizeObserver(draw).observe(main);
+  repaint();
+})();

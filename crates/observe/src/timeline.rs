@@ -1,0 +1,172 @@
+//! Who did what when: the plain data that a report is drawn from.
+
+/// One execution of a program under one strategy.
+///
+/// All times count from the start of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// What the run is called in the report, for instance its strategy.
+    pub name: String,
+    /// How long the run took.
+    pub wall_ns: u64,
+    /// What each worker did, in the order of their indices.
+    pub lanes: Vec<Lane>,
+    /// Which jobs changed workers.
+    pub steals: Vec<Steal>,
+    /// Figures to print in the table, in their order.
+    pub facts: Vec<Fact>,
+}
+
+/// One figure about a run, ready to print.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fact {
+    /// The head of its column.
+    pub label: String,
+    /// The cell.
+    pub value: String,
+}
+
+/// What one worker did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// What the worker is called in the report.
+    pub name: String,
+    /// What it did, in any order. Tasks may nest: a worker that waits inside
+    /// one task may run another.
+    pub spans: Vec<Span>,
+    /// Until when nothing is known, because the recorder overwrote it.
+    pub unknown_until_ns: u64,
+    /// How many of the worker's events the recorder has overwritten.
+    pub dropped: u64,
+}
+
+impl Lane {
+    /// How long the worker was inside a task and neither searched nor slept.
+    #[must_use]
+    pub fn busy_ns(&self) -> u64 {
+        let tasks = self.union(|kind| kind == SpanKind::Task);
+        let idle = self.union(|kind| kind != SpanKind::Task);
+        let length = |parts: &[(u64, u64)]| parts.iter().map(|(begin, end)| end - begin).sum();
+        let inside: u64 = length(&tasks);
+        inside - overlap_ns(&tasks, &idle)
+    }
+
+    /// The disjoint stretches, in order, that spans of the wanted kinds cover.
+    fn union(&self, wanted: impl Fn(SpanKind) -> bool) -> Vec<(u64, u64)> {
+        let mut parts: Vec<(u64, u64)> = self
+            .spans
+            .iter()
+            .filter(|span| wanted(span.kind) && span.begin_ns < span.end_ns)
+            .map(|span| (span.begin_ns, span.end_ns))
+            .collect();
+        parts.sort_unstable();
+        let mut union: Vec<(u64, u64)> = Vec::new();
+        for (begin, end) in parts {
+            match union.last_mut() {
+                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+                _ => union.push((begin, end)),
+            }
+        }
+        union
+    }
+}
+
+/// A stretch of time that a worker spent on one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// On what the time was spent.
+    pub kind: SpanKind,
+    /// What the report calls it. Spans with the same label get the same colour.
+    pub label: String,
+}
+
+/// On what a worker spent its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpanKind {
+    /// It ran a task.
+    Task,
+    /// It looked for work.
+    Search,
+    /// It slept.
+    Sleep,
+}
+
+/// A job that one worker took from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steal {
+    /// When it was taken.
+    pub at_ns: u64,
+    /// The index of the worker that took it.
+    pub thief: usize,
+    /// The index of the worker that it was taken from.
+    pub victim: usize,
+}
+
+/// How long two ordered lists of disjoint stretches are both inside one.
+fn overlap_ns(left: &[(u64, u64)], right: &[(u64, u64)]) -> u64 {
+    let (mut sum_ns, mut l, mut r) = (0, 0, 0);
+    while l < left.len() && r < right.len() {
+        let begin = left[l].0.max(right[r].0);
+        let end = left[l].1.min(right[r].1);
+        sum_ns += end.saturating_sub(begin);
+        // The one that ends first cannot meet anything further.
+        if left[l].1 < right[r].1 {
+            l += 1;
+        } else {
+            r += 1;
+        }
+    }
+    sum_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(begin_ns: u64, end_ns: u64, kind: SpanKind) -> Span {
+        Span {
+            begin_ns,
+            end_ns,
+            kind,
+            label: String::new(),
+        }
+    }
+
+    fn busy_ns(spans: &[Span]) -> u64 {
+        let lane = Lane {
+            spans: spans.to_vec(),
+            ..Lane::default()
+        };
+        lane.busy_ns()
+    }
+
+    #[test]
+    fn nested_tasks_count_once() {
+        use SpanKind::Task;
+        assert_eq!(
+            busy_ns(&[span(0, 100, Task), span(20, 50, Task), span(90, 120, Task)]),
+            120
+        );
+    }
+
+    #[test]
+    fn search_and_sleep_inside_a_task_are_not_busy() {
+        use SpanKind::{Search, Sleep, Task};
+        let spans = [
+            span(0, 100, Task),
+            span(10, 30, Search),
+            span(20, 40, Sleep),
+            span(95, 200, Search),
+        ];
+        assert_eq!(busy_ns(&spans), 100 - 30 - 5);
+    }
+
+    #[test]
+    fn a_lane_without_spans_was_never_busy() {
+        assert_eq!(busy_ns(&[]), 0);
+    }
+}

@@ -1,0 +1,60 @@
+//! A lock and a condition variable that do not poison.
+//!
+//! heist runs no user code under a lock, so a panic under one is a bug of ours
+//! that ends the process; a poisoned state would only add a branch to each use.
+
+use crate::backend;
+use std::sync::PoisonError;
+
+pub use backend::MutexGuard;
+
+/// A mutual exclusion lock.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(backend::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// An unlocked lock around `value`.
+    #[cfg(not(heist_loom))]
+    pub const fn new(value: T) -> Self {
+        Self(backend::Mutex::new(value))
+    }
+
+    /// An unlocked lock around `value`.
+    #[cfg(heist_loom)]
+    pub fn new(value: T) -> Self {
+        Self(backend::Mutex::new(value))
+    }
+
+    /// Waits until the lock is free and takes it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A condition variable.
+#[derive(Debug, Default)]
+pub struct Condvar(backend::Condvar);
+
+impl Condvar {
+    /// A condition that nobody waits for.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(backend::Condvar::new())
+    }
+
+    /// Gives up the lock, waits for a notification, and takes the lock again.
+    /// May return without a notification.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes one waiter.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Wakes every waiter.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}

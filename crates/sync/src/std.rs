@@ -1,0 +1,24 @@
+//! The back end of programs: `std`.
+
+/// Atomic types and fences.
+pub mod atomic {
+    pub use std::sync::atomic::{
+        compiler_fence, fence, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    };
+}
+
+/// Spinning.
+pub mod hint {
+    pub use std::hint::spin_loop;
+}
+
+/// Threads.
+pub mod thread {
+    pub use std::thread::{
+        available_parallelism, current, panicking, scope, sleep, spawn, yield_now, Builder,
+        JoinHandle, Result, Scope, ScopedJoinHandle, Thread,
+    };
+}
+
+pub use std::sync::MutexGuard;
+pub(crate) use std::sync::{Condvar, Mutex};
