@@ -1,1 +1,101 @@
+//! A work-stealing runtime: fork-join, scopes, task groups and parallel loops
+//! that spread irregular work over the cores by themselves.
 //!
+//! Every worker has a deque of its own. It pushes the jobs that it makes to one
+//! end and takes the newest back from there; a worker that has nothing to do
+//! steals the oldest job from the other end of somebody else's. So busy workers
+//! do not wait for each other, and idle ones find work wherever it is.
+//!
+//! # The nouns
+//!
+//! - A *pool* ([`ThreadPool`]) has some *workers*, threads with a deque each.
+//!   Free functions use the pool of the worker that calls them, or else the
+//!   global pool, which is built on first use with one worker per processor.
+//! - A *job* is a closure that a worker may run. The worker that makes it is its
+//!   *owner*, the one that steals it a *thief*, the one it is stolen from the
+//!   *victim*.
+//!
+//! # Which operation
+//!
+//! | I have | use |
+//! |---|---|
+//! | two things to do, and need both results | [`join`](join()) |
+//! | a loop over indices | [`parallel_for`](parallel_for()) |
+//! | jobs that borrow from here | [`scope`](scope()) |
+//! | jobs that come one by one | [`TaskGroup`] |
+//! | a value that I need later | [`fork`](fork()) |
+//! | something that nobody waits for | [`spawn`](spawn()) |
+//! | something to do on each worker | [`broadcast`](broadcast()) |
+//!
+//! Names and meanings are those of rayon where rayon has them.
+//!
+//! # Examples
+//!
+//! ```
+//! fn quicksort<T: Ord + Send>(items: &mut [T]) {
+//!     if items.len() <= 1 {
+//!         return;
+//!     }
+//!     let (mut low, last) = (0, items.len() - 1);
+//!     for i in 0..last {
+//!         if items[i] < items[last] {
+//!             items.swap(i, low);
+//!             low += 1;
+//!         }
+//!     }
+//!     items.swap(low, last);
+//!     let (left, right) = items.split_at_mut(low);
+//!     heist::join(|| quicksort(left), || quicksort(&mut right[1..]));
+//! }
+//!
+//! let mut items = [5, 2, 4, 1, 3];
+//! quicksort(&mut items);
+//! assert_eq!(items, [1, 2, 3, 4, 5]);
+//! ```
+//!
+//! # Seeing what happened
+//!
+//! Every pool counts, always: [`ThreadPool::counters`] says for each worker how
+//! many jobs it ran, stole and failed to steal, and how long it worked, searched
+//! and slept. A pool built with [`ThreadPoolBuilder::record_events`] also
+//! remembers when. The module [`observe`] turns that into a picture.
+//!
+//! ```
+//! let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+//! pool.join(|| (), || ());
+//! println!("{}", pool.counters());
+//! # Ok::<(), heist::ThreadPoolBuildError>(())
+//! ```
+//!
+//! # When not to use it
+//!
+//! For waiting: a job that blocks on a file, a socket or a lock blocks its
+//! worker. And a worker that waits for a stolen job runs other jobs meanwhile,
+//! on the same stack, so do not hold a lock over a `join` that another job of
+//! the pool could want.
+//!
+//! # Environment
+//!
+//! | variable | changes |
+//! |---|---|
+//! | `HEIST_NUM_THREADS` | the number of workers of pools that were not told one; 0 means one per processor |
+//! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how a worker that goes to sleep makes sure that it misses no job |
+//!
+//! A malformed value is an error when a pool is built.
+
+#![forbid(unsafe_code)]
+
+pub use heist_core::{
+    broadcast, current_num_threads, current_thread_has_pending_tasks, current_thread_index, fork,
+    in_place_scope, in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo,
+    spawn, spawn_broadcast, spawn_fifo, yield_local, yield_now, BarrierMode, BroadcastContext,
+    CustomSpawn, DefaultSpawn, Event, EventKind, FnContext, JoinHandle, PoolCounters, Scope,
+    ScopeFifo, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+    WorkerCounters, WorkerEvents, WorkerId, Yield,
+};
+pub use heist_par::parallel_for;
+
+/// Reading events: timelines and the report.
+pub mod observe {
+    pub use heist_observe::*;
+}

@@ -82,8 +82,8 @@ pub use shuttle as __shuttle;
 #[macro_export]
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 macro_rules! thread_local {
-    ($vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
-        ::std::thread_local! { $vis static $name: $type = const { $init } }
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        ::std::thread_local! { $(#[$meta])* $vis static $name: $type = const { $init } }
     };
 }
 
@@ -91,8 +91,8 @@ macro_rules! thread_local {
 #[macro_export]
 #[cfg(heist_loom)]
 macro_rules! thread_local {
-    ($vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
-        $crate::__loom::thread_local! { $vis static $name: $type = $init }
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        $crate::__loom::thread_local! { $(#[$meta])* $vis static $name: $type = $init }
     };
 }
 
@@ -100,7 +100,7 @@ macro_rules! thread_local {
 #[macro_export]
 #[cfg(heist_shuttle)]
 macro_rules! thread_local {
-    ($vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
-        $crate::__shuttle::thread_local! { $vis static $name: $type = const { $init } }
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        $crate::__shuttle::thread_local! { $(#[$meta])* $vis static $name: $type = const { $init } }
     };
 }

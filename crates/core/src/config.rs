@@ -1,0 +1,711 @@
+//! How a pool is configured: the builder, the environment, and one rule.
+//!
+//! The rule of precedence, for every setting: what the builder says; else what
+//! the environment says; else the default. A variable that is consulted and
+//! malformed is an error.
+
+use crate::handle::ThreadPool;
+use crate::job::JobRef;
+use crate::pool::{Handlers, Pool};
+use crate::worker::Worker;
+use heist_deque::Owner;
+use heist_sync::{thread, Barrier, BarrierError, BarrierRequest};
+use std::any::Any;
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// The most workers that a pool can have: 65,535.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(heist_core::max_num_threads(), 65_535);
+/// ```
+#[must_use]
+pub const fn max_num_threads() -> usize {
+    // Two counts of workers share one 32-bit word in the sleep protocol.
+    u16::MAX as usize
+}
+
+/// Configures a pool, by value: each method returns the builder.
+///
+/// # Examples
+///
+/// ```
+/// let pool = heist_core::ThreadPoolBuilder::new()
+///     .num_threads(2)
+///     .thread_name(|index| format!("solver-{index}"))
+///     .build()?;
+/// assert_eq!(pool.install(|| heist_core::current_num_threads()), 2);
+/// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    num_threads: usize,
+    use_current_thread: bool,
+    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    stack_size: Option<usize>,
+    record_events: Option<usize>,
+    handlers: Handlers,
+    spawner: S,
+}
+
+impl ThreadPoolBuilder {
+    /// A builder with the defaults: one worker for each processor that the
+    /// process may use, or as many as `HEIST_NUM_THREADS` says.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            thread_name: None,
+            stack_size: None,
+            record_events: None,
+            handlers: Handlers::default(),
+            spawner: DefaultSpawn(()),
+        }
+    }
+
+    /// Builds a pool whose threads may borrow from the caller's frame, calls
+    /// `with_pool`, and ends the pool before it returns.
+    ///
+    /// `wrapper` runs on each worker's thread; it must call
+    /// [`ThreadBuilder::run`] and can set up what the jobs need around it.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    ///
+    /// # Panics
+    ///
+    /// Panics if `wrapper` panicked on some thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let greeting = String::from("hello");
+    /// let len = heist_core::ThreadPoolBuilder::new().num_threads(2).build_scoped(
+    ///     |thread| {
+    ///         assert_eq!(greeting, "hello"); // a borrow of the caller's
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.install(|| greeting.len()),
+    /// )?;
+    /// assert_eq!(len, 5);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        thread::scope(|scope| {
+            let wrapper = &wrapper;
+            let pool = self
+                .spawn_handler(|thread| {
+                    let builder = os_thread(&thread);
+                    let handle = builder.spawn_scoped(scope, move || wrapper(thread))?;
+                    drop(handle);
+                    Ok(())
+                })
+                .build()?;
+            // The scope waits for the threads, which end when the handle goes.
+            Ok(with_pool(&pool))
+        })
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// How many workers. 0, the default, leaves it to `HEIST_NUM_THREADS`, and
+    /// without that to the number of processors that the process may use. More
+    /// than [`max_num_threads`] are that many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// assert_eq!(pool.current_num_threads(), 3);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// Makes the calling thread worker 0 of the pool, for the rest of its life.
+    ///
+    /// That worker has no main loop: it runs jobs only while it waits in an
+    /// operation of the pool, or in [`yield_now`](crate::yield_now). The pool
+    /// works all the same while it does something else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// std::thread::spawn(|| {
+    ///     let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).use_current_thread().build()?;
+    ///     assert_eq!(pool.current_thread_index(), Some(0));
+    ///     Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// }).join().unwrap().unwrap();
+    /// ```
+    #[must_use]
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// The name of each worker's thread, asked for just before it is started.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker {index}"))
+    ///     .build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(String::from));
+    /// assert_eq!(name.as_deref(), Some("worker 0"));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn thread_name<F>(mut self, name: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.thread_name = Some(Box::new(name));
+        self
+    }
+
+    /// The stack size of each worker's thread, in bytes. The default is that
+    /// of `std::thread`.
+    ///
+    /// A worker that waits runs other jobs on top of the waiting frame, so deep
+    /// recursions need more stack than they would serially.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().stack_size(8 << 20).build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Called with the payload of a panic that nobody waits for, in a job of
+    /// [`spawn`](crate::spawn) or in a start or exit handler. Without a
+    /// handler such a panic aborts the process, and so does a panic in the
+    /// handler itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// let (caught, payloads) = channel();
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .panic_handler(move |payload| caught.send(payload).unwrap())
+    ///     .build()?;
+    /// pool.spawn(|| panic!("nobody waits for this"));
+    /// let payload = payloads.recv().unwrap();
+    /// assert_eq!(payload.downcast_ref(), Some(&"nobody waits for this"));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn panic_handler<H>(mut self, handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.handlers.panic = Some(Box::new(handler));
+        self
+    }
+
+    /// Called on each worker's thread when it starts, with the worker's index.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// let (started, indices) = channel();
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .start_handler(move |index| started.send(index).unwrap())
+    ///     .build()?;
+    /// assert_eq!(indices.recv(), Ok(0));
+    /// # drop(pool);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn start_handler<H>(mut self, handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.handlers.start = Some(Box::new(handler));
+        self
+    }
+
+    /// Called on each worker's thread when it ends, with the worker's index.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// let (ended, indices) = channel();
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .exit_handler(move |index| ended.send(index).unwrap())
+    ///     .build()?;
+    /// drop(pool);
+    /// assert_eq!(indices.recv(), Ok(0));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn exit_handler<H>(mut self, handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.handlers.exit = Some(Box::new(handler));
+        self
+    }
+
+    /// Switches the event recorder on: each worker keeps the newest
+    /// `capacity` events, 8 bytes each, and counts the older ones it dropped.
+    /// Costs a clock reading for each event: some 30 ns for each steal, for
+    /// each job that is taken from a deque other than by the join that pushed
+    /// it, and for each turn from working to searching to sleeping.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).record_events(1000).build()?;
+    /// pool.install(|| heist_core::join(|| 1, || 2));
+    /// assert!(pool.events().iter().any(|worker| !worker.events.is_empty()));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn record_events(mut self, capacity: usize) -> Self {
+        self.record_events = Some(capacity);
+        self
+    }
+
+    /// Starts each worker's thread with `spawn`, which must arrange for
+    /// [`ThreadBuilder::run`] to be called on a new thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| {
+    ///         std::thread::Builder::new().spawn(|| thread.run())?;
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(pool.install(|| 1 + 1), 2);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder {
+            num_threads: self.num_threads,
+            use_current_thread: self.use_current_thread,
+            thread_name: self.thread_name,
+            stack_size: self.stack_size,
+            record_events: self.record_events,
+            handlers: self.handlers,
+            spawner: CustomSpawn(spawn),
+        }
+    }
+}
+
+#[expect(
+    private_bounds,
+    reason = "who starts threads, and how, is ours to change"
+)]
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds a pool and starts its threads, without waiting for them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a thread cannot be started, if a variable of the environment is
+    /// malformed, if membarrier was asked for and is missing, or if
+    /// [`use_current_thread`](Self::use_current_thread) was asked for on a
+    /// thread that is a worker already. Threads that were started end again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().build()?;
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        Pool::start(self).map(ThreadPool::new)
+    }
+
+    /// Builds the global pool, in which the free functions run when they are
+    /// called outside any pool, and waits until its threads have started.
+    ///
+    /// Only needed to configure it: the first use builds it with the defaults.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is a global pool already, and as [`build`](Self::build).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// heist_core::ThreadPoolBuilder::new().num_threads(2).build_global()?;
+    /// assert_eq!(heist_core::current_num_threads(), 2);
+    /// let again = heist_core::ThreadPoolBuilder::new().build_global();
+    /// assert!(again.unwrap_err().is_already_initialized());
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        Pool::set_global(self)?.wait_until_ready();
+        Ok(())
+    }
+
+    /// Fills in what was left open.
+    pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
+        let workers = match self.num_threads {
+            0 => default_workers(env::var_os("HEIST_NUM_THREADS"))?,
+            n => n.min(max_num_threads()),
+        };
+        let request = barrier_request(env::var_os("HEIST_BARRIER"))?;
+        let barrier =
+            Barrier::new(request).map_err(|error| ThreadPoolBuildError(Kind::Barrier(error)))?;
+        Ok(Config {
+            workers,
+            barrier,
+            handlers: self.handlers,
+            record_events: self.record_events,
+            use_current_thread: self.use_current_thread,
+            thread_name: self.thread_name,
+            stack_size: self.stack_size,
+            spawner: self.spawner,
+        })
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("thread_name", &self.thread_name.is_some())
+            .field("stack_size", &self.stack_size)
+            .field("record_events", &self.record_events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A configuration in which every default has been filled in.
+pub(crate) struct Config<S> {
+    pub(crate) workers: usize,
+    pub(crate) barrier: Barrier,
+    pub(crate) handlers: Handlers,
+    pub(crate) record_events: Option<usize>,
+    pub(crate) use_current_thread: bool,
+    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    stack_size: Option<usize>,
+    spawner: S,
+}
+
+impl<S: ThreadSpawn> Config<S> {
+    /// Starts the thread of the worker with this index, which will own `deque`.
+    pub(crate) fn start_thread(
+        &mut self,
+        pool: &Arc<Pool>,
+        index: usize,
+        deque: Owner<JobRef>,
+    ) -> io::Result<()> {
+        let thread = ThreadBuilder {
+            name: self.thread_name.as_mut().map(|name| name(index)),
+            stack_size: self.stack_size,
+            worker: Worker::new(Arc::clone(pool), index, deque),
+        };
+        self.spawner.spawn(thread)
+    }
+}
+
+/// How many workers a pool gets that was not told.
+fn default_workers(variable: Option<OsString>) -> Result<usize, ThreadPoolBuildError> {
+    let accepted = "a whole number from 0 to 65535, where 0 means one worker for each processor that the process may use";
+    let workers = match variable {
+        None => 0,
+        Some(value) => value
+            .to_str()
+            .and_then(|text| text.trim().parse().ok())
+            .filter(|&n| n <= max_num_threads())
+            .ok_or_else(|| ThreadPoolBuildError::variable("HEIST_NUM_THREADS", value, accepted))?,
+    };
+    Ok(match workers {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    })
+}
+
+/// Which barriers the environment asks for.
+fn barrier_request(variable: Option<OsString>) -> Result<BarrierRequest, ThreadPoolBuildError> {
+    let Some(value) = variable else {
+        return Ok(BarrierRequest::Auto);
+    };
+    match value.to_str() {
+        Some("auto") => Ok(BarrierRequest::Auto),
+        Some("membarrier") => Ok(BarrierRequest::Membarrier),
+        Some("fence") => Ok(BarrierRequest::Fence),
+        _ => {
+            let accepted = "auto, membarrier or fence";
+            Err(ThreadPoolBuildError::variable(
+                "HEIST_BARRIER",
+                value,
+                accepted,
+            ))
+        }
+    }
+}
+
+/// How each worker's thread is started.
+pub(crate) trait ThreadSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Starts each worker's thread as `std::thread` would.
+#[derive(Debug)]
+pub struct DefaultSpawn(());
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        os_thread(&thread).spawn(|| thread.run()).map(drop)
+    }
+}
+
+/// Starts each worker's thread with a function of the user's: see
+/// [`ThreadPoolBuilder::spawn_handler`].
+pub struct CustomSpawn<F>(F);
+
+impl<F> ThreadSpawn for CustomSpawn<F>
+where
+    F: FnMut(ThreadBuilder) -> io::Result<()>,
+{
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+impl<F> fmt::Debug for CustomSpawn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomSpawn").finish_non_exhaustive()
+    }
+}
+
+/// A thread of the system's with the name and the stack size that were asked for.
+fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
+    let mut builder = thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(stack_size) = thread.stack_size() {
+        builder = builder.stack_size(stack_size);
+    }
+    builder
+}
+
+/// A worker that waits for a thread: see [`ThreadPoolBuilder::spawn_handler`].
+pub struct ThreadBuilder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+    worker: Worker,
+}
+
+// SAFETY: the worker has been used by no thread yet; the thread that calls
+// `run` is the first and the only one.
+unsafe impl Send for ThreadBuilder {}
+
+impl ThreadBuilder {
+    /// The worker's index in its pool.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// The name that the builder was given for the thread.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the builder was given for the thread, in bytes.
+    #[must_use]
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Makes the calling thread the worker. Returns when the pool has ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the calling thread is a worker already.
+    pub fn run(self) {
+        Pool::run(&self.worker);
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &self.worker.pool_ptr())
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}
+
+/// Why a pool could not be built.
+///
+/// # Examples
+///
+/// ```
+/// use heist_core::ThreadPoolBuilder;
+///
+/// # std::env::set_var("HEIST_NUM_THREADS", "many");
+/// // With HEIST_NUM_THREADS=many in the environment:
+/// let error = ThreadPoolBuilder::new().build().unwrap_err();
+/// assert!(error.to_string().contains("\"many\""));
+/// ```
+#[derive(Debug)]
+pub struct ThreadPoolBuildError(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    AlreadyGlobal,
+    AlreadyAWorker,
+    Thread(io::Error),
+    Barrier(BarrierError),
+    Variable {
+        name: &'static str,
+        value: OsString,
+        accepted: &'static str,
+    },
+}
+
+impl ThreadPoolBuildError {
+    pub(crate) fn already_global() -> Self {
+        Self(Kind::AlreadyGlobal)
+    }
+
+    pub(crate) fn already_a_worker() -> Self {
+        Self(Kind::AlreadyAWorker)
+    }
+
+    pub(crate) fn thread(error: io::Error) -> Self {
+        Self(Kind::Thread(error))
+    }
+
+    fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
+        Self(Kind::Variable {
+            name,
+            value,
+            accepted,
+        })
+    }
+
+    /// True if there is a global pool already.
+    #[must_use]
+    pub fn is_already_initialized(&self) -> bool {
+        matches!(self.0, Kind::AlreadyGlobal)
+    }
+
+    /// True if the platform has no threads.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(&self.0, Kind::Thread(error) if error.kind() == io::ErrorKind::Unsupported)
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::AlreadyGlobal => {
+                f.write_str("The global thread pool has already been initialized.")
+            }
+            Kind::AlreadyAWorker => {
+                f.write_str("The current thread is already part of another thread pool.")
+            }
+            Kind::Thread(error) => error.fmt(f),
+            Kind::Barrier(error) => error.fmt(f),
+            Kind::Variable {
+                name,
+                value,
+                accepted,
+            } => write!(
+                f,
+                "the environment variable {name} is set to {value:?}; accepted is {accepted}"
+            ),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Kind::Thread(error) => Some(error),
+            Kind::Barrier(error) => Some(error),
+            Kind::AlreadyGlobal | Kind::AlreadyAWorker | Kind::Variable { .. } => None,
+        }
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_in_the_environment_is_taken_and_zero_means_the_default() {
+        let default = default_workers(None).expect("no variable, no error");
+        assert!(default >= 1);
+        assert_eq!(default_workers(Some("0".into())).unwrap(), default);
+        assert_eq!(default_workers(Some("7".into())).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_malformed_number_is_an_error_that_says_what_was_given_and_what_is_accepted() {
+        for value in ["", "two", "-1", "1.5", "65536", "4 cores"] {
+            let error = default_workers(Some(value.into())).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("HEIST_NUM_THREADS"), "{text}");
+            assert!(text.contains(&format!("{value:?}")), "{text}");
+            assert!(text.contains("0 to 65535"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_barrier_is_an_error_that_names_the_modes() {
+        assert_eq!(barrier_request(None).unwrap(), BarrierRequest::Auto);
+        assert_eq!(
+            barrier_request(Some("fence".into())).unwrap(),
+            BarrierRequest::Fence
+        );
+        let text = barrier_request(Some("mfence".into()))
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("\"mfence\"") && text.contains("auto, membarrier or fence"));
+    }
+}

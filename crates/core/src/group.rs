@@ -1,0 +1,149 @@
+//! `TaskGroup`: jobs started one by one and awaited together.
+
+use crate::completion::Completion;
+use crate::handle::ThreadPool;
+use crate::pool::Pool;
+use crate::spawn;
+use crate::unwind::{self, Payload};
+use heist_sync::Mutex;
+use std::fmt;
+use std::sync::Arc;
+
+/// Jobs that are started one by one and awaited together.
+///
+/// Unlike a [`scope`](crate::scope()) a group is a value: it can be kept in a
+/// struct, shared between threads, waited for and used again. In exchange its
+/// jobs cannot borrow.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
+///
+/// let sum = Arc::new(AtomicU32::new(0));
+/// let group = heist_core::TaskGroup::new();
+/// for n in 1..=10 {
+///     let sum = Arc::clone(&sum);
+///     group.run(move || { sum.fetch_add(n, Ordering::Relaxed); });
+/// }
+/// group.wait();
+/// assert_eq!(sum.load(Ordering::Relaxed), 55);
+/// ```
+pub struct TaskGroup {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Arc<Pool>,
+    completion: Completion,
+    /// The first panic that nobody has seen yet.
+    panic: Mutex<Option<Payload>>,
+}
+
+impl TaskGroup {
+    /// An empty group in the pool of the calling worker, or else in the global
+    /// pool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(Pool::current())
+    }
+
+    /// An empty group in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let group = heist_core::TaskGroup::new_in(&pool);
+    /// group.run(|| assert!(heist_core::current_thread_index().is_some()));
+    /// group.wait();
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn new_in(pool: &ThreadPool) -> Self {
+        Self::on(Arc::clone(pool.pool()))
+    }
+
+    fn on(pool: Arc<Pool>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                pool,
+                completion: Completion::default(),
+                panic: Mutex::new(None),
+            }),
+        }
+    }
+
+    /// Queues a job of the group. A job may run further jobs of its group.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the group's pool has ended.
+    pub fn run<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.shared.completion.add();
+        let shared = Arc::clone(&self.shared);
+        spawn::spawn_in(&self.shared.pool, move || {
+            if let Err(payload) = unwind::halt(job) {
+                shared.keep_panic(payload);
+            }
+            shared.completion.finish();
+        });
+    }
+
+    /// Waits until every job of the group has ended. A worker runs jobs while
+    /// it waits; any other thread blocks. The group can be used again.
+    ///
+    /// # Panics
+    ///
+    /// If a job has panicked since the last wait, panics with the payload of
+    /// the first.
+    ///
+    /// # Deadlocks
+    ///
+    /// Called in a job of the group itself, it waits for its own end.
+    pub fn wait(&self) {
+        self.shared.completion.wait();
+        let panicked = self.shared.panic.lock().take();
+        if let Some(payload) = panicked {
+            unwind::resume(payload);
+        }
+    }
+}
+
+impl Default for TaskGroup {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TaskGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskGroup")
+            .field("completion", &self.shared.completion)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn keep_panic(&self, payload: Payload) {
+        let mut panic = self.panic.lock();
+        if panic.is_none() {
+            *panic = Some(payload);
+        } else {
+            drop(panic);
+            unwind::discard(payload);
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The group is gone and nobody has waited: as a panic in `spawn`.
+        if let Some(payload) = self.panic.lock().take() {
+            self.pool.handle_panic(payload);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The handle of a pool: what a program holds, and every operation on it.
+
+use crate::broadcast::{self, BroadcastContext};
+use crate::join::join;
+use crate::pool::Pool;
+use crate::scope::{self, Scope, ScopeFifo};
+use crate::spawn;
+use crate::worker::Worker;
+use crate::yielding::Yield;
+use heist_event::{PoolCounters, WorkerEvents};
+use heist_sync::BarrierMode;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A pool of workers.
+///
+/// Dropping the handle ends the pool without waiting: what was spawned, and
+/// what that spawns, still runs; then the threads end. To wait for that, call
+/// [`shutdown`](Self::shutdown).
+///
+/// # Examples
+///
+/// ```
+/// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let (a, b) = pool.join(|| 1 + 1, || 2 + 2);
+/// assert_eq!((a, b), (2, 4));
+/// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPool {
+    pool: Arc<Pool>,
+}
+
+impl ThreadPool {
+    pub(crate) fn new(pool: Arc<Pool>) -> Self {
+        Self { pool }
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// Runs `op` on a worker of this pool and returns its result. Operations
+    /// that `op` calls run in this pool.
+    ///
+    /// Called on a worker of this pool, `op` runs in place. Called on a worker
+    /// of another pool, that worker runs its own pool's jobs while it waits.
+    /// Called elsewhere, the thread blocks.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `op` does, with the same payload.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// let index = pool.install(heist_core::current_thread_index);
+    /// assert!(index.unwrap() < 3);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.pool.in_worker(|_, _| op())
+    }
+
+    /// [`join`](crate::join) in this pool.
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| join(a, b))
+    }
+
+    /// [`scope`](crate::scope) in this pool.
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope::scope(op))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope::scope_fifo(op))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) whose jobs run in this pool.
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        scope::in_place_scope_in(&self.pool, op)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose jobs run in
+    /// this pool.
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        scope::in_place_scope_fifo_in(&self.pool, op)
+    }
+
+    /// [`spawn`](crate::spawn) in this pool.
+    pub fn spawn<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn::spawn_in(&self.pool, op);
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo) in this pool.
+    pub fn spawn_fifo<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn::spawn_fifo_in(&self.pool, op);
+    }
+
+    /// [`broadcast`](crate::broadcast) to the workers of this pool.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast::broadcast_in(&self.pool, op)
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) to the workers of this pool.
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        broadcast::spawn_broadcast_in(&self.pool, op);
+    }
+
+    /// How many workers the pool has.
+    #[must_use]
+    pub fn current_num_threads(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// The calling worker's index, or `None` on any thread that is not a
+    /// worker of this pool.
+    #[must_use]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        self.pool.current_worker().map(Worker::index)
+    }
+
+    /// Whether the calling worker's deque holds a job, or `None` on any thread
+    /// that is not a worker of this pool.
+    #[must_use]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.pool.current_worker().map(Worker::has_pending)
+    }
+
+    /// [`yield_now`](crate::yield_now), or `None` on any thread that is not a
+    /// worker of this pool.
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.pool.current_worker().map(Yield::to_any)
+    }
+
+    /// [`yield_local`](crate::yield_local), or `None` on any thread that is not
+    /// a worker of this pool.
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.pool.current_worker().map(Yield::to_own)
+    }
+
+    /// What the workers have done since the pool was built.
+    ///
+    /// Reading costs the workers nothing but the cache lines. To see what a
+    /// piece of work did, take a snapshot before it and one after, and
+    /// subtract: [`PoolCounters::since`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let before = pool.counters();
+    /// pool.join(|| (), || ());
+    /// let done = pool.counters().since(&before).total();
+    /// assert_eq!(done.pushes, 1);
+    /// assert_eq!(done.pops + done.steals, 1);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn counters(&self) -> PoolCounters {
+        self.pool.counters()
+    }
+
+    /// The recorded events of each worker, oldest first; empty unless the pool
+    /// was built with [`record_events`](crate::ThreadPoolBuilder::record_events).
+    #[must_use]
+    pub fn events(&self) -> Vec<WorkerEvents> {
+        self.pool.events()
+    }
+
+    /// The moment from which the times of [`events`](Self::events) count, or
+    /// `None` if none are recorded.
+    #[must_use]
+    pub fn recorder_started(&self) -> Option<Instant> {
+        self.pool.recorder_started()
+    }
+
+    /// Which barriers the pool runs on: see the variable `HEIST_BARRIER`.
+    #[must_use]
+    pub fn barrier_mode(&self) -> BarrierMode {
+        self.pool.sleep.barrier().mode()
+    }
+
+    /// Ends the pool and waits: returns when everything that was spawned, and
+    /// what that spawned, has run and every worker has called its exit handler.
+    ///
+    /// # Panics
+    ///
+    /// Panics on a worker of this pool, which would wait for itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    /// let pool = heist_core::ThreadPoolBuilder::new().build()?;
+    /// let ran = Arc::new(AtomicUsize::new(0));
+    /// for _ in 0..100 {
+    ///     let ran = Arc::clone(&ran);
+    ///     pool.spawn(move || { ran.fetch_add(1, Ordering::Relaxed); });
+    /// }
+    /// pool.shutdown();
+    /// assert_eq!(ran.load(Ordering::Relaxed), 100);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn shutdown(self) {
+        assert!(
+            self.pool.current_worker().is_none(),
+            "a worker asked its own pool to shut down and wait for it; call shutdown from outside the pool, or drop the handle"
+        );
+        let pool = Arc::clone(&self.pool);
+        drop(self);
+        pool.wait_until_ended();
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        self.pool.release();
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .field("id", &Arc::as_ptr(&self.pool))
+            .finish()
+    }
+}

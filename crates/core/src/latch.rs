@@ -1,0 +1,306 @@
+//! How one worker learns that a job of another is done.
+//!
+//! A latch starts pending and is set once. The thread that sets it may be
+//! releasing the frame in which the latch itself lies: from the moment the
+//! state changes, the setter touches nothing of it. That is why
+//! [`Latch::set`] takes a raw pointer, and why whom to wake is read *before*.
+//!
+//! | latch | waited for by |
+//! |---|---|
+//! | [`CoreLatch`] | the state itself; a worker that helps, then sleeps on its bell |
+//! | [`WorkerLatch`] | a worker, set from a worker of the same pool |
+//! | [`ForeignLatch`] | a worker, set from another pool |
+//! | [`LockLatch`] | a thread that is no worker |
+//! | [`CountLatch`] | either, until a counter has fallen to zero |
+
+use crate::pool::Pool;
+use crate::worker::Worker;
+use heist_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heist_sync::{fault, Condvar, Mutex};
+use std::fmt;
+use std::sync::Arc;
+
+/// Something that can be set once.
+pub(crate) trait Latch {
+    /// Sets the latch and wakes whoever waits for it.
+    ///
+    /// # Safety
+    ///
+    /// 1. `this` points to a live latch when the call begins. It may die during
+    ///    the call, as soon as the state has changed.
+    unsafe fn set(this: *const Self);
+}
+
+/// Nobody sleeps on the latch, and it is not set.
+const PENDING: u32 = 0;
+/// The waiting worker sleeps, or is about to: whoever sets the latch must ring
+/// its bell. Only the waiting worker enters and leaves this state.
+const SLEEPING: u32 = 1;
+/// Done. Final.
+const SET: u32 = 2;
+
+/// The state of a latch that a worker waits for.
+#[derive(Debug)]
+pub(crate) struct CoreLatch {
+    state: AtomicU32,
+}
+
+impl CoreLatch {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self {
+            state: AtomicU32::new(PENDING),
+        }
+    }
+
+    /// True once the latch is set; everything before `set` is visible then.
+    #[inline(always)]
+    pub(crate) fn probe(&self) -> bool {
+        // Acquire: pairs with the release half of the swap in `set`.
+        let order = fault::ordering("latch.probe", Ordering::Acquire);
+        self.state.load(order) == SET
+    }
+
+    /// The waiting worker announces that it will sleep. Returns false if the
+    /// latch is set already. Comes after the worker has armed its bell.
+    pub(crate) fn fall_asleep(&self) -> bool {
+        // Release: pairs with the acquire half of the swap in `set`: whoever
+        // finds the worker sleeping finds its bell armed.
+        let order = fault::ordering("latch.fall_asleep", Ordering::Release);
+        self.state
+            .compare_exchange(PENDING, SLEEPING, order, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// The waiting worker is awake again, whatever woke it.
+    pub(crate) fn wake_up(&self) {
+        // Relaxed: nothing is handed over; if the latch is set, it stays set.
+        let _ =
+            self.state
+                .compare_exchange(SLEEPING, PENDING, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Sets the latch. True if the caller must now ring the waiting worker's
+    /// bell. After the swap the latch may be gone.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Latch::set`].
+    #[inline]
+    pub(crate) unsafe fn set(this: *const Self) -> bool {
+        // Release: the waiter's `probe` sees what the job did. Acquire: pairs
+        // with `fall_asleep`. One swap, so that a worker falling asleep at the
+        // same time either makes this return true or sees the latch set.
+        let order = fault::ordering("latch.set", Ordering::AcqRel);
+        // SAFETY: alive by 1., and this is the last access.
+        unsafe { (*this).state.swap(SET, order) == SLEEPING }
+    }
+}
+
+/// A latch that a worker waits for and a worker of the same pool sets.
+#[derive(Debug)]
+pub(crate) struct WorkerLatch<'w> {
+    pub(crate) core: CoreLatch,
+    owner: &'w Worker,
+}
+
+impl<'w> WorkerLatch<'w> {
+    #[inline(always)]
+    pub(crate) fn new(owner: &'w Worker) -> Self {
+        Self {
+            core: CoreLatch::new(),
+            owner,
+        }
+    }
+}
+
+impl Latch for WorkerLatch<'_> {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // SAFETY: the latch is alive until the swap below, and the owner while
+        // it waits for it. Its pool and index never change, so reading them
+        // from another thread is no race.
+        let (pool, index) = unsafe { ((*this).owner.pool_ptr(), (*this).owner.index()) };
+        // SAFETY: alive by the caller's 1.
+        if unsafe { CoreLatch::set(&raw const (*this).core) } {
+            // SAFETY: the caller runs on a worker of this pool, which keeps the
+            // pool alive, even if the owner is gone by now.
+            unsafe { &*pool }.ring(index);
+        }
+    }
+}
+
+/// A latch that a worker waits for and a worker of another pool sets.
+#[derive(Debug)]
+pub(crate) struct ForeignLatch<'w> {
+    pub(crate) core: CoreLatch,
+    owner: &'w Worker,
+}
+
+impl<'w> ForeignLatch<'w> {
+    pub(crate) fn new(owner: &'w Worker) -> Self {
+        Self {
+            core: CoreLatch::new(),
+            owner,
+        }
+    }
+}
+
+impl Latch for ForeignLatch<'_> {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: alive until the swap, as in `WorkerLatch`.
+        let owner = unsafe { (*this).owner };
+        // The owner's pool may end as soon as the latch is set: hold it.
+        let (pool, index) = (Arc::clone(owner.pool()), owner.index());
+        // SAFETY: alive by the caller's 1.
+        if unsafe { CoreLatch::set(&raw const (*this).core) } {
+            pool.ring(index);
+        }
+    }
+}
+
+/// A latch that a thread outside the pool blocks on.
+#[derive(Debug)]
+pub(crate) struct LockLatch {
+    set: Mutex<bool>,
+    change: Condvar,
+}
+
+impl LockLatch {
+    pub(crate) fn new() -> Self {
+        Self {
+            set: Mutex::new(false),
+            change: Condvar::new(),
+        }
+    }
+
+    /// Blocks until the latch is set.
+    pub(crate) fn wait(&self) {
+        self.wait_and(|_| {});
+    }
+
+    /// Blocks until the latch is set, and makes it pending again.
+    pub(crate) fn wait_and_reset(&self) {
+        self.wait_and(|set| *set = false);
+    }
+
+    fn wait_and(&self, then: impl FnOnce(&mut bool)) {
+        let mut set = self.set.lock();
+        while !*set {
+            set = self.change.wait(set);
+        }
+        then(&mut set);
+    }
+}
+
+impl Latch for LockLatch {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: alive when the call begins; the waiter cannot leave before
+        // the lock is free again, and a lock may die once it has been unlocked.
+        let this = unsafe { &*this };
+        let mut set = this.set.lock();
+        *set = true;
+        // Under the lock: afterwards the latch may be gone.
+        this.change.notify_all();
+    }
+}
+
+/// A latch owned by somebody else, who keeps it alive.
+#[derive(Debug)]
+pub(crate) struct LatchRef<'a, L>(pub(crate) &'a L);
+
+impl<L: Latch> Latch for LatchRef<'_, L> {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // SAFETY: alive by the caller's 1.; the reference is copied out first.
+        let latch: *const L = unsafe { (*this).0 };
+        // SAFETY: the owner keeps it alive until it is set.
+        unsafe { L::set(latch) }
+    }
+}
+
+/// A latch that is set when a counter has fallen to zero.
+pub(crate) struct CountLatch {
+    count: AtomicUsize,
+    waiter: Waiter,
+}
+
+/// Who waits for a [`CountLatch`].
+enum Waiter {
+    Worker {
+        core: CoreLatch,
+        pool: Arc<Pool>,
+        index: usize,
+    },
+    Thread(LockLatch),
+}
+
+impl CountLatch {
+    /// A latch for `owner`, or for a thread outside, that must be set `count`
+    /// times.
+    pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
+        let waiter = match owner {
+            Some(worker) => Waiter::Worker {
+                core: CoreLatch::new(),
+                pool: Arc::clone(worker.pool()),
+                index: worker.index(),
+            },
+            None => Waiter::Thread(LockLatch::new()),
+        };
+        Self {
+            count: AtomicUsize::new(count),
+            waiter,
+        }
+    }
+
+    /// One more time to set. Called by somebody who has yet to set the latch.
+    pub(crate) fn increment(&self) {
+        // Relaxed: the caller's own share keeps the count above zero.
+        let before = self.count.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "the latch was set already");
+    }
+
+    /// Waits until the count is zero: helps if `owner` is the worker that the
+    /// latch was made for, blocks if it was made for a thread.
+    pub(crate) fn wait(&self, owner: Option<&Worker>) {
+        match (&self.waiter, owner) {
+            (Waiter::Worker { core, .. }, Some(worker)) => worker.wait_until(core),
+            (Waiter::Thread(latch), _) => latch.wait(),
+            (Waiter::Worker { .. }, None) => {
+                unreachable!("a worker's latch is waited for on that worker")
+            }
+        }
+    }
+}
+
+impl Latch for CountLatch {
+    unsafe fn set(this: *const Self) {
+        // AcqRel: whoever brings the count to zero has seen all the others'
+        // work, and hands it on by setting the waiter's latch.
+        // SAFETY: alive by the caller's 1.
+        if unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) } != 1 {
+            return; // Not the last: the latch may be gone already.
+        }
+        // SAFETY: this is the last to set, and the waiter waits for it.
+        match unsafe { &(*this).waiter } {
+            Waiter::Worker { core, pool, index } => {
+                let (pool, index) = (Arc::clone(pool), *index);
+                // SAFETY: alive until this swap.
+                if unsafe { CoreLatch::set(core) } {
+                    pool.ring(index);
+                }
+            }
+            // SAFETY: alive until the lock is free.
+            Waiter::Thread(latch) => unsafe { LockLatch::set(latch) },
+        }
+    }
+}
+
+impl fmt::Debug for CountLatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: for people to look at.
+        f.debug_tuple("CountLatch")
+            .field(&self.count.load(Ordering::Relaxed))
+            .finish()
+    }
+}

@@ -1,0 +1,108 @@
+//! How long a piece of a loop to run before looking up again.
+
+/// The number of iterations that a worker runs between two looks at whether
+/// anybody has taken the rest of its loop.
+///
+/// A look costs some tens of nanoseconds (a clock, a glance at the own deque),
+/// so the pieces should last some microseconds; how many iterations that is
+/// nobody knows beforehand, and it may change along the loop. So the grain
+/// starts at one iteration, doubles while pieces are short and halves when they
+/// are long: a body of 1 ns is reached in a dozen doublings, and a body that
+/// suddenly takes a millisecond costs one long piece at most.
+///
+/// # Examples
+///
+/// ```
+/// use heist_core::policy::Grain;
+///
+/// let mut grain = Grain::new();
+/// assert_eq!(grain.len(), 1);
+/// grain.ran(50); // one iteration took 50 ns
+/// assert_eq!(grain.len(), 2);
+/// grain.ran(1_000_000); // two took a millisecond
+/// assert_eq!(grain.len(), 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grain {
+    len: usize,
+}
+
+/// A piece shorter than this is mostly overhead.
+const PIECE_NS_MIN: u64 = 4_000;
+/// A piece longer than this leaves others waiting.
+const PIECE_NS_MAX: u64 = 16_000;
+
+impl Grain {
+    /// One iteration.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { len: 1 }
+    }
+
+    /// How many iterations to run now. At least 1.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a grain is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Learns that a piece of [`len`](Self::len) iterations took this long.
+    pub fn ran(&mut self, piece_ns: u64) {
+        if piece_ns < PIECE_NS_MIN {
+            self.len = self.len.saturating_mul(2);
+        } else if piece_ns > PIECE_NS_MAX {
+            // Straight to the length that would have been right, if it is
+            // the iterations and not an interruption that took so long.
+            let fitting = (self.len as u64).saturating_mul(PIECE_NS_MAX) / piece_ns;
+            self.len = (fitting as usize).clamp(1, self.len / 2 + 1);
+        }
+    }
+}
+
+impl Default for Grain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a loop whose iterations take `ns` each and returns the last grain.
+    fn settled(mut grain: Grain, ns: u64) -> usize {
+        for _ in 0..64 {
+            grain.ran(grain.len() as u64 * ns);
+        }
+        grain.len()
+    }
+
+    #[test]
+    fn pieces_settle_between_the_bounds_whatever_the_body_costs() {
+        for ns in [1, 3, 10, 100, 999, 3_000] {
+            let len = settled(Grain::new(), ns) as u64;
+            assert!(
+                (PIECE_NS_MIN..=PIECE_NS_MAX).contains(&(len * ns)),
+                "{ns} ns: {len}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_longer_than_a_piece_runs_one_at_a_time() {
+        let grown = Grain { len: 100_000 };
+        assert_eq!(settled(grown, 50_000), 1);
+    }
+
+    #[test]
+    fn the_grain_never_reaches_zero_and_never_overflows() {
+        let mut grain = Grain::new();
+        grain.ran(u64::MAX);
+        assert_eq!(grain.len(), 1);
+        for _ in 0..200 {
+            grain.ran(0);
+        }
+        grain.ran(u64::MAX);
+        assert!(grain.len() >= 1);
+    }
+}

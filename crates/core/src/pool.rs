@@ -1,0 +1,400 @@
+//! The pool: what its workers share, and how it starts, stops and is reached.
+
+use crate::config::{ThreadPoolBuildError, ThreadPoolBuilder, ThreadSpawn};
+use crate::counters::Counters;
+use crate::job::{Fifo, JobRef, StackJob};
+use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
+use crate::recorder::Recorder;
+use crate::sleep::Sleep;
+use crate::unwind::{self, AbortOnUnwind, Payload};
+use crate::worker::Worker;
+use heist_deque::{deque, Injector, Steal, Thief};
+use heist_event::{PoolCounters, WorkerEvents};
+use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::{thread, CachePadded, Mutex};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// What the workers of a pool share.
+pub(crate) struct Pool {
+    seats: Box<[CachePadded<Seat>]>,
+    /// Jobs from outside the pool.
+    pub(crate) injector: Injector<JobRef>,
+    pub(crate) sleep: Sleep,
+    /// More workers than processors: whoever waits should not spin.
+    pub(crate) oversubscribed: bool,
+    /// What still needs the workers: one for the handle, one for each detached
+    /// job. At zero they end.
+    live: CachePadded<AtomicUsize>,
+    /// Held while a broadcast is posted, so that all workers see all
+    /// broadcasts in the same order.
+    posting: Mutex<()>,
+    built: Instant,
+    recording: bool,
+    handlers: Handlers,
+}
+
+/// What the user wants to be told.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(crate) panic: Option<Box<dyn Fn(Payload) + Send + Sync>>,
+    pub(crate) start: Option<Box<dyn Fn(usize) + Send + Sync>>,
+    pub(crate) exit: Option<Box<dyn Fn(usize) + Send + Sync>>,
+}
+
+/// A worker's place in its pool: the part of it that others may touch.
+pub(crate) struct Seat {
+    thief: Thief<JobRef>,
+    /// Jobs that only this worker may run.
+    pub(crate) mailbox: Injector<JobRef>,
+    pub(crate) fifo: Fifo,
+    pub(crate) counters: Counters,
+    pub(crate) recorder: Option<Recorder>,
+    /// Set when the worker can take jobs.
+    ready: LockLatch,
+    /// Set when the worker shall end.
+    end: CoreLatch,
+    /// Set when the worker has ended.
+    ended: LockLatch,
+}
+
+impl Seat {
+    /// Tries to take the worker's oldest job.
+    #[inline]
+    pub(crate) fn steal(&self) -> Steal<JobRef> {
+        // A glance first: most probes of an idle pool end here, without a fence.
+        if self.thief.is_empty() {
+            Steal::Empty
+        } else {
+            self.thief.steal()
+        }
+    }
+
+    pub(crate) fn has_a_job(&self) -> bool {
+        !self.thief.is_empty()
+    }
+}
+
+impl Pool {
+    /// Builds the pool and starts its threads with the configuration's spawner.
+    pub(crate) fn start<S: ThreadSpawn>(
+        builder: ThreadPoolBuilder<S>,
+    ) -> Result<Arc<Self>, ThreadPoolBuildError> {
+        let mut config = builder.resolve()?;
+        let workers = config.workers;
+        let (owners, seats): (Vec<_>, Vec<_>) = (0..workers)
+            .map(|_| {
+                let (owner, thief) = deque(DEQUE_CAPACITY);
+                let seat = Seat {
+                    thief,
+                    mailbox: Injector::new(),
+                    fifo: Fifo::new(),
+                    counters: Counters::new(),
+                    recorder: config.record_events.map(Recorder::new),
+                    ready: LockLatch::new(),
+                    end: CoreLatch::new(),
+                    ended: LockLatch::new(),
+                };
+                (owner, CachePadded::new(seat))
+            })
+            .unzip();
+        let usable = thread::available_parallelism().map_or(1, usize::from);
+        let pool = Arc::new(Self {
+            seats: seats.into(),
+            injector: Injector::new(),
+            sleep: Sleep::new(workers, config.barrier),
+            oversubscribed: workers > usable,
+            live: CachePadded::new(AtomicUsize::new(1)),
+            posting: Mutex::new(()),
+            built: Instant::now(),
+            recording: config.record_events.is_some(),
+            handlers: std::mem::take(&mut config.handlers),
+        });
+        // If a thread cannot be started, those that were end again.
+        let undo = EndOnDrop(&pool);
+        for (index, owner) in owners.into_iter().enumerate() {
+            if index == 0 && config.use_current_thread {
+                if Worker::current().is_some() {
+                    return Err(ThreadPoolBuildError::already_a_worker());
+                }
+                // This thread's own frames lie below its worker, so nobody can
+                // say when the worker could go: it stays.
+                let worker: &'static Worker =
+                    Box::leak(Box::new(Worker::new(Arc::clone(&pool), index, owner)));
+                // SAFETY: leaked: in place for ever.
+                unsafe { worker.enter() };
+                let seat = pool.seat(index);
+                // SAFETY: the pool holds the latches.
+                unsafe { LockLatch::set(&raw const seat.ready) };
+                // SAFETY: as above. There is no main loop to wait for.
+                unsafe { LockLatch::set(&raw const seat.ended) };
+                continue;
+            }
+            config
+                .start_thread(&pool, index, owner)
+                .map_err(ThreadPoolBuildError::thread)?;
+        }
+        std::mem::forget(undo);
+        Ok(pool)
+    }
+
+    /// What the thread of worker `index` does from start to end.
+    pub(crate) fn run(worker: &Worker) {
+        let pool = worker.pool();
+        let seat = pool.seat(worker.index());
+        // SAFETY: `leave` is called below, and the caller holds the worker.
+        unsafe { worker.enter() };
+        // SAFETY: the pool holds the latch.
+        unsafe { LockLatch::set(&raw const seat.ready) };
+        let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
+        pool.call_handler(pool.handlers.start.as_deref(), worker.index());
+        worker.main_loop(&seat.end);
+        pool.call_handler(pool.handlers.exit.as_deref(), worker.index());
+        abort.defuse();
+        Worker::leave();
+        // SAFETY: the pool holds the latch.
+        unsafe { LockLatch::set(&raw const seat.ended) };
+    }
+
+    fn call_handler(&self, handler: Option<&(dyn Fn(usize) + Send + Sync)>, index: usize) {
+        if let Some(handler) = handler {
+            if let Err(payload) = unwind::halt(|| handler(index)) {
+                self.handle_panic(payload);
+            }
+        }
+    }
+
+    /// A panic that nobody waits for: the pool's handler takes it, or the
+    /// process ends.
+    pub(crate) fn handle_panic(&self, payload: Payload) {
+        let Some(handler) = &self.handlers.panic else {
+            unwind::abort("a job that nobody waits for panicked, and its pool has no panic handler")
+        };
+        let abort = AbortOnUnwind("a panic handler panicked");
+        handler(payload);
+        abort.defuse();
+    }
+
+    /// The pool of the calling worker, or else the global pool.
+    pub(crate) fn current() -> Arc<Self> {
+        match Worker::current() {
+            Some(worker) => Arc::clone(worker.pool()),
+            None => Arc::clone(Self::global()),
+        }
+    }
+
+    /// The global pool, built now with the defaults if nobody has built it.
+    pub(crate) fn global() -> &'static Arc<Self> {
+        if let Some(pool) = GLOBAL.get() {
+            return pool;
+        }
+        match Self::set_global(ThreadPoolBuilder::new()) {
+            Ok(pool) => pool,
+            Err(error) => GLOBAL.get().unwrap_or_else(|| {
+                panic!("the global thread pool could not be built: {error}");
+            }),
+        }
+    }
+
+    /// Builds the global pool, unless there is one.
+    pub(crate) fn set_global<S: ThreadSpawn>(
+        builder: ThreadPoolBuilder<S>,
+    ) -> Result<&'static Arc<Self>, ThreadPoolBuildError> {
+        static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _building = BUILDING
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if GLOBAL.get().is_some() {
+            return Err(ThreadPoolBuildError::already_global());
+        }
+        // The handle is never dropped: the global pool does not end.
+        let pool = match Self::start(builder) {
+            Err(error) if error.is_unsupported() && Worker::current().is_none() => {
+                // No threads here (WebAssembly, say): the caller is the pool.
+                Self::start(ThreadPoolBuilder::new().num_threads(1).use_current_thread())?
+            }
+            started => started?,
+        };
+        Ok(GLOBAL.get_or_init(|| pool))
+    }
+
+    /// Blocks until every worker can take jobs.
+    pub(crate) fn wait_until_ready(&self) {
+        self.seats.iter().for_each(|seat| seat.ready.wait());
+    }
+
+    /// Blocks until every worker has ended.
+    pub(crate) fn wait_until_ended(&self) {
+        self.seats.iter().for_each(|seat| seat.ended.wait());
+    }
+
+    /// How many workers the pool has.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    #[inline(always)]
+    pub(crate) fn seat(&self, index: usize) -> &Seat {
+        &self.seats[index]
+    }
+
+    /// Nanoseconds since the pool was built.
+    pub(crate) fn now_ns(&self) -> u64 {
+        u64::try_from(self.built.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The calling thread, if it is a worker of this pool.
+    pub(crate) fn current_worker<'job>(&self) -> Option<&'job Worker> {
+        Worker::current().filter(|worker| std::ptr::eq(worker.pool_ptr(), self))
+    }
+
+    /// Wakes the worker with this index, if it sleeps.
+    pub(crate) fn ring(&self, index: usize) {
+        if self.sleep.ring(index) {
+            self.count_wakes(1);
+        }
+    }
+
+    /// Counts wake-ups for the calling worker; an outside thread has no counters.
+    fn count_wakes(&self, woke: usize) {
+        if let Some(worker) = self.current_worker() {
+            self.seat(worker.index()).counters.wakes.add(woke as u64);
+        }
+    }
+
+    /// Queues a job from outside the pool.
+    pub(crate) fn inject(&self, job: JobRef) {
+        self.injector.push(job);
+        self.sleep.published();
+    }
+
+    /// Queues a job: on the calling worker's deque, or from outside.
+    pub(crate) fn submit(&self, job: JobRef) {
+        match self.current_worker() {
+            Some(worker) => worker.push(job),
+            None => self.inject(job),
+        }
+    }
+
+    /// Posts one job to each worker's mailbox, in the order of their indices.
+    pub(crate) fn post(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
+        assert_eq!(jobs.len(), self.len());
+        let posting = self.posting.lock();
+        for (seat, job) in self.seats.iter().zip(jobs) {
+            seat.mailbox.push(job);
+        }
+        drop(posting);
+        let woke = (0..self.len()).filter(|&worker| self.sleep.ring_for_mail(worker));
+        self.count_wakes(woke.count());
+    }
+
+    /// Runs `op` on a worker of this pool: here, if the caller is one; else it
+    /// moves into the pool and the caller waits. `op` is told whether it moved.
+    pub(crate) fn in_worker<R: Send>(
+        self: &Arc<Self>,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        match Worker::current() {
+            None => self.in_worker_from_outside(op),
+            Some(worker) if Arc::ptr_eq(worker.pool(), self) => op(worker, false),
+            Some(worker) => self.in_worker_from_another_pool(worker, op),
+        }
+    }
+
+    #[cold]
+    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        std::thread_local!(static LATCH: LockLatch = LockLatch::new());
+        LATCH.with(|latch| {
+            let job = StackJob::new(on_current_worker(op), LatchRef(latch));
+            // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+            self.inject(unsafe { job.as_job_ref() });
+            latch.wait_and_reset();
+            // SAFETY: the latch was set, and the result is taken once.
+            unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+        })
+    }
+
+    /// The caller is a worker of another pool: it goes on running its own
+    /// pool's jobs while it waits.
+    #[cold]
+    fn in_worker_from_another_pool<R: Send>(
+        &self,
+        caller: &Worker,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
+        // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+        self.inject(unsafe { job.as_job_ref() });
+        caller.wait_until(&job.latch.core);
+        // SAFETY: the latch is set, and the result is taken once.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+    }
+
+    /// One more thing needs the workers.
+    pub(crate) fn keep_alive(&self) {
+        // Relaxed: the caller has a share already, by the handle or as a job.
+        let before = self.live.fetch_add(1, Ordering::Relaxed);
+        assert!(before > 0, "the pool has ended");
+    }
+
+    /// One thing needs the workers no more. At the last they end.
+    pub(crate) fn release(&self) {
+        // AcqRel: the last to leave has seen the others' jobs done.
+        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+            for (index, seat) in self.seats.iter().enumerate() {
+                // SAFETY: the pool holds the latch.
+                if unsafe { CoreLatch::set(&raw const seat.end) } {
+                    self.ring(index);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn counters(&self) -> PoolCounters {
+        let now_ns = self.now_ns();
+        let seats = self.seats.iter();
+        PoolCounters::new(seats.map(|seat| seat.counters.snapshot(now_ns)).collect())
+    }
+
+    pub(crate) fn events(&self) -> Vec<WorkerEvents> {
+        let recorders = self.seats.iter().filter_map(|seat| seat.recorder.as_ref());
+        recorders.map(Recorder::read).collect()
+    }
+
+    /// The moment from which the times of events count, if any are recorded.
+    pub(crate) fn recorder_started(&self) -> Option<Instant> {
+        self.recording.then_some(self.built)
+    }
+}
+
+/// Room in a new deque. A deque grows by itself; this is deeper than most
+/// recursions get.
+const DEQUE_CAPACITY: usize = 256;
+
+static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
+
+fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce(bool) -> R {
+    move |migrated| {
+        let worker = Worker::current().expect("jobs run on workers");
+        op(worker, migrated)
+    }
+}
+
+/// Ends the pool's workers unless it is forgotten.
+struct EndOnDrop<'a>(&'a Pool);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("workers", &self.len())
+            .finish()
+    }
+}

@@ -1,0 +1,428 @@
+//! `scope`: jobs that may borrow, because the scope waits for them.
+
+use crate::broadcast::BroadcastContext;
+use crate::job::{Fifo, HeapJob, JobRef, SharedJob};
+use crate::latch::{CountLatch, Latch};
+use crate::pool::Pool;
+use crate::unwind::{self, Payload};
+use crate::worker::Worker;
+use heist_sync::Mutex;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Calls `op` with a scope in which jobs can be spawned that borrow from
+/// outside it, and returns when all of them have run.
+///
+/// `op` runs on a worker: here if the caller is one, else in the global pool.
+/// A job of the scope can spawn further jobs in it. While it waits the worker
+/// runs other jobs, as in [`join`](crate::join).
+///
+/// # Panics
+///
+/// If `op` or a job panics, `scope` panics with the payload of the first, once
+/// all jobs have ended.
+///
+/// # Cost
+///
+/// One allocation for each job.
+///
+/// # Examples
+///
+/// ```
+/// let mut halves = [0, 0];
+/// let (left, right) = halves.split_at_mut(1);
+/// heist_core::scope(|scope| {
+///     scope.spawn(|_| left[0] = 1);
+///     scope.spawn(|_| right[0] = 2);
+/// });
+/// assert_eq!(halves, [1, 2]);
+/// ```
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    on_worker(|worker| {
+        let scope = Scope::new(worker.pool(), Some(worker));
+        scope.base.complete(Some(worker), || op(&scope))
+    })
+}
+
+/// As [`scope`], but jobs that one worker spawns start in the order in which
+/// they were spawned, as far as they are not stolen.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// let pool = heist_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (say, heard) = std::sync::mpsc::channel();
+/// pool.scope_fifo(|scope| {
+///     for n in 0..3 {
+///         let say = say.clone();
+///         scope.spawn_fifo(move |_| say.send(n).unwrap());
+///     }
+/// });
+/// assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+/// ```
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    on_worker(|worker| {
+        let scope = ScopeFifo::new(worker.pool(), Some(worker));
+        scope.base.complete(Some(worker), || op(&scope))
+    })
+}
+
+/// As [`scope`], but `op` runs on the calling thread, wherever that is, and so
+/// need not be `Send`. Its jobs run in the pool of the calling worker, or else
+/// in the global pool.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// let local = std::rc::Rc::new(1); // not Send
+/// let sum = heist_core::in_place_scope(|scope| {
+///     scope.spawn(|_| ());
+///     *local + 1
+/// });
+/// assert_eq!(sum, 2);
+/// ```
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    in_place_scope_in(&Pool::current(), op)
+}
+
+/// As [`scope_fifo`], but `op` runs on the calling thread.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// let n = heist_core::in_place_scope_fifo(|scope| {
+///     scope.spawn_fifo(|_| ());
+///     1
+/// });
+/// assert_eq!(n, 1);
+/// ```
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place_scope_fifo_in(&Pool::current(), op)
+}
+
+pub(crate) fn in_place_scope_in<'scope, R>(
+    pool: &Arc<Pool>,
+    op: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let caller = Worker::current();
+    let scope = Scope::new(pool, caller);
+    scope.base.complete(caller, || op(&scope))
+}
+
+pub(crate) fn in_place_scope_fifo_in<'scope, R>(
+    pool: &Arc<Pool>,
+    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    let caller = Worker::current();
+    let scope = ScopeFifo::new(pool, caller);
+    scope.base.complete(caller, || op(&scope))
+}
+
+/// Runs `op` on the calling worker, or else on one of the global pool.
+fn on_worker<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
+    match Worker::current() {
+        Some(worker) => op(worker),
+        None => Pool::global().in_worker(|worker, _| op(worker)),
+    }
+}
+
+/// Where jobs can be spawned that borrow for `'scope`.
+pub struct Scope<'scope> {
+    base: Base<'scope>,
+}
+
+impl<'scope> Scope<'scope> {
+    fn new(pool: &Arc<Pool>, waiter: Option<&Worker>) -> Self {
+        Self {
+            base: Base::new(pool, waiter),
+        }
+    }
+
+    /// Queues a job, which the scope will wait for. The job is given the scope,
+    /// so that it can spawn more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// let leaves = AtomicU32::new(0);
+    /// heist_core::scope(|scope| {
+    ///     scope.spawn(|scope| {
+    ///         scope.spawn(|_| { leaves.fetch_add(1, Ordering::Relaxed); });
+    ///         scope.spawn(|_| { leaves.fetch_add(1, Ordering::Relaxed); });
+    ///     });
+    /// });
+    /// assert_eq!(leaves.into_inner(), 2);
+    /// ```
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Self) + Send + 'scope,
+    {
+        let scope = Still(self);
+        let job = self.base.job(move || {
+            // The whole wrapper moves into the closure, not just its field.
+            let scope = scope;
+            body(scope.get());
+        });
+        self.base.pool.submit(job);
+    }
+
+    /// Queues a job for each worker of the pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// let reached = AtomicUsize::new(0);
+    /// pool.scope(|scope| {
+    ///     scope.spawn_broadcast(|_, _| { reached.fetch_add(1, Ordering::Relaxed); });
+    /// });
+    /// assert_eq!(reached.into_inner(), 3);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Still(self);
+        self.base
+            .broadcast(move |context| body(scope.get(), context));
+    }
+}
+
+/// Where jobs can be spawned that borrow for `'scope` and start in order.
+pub struct ScopeFifo<'scope> {
+    base: Base<'scope>,
+    /// One queue for each worker.
+    fifos: Box<[Fifo]>,
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    fn new(pool: &Arc<Pool>, waiter: Option<&Worker>) -> Self {
+        Self {
+            base: Base::new(pool, waiter),
+            fifos: (0..pool.len()).map(|_| Fifo::new()).collect(),
+        }
+    }
+
+    /// Queues a job, which the scope will wait for. The job is given the scope,
+    /// so that it can spawn more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut done = false;
+    /// heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| done = true));
+    /// assert!(done);
+    /// ```
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Self) + Send + 'scope,
+    {
+        let scope = Still(self);
+        let job = self.base.job(move || {
+            // The whole wrapper moves into the closure, not just its field.
+            let scope = scope;
+            body(scope.get());
+        });
+        match self.base.pool.current_worker() {
+            Some(worker) => {
+                // SAFETY: the queue lies in the scope, which waits for the job,
+                // and the reference is done with the queue when the job starts.
+                let reference = unsafe { self.fifos[worker.index()].queue(job) };
+                worker.push(reference);
+            }
+            None => self.base.pool.inject(job),
+        }
+    }
+
+    /// Queues a job for each worker of the pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.scope_fifo(|scope| {
+    ///     scope.spawn_broadcast(move |_, context| say.send(context.index()).unwrap());
+    /// });
+    /// assert_eq!(heard.iter().count(), 2);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Still(self);
+        self.base
+            .broadcast(move |context| body(scope.get(), context));
+    }
+}
+
+/// What both kinds of scope share: whose turn it is to wait, and for how much.
+struct Base<'scope> {
+    pool: Arc<Pool>,
+    /// One for the scope's own closure, one for each job that has not ended.
+    pending: CountLatch,
+    panic: Mutex<Option<Payload>>,
+    /// Invariant in `'scope`: a scope for longer borrows is not one for
+    /// shorter ones, nor the other way round.
+    borrows: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
+}
+
+impl<'scope> Base<'scope> {
+    fn new(pool: &Arc<Pool>, waiter: Option<&Worker>) -> Self {
+        Self {
+            pool: Arc::clone(pool),
+            pending: CountLatch::new(1, waiter),
+            panic: Mutex::new(None),
+            borrows: PhantomData,
+        }
+    }
+
+    /// Runs the scope's closure, waits for the jobs, and lets a panic go on.
+    fn complete<R>(&self, waiter: Option<&Worker>, op: impl FnOnce() -> R) -> R {
+        let result = unwind::halt(op).map_err(|payload| self.keep_panic(payload));
+        // SAFETY: the latch lies in the scope, which is still here.
+        unsafe { CountLatch::set(&raw const self.pending) };
+        self.pending.wait(waiter);
+        let panicked = self.panic.lock().take();
+        match (result, panicked) {
+            (Ok(result), None) => result,
+            (result, Some(payload)) => {
+                unwind::discard(result);
+                unwind::resume(payload)
+            }
+            (Err(()), None) => unreachable!("the panic of the closure was kept"),
+        }
+    }
+
+    /// The first panic is kept for whoever waits.
+    fn keep_panic(&self, payload: Payload) {
+        let mut panic = self.panic.lock();
+        if panic.is_none() {
+            *panic = Some(payload);
+        } else {
+            drop(panic);
+            unwind::discard(payload);
+        }
+    }
+
+    /// Boxes a job of the scope.
+    fn job(&self, body: impl FnOnce() + Send + 'scope) -> JobRef {
+        self.pending.increment();
+        let base = Still(self);
+        // SAFETY: 1. the scope waits for the job, so that what it borrows for
+        // `'scope` is there. 2. A panic in it is held back.
+        unsafe {
+            HeapJob::into_job_ref(move || {
+                // The whole wrapper moves into the closure, not just its field.
+                let base = base;
+                Self::run(base, body);
+            })
+        }
+    }
+
+    /// Queues a job for each worker.
+    fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
+        let base = Still(self);
+        let job = SharedJob::new(move || Self::run(base, || BroadcastContext::with(&body)));
+        let references = (0..self.pool.len()).map(|_| {
+            self.pending.increment();
+            // SAFETY: 1. the scope waits for each run, so that what it borrows
+            // for `'scope` is there. 2. A panic in it is held back.
+            unsafe { SharedJob::as_job_ref(&job) }
+        });
+        self.pool.post(references);
+    }
+
+    /// Runs a job of the scope on a worker.
+    fn run(base: Still<Self>, body: impl FnOnce()) {
+        if let Err(payload) = unwind::halt(body) {
+            base.get().keep_panic(payload);
+        }
+        // SAFETY: the scope is there until this job has set the latch.
+        unsafe { CountLatch::set(&raw const (*base.0).pending) };
+    }
+}
+
+/// A pointer to a scope, or its base, that jobs carry: it is still there,
+/// because it waits for them.
+struct Still<T>(*const T);
+
+impl<T> Clone for Still<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Still<T> {}
+
+// SAFETY: scopes are Sync: their fields are an `Arc` of a pool, a latch, a lock
+// and queues.
+unsafe impl<T> Send for Still<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Still<T> {}
+
+impl<T> Still<T> {
+    /// The scope, for as long as the job has not set its latch.
+    fn get(&self) -> &T {
+        // SAFETY: a job runs while its scope waits for it.
+        unsafe { &*self.0 }
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.debug(&mut f.debug_struct("Scope")).finish()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base
+            .debug(&mut f.debug_struct("ScopeFifo"))
+            .field("num_fifos", &self.fifos.len())
+            .finish()
+    }
+}
+
+impl Base<'_> {
+    fn debug<'a, 'b, 'c>(
+        &self,
+        f: &'a mut fmt::DebugStruct<'b, 'c>,
+    ) -> &'a mut fmt::DebugStruct<'b, 'c> {
+        f.field("pool_id", &Arc::as_ptr(&self.pool))
+            .field("panic", &self.panic.lock().is_some())
+            .field("job_completed_latch", &self.pending)
+    }
+}

@@ -1,0 +1,197 @@
+//! Models of the sleep protocol and of the latch, under loom.
+//!
+//! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom
+//! reports that every thread is blocked.
+
+use super::Sleep;
+use crate::latch::CoreLatch;
+use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::cell::UnsafeCell;
+use heist_sync::{fault, thread, Barrier, BarrierRequest};
+use std::sync::Arc;
+
+/// A pool reduced to its sleep: jobs are a number, the end is one latch each.
+struct Pool {
+    sleep: Sleep,
+    jobs: AtomicUsize,
+    end: Vec<CoreLatch>,
+}
+
+impl Pool {
+    fn new(workers: usize) -> Arc<Self> {
+        let barrier = Barrier::new(BarrierRequest::Fence).unwrap();
+        Arc::new(Self {
+            sleep: Sleep::new(workers, barrier),
+            jobs: AtomicUsize::new(0),
+            end: (0..workers).map(|_| CoreLatch::new()).collect(),
+        })
+    }
+
+    /// As a push: the store alone orders nothing with the counts.
+    fn publish(&self) {
+        self.jobs.fetch_add(1, Ordering::Relaxed);
+        self.sleep.published();
+    }
+
+    fn take(&self) -> bool {
+        let mut jobs = self.jobs.load(Ordering::Relaxed);
+        while jobs > 0 {
+            match self
+                .jobs
+                .compare_exchange(jobs, jobs - 1, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => jobs = now,
+            }
+        }
+        false
+    }
+
+    /// What a worker does from running out of work to finding a job (true) or
+    /// to its latch being set (false), as `Worker::search_until` does it.
+    fn search(&self, worker: usize, latch: &CoreLatch) -> bool {
+        self.sleep.start_search();
+        let found = loop {
+            if latch.probe() {
+                break false;
+            }
+            if self.take() {
+                break true;
+            }
+            if self.sleep.announce(worker, latch) {
+                if self.jobs.load(Ordering::Relaxed) > 0 {
+                    self.sleep.cancel(worker);
+                } else {
+                    self.sleep.block(worker);
+                }
+                latch.wake_up();
+            }
+        };
+        self.sleep.stop_search();
+        found
+    }
+
+    fn set(&self, latch: &CoreLatch, worker: usize) {
+        // SAFETY: the latch lives as long as the pool.
+        if unsafe { CoreLatch::set(latch) } {
+            self.sleep.ring(worker);
+        }
+    }
+}
+
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+#[test]
+fn a_published_job_is_found_by_a_worker_that_falls_asleep() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || assert!(pool.search(0, &pool.end[0]))
+        });
+        pool.publish();
+        worker.join().unwrap();
+    });
+}
+
+/// Two jobs, two workers: a publisher that counts on a searcher must not be let
+/// down when that searcher leaves with the other job.
+#[test]
+fn two_published_jobs_occupy_two_workers() {
+    check(2, || {
+        let pool = Pool::new(2);
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || assert!(pool.search(worker, &pool.end[worker])))
+            })
+            .collect();
+        pool.publish();
+        pool.publish();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// A searcher that leaves because its latch is set takes no job with it, but
+/// somebody may have counted on it.
+#[test]
+fn a_job_is_found_when_the_searcher_leaves_for_its_latch() {
+    check(2, || {
+        let pool = Pool::new(2);
+        let waiting = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.search(0, &pool.end[0])
+        });
+        let other = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.search(1, &pool.end[1])
+        });
+        pool.set(&pool.end[0], 0);
+        pool.publish();
+        if !waiting.join().unwrap() {
+            // The job is still there for the other, or the other has it.
+            assert!(other.join().unwrap());
+        } else {
+            pool.set(&pool.end[1], 1);
+            assert!(!other.join().unwrap());
+        }
+    });
+}
+
+#[test]
+fn mail_reaches_a_worker_that_falls_asleep() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || assert!(pool.search(0, &pool.end[0]))
+        });
+        pool.jobs.store(1, Ordering::Relaxed);
+        pool.sleep.ring_for_mail(0);
+        worker.join().unwrap();
+    });
+}
+
+/// The latch: the waiter is woken and sees what the job wrote.
+#[test]
+fn a_set_latch_wakes_its_waiter_and_hands_over_the_result() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let result = Arc::new(UnsafeCell::new(0));
+        let thief = thread::spawn({
+            let (pool, result) = (Arc::clone(&pool), Arc::clone(&result));
+            move || {
+                // SAFETY: the waiter reads only after the latch is set, which
+                // is what loom checks here.
+                result.with_mut(|result| unsafe { *result = 7 });
+                pool.set(&pool.end[0], 0);
+            }
+        });
+        assert!(!pool.search(0, &pool.end[0]));
+        // SAFETY: the latch is set.
+        assert_eq!(result.with(|result| unsafe { *result }), 7);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn every_planted_fault_is_caught() {
+    let job = "sleep::model::a_published_job_is_found_by_a_worker_that_falls_asleep";
+    let two = "sleep::model::two_published_jobs_occupy_two_workers";
+    let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
+    let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
+    fault::assert_caught(&[
+        ("sleep.published.light", job),
+        ("sleep.announce.heavy", job),
+        ("sleep.pass_on", two),
+        ("sleep.mail.fence", mail),
+        ("latch.set", latch),
+        ("latch.probe", latch),
+    ]);
+}

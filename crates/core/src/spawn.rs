@@ -1,0 +1,95 @@
+//! `spawn`: a job that nobody waits for.
+
+use crate::job::{HeapJob, JobRef};
+use crate::pool::Pool;
+use crate::unwind;
+use std::sync::Arc;
+
+/// Queues a job that nobody waits for, in the pool of the calling worker, or
+/// else in the global pool.
+///
+/// On a worker the job goes to the worker's own deque: the newest runs first,
+/// unless it is stolen. From outside it goes to the injector. The pool stays
+/// until the job has run, even if its handle is dropped. To get a value back,
+/// use [`fork`](crate::fork).
+///
+/// # Panics
+///
+/// A panic in the job goes to the pool's
+/// [panic handler](crate::ThreadPoolBuilder::panic_handler); without one it
+/// aborts the process.
+///
+/// # Cost
+///
+/// One allocation of the closure's size and 8 bytes.
+///
+/// # Examples
+///
+/// ```
+/// let (done, wait) = std::sync::mpsc::channel();
+/// heist_core::spawn(move || done.send(6 * 7).unwrap());
+/// assert_eq!(wait.recv(), Ok(42));
+/// ```
+pub fn spawn<F>(job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_in(&Pool::current(), job);
+}
+
+/// As [`spawn`], but jobs that one worker spawns with this function start in
+/// the order in which they were spawned, as far as they are not stolen.
+///
+/// # Panics
+///
+/// As [`spawn`].
+///
+/// # Examples
+///
+/// ```
+/// let pool = heist_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (say, heard) = std::sync::mpsc::channel();
+/// pool.install(move || {
+///     for n in 0..3 {
+///         let say = say.clone();
+///         heist_core::spawn_fifo(move || say.send(n).unwrap());
+///     }
+/// });
+/// assert_eq!(heard.iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+/// ```
+pub fn spawn_fifo<F>(job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_fifo_in(&Pool::current(), job);
+}
+
+pub(crate) fn spawn_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) {
+    let job = detached(pool, job);
+    pool.submit(job);
+}
+
+pub(crate) fn spawn_fifo_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) {
+    let job = detached(pool, job);
+    match pool.current_worker() {
+        // SAFETY: the worker's queue lies in the pool, which the job keeps.
+        Some(worker) => worker.push(unsafe { worker.fifo().queue(job) }),
+        None => pool.inject(job),
+    }
+}
+
+/// Boxes a job that keeps the pool until it has run.
+fn detached(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) -> JobRef {
+    pool.keep_alive();
+    let pool = Arc::clone(pool);
+    // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back.
+    unsafe {
+        HeapJob::into_job_ref(move || {
+            if let Err(payload) = unwind::halt(job) {
+                pool.handle_panic(payload);
+            }
+            pool.release();
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! Where panics stop and start again: catch, resume, discard, abort.
+
+use heist_sync::thread;
+use std::any::Any;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// Runs `f` and holds a panic back.
+///
+/// The closure counts as unwind safe because every caller either resumes the
+/// panic or hands it to whoever waits, so nobody looks at broken state as if it
+/// were whole.
+pub(crate) fn halt<R>(f: impl FnOnce() -> R) -> thread::Result<R> {
+    catch_unwind(AssertUnwindSafe(f))
+}
+
+/// Lets a panic that was held back go on. The panic hook is not called again.
+pub(crate) fn resume(payload: Payload) -> ! {
+    resume_unwind(payload)
+}
+
+/// Drops what nobody will ever see: the result of a closure whose sibling
+/// panicked, a second panic's payload. A panic in that drop is swallowed like
+/// the value itself; a panic in dropping *that* panic's payload aborts.
+pub(crate) fn discard<T>(value: T) {
+    if let Err(payload) = halt(|| drop(value)) {
+        let abort = AbortOnUnwind("dropping the payload of a panic panicked");
+        drop(payload);
+        abort.defuse();
+    }
+}
+
+/// Ends the process if the scope that holds it unwinds: what follows would run
+/// on broken promises.
+pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
+
+impl AbortOnUnwind {
+    pub(crate) fn defuse(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        abort(self.0);
+    }
+}
+
+/// Ends the process with a word to stderr.
+#[cold]
+pub(crate) fn abort(why: &str) -> ! {
+    eprintln!("heist: {why}; aborting");
+    std::process::abort()
+}

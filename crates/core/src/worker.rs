@@ -1,0 +1,326 @@
+//! What one worker owns, and how it finds something to do.
+//!
+//! The search order: the own deque, newest first; the own mailbox, where
+//! broadcasts arrive; the victims' deques, oldest first; the injector.
+
+use crate::counters::Activity;
+use crate::job::{Fifo, JobRef};
+use crate::latch::CoreLatch;
+use crate::policy::{IdleLadder, IdleStep, Rng, Victims};
+use crate::pool::{Pool, Seat};
+use crate::unwind::AbortOnUnwind;
+use heist_deque::{Owner, Steal};
+use heist_event::{EventKind, WorkerId};
+use heist_sync::{hint, thread, thread_local};
+use std::cell::Cell;
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+thread_local! {
+    /// The worker that this thread is, or null.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) }
+}
+
+/// After this many jobs from its own deque a worker looks into the injector
+/// first, so that a job submitted from outside is not starved by a worker that
+/// never runs dry. Prime, so that it falls into step with no pattern of jobs.
+const INJECTOR_INTERVAL: u32 = 61;
+
+/// One worker of a pool, seen from its own thread.
+pub(crate) struct Worker {
+    pool: Arc<Pool>,
+    index: usize,
+    deque: Owner<JobRef>,
+    rng: Cell<Rng>,
+    /// Jobs that the top of the stack has run, for `INJECTOR_INTERVAL`.
+    ran: Cell<u32>,
+}
+
+impl Worker {
+    pub(crate) fn new(pool: Arc<Pool>, index: usize, deque: Owner<JobRef>) -> Self {
+        // The pool's address tells pools of one process apart, and differs from
+        // run to run where the system randomises addresses.
+        let seed = Arc::as_ptr(&pool).addr() as u64 ^ (index as u64) << 48;
+        Self {
+            pool,
+            index,
+            deque,
+            rng: Cell::new(Rng::new(seed)),
+            ran: Cell::new(0),
+        }
+    }
+
+    /// The worker that the calling thread is. It lives as long as the thread
+    /// runs its main loop, which is longer than any frame of a job: the borrow
+    /// must not be kept beyond the job.
+    #[inline(always)]
+    pub(crate) fn current<'job>() -> Option<&'job Self> {
+        let current = CURRENT.with(Cell::get);
+        // SAFETY: not null between `enter` and `leave`, and then it points to
+        // the worker that `enter` was given, which outlives the loop between.
+        unsafe { current.as_ref() }
+    }
+
+    /// Makes this worker the calling thread's.
+    ///
+    /// # Safety
+    ///
+    /// 1. The worker stays in place until `leave` is called on this thread, or
+    ///    for ever.
+    pub(crate) unsafe fn enter(&self) {
+        CURRENT.with(|current| {
+            assert!(current.get().is_null(), "a thread is one worker at most");
+            current.set(self);
+        });
+    }
+
+    /// The calling thread is no worker any more.
+    pub(crate) fn leave() {
+        CURRENT.with(|current| current.set(ptr::null()));
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline(always)]
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The pool, for those who must not borrow the worker.
+    #[inline(always)]
+    pub(crate) fn pool_ptr(&self) -> *const Pool {
+        Arc::as_ptr(&self.pool)
+    }
+
+    #[inline(always)]
+    fn seat(&self) -> &Seat {
+        self.pool.seat(self.index)
+    }
+
+    /// The queue that makes `spawn_fifo` first in, first out on this worker.
+    pub(crate) fn fifo(&self) -> &Fifo {
+        &self.seat().fifo
+    }
+
+    /// Pushes a job, to be popped back or stolen, and sees to it that somebody
+    /// who has nothing to do comes for it.
+    #[inline(always)]
+    pub(crate) fn push(&self, job: JobRef) {
+        self.deque.push(job);
+        let counters = &self.seat().counters;
+        counters.pushes.add(1);
+        let woke = self.pool.sleep.published();
+        if woke > 0 {
+            counters.wakes.add(woke as u64);
+        }
+    }
+
+    /// Pops the newest job. The caller counts it, as a pop or in place.
+    #[inline(always)]
+    pub(crate) fn pop(&self) -> Option<JobRef> {
+        self.deque.pop()
+    }
+
+    /// Counts a job that was popped back and run by the join that pushed it.
+    #[inline(always)]
+    pub(crate) fn count_in_place(&self) {
+        self.seat().counters.in_place.add(1);
+    }
+
+    /// True if the own deque holds a job.
+    #[inline]
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.deque.is_empty()
+    }
+
+    /// A job that is the worker's already: from its own deque or its mailbox.
+    pub(crate) fn take_own(&self) -> Option<JobRef> {
+        if let Some(job) = self.pop() {
+            self.seat().counters.pops.add(1);
+            return Some(job);
+        }
+        let mail = self.seat().mailbox.take()?;
+        self.seat().counters.mailed.add(1);
+        Some(mail)
+    }
+
+    /// A job from anywhere.
+    pub(crate) fn find(&self) -> Option<JobRef> {
+        self.take_own()
+            .or_else(|| self.steal())
+            .or_else(|| self.take_injected())
+    }
+
+    fn take_injected(&self) -> Option<JobRef> {
+        let job = self.pool.injector.take()?;
+        self.seat().counters.injected.add(1);
+        self.record(EventKind::Injected);
+        Some(job)
+    }
+
+    /// Tries the victims, round after round as long as a race was lost: then
+    /// there was a job, and there may be another.
+    fn steal(&self) -> Option<JobRef> {
+        let counters = &self.seat().counters;
+        let mut rng = self.rng.get();
+        let mut found = None;
+        let mut lost = true;
+        while lost && found.is_none() {
+            lost = false;
+            for victim in Victims::new(&mut rng, self.index, self.pool.len()) {
+                match self.pool.seat(victim).steal() {
+                    Steal::Success(job) => {
+                        counters.steals.add(1);
+                        self.record(EventKind::Steal {
+                            victim: WorkerId::new(victim),
+                        });
+                        found = Some(job);
+                        break;
+                    }
+                    Steal::Empty => counters.steals_empty.add(1),
+                    Steal::Retry => {
+                        counters.steals_lost.add(1);
+                        lost = true;
+                    }
+                }
+            }
+        }
+        self.rng.set(rng);
+        found
+    }
+
+    /// Runs a job that was taken through its reference.
+    pub(crate) fn execute(&self, job: JobRef) {
+        self.record(EventKind::JobBegin);
+        // SAFETY: taken from a deque, a mailbox or the injector, where each
+        // reference was put once and is handed out once.
+        unsafe { job.execute() };
+        self.seat().counters.executed.add(1);
+        self.record(EventKind::JobEnd);
+    }
+
+    /// Runs a job that the caller popped.
+    #[cold]
+    pub(crate) fn execute_popped(&self, job: JobRef) {
+        self.seat().counters.pops.add(1);
+        self.execute(job);
+    }
+
+    /// Runs jobs until the latch is set; sleeps while there are none.
+    #[inline]
+    pub(crate) fn wait_until(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            self.help_until(latch);
+        }
+    }
+
+    #[cold]
+    fn help_until(&self, latch: &CoreLatch) {
+        // No job unwinds, and an unwinding frame here would leave a latch
+        // behind that somebody is about to set.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        while !latch.probe() {
+            match self.take_own() {
+                Some(job) => self.execute(job),
+                None => self.search_until(latch),
+            }
+        }
+        abort.defuse();
+    }
+
+    /// The top of a worker's stack: runs jobs until the pool ends.
+    pub(crate) fn main_loop(&self, end: &CoreLatch) {
+        while !end.probe() {
+            let ran = self.ran.get();
+            self.ran.set(ran.wrapping_add(1));
+            let injected = (ran % INJECTOR_INTERVAL == 0).then(|| self.take_injected());
+            match injected.flatten().or_else(|| self.take_own()) {
+                Some(job) => self.execute(job),
+                None => self.search_until(end),
+            }
+        }
+    }
+
+    /// Looks for a job until it has found one, and runs it, or until the latch
+    /// is set.
+    fn search_until(&self, latch: &CoreLatch) {
+        let sleep = &self.pool.sleep;
+        sleep.start_search();
+        self.turn_to(Activity::Searching, EventKind::SearchBegin);
+        let mut ladder = IdleLadder::new(self.pool.oversubscribed);
+        let found = loop {
+            if latch.probe() {
+                break None;
+            }
+            if let Some(job) = self.find() {
+                break Some(job);
+            }
+            match ladder.step() {
+                IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
+                IdleStep::Yield => thread::yield_now(),
+                IdleStep::Sleep => self.fall_asleep(latch),
+            }
+        };
+        self.turn_to(Activity::Working, EventKind::SearchEnd);
+        let woke = sleep.stop_search();
+        self.seat().counters.wakes.add(woke as u64);
+        if let Some(job) = found {
+            self.execute(job);
+        }
+    }
+
+    /// Sleeps until the latch is set or there may be a job.
+    fn fall_asleep(&self, latch: &CoreLatch) {
+        let sleep = &self.pool.sleep;
+        if !sleep.announce(self.index, latch) {
+            return;
+        }
+        if self.sees_a_job() {
+            sleep.cancel(self.index);
+        } else {
+            self.seat().counters.sleeps.add(1);
+            self.turn_to(Activity::Asleep, EventKind::Sleep);
+            sleep.block(self.index);
+            self.turn_to(Activity::Searching, EventKind::Wake);
+        }
+        latch.wake_up();
+    }
+
+    /// True if a job that this worker could run was published before the
+    /// worker announced its sleep.
+    fn sees_a_job(&self) -> bool {
+        let others = (0..self.pool.len()).filter(|&other| other != self.index);
+        !self.pool.injector.is_empty()
+            || !self.seat().mailbox.is_empty()
+            || others
+                .into_iter()
+                .any(|other| self.pool.seat(other).has_a_job())
+    }
+
+    fn turn_to(&self, activity: Activity, event: EventKind) {
+        let now_ns = self.pool.now_ns();
+        self.seat().counters.time.change(activity, now_ns);
+        if let Some(recorder) = &self.seat().recorder {
+            recorder.record(event, now_ns);
+        }
+    }
+
+    #[inline]
+    fn record(&self, event: EventKind) {
+        if let Some(recorder) = &self.seat().recorder {
+            recorder.record(event, self.pool.now_ns());
+        }
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("index", &self.index)
+            .finish()
+    }
+}
