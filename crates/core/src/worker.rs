@@ -14,7 +14,7 @@ use heist_event::{EventKind, WorkerId};
 use heist_sync::{hint, thread, thread_local};
 use std::cell::Cell;
 use std::fmt;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 thread_local! {
@@ -30,6 +30,8 @@ const INJECTOR_INTERVAL: u32 = 61;
 /// One worker of a pool, seen from its own thread.
 pub(crate) struct Worker {
     pool: Arc<Pool>,
+    /// The worker's own seat in `pool`, spared the look-up.
+    seat: NonNull<Seat>,
     index: usize,
     deque: Owner<JobRef>,
     rng: Cell<Rng>,
@@ -43,6 +45,7 @@ impl Worker {
         // run to run where the system randomises addresses.
         let seed = Arc::as_ptr(&pool).addr() as u64 ^ (index as u64) << 48;
         Self {
+            seat: NonNull::from(pool.seat(index)),
             pool,
             index,
             deque,
@@ -98,7 +101,9 @@ impl Worker {
 
     #[inline(always)]
     fn seat(&self) -> &Seat {
-        self.pool.seat(self.index)
+        // SAFETY: the seats stay where they are as long as the pool, which
+        // `self.pool` keeps.
+        unsafe { self.seat.as_ref() }
     }
 
     /// The queue that makes `spawn_fifo` first in, first out on this worker.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde_json::{json, Value};
 
-use crate::{Run, SpanKind};
+use crate::Run;
 
 mod merge;
 
@@ -64,8 +64,6 @@ fn html_within(spans_max: usize, title: &str, runs: &[Run]) -> String {
          <main id=\"timelines\"></main>\n",
     );
     let data = data(spans_max, runs);
-    // Both spans are written in one piece: the markup around the data must not
-    // be closed by it.
     write!(
         page,
         "<script type=\"application/json\" id=\"data\">{}</script>\n\
@@ -216,7 +214,7 @@ fn script_json(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fact, Lane, Span, Steal};
+    use crate::{Fact, Lane, Span, SpanKind, Steal};
 
     const HOSTILE: &str = "</script><img src=x onerror=\"alert('&')\"><!--";
 

@@ -190,7 +190,9 @@ fn every_planted_fault_is_caught() {
         ("sleep.published.light", job),
         ("sleep.announce.heavy", job),
         ("sleep.pass_on", two),
+        ("sleep.wake_one.fence", two),
         ("sleep.mail.fence", mail),
+        ("latch.fall_asleep", latch),
         ("latch.set", latch),
         ("latch.probe", latch),
     ]);

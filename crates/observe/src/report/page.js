@@ -9,6 +9,8 @@
   const GUTTER = 132;
   const MARGIN = 76;
   const NARROWEST = 200;
+  // Spans with fewer pixels have no colour of their own: it would be noise.
+  const THIN = 2.5;
   const FONT = '12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
   const PALETTE = ["#3b7dd8", "#2a9d8f", "#8566cf", "#5a9e54", "#c2629b", "#3f9fc4", "#9a8430", "#8a6a58"];
 
@@ -119,6 +121,7 @@
         pen.fillRect(index * 6.5, 1, 6, 12);
       }
     }));
+    swatches.push(legendEntry("tasks too short to tell apart (zoom in)", (pen) => block(colour("many"))(pen)));
   }
   if (has((lane) => lane.search.begin_ns.length)) swatches.push(legendEntry("looking for work", block(searchFill)));
   if (has((lane) => lane.sleep.begin_ns.length)) swatches.push(legendEntry("asleep", block(sleepFill)));
@@ -188,7 +191,7 @@
   };
 
   // Fills the spans of one column set; of several within a pixel only the first.
-  const fillSpans = (pen, canvas, spans, top, height, fillOf, named) => {
+  const fillSpans = (pen, canvas, spans, top, height, fillOf, thinFill) => {
     let lastX = -1;
     for (let i = firstFrom(spans, view.from); i < spans.begin_ns.length; i += 1) {
       const begin = spans.begin_ns[i];
@@ -202,19 +205,23 @@
         if (Math.floor(left) === lastX) continue;
         lastX = Math.floor(left);
       }
-      pen.fillStyle = fillOf(spans.label[i]);
+      pen.fillStyle = thinFill && width < THIN ? thinFill : fillOf(spans.label[i]);
       // A hair's breadth between neighbours keeps equal colours apart.
       pen.fillRect(left, top, width > 4 ? width - 0.8 : Math.max(width, 1), height);
-      if (named && width > 54 && height >= 14) {
-        pen.save();
-        pen.beginPath();
-        pen.rect(left, top, width - 5, height);
-        pen.clip();
+      if (thinFill && width > 40 && height >= 14) {
+        const name = fitting(pen, data.labels[spans.label[i]], width - 9);
         pen.fillStyle = "#ffffff";
-        pen.fillText(data.labels[spans.label[i]], left + 5, top + height / 2 + 0.5);
-        pen.restore();
+        pen.fillText(name, left + 4, top + height / 2 + 0.5);
       }
     }
+  };
+
+  // The name, or its last part, or the beginning of that.
+  const fitting = (pen, name, width) => {
+    if (pen.measureText(name).width <= width) return name;
+    const last = name.slice(name.lastIndexOf("/") + 1);
+    const room = Math.floor((width / Math.max(1, pen.measureText(last).width)) * last.length);
+    return room >= last.length ? last : room > 3 ? `${last.slice(0, room - 1)}…` : "";
   };
 
   const drawLane = (pen, chart, lane, top) => {
@@ -231,14 +238,15 @@
       pen.fillRect(left, top, known - left, row);
     }
     const inset = row >= 24 ? 4 : row >= 16 ? 2 : 1;
+    const many = colour("many");
     lane.tasks.forEach((level, depth) => {
       const down = inset * Math.min(depth, 4);
-      fillSpans(pen, canvas, level, top + down, row - down, (label) => PALETTE[label % PALETTE.length], true);
+      fillSpans(pen, canvas, level, top + down, row - down, (label) => PALETTE[label % PALETTE.length], many);
     });
     const search = searchFill(pen);
     const sleep = sleepFill(pen);
-    fillSpans(pen, canvas, lane.search, top, row, () => search, false);
-    fillSpans(pen, canvas, lane.sleep, top, row, () => sleep, false);
+    fillSpans(pen, canvas, lane.search, top, row, () => search);
+    fillSpans(pen, canvas, lane.sleep, top, row, () => sleep);
     if (row >= 12) {
       pen.fillStyle = colour("ink");
       pen.textAlign = "left";
