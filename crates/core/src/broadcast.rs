@@ -129,7 +129,7 @@ where
         match result {
             Ok(result) => results.push(result),
             Err(payload) if panicked.is_none() => panicked = Some(payload),
-            Err(payload) => unwind::discard(payload),
+            Err(payload) => unwind::discard_payload(payload),
         }
     }
     match panicked {

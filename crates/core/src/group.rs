@@ -134,7 +134,7 @@ impl Shared {
             *panic = Some(payload);
         } else {
             drop(panic);
-            unwind::discard(payload);
+            unwind::discard_payload(payload);
         }
     }
 }

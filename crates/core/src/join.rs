@@ -167,6 +167,9 @@ where
 {
     worker.wait_until(&job.latch.core);
     // SAFETY: the latch is set, and the result is taken once.
-    unwind::discard(unsafe { job.take_result() });
+    match unsafe { job.take_result() } {
+        Ok(rb) => unwind::discard(rb),
+        Err(second) => unwind::discard_payload(second),
+    }
     unwind::resume(payload)
 }

@@ -135,7 +135,7 @@ impl Pool {
                 .start_thread(&pool, index, owner)
                 .map_err(ThreadPoolBuildError::thread)?;
         }
-        std::mem::forget(undo);
+        undo.defuse();
         Ok(pool)
     }
 
@@ -305,7 +305,7 @@ impl Pool {
 
     #[cold]
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-        std::thread_local!(static LATCH: LockLatch = LockLatch::new());
+        heist_sync::thread_local! { static LATCH: LockLatch = LockLatch::new() }
         LATCH.with(|latch| {
             let job = StackJob::new(on_current_worker(op), LatchRef(latch));
             // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
@@ -382,8 +382,15 @@ fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce(bool
     }
 }
 
-/// Ends the pool's workers unless it is forgotten.
+/// Ends the pool's workers, unless it is defused.
 struct EndOnDrop<'a>(&'a Pool);
+
+impl EndOnDrop<'_> {
+    #[expect(clippy::mem_forget, reason = "a guard is defused by forgetting it")]
+    fn defuse(self) {
+        std::mem::forget(self);
+    }
+}
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {

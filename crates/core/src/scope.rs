@@ -296,7 +296,7 @@ struct Base<'scope> {
     panic: Mutex<Option<Payload>>,
     /// Invariant in `'scope`: a scope for longer borrows is not one for
     /// shorter ones, nor the other way round.
-    borrows: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
+    borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 impl<'scope> Base<'scope> {
@@ -333,7 +333,7 @@ impl<'scope> Base<'scope> {
             *panic = Some(payload);
         } else {
             drop(panic);
-            unwind::discard(payload);
+            unwind::discard_payload(payload);
         }
     }
 
@@ -403,26 +403,24 @@ impl<T> Still<T> {
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.base.debug(&mut f.debug_struct("Scope")).finish()
+        let mut f = f.debug_struct("Scope");
+        self.base.debug(&mut f);
+        f.finish()
     }
 }
 
 impl fmt::Debug for ScopeFifo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.base
-            .debug(&mut f.debug_struct("ScopeFifo"))
-            .field("num_fifos", &self.fifos.len())
-            .finish()
+        let mut f = f.debug_struct("ScopeFifo");
+        self.base.debug(&mut f);
+        f.field("num_fifos", &self.fifos.len()).finish()
     }
 }
 
 impl Base<'_> {
-    fn debug<'a, 'b, 'c>(
-        &self,
-        f: &'a mut fmt::DebugStruct<'b, 'c>,
-    ) -> &'a mut fmt::DebugStruct<'b, 'c> {
+    fn debug(&self, f: &mut fmt::DebugStruct<'_, '_>) {
         f.field("pool_id", &Arc::as_ptr(&self.pool))
             .field("panic", &self.panic.lock().is_some())
-            .field("job_completed_latch", &self.pending)
+            .field("job_completed_latch", &self.pending);
     }
 }

@@ -21,15 +21,21 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Drops what nobody will ever see: the result of a closure whose sibling
-/// panicked, a second panic's payload. A panic in that drop is swallowed like
-/// the value itself; a panic in dropping *that* panic's payload aborts.
+/// Drops a result that nobody will ever see, because a sibling panicked. If its
+/// drop panics too, that panic is one too many, and goes the way of the others
+/// that lost: see [`discard_payload`].
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = halt(|| drop(value)) {
-        let abort = AbortOnUnwind("dropping the payload of a panic panicked");
-        drop(payload);
-        abort.defuse();
+        discard_payload(payload);
     }
+}
+
+/// Drops the payload of a panic that nobody will ever see, because another one
+/// won. A payload whose drop panics aborts: it could be neither held nor let go.
+pub(crate) fn discard_payload(payload: Payload) {
+    let abort = AbortOnUnwind("dropping the payload of a panic panicked");
+    drop(payload);
+    abort.defuse();
 }
 
 /// Ends the process if the scope that holds it unwinds: what follows would run
@@ -37,6 +43,7 @@ pub(crate) fn discard<T>(value: T) {
 pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
 
 impl AbortOnUnwind {
+    #[expect(clippy::mem_forget, reason = "a guard is defused by forgetting it")]
     pub(crate) fn defuse(self) {
         std::mem::forget(self);
     }

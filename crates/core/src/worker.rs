@@ -43,7 +43,7 @@ impl Worker {
     pub(crate) fn new(pool: Arc<Pool>, index: usize, deque: Owner<JobRef>) -> Self {
         // The pool's address tells pools of one process apart, and differs from
         // run to run where the system randomises addresses.
-        let seed = Arc::as_ptr(&pool).addr() as u64 ^ (index as u64) << 48;
+        let seed = Arc::as_ptr(&pool) as usize as u64 ^ (index as u64) << 48;
         Self {
             seat: NonNull::from(pool.seat(index)),
             pool,
@@ -200,11 +200,12 @@ impl Worker {
 
     /// Runs a job that was taken through its reference.
     pub(crate) fn execute(&self, job: JobRef) {
+        // Counted before it runs: whoever learns that it is done finds it counted.
+        self.seat().counters.executed.add(1);
         self.record(EventKind::JobBegin);
         // SAFETY: taken from a deque, a mailbox or the injector, where each
         // reference was put once and is handed out once.
         unsafe { job.execute() };
-        self.seat().counters.executed.add(1);
         self.record(EventKind::JobEnd);
     }
 

@@ -26,8 +26,7 @@ fn a2_a8_every_item_is_handed_out_exactly_once_under_contention_for_the_last() {
     } else {
         1_000_000
     };
-    let (owner, thief) = deque::<&'static usize>(1);
-    let numbers: &'static [usize] = Box::leak((0..rounds).collect());
+    let (owner, thief) = deque::<Box<usize>>(1);
     let taken: Arc<Vec<AtomicU8>> = Arc::new((0..rounds).map(|_| AtomicU8::new(0)).collect());
     let done = Arc::new(AtomicBool::new(false));
     let thieves: Vec<_> = (0..2)
@@ -42,8 +41,9 @@ fn a2_a8_every_item_is_handed_out_exactly_once_under_contention_for_the_last() {
             })
         })
         .collect();
-    for pair in numbers.chunks(2) {
-        pair.iter().for_each(|number| owner.push(number));
+    for first in (0..rounds).step_by(2) {
+        owner.push(Box::new(first));
+        owner.push(Box::new(first + 1));
         while let Some(number) = owner.pop() {
             taken[*number].fetch_add(1, Ordering::Relaxed);
         }

@@ -15,7 +15,8 @@ pub struct WorkerCounters {
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,
-    /// Jobs that the worker ran to their end, wherever it took them from.
+    /// Jobs that the worker ran, wherever it took them from. Counted when they
+    /// begin, so that whoever learns that a job is done finds it counted.
     pub jobs: u64,
     /// Jobs that the worker took from a victim's deque.
     pub steals: u64,

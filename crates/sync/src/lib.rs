@@ -70,7 +70,7 @@ pub use loom as __loom;
 #[doc(hidden)]
 pub use shuttle as __shuttle;
 
-/// Declares a thread-local value with a constant initial value.
+/// Declares a thread-local value, with a constant initial value or a lazy one.
 ///
 /// # Examples
 ///
@@ -85,6 +85,9 @@ macro_rules! thread_local {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
         ::std::thread_local! { $(#[$meta])* $vis static $name: $type = const { $init } }
     };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr) => {
+        ::std::thread_local! { $(#[$meta])* $vis static $name: $type = $init }
+    };
 }
 
 /// Declares a value local to one of loom's threads.
@@ -92,6 +95,9 @@ macro_rules! thread_local {
 #[cfg(heist_loom)]
 macro_rules! thread_local {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
+        $crate::__loom::thread_local! { $(#[$meta])* $vis static $name: $type = $init }
+    };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr) => {
         $crate::__loom::thread_local! { $(#[$meta])* $vis static $name: $type = $init }
     };
 }
@@ -102,5 +108,8 @@ macro_rules! thread_local {
 macro_rules! thread_local {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const { $init:expr }) => {
         $crate::__shuttle::thread_local! { $(#[$meta])* $vis static $name: $type = const { $init } }
+    };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr) => {
+        $crate::__shuttle::thread_local! { $(#[$meta])* $vis static $name: $type = $init }
     };
 }

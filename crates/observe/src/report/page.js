@@ -115,19 +115,20 @@
       swatches.push(legendEntry(data.labels[label], block(PALETTE[label % PALETTE.length])));
     }
   } else if (taskLabels.size > 0) {
-    swatches.push(legendEntry("tasks (one task has the same colour everywhere)", (pen) => {
+    swatches.push(legendEntry("tasks, each with one colour everywhere", (pen) => {
       for (let index = 0; index < 4; index += 1) {
         pen.fillStyle = PALETTE[index];
         pen.fillRect(index * 6.5, 1, 6, 12);
       }
     }));
-    swatches.push(legendEntry("tasks too short to tell apart (zoom in)", (pen) => block(colour("many"))(pen)));
+    swatches.push(legendEntry("tasks too short to tell apart", (pen) => block(colour("many"))(pen)));
   }
+  swatches.push(legendEntry("idle", (pen) => block(colour("row"))(pen)));
   if (has((lane) => lane.search.begin_ns.length)) swatches.push(legendEntry("looking for work", block(searchFill)));
   if (has((lane) => lane.sleep.begin_ns.length)) swatches.push(legendEntry("asleep", block(sleepFill)));
   if (has((lane) => lane.dropped > 0)) swatches.push(legendEntry("not recorded", block(unknownFill)));
   if (data.runs.some((run) => run.steals.at_ns.length)) {
-    swatches.push(legendEntry("steal, from victim to thief", (pen) => {
+    swatches.push(legendEntry("steal, victim to thief", (pen) => {
       pen.strokeStyle = pen.fillStyle = colour("steal");
       arrow(pen, 13, 0, 13, 1);
     }));
@@ -166,7 +167,7 @@
   note.className = "note";
   note.textContent =
     "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom; all timelines move together. " +
-    "A task that lies on another ran while its worker waited inside that one. " +
+    "A task that lies on another is a part of it, or ran while its worker waited inside it. " +
     `${grouped(data.spans)} spans were recorded` +
     (data.spans_shown < data.spans
       ? `; neighbours too thin to see were merged, which leaves ${grouped(data.spans_shown)} (${grouped(data.spans - data.spans_shown)} merged away).`
@@ -192,6 +193,7 @@
 
   // Fills the spans of one column set; of several within a pixel only the first.
   const fillSpans = (pen, canvas, spans, top, height, fillOf, thinFill) => {
+    const wide = [];
     let lastX = -1;
     for (let i = firstFrom(spans, view.from); i < spans.begin_ns.length; i += 1) {
       const begin = spans.begin_ns[i];
@@ -208,12 +210,20 @@
       pen.fillStyle = thinFill && width < THIN ? thinFill : fillOf(spans.label[i]);
       // A hair's breadth between neighbours keeps equal colours apart.
       pen.fillRect(left, top, width > 4 ? width - 0.8 : Math.max(width, 1), height);
-      if (thinFill && width > 40 && height >= 14) {
-        const name = fitting(pen, data.labels[spans.label[i]], width - 9);
-        pen.fillStyle = "#ffffff";
-        pen.fillText(name, left + 4, top + height / 2 + 0.5);
-      }
+      if (width > 40) wide.push({ left, width, label: spans.label[i] });
     }
+    return wide;
+  };
+
+  // Whether a span of the column set has pixels between two positions.
+  const coversAny = (canvas, spans, left, right) => {
+    if (!spans) return false;
+    for (let i = firstFrom(spans, nsOf(canvas, left)); i < spans.begin_ns.length; i += 1) {
+      const begin = xOf(canvas, spans.begin_ns[i]);
+      if (begin > right) return false;
+      if (xOf(canvas, spans.begin_ns[i] + spans.length_ns[i]) > left) return true;
+    }
+    return false;
   };
 
   // The name, or its last part, or the beginning of that.
@@ -241,7 +251,19 @@
     const many = colour("many");
     lane.tasks.forEach((level, depth) => {
       const down = inset * Math.min(depth, 4);
-      fillSpans(pen, canvas, level, top + down, row - down, (label) => PALETTE[label % PALETTE.length], many);
+      const paint = (label) => PALETTE[label % PALETTE.length];
+      // On top of another task the many are a shade, so that it shows through.
+      const thin = depth === 0 ? many : `color-mix(in srgb, ${many} 35%, transparent)`;
+      const wide = fillSpans(pen, canvas, level, top + down, row - down, paint, thin);
+      if (row < 16) return;
+      pen.fillStyle = "#ffffff";
+      for (const { left: from, width, label } of wide) {
+        const name = fitting(pen, data.labels[label], width - 9);
+        const to = from + 6 + pen.measureText(name).width;
+        if (!coversAny(canvas, lane.tasks[depth + 1], from, to)) {
+          pen.fillText(name, from + 4, top + (row + down) / 2 + 0.5);
+        }
+      }
     });
     const search = searchFill(pen);
     const sleep = sleepFill(pen);
@@ -284,6 +306,13 @@
     const { run, canvas, row, gap } = chart;
     const height = Math.max(row, run.lanes.length * (row + gap));
     const pen = fresh(canvas, height);
+    pen.strokeStyle = colour("rule");
+    for (const tick of ticks()) {
+      pen.beginPath();
+      pen.moveTo(xOf(canvas, tick), 0);
+      pen.lineTo(xOf(canvas, tick), height);
+      pen.stroke();
+    }
     run.lanes.forEach((lane, index) => drawLane(pen, chart, lane, index * (row + gap)));
     drawSteals(pen, chart);
     const end = xOf(canvas, run.wall_ns);
@@ -298,21 +327,30 @@
     }
   };
 
-  const drawAxis = () => {
-    const pen = fresh(axis, 26);
+  // The round times to mark on the axis.
+  const ticks = () => {
     const wanted = (view.to - view.from) / Math.max(2, plotWidth(axis) / 110);
     const power = 10 ** Math.floor(Math.log10(wanted));
     const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= wanted);
+    const marks = [];
+    for (let index = Math.ceil(view.from / step); index * step <= view.to; index += 1) {
+      marks.push(Number((index * step).toPrecision(12)));
+    }
+    return marks;
+  };
+
+  const drawAxis = () => {
+    const pen = fresh(axis, 26);
     pen.strokeStyle = colour("rule");
     pen.fillStyle = colour("faint");
     pen.textAlign = "center";
-    for (let tick = Math.ceil(view.from / step); tick * step <= view.to; tick += 1) {
-      const x = xOf(axis, tick * step);
+    for (const tick of ticks()) {
+      const x = xOf(axis, tick);
       pen.beginPath();
       pen.moveTo(x, 19);
       pen.lineTo(x, 26);
       pen.stroke();
-      pen.fillText(tick === 0 ? "0" : duration(Number((tick * step).toPrecision(12))), x, 11);
+      pen.fillText(tick === 0 ? "0" : duration(tick), x, 11);
     }
   };
 

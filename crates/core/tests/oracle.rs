@@ -1,0 +1,220 @@
+//! Random fork-join programs give on a pool what they give serially: the same
+//! result, the same panic, each leaf run once, each closure dropped once.
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+#[derive(Clone, Debug)]
+enum Program {
+    /// Gives its number.
+    Leaf(u32),
+    /// Panics with its number.
+    Panic(u32),
+    Join(Box<Program>, Box<Program>),
+    Scope(Vec<Program>),
+    ScopeFifo(Vec<Program>),
+    Group(Vec<Program>),
+    Fork(Box<Program>),
+    /// Moves to the other pool.
+    Install(Box<Program>),
+    Broadcast(Box<Program>),
+}
+
+fn programs() -> impl Strategy<Value = Program> {
+    let leaf = prop_oneof![9 => any::<u16>().prop_map(|n| Program::Leaf(n.into())), 1 => (0..5_u32).prop_map(Program::Panic)];
+    leaf.prop_recursive(6, 60, 5, |inner| {
+        let many = prop::collection::vec(inner.clone(), 0..5);
+        let one = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            5 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
+            2 => many.clone().prop_map(Program::Scope),
+            1 => many.clone().prop_map(Program::ScopeFifo),
+            1 => many.prop_map(Program::Group),
+            1 => one.clone().prop_map(Program::Fork),
+            1 => one.clone().prop_map(Program::Install),
+            1 => one.prop_map(Program::Broadcast),
+        ]
+    })
+}
+
+const WORKERS: [usize; 2] = [2, 3];
+
+/// Two pools for all cases: building them costs more than a case.
+fn pools() -> &'static [ThreadPool; 2] {
+    static POOLS: OnceLock<[ThreadPool; 2]> = OnceLock::new();
+    POOLS.get_or_init(|| {
+        WORKERS.map(|workers| {
+            ThreadPoolBuilder::new()
+                .num_threads(workers)
+                .build()
+                .expect("a pool")
+        })
+    })
+}
+
+/// What a program gives: a number, or a panic with one of some numbers.
+type Outcome = Result<u64, BTreeSet<u32>>;
+
+/// The serial run, on the pool with this number. Counts the leaves.
+fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
+    let all = |parts: &[Program], leaves: &mut usize| {
+        let outcomes: Vec<_> = parts.iter().map(|part| serial(part, on, leaves)).collect();
+        // Whichever panics first wins, and any of them may be the first.
+        let panics: BTreeSet<u32> = outcomes
+            .iter()
+            .filter_map(|o| o.clone().err())
+            .flatten()
+            .collect();
+        if panics.is_empty() {
+            Ok(outcomes.into_iter().flatten().fold(0, u64::wrapping_add))
+        } else {
+            Err(panics)
+        }
+    };
+    match program {
+        Program::Leaf(n) => {
+            *leaves += 1;
+            Ok((*n).into())
+        }
+        Program::Panic(n) => {
+            *leaves += 1;
+            Err(BTreeSet::from([*n]))
+        }
+        Program::Join(a, b) => {
+            let (a, b) = (serial(a, on, leaves), serial(b, on, leaves));
+            let a = a?;
+            Ok(a.wrapping_mul(3).wrapping_add(b?))
+        }
+        Program::Scope(parts) | Program::ScopeFifo(parts) | Program::Group(parts) => {
+            all(parts, leaves)
+        }
+        Program::Fork(part) => serial(part, on, leaves),
+        Program::Install(part) => serial(part, 1 - on, leaves),
+        Program::Broadcast(part) => {
+            let runs = vec![part.as_ref().clone(); WORKERS[on]];
+            all(&runs, leaves)
+        }
+    }
+}
+
+/// What a run on the pools leaves behind.
+#[derive(Clone, Default)]
+struct Trace {
+    leaves: Arc<AtomicUsize>,
+    /// Cloned into every closure; all clones must be gone in the end.
+    token: Arc<()>,
+}
+
+fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
+    let token = Arc::clone(&trace.token);
+    match program {
+        Program::Leaf(n) => {
+            trace.leaves.fetch_add(1, Ordering::Relaxed);
+            (*n).into()
+        }
+        Program::Panic(n) => {
+            trace.leaves.fetch_add(1, Ordering::Relaxed);
+            panic_any(*n)
+        }
+        Program::Join(a, b) => {
+            let other = Arc::clone(&token);
+            let (a, b) = heist_core::join(
+                move || (parallel(a, on, trace), token).0,
+                move || (parallel(b, on, trace), other).0,
+            );
+            a.wrapping_mul(3).wrapping_add(b)
+        }
+        Program::Scope(parts) => {
+            let sum = Mutex::new(0_u64);
+            heist_core::scope(|scope| {
+                for part in parts {
+                    let (sum, token) = (&sum, Arc::clone(&token));
+                    scope.spawn(move |_| {
+                        let value = (parallel(part, on, trace), token).0;
+                        let mut sum = sum.lock().unwrap();
+                        *sum = sum.wrapping_add(value);
+                    });
+                }
+            });
+            sum.into_inner().unwrap()
+        }
+        Program::ScopeFifo(parts) => {
+            let sum = Mutex::new(0_u64);
+            heist_core::scope_fifo(|scope| {
+                for part in parts {
+                    let (sum, token) = (&sum, Arc::clone(&token));
+                    scope.spawn_fifo(move |_| {
+                        let value = (parallel(part, on, trace), token).0;
+                        let mut sum = sum.lock().unwrap();
+                        *sum = sum.wrapping_add(value);
+                    });
+                }
+            });
+            sum.into_inner().unwrap()
+        }
+        Program::Group(parts) => {
+            let sum = Arc::new(Mutex::new(0_u64));
+            let group = TaskGroup::new();
+            for part in parts {
+                let (part, sum) = (part.clone(), Arc::clone(&sum));
+                let (trace, token) = (trace.clone(), Arc::clone(&token));
+                group.run(move || {
+                    let value = (parallel(&part, on, &trace), token).0;
+                    let mut sum = sum.lock().unwrap();
+                    *sum = sum.wrapping_add(value);
+                });
+            }
+            group.wait();
+            let sum = *sum.lock().unwrap();
+            sum
+        }
+        Program::Fork(part) => {
+            let (part, trace) = (part.clone(), trace.clone());
+            heist_core::fork(move || (parallel(&part, on, &trace), token).0).join()
+        }
+        Program::Install(part) => {
+            let other = 1 - on;
+            pools()[other].install(move || (parallel(part, other, trace), token).0)
+        }
+        Program::Broadcast(part) => {
+            let results = heist_core::broadcast(|_| {
+                let token = Arc::clone(&token);
+                (parallel(part, on, trace), token).0
+            });
+            results.into_iter().fold(0, u64::wrapping_add)
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 3000 }))]
+
+    #[test]
+    fn a_program_gives_on_a_pool_what_it_gives_serially(program in programs()) {
+        let mut leaves = 0;
+        let expected = serial(&program, 0, &mut leaves);
+        let trace = Trace::default();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            pools()[0].install(|| parallel(&program, 0, &trace))
+        }));
+        match (outcome, expected) {
+            (Ok(value), Ok(expected)) => prop_assert_eq!(value, expected),
+            (Err(payload), Err(accepted)) => {
+                let number = payload.downcast::<u32>().expect("a panic of the program's own");
+                prop_assert!(accepted.contains(&number), "{} is not among {:?}", number, accepted);
+            }
+            (outcome, expected) => prop_assert!(false, "{:?} instead of {:?}", outcome.map_err(drop), expected),
+        }
+        prop_assert_eq!(trace.leaves.load(Ordering::Relaxed), leaves);
+        // A group's or a fork's closure may still be on its way out of the box
+        // that it ran in when its end is known.
+        while Arc::strong_count(&trace.token) > 1 {
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The life of a pool: building, naming, handlers, several at once, the end.
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use std::io;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+fn pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .expect("a pool")
+}
+
+#[test]
+fn handlers_run_once_on_each_thread_between_start_and_end() {
+    let (say, heard) = channel();
+    let say_exit = say.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(3)
+        .start_handler(move |index| say.send(("start", index)).expect("the test listens"))
+        .exit_handler(move |index| say_exit.send(("exit", index)).expect("the test listens"))
+        .build()
+        .expect("a pool");
+    pool.shutdown();
+    let mut heard: Vec<_> = heard.iter().collect();
+    heard.sort_unstable();
+    let expected = [
+        ("exit", 0),
+        ("exit", 1),
+        ("exit", 2),
+        ("start", 0),
+        ("start", 1),
+        ("start", 2),
+    ];
+    assert_eq!(heard, expected);
+}
+
+#[test]
+fn a_thread_that_cannot_be_started_is_an_error_and_the_others_end() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let threads = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let started = Arc::clone(&threads);
+    let counted = Arc::clone(&ended);
+    let result = ThreadPoolBuilder::new()
+        .num_threads(4)
+        .exit_handler(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        })
+        .spawn_handler(move |thread| {
+            if thread.index() == 2 {
+                return Err(io::Error::other("no third thread"));
+            }
+            started.lock().unwrap().push(thread::spawn(|| thread.run()));
+            Ok(())
+        })
+        .build();
+    assert_eq!(result.unwrap_err().to_string(), "no third thread");
+    for thread in threads.lock().unwrap().drain(..) {
+        thread.join().expect("the thread ends by itself");
+    }
+    assert_eq!(ended.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn several_pools_work_at_once_and_into_each_other() {
+    let (a, b) = (pool(2), pool(2));
+    let deep = |n: u32| a.install(|| b.install(|| a.install(|| b.install(|| n + 1))));
+    let results: Vec<u32> = thread::scope(|scope| {
+        let calls: Vec<_> = (0..8).map(|n| scope.spawn(move || deep(n))).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    assert_eq!(results, [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+/// A job is available to thieves from the moment it is pushed, while its owner
+/// is in the middle of a closure that never calls the pool.
+#[test]
+fn the_second_half_of_a_join_starts_while_the_first_blocks() {
+    let pool = pool(2);
+    for _ in 0..200 {
+        let both = Barrier::new(2);
+        pool.join(|| both.wait(), || both.wait());
+    }
+}
+
+#[test]
+fn all_jobs_of_a_scope_can_run_at_the_same_time() {
+    let workers = 4;
+    let pool = pool(workers);
+    for _ in 0..50 {
+        let all = Barrier::new(workers);
+        pool.scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|_| {
+                    all.wait();
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn join_context_says_who_migrated() {
+    let pool = pool(2);
+    let both = Barrier::new(2);
+    let migrated = pool.install(|| {
+        heist_core::join_context(
+            |a| {
+                both.wait();
+                a.migrated()
+            },
+            |b| {
+                both.wait();
+                b.migrated()
+            },
+        )
+    });
+    assert_eq!(migrated, (false, true));
+    let outside = heist_core::join_context(|a| a.migrated(), |b| b.migrated());
+    assert_eq!(outside, (true, true));
+}
+
+#[test]
+fn the_calling_thread_can_be_worker_zero() {
+    thread::spawn(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .expect("a pool");
+        let here = thread::current().id();
+        assert_eq!(pool.install(|| thread::current().id()), here);
+        let again = ThreadPoolBuilder::new().use_current_thread().build();
+        assert_eq!(
+            again.unwrap_err().to_string(),
+            "The current thread is already part of another thread pool."
+        );
+        pool.shutdown_from_worker_is_refused();
+    })
+    .join()
+    .expect("the thread ends well");
+}
+
+trait Refused {
+    fn shutdown_from_worker_is_refused(self);
+}
+
+impl Refused for ThreadPool {
+    fn shutdown_from_worker_is_refused(self) {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.shutdown()));
+        let payload = result.expect_err("a worker cannot wait for itself");
+        let text: &str = payload.downcast_ref::<&str>().expect("a text");
+        assert!(text.contains("from outside the pool"), "{text}");
+    }
+}
+
+#[test]
+fn the_counters_of_a_theft_are_exact() {
+    let pool = pool(2);
+    let before = pool.counters();
+    let both = Barrier::new(2);
+    pool.join(|| both.wait(), || both.wait());
+    let done = pool.counters().since(&before).total();
+    assert_eq!((done.pushes, done.pops, done.steals), (1, 0, 1));
+    assert_eq!((done.injected, done.jobs), (1, 2));
+}
+
+#[test]
+fn recorded_events_tell_who_stole_from_whom() {
+    use heist_core::EventKind;
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .record_events(1000)
+        .build()
+        .expect("a pool");
+    let both = Barrier::new(2);
+    let thief = pool.install(|| {
+        heist_core::join(
+            || {
+                both.wait();
+            },
+            || {
+                both.wait();
+                heist_core::current_thread_index()
+            },
+        )
+        .1
+    });
+    let thief = thief.expect("a worker");
+    let events = pool.events();
+    let stolen = events[thief].events.iter().any(
+        |event| matches!(event.kind, EventKind::Steal { victim } if victim.index() == 1 - thief),
+    );
+    assert!(stolen, "{:?}", events[thief]);
+    for worker in &events {
+        assert!(worker.events.is_sorted_by_key(|event| event.at_ns));
+        assert_eq!(worker.dropped, 0);
+    }
+    assert!(pool.recorder_started().is_some());
+}
+
+#[test]
+fn a_pool_without_a_recorder_has_no_events() {
+    let pool = pool(1);
+    assert!(pool.events().is_empty());
+    assert!(pool.recorder_started().is_none());
+}
+
+/// Runs one of the tests below in a process of its own with this variable set.
+fn child(test: &str, variable: &str, value: &str) -> (bool, String) {
+    let program = std::env::current_exe().expect("the path of this test");
+    let output = Command::new(program)
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .env(variable, value)
+        .output()
+        .expect("the test runs again");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (
+        output.status.success(),
+        text + &String::from_utf8_lossy(&output.stdout),
+    )
+}
+
+#[test]
+fn the_environment_sets_the_number_of_workers_and_a_malformed_one_stops_the_program() {
+    let (ok, text) = child("in_a_child::three_workers", "HEIST_NUM_THREADS", "3");
+    assert!(ok, "{text}");
+    let (ok, text) = child("in_a_child::three_workers", "HEIST_NUM_THREADS", "three");
+    assert!(!ok);
+    let says = "the environment variable HEIST_NUM_THREADS is set to \"three\"; accepted is a whole number from 0 to 65535";
+    assert!(text.contains(says), "{text}");
+}
+
+#[test]
+fn every_operation_works_with_fences_in_place_of_membarrier() {
+    let (ok, text) = child("in_a_child::fences", "HEIST_BARRIER", "fence");
+    assert!(ok, "{text}");
+    let (ok, text) = child("in_a_child::fences", "HEIST_BARRIER", "none");
+    assert!(!ok);
+    assert!(text.contains("auto, membarrier or fence"), "{text}");
+}
+
+/// Only run by the tests above, in a child process.
+mod in_a_child {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs an environment of its own; run by another test"]
+    fn three_workers() {
+        assert_eq!(heist_core::join(|| 1, || 2), (1, 2));
+        assert_eq!(heist_core::current_num_threads(), 3);
+        assert_eq!(pool(0).current_num_threads(), 3);
+        assert_eq!(pool(1).current_num_threads(), 1, "the builder comes first");
+    }
+
+    #[test]
+    #[ignore = "needs an environment of its own; run by another test"]
+    fn fences() {
+        let pool = pool(3);
+        assert_eq!(pool.barrier_mode(), heist_core::BarrierMode::Fence);
+        for _ in 0..100 {
+            let both = Barrier::new(2);
+            pool.join(|| both.wait(), || both.wait());
+        }
+        for round in 0..2000 {
+            assert_eq!(pool.join(|| round, || round), (round, round));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Whole pools under shuttle: random schedules, and schedules that look for
+//! rare preemptions. A failure prints what replays it.
+//!
+//! Run with `cargo xtask model`.
+#![cfg(heist_shuttle)]
+
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+
+/// Runs a test under both schedulers.
+fn check(test: impl Fn() + Send + Sync + Clone + 'static) {
+    shuttle::check_random(test.clone(), 300);
+    shuttle::check_pct(test, 300, 3);
+}
+
+fn pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .expect("a pool")
+}
+
+#[test]
+fn nested_joins_run_each_leaf_once_and_the_pool_ends() {
+    fn leaves(depth: u32, ran: &AtomicUsize) {
+        if depth == 0 {
+            ran.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        heist_core::join(|| leaves(depth - 1, ran), || leaves(depth - 1, ran));
+    }
+    check(|| {
+        let pool = pool(2);
+        let ran = AtomicUsize::new(0);
+        pool.install(|| leaves(3, &ran));
+        assert_eq!(ran.load(Ordering::SeqCst), 8);
+        pool.shutdown();
+    });
+}
+
+#[test]
+fn a_scope_on_three_workers_waits_for_nested_jobs() {
+    check(|| {
+        let pool = pool(3);
+        let ran = AtomicUsize::new(0);
+        pool.scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|scope| {
+                    scope.spawn(|_| {
+                        ran.fetch_add(1, Ordering::SeqCst);
+                    });
+                });
+            }
+        });
+        assert_eq!(ran.load(Ordering::SeqCst), 2);
+        pool.shutdown();
+    });
+}
+
+#[test]
+fn a_panic_reaches_the_join_under_every_schedule() {
+    check(|| {
+        let pool = pool(2);
+        let ran = AtomicUsize::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(
+                || std::panic::panic_any("first"),
+                || {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                },
+            )
+        }));
+        assert_eq!(*result.unwrap_err().downcast::<&str>().unwrap(), "first");
+        assert_eq!(
+            ran.load(Ordering::SeqCst),
+            1,
+            "the second half ran to its end"
+        );
+        pool.shutdown();
+    });
+}
+
+#[test]
+fn jobs_from_outside_reach_sleeping_workers_and_the_end_comes_after_them() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..3 {
+            let ran = Arc::clone(&ran);
+            pool.spawn(move || {
+                heist_core::spawn(move || {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+        }
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 3);
+    });
+}
+
+#[test]
+fn a_group_is_waited_for_from_inside_and_outside() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let group = Arc::new(TaskGroup::new_in(&pool));
+        for _ in 0..2 {
+            let ran = Arc::clone(&ran);
+            group.run(move || {
+                ran.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        let inside = Arc::clone(&group);
+        pool.install(move || inside.wait());
+        group.wait();
+        assert_eq!(ran.load(Ordering::SeqCst), 2);
+        drop(group);
+        pool.shutdown();
+    });
+}
+
+#[test]
+fn a_broadcast_reaches_every_worker() {
+    check(|| {
+        let pool = pool(2);
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+        pool.shutdown();
+    });
+}
+
+#[test]
+fn two_pools_wait_for_each_other() {
+    check(|| {
+        let (a, b) = (pool(1), pool(1));
+        assert_eq!(a.install(|| b.install(|| a.install(|| 7))), 7);
+        a.shutdown();
+        b.shutdown();
+    });
+}

@@ -1,0 +1,77 @@
+//! The facade offers every operation under one name, and they work together.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// One computation through every operation of the facade.
+#[test]
+fn the_operations_work_together_in_one_pool() {
+    let pool = heist::ThreadPoolBuilder::new()
+        .num_threads(3)
+        .record_events(1 << 12)
+        .build()
+        .expect("a pool");
+    let before = pool.counters();
+    let sum = Arc::new(AtomicU64::new(0));
+    let add = |n: u64| {
+        sum.fetch_add(n, Ordering::Relaxed);
+    };
+    pool.install(|| {
+        heist::join(|| add(1), || add(2));
+        heist::scope(|scope| scope.spawn(|_| add(4)));
+        heist::parallel_for(0..8, |part| add(part.len() as u64));
+        add(heist::fork(|| 16).join());
+        let group = heist::TaskGroup::new();
+        let shared = Arc::clone(&sum);
+        group.run(move || {
+            shared.fetch_add(32, Ordering::Relaxed);
+        });
+        group.wait();
+        heist::broadcast(|context| {
+            if context.index() == 0 {
+                add(64);
+            }
+        });
+    });
+    assert_eq!(sum.load(Ordering::Relaxed), 127);
+
+    let done = pool.counters().since(&before);
+    assert!(done.total().jobs > 0);
+    assert_eq!(done.to_string().lines().count(), 5, "{done}");
+    assert_eq!(pool.events().len(), 3);
+}
+
+/// A program written for rayon's core moves by renaming the crate.
+#[test]
+fn a_program_written_for_rayon_compiles_and_gives_the_same() {
+    use heist as rayon;
+
+    fn quicksort<T: Ord + Send>(items: &mut [T]) {
+        if items.len() <= 1 {
+            return;
+        }
+        let last = items.len() - 1;
+        let mut low = 0;
+        for i in 0..last {
+            if items[i] < items[last] {
+                items.swap(i, low);
+                low += 1;
+            }
+        }
+        items.swap(low, last);
+        let (left, right) = items.split_at_mut(low);
+        rayon::join(|| quicksort(left), || quicksort(&mut right[1..]));
+    }
+
+    let mut items: Vec<u32> = (0..10_000_u32)
+        .map(|i| i.wrapping_mul(2_654_435_761))
+        .collect();
+    let mut expected = items.clone();
+    expected.sort_unstable();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .expect("a pool");
+    pool.install(|| quicksort(&mut items));
+    assert_eq!(items, expected);
+}
