@@ -1,1 +1,63 @@
-fn main() {}
+//! `cargo xtask`: the project's own chores from the command line.
+
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{ci, model, repository_root, steps::Runner, tidy};
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Check the rules about the source that no compiler checks.
+    Tidy,
+    /// Run the models of the protocols, under loom and then under shuttle.
+    Model {
+        /// Instead, plant each named fault in turn and say which model notices.
+        #[arg(long)]
+        mutants: bool,
+    },
+    /// Run everything that a change must pass, cheapest first.
+    Ci(ci::Args),
+    /// Run the benchmark; all arguments go to its runner.
+    Bench {
+        /// What the runner is told, such as `--quick`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let chore = Arguments::parse().chore;
+    let root = repository_root()?;
+    let mut out = std::io::stdout();
+    let passed = match chore {
+        Chore::Tidy => {
+            let violations = tidy::check(&root)?;
+            writeln!(out, "{}", tidy::Summary(&violations))?;
+            violations.is_empty()
+        }
+        Chore::Model { mutants: false } => {
+            let mut runner = Runner::new(&root, &mut out);
+            model::add_steps(&mut runner)?;
+            runner.finish()?
+        }
+        Chore::Model { mutants: true } => model::mutants(&root, &mut out)?,
+        Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
+        Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
+    };
+    Ok(if passed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -54,7 +54,7 @@ fn ranges_at_the_end_of_the_index_space_do_not_overflow() {
     assert_eq!(sum.into_inner(), 10);
 }
 
-/// The last four indices can only be reached together if each runs on its own:
+/// Two iterations that wait for each other end only if each runs on its own:
 /// the loop does not glue expensive iterations into one piece.
 #[test]
 fn expensive_iterations_at_one_end_are_spread_over_the_workers() {

@@ -24,9 +24,9 @@
   };
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const grouped = (number) => number.toLocaleString("en-GB");
-  const duration = (ns) => {
+  const duration = (ns, digits = 4) => {
     const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
-    return `${unit === 1 ? ns : Number((ns / unit).toPrecision(4))} ${name}`;
+    return `${unit === 1 ? ns : Number((ns / unit).toPrecision(digits))} ${name}`;
   };
   const plotWidth = (canvas) => canvas.clientWidth - GUTTER - MARGIN;
   const xOf = (canvas, ns) => GUTTER + ((ns - view.from) / (view.to - view.from)) * plotWidth(canvas);
@@ -215,13 +215,13 @@
     return wide;
   };
 
-  // Whether a span of the column set has pixels between two positions.
-  const coversAny = (canvas, spans, left, right) => {
+  // Whether a span of another name has pixels between two positions.
+  const coversAny = (canvas, spans, label, left, right) => {
     if (!spans) return false;
     for (let i = firstFrom(spans, nsOf(canvas, left)); i < spans.begin_ns.length; i += 1) {
       const begin = xOf(canvas, spans.begin_ns[i]);
       if (begin > right) return false;
-      if (xOf(canvas, spans.begin_ns[i] + spans.length_ns[i]) > left) return true;
+      if (spans.label[i] !== label && xOf(canvas, spans.begin_ns[i] + spans.length_ns[i]) > left) return true;
     }
     return false;
   };
@@ -234,6 +234,8 @@
     return room >= last.length ? last : room > 3 ? `${last.slice(0, room - 1)}…` : "";
   };
 
+  // Draws one worker and returns the names to write on its spans: they must come
+  // last, or a part with the name of the whole would cover it.
   const drawLane = (pen, chart, lane, top) => {
     const { run, canvas, row } = chart;
     const left = Math.max(GUTTER, xOf(canvas, 0));
@@ -249,19 +251,19 @@
     }
     const inset = row >= 24 ? 4 : row >= 16 ? 2 : 1;
     const many = colour("many");
+    const names = [];
     lane.tasks.forEach((level, depth) => {
       const down = inset * Math.min(depth, 4);
       const paint = (label) => PALETTE[label % PALETTE.length];
       // On top of another task the many are a shade, so that it shows through.
       const thin = depth === 0 ? many : `color-mix(in srgb, ${many} 35%, transparent)`;
       const wide = fillSpans(pen, canvas, level, top + down, row - down, paint, thin);
-      if (row < 16) return;
-      pen.fillStyle = "#ffffff";
-      for (const { left: from, width, label } of wide) {
-        const name = fitting(pen, data.labels[label], width - 9);
-        const to = from + 6 + pen.measureText(name).width;
-        if (!coversAny(canvas, lane.tasks[depth + 1], from, to)) {
-          pen.fillText(name, from + 4, top + (row + down) / 2 + 0.5);
+      for (const { left: from, width, label } of row < 16 ? [] : wide) {
+        const text = fitting(pen, data.labels[label], width - 9);
+        const to = from + 6 + pen.measureText(text).width;
+        const again = names.some((name) => name.label === label && name.from < to && name.to > from);
+        if (!again && !coversAny(canvas, lane.tasks[depth + 1], label, from, to)) {
+          names.push({ text, label, from, to, y: top + (row + down) / 2 + 0.5 });
         }
       }
     });
@@ -279,6 +281,7 @@
       pen.fillText(`${Math.min(100, Math.round((100 * lane.busy_ns) / known))} %`, GUTTER - 12, top + row / 2);
       pen.textAlign = "left";
     }
+    return names;
   };
 
   const drawSteals = (pen, chart) => {
@@ -288,7 +291,7 @@
     const visible = at_ns.filter((at) => at >= view.from && at <= view.to).length;
     pen.strokeStyle = pen.fillStyle = colour("steal");
     pen.lineWidth = 1.2;
-    pen.globalAlpha = Math.min(0.9, Math.max(0.25, 60 / (visible + 1)));
+    pen.globalAlpha = Math.min(0.9, Math.max(0.15, 60 / (visible + 1)));
     const last = new Map();
     for (let i = 0; i < at_ns.length; i += 1) {
       if (at_ns[i] < view.from || at_ns[i] > view.to) continue;
@@ -313,7 +316,9 @@
       pen.lineTo(xOf(canvas, tick), height);
       pen.stroke();
     }
-    run.lanes.forEach((lane, index) => drawLane(pen, chart, lane, index * (row + gap)));
+    const names = run.lanes.flatMap((lane, index) => drawLane(pen, chart, lane, index * (row + gap)));
+    pen.fillStyle = "#ffffff";
+    for (const { text, from, y } of names) pen.fillText(text, from + 4, y);
     drawSteals(pen, chart);
     const end = xOf(canvas, run.wall_ns);
     if (end >= GUTTER && end <= canvas.clientWidth - MARGIN + 0.5) {
@@ -411,7 +416,7 @@
         if (begin + length < at - pixel) continue;
         const lines = [
           data.labels[spans.label[i]],
-          `${lane.name}, ${duration(length)}, from ${duration(begin)} to ${duration(begin + length)}`,
+          `${lane.name}, ${duration(length)}, from ${duration(begin, 7)} to ${duration(begin + length, 7)}`,
         ];
         if (spans.merged[i] > 1) lines.push(`stands for ${grouped(spans.merged[i])} spans; the longest gives the name`);
         return lines;

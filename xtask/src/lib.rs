@@ -1,0 +1,32 @@
+//! The project's own chores, as a library so that they can be tested.
+//!
+//! - [`tidy`]: rules about the source that no compiler checks.
+//! - [`model`]: the models of the protocols, under loom and shuttle.
+//! - [`ci`]: everything a change must pass, cheapest first.
+//!
+//! Each runs as `cargo xtask NAME`.
+
+#![forbid(unsafe_code)]
+
+pub mod ci;
+pub mod model;
+pub mod steps;
+pub mod tidy;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// The root of the repository: the nearest folder from the present one upwards
+/// that holds this package.
+///
+/// # Errors
+///
+/// Fails outside of the repository.
+pub fn repository_root() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_dir().context("could not find out the current folder")?;
+    here.ancestors()
+        .find(|folder| folder.join("xtask/Cargo.toml").is_file())
+        .map(Path::to_owned)
+        .with_context(|| format!("{} is not inside the repository of heist", here.display()))
+}

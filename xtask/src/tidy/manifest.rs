@@ -1,0 +1,232 @@
+//! Rules for manifests: the direction of dependencies, a reason for each, rivals only in the benchmark.
+
+use super::{numbered, File, Repository, Violation};
+
+/// Which of our crates each crate may use; the table of ARCHITECTURE.md.
+const MAY_USE: [(&str, &[&str]); 7] = [
+    ("sync", &[]),
+    ("event", &[]),
+    ("deque", &["sync"]),
+    ("core", &["sync", "event", "deque"]),
+    ("par", &["core"]),
+    ("observe", &["event"]),
+    ("heist", &["core", "par", "observe", "event"]),
+];
+
+/// What any crate's tests may use besides: the door, through which models go.
+const TESTS_MAY_USE: &str = "sync";
+
+/// The rival runtimes.
+const PEERS: [&str; 9] = [
+    "rayon",
+    "rayon-core",
+    "chili",
+    "forte",
+    "tokio",
+    "async-executor",
+    "orx-parallel",
+    "paralight",
+    "fork_union",
+];
+
+/// Where rivals may be named: the benchmark, and the tests against rayon's own.
+const PEERS_MAY_BE_IN: [&str; 2] = ["bench/", "compat/"];
+
+pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
+    for manifest in repository.ending("Cargo.toml") {
+        match dependencies(manifest) {
+            Ok(dependencies) => {
+                check_direction(manifest, &dependencies, found);
+                check_reasons(manifest, &dependencies, found);
+                check_peers(manifest, &dependencies, found);
+            }
+            Err(error) => found.push(
+                manifest.violation(1, format!("the manifest cannot be read ({error}); mend it")),
+            ),
+        }
+    }
+}
+
+/// One entry of a table of dependencies.
+#[derive(Debug)]
+struct Dependency {
+    /// `dependencies`, `dev-dependencies` or `build-dependencies`.
+    kind: String,
+    /// The package's name, whatever the entry calls it.
+    package: String,
+    line: usize,
+    /// Part of this repository.
+    is_local: bool,
+    /// Described once for the whole workspace.
+    is_inherited: bool,
+    /// A comment stands on the line or the one above.
+    has_reason: bool,
+}
+
+fn check_direction(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Violation>) {
+    let Some(name) = manifest.path.strip_prefix("crates/") else {
+        return;
+    };
+    let name = name.split('/').next().unwrap_or(name);
+    let Some((_, may_use)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
+        found.push(manifest.violation(
+            1,
+            format!(
+                "nobody says what `{name}` may depend on; add it to ARCHITECTURE.md and to the \
+                 table in xtask/src/tidy/manifest.rs"
+            ),
+        ));
+        return;
+    };
+    for dependency in dependencies {
+        let Some(used) = our_crate(&dependency.package) else {
+            continue;
+        };
+        let for_tests = dependency.kind == "dev-dependencies" && used == TESTS_MAY_USE;
+        if !may_use.contains(&used) && !for_tests {
+            let allowed = match may_use.is_empty() {
+                true => "nothing of ours".to_owned(),
+                false => format!("only {}", may_use.join(", ")),
+            };
+            found.push(manifest.violation(
+                dependency.line,
+                format!(
+                    "`{name}` must not depend on `{used}`: it may use {allowed}; move what it \
+                     needs, or change ARCHITECTURE.md and the table in \
+                     xtask/src/tidy/manifest.rs first"
+                ),
+            ));
+        }
+    }
+}
+
+/// The short name of one of our packages: `core` for `heist-core`.
+fn our_crate(package: &str) -> Option<&str> {
+    match package {
+        "heist" => Some(package),
+        _ => package.strip_prefix("heist-"),
+    }
+}
+
+fn check_reasons(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Violation>) {
+    for dependency in dependencies {
+        if !dependency.is_local && !dependency.is_inherited && !dependency.has_reason {
+            found.push(manifest.violation(
+                dependency.line,
+                format!(
+                    "the dependency `{}` has no reason; say in a comment above or behind it what \
+                     it is for",
+                    dependency.package
+                ),
+            ));
+        }
+    }
+}
+
+fn check_peers(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Violation>) {
+    let may_be_here = |folder: &&str| manifest.path.starts_with(*folder);
+    if PEERS_MAY_BE_IN.iter().any(may_be_here) {
+        return;
+    }
+    for dependency in dependencies {
+        if PEERS.contains(&&*dependency.package) {
+            found.push(manifest.violation(
+                dependency.line,
+                format!(
+                    "the rival `{}` must stay out of this graph; depend on it under bench/ only",
+                    dependency.package
+                ),
+            ));
+        }
+    }
+}
+
+/// The entries of all tables of dependencies, in the order of lines.
+fn dependencies(manifest: &File) -> Result<Vec<Dependency>, toml::de::Error> {
+    let whole: toml::Table = manifest.text.parse()?;
+    let mut dependencies: Vec<Dependency> = Vec::new();
+    let mut section: Vec<String> = Vec::new();
+    let mut known: Vec<(Vec<String>, String)> = Vec::new();
+    let mut above = "";
+    for (number, line) in numbered(&manifest.text) {
+        let mut entry = None;
+        if line.starts_with('[') {
+            section = header(line);
+            // The form [dependencies.NAME].
+            if let [before @ .., kind, name] = section.as_slice() {
+                if is_kind(kind) && !before.last().is_some_and(|last| is_kind(last)) {
+                    let table = [before, std::slice::from_ref(kind)].concat();
+                    entry = Some((table, name.clone()));
+                }
+            }
+        } else if section.last().is_some_and(|kind| is_kind(kind)) {
+            entry = key(line).map(|name| (section.clone(), name));
+        }
+        if let Some((table, name)) = entry {
+            let value = lookup(&whole, &table).and_then(|table| table.get(&name));
+            let is_new = !known.contains(&(table.clone(), name.clone()));
+            if let (Some(value), true) = (value, is_new) {
+                let says = |key: &str| value.get(key);
+                let package = says("package").and_then(toml::Value::as_str);
+                dependencies.push(Dependency {
+                    kind: table.last().cloned().unwrap_or_default(),
+                    package: package.unwrap_or(&name).to_owned(),
+                    line: number,
+                    is_local: says("path").is_some(),
+                    is_inherited: says("workspace").is_some(),
+                    has_reason: has_comment(line) || above.trim_start().starts_with('#'),
+                });
+                known.push((table, name));
+            }
+        }
+        above = line;
+    }
+    Ok(dependencies)
+}
+
+fn is_kind(name: &str) -> bool {
+    ["dependencies", "dev-dependencies", "build-dependencies"].contains(&name)
+}
+
+/// The names in a header such as `[target.'cfg(unix)'.dependencies]`.
+fn header(line: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    // A header is a manifest of its own: nested tables with one key each.
+    let mut level = line.parse::<toml::Table>().ok();
+    while let Some((name, value)) = level.and_then(|table| table.into_iter().next()) {
+        names.push(name);
+        level = match value {
+            toml::Value::Table(table) => Some(table),
+            _ => None,
+        };
+    }
+    names
+}
+
+/// The name that a line such as `name = ..` or `name.workspace = true` begins with.
+fn key(line: &str) -> Option<String> {
+    let (name, _) = line.split_once(['=', '.'])?;
+    let name = name.trim().trim_matches('"');
+    let is_name = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
+    (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
+}
+
+fn lookup<'a>(whole: &'a toml::Table, names: &[String]) -> Option<&'a toml::Table> {
+    names
+        .iter()
+        .try_fold(whole, |table, name| table.get(name)?.as_table())
+}
+
+/// True if a `#` stands outside of strings.
+fn has_comment(line: &str) -> bool {
+    let mut quote = None;
+    for char in line.chars() {
+        match (quote, char) {
+            (None, '#') => return true,
+            (None, '"' | '\'') => quote = Some(char),
+            (Some(open), _) if open == char => quote = None,
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,235 @@
+//! What the rules need to know of a Rust file: the paths it names and the modules it declares.
+//!
+//! Works on tokens, so that neither comments nor strings count, and what stands
+//! inside a macro does.
+
+use std::str::FromStr;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// What a file names and declares.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) paths: Vec<NamedPath>,
+    pub(super) modules: Vec<Module>,
+    /// The files that `include!` names.
+    pub(super) included: Vec<String>,
+}
+
+/// A path such as `std::thread::spawn`, or one leaf of a `use`.
+#[derive(Debug)]
+pub(super) struct NamedPath {
+    pub(super) segments: Vec<String>,
+    /// The line of the last segment.
+    pub(super) line: usize,
+    pub(super) in_use: bool,
+    /// Inside something that only tests compile.
+    pub(super) in_test: bool,
+}
+
+/// A declaration `mod name;`, which stands for a file.
+#[derive(Debug)]
+pub(super) struct Module {
+    pub(super) name: String,
+    /// What `#[path = ".."]` says.
+    pub(super) path: Option<String>,
+    /// The modules with a body that surround the declaration.
+    pub(super) inside: Vec<String>,
+    pub(super) in_test: bool,
+}
+
+impl Facts {
+    /// Fails with the line and what is wrong there if the text is no Rust.
+    pub(super) fn of(text: &str) -> Result<Self, (usize, String)> {
+        let tokens = TokenStream::from_str(text)
+            .map_err(|error| (error.span().start().line, error.to_string()))?;
+        let mut facts = Self::default();
+        facts.walk(tokens, &[], false);
+        Ok(facts)
+    }
+
+    fn walk(&mut self, tokens: TokenStream, inside: &[String], in_test: bool) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut in_test = in_test;
+        // What the attributes say of the item that follows them.
+        let mut item_in_test = in_test;
+        let mut item_path = None;
+        let mut at = 0;
+        while at < tokens.len() {
+            let rest = &tokens[at..];
+            match &tokens[at] {
+                TokenTree::Punct(hash) if hash.as_char() == '#' => {
+                    let is_inner = is_punct(rest.get(1), '!');
+                    let length = 1 + usize::from(is_inner);
+                    if let Some(TokenTree::Group(attribute)) = rest.get(length) {
+                        let attribute = attribute.stream();
+                        item_path = path_attribute(attribute.clone()).or(item_path);
+                        item_in_test |= is_test_only(attribute);
+                        in_test |= is_inner && item_in_test;
+                        at += length;
+                    }
+                }
+                TokenTree::Ident(word) if word == "use" && !is_punct(rest.get(1), '<') => {
+                    let end = rest
+                        .iter()
+                        .position(|token| is_punct(Some(token), ';'))
+                        .unwrap_or(rest.len());
+                    self.add_use(&rest[1..end], &[], item_in_test);
+                    at += end;
+                    (item_in_test, item_path) = (in_test, None);
+                }
+                TokenTree::Ident(word) if word == "mod" => {
+                    let Some(TokenTree::Ident(name)) = rest.get(1) else {
+                        at += 1;
+                        continue;
+                    };
+                    let name = name.to_string();
+                    match rest.get(2) {
+                        Some(TokenTree::Group(body)) => {
+                            let inside = [inside, &[name]].concat();
+                            self.walk(body.stream(), &inside, item_in_test);
+                        }
+                        _ => self.modules.push(Module {
+                            name,
+                            path: item_path.take(),
+                            inside: inside.to_vec(),
+                            in_test: item_in_test,
+                        }),
+                    }
+                    at += 2;
+                    (item_in_test, item_path) = (in_test, None);
+                }
+                TokenTree::Ident(_) => at += self.add_path(rest, item_in_test) - 1,
+                TokenTree::Group(group) => {
+                    self.walk(group.stream(), inside, item_in_test);
+                    if group.delimiter() == Delimiter::Brace {
+                        (item_in_test, item_path) = (in_test, None);
+                    }
+                }
+                TokenTree::Punct(end) if [';', ','].contains(&end.as_char()) => {
+                    (item_in_test, item_path) = (in_test, None);
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+            at += 1;
+        }
+    }
+
+    /// Notes the path at the start of the tokens, and returns how many it has.
+    fn add_path(&mut self, tokens: &[TokenTree], in_test: bool) -> usize {
+        let mut segments = Vec::new();
+        let mut line = 0;
+        let mut length = 0;
+        while let Some(TokenTree::Ident(name)) = tokens.get(length) {
+            segments.push(name.to_string());
+            line = name.span().start().line;
+            length += 1;
+            let goes_on = is_punct(tokens.get(length), ':')
+                && is_punct(tokens.get(length + 1), ':')
+                && matches!(tokens.get(length + 2), Some(TokenTree::Ident(_)));
+            if !goes_on {
+                break;
+            }
+            length += 2;
+        }
+        if segments == ["include"] && is_punct(tokens.get(length), '!') {
+            if let Some(TokenTree::Group(file)) = tokens.get(length + 1) {
+                self.included
+                    .extend(file.stream().into_iter().find_map(text_of));
+            }
+        }
+        self.paths.push(NamedPath {
+            segments,
+            line,
+            in_use: false,
+            in_test,
+        });
+        length
+    }
+
+    /// Notes each leaf of the tree of a `use`.
+    fn add_use(&mut self, tokens: &[TokenTree], prefix: &[String], in_test: bool) {
+        let mut segments = prefix.to_vec();
+        let mut line = 0;
+        let mut tokens = tokens.iter();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Ident(word) if word == "as" => {
+                    tokens.next();
+                }
+                TokenTree::Ident(name) => {
+                    segments.push(name.to_string());
+                    line = name.span().start().line;
+                }
+                TokenTree::Punct(star) if star.as_char() == '*' => {
+                    segments.push("*".to_owned());
+                    line = star.span().start().line;
+                }
+                TokenTree::Group(group) => {
+                    let branches: Vec<TokenTree> = group.stream().into_iter().collect();
+                    for branch in branches.split(|token| is_punct(Some(token), ',')) {
+                        self.add_use(branch, &segments, in_test);
+                    }
+                    return;
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+        }
+        if segments.len() > prefix.len() {
+            self.paths.push(NamedPath {
+                segments,
+                line,
+                in_use: true,
+                in_test,
+            });
+        }
+    }
+}
+
+fn is_punct(token: Option<&TokenTree>, char: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == char)
+}
+
+/// The text of a plain string literal.
+fn text_of(token: TokenTree) -> Option<String> {
+    let literal = token.to_string();
+    Some(literal.strip_prefix('"')?.strip_suffix('"')?.to_owned())
+}
+
+/// The file that `path = ".."` names, directly or in a `cfg_attr`.
+fn path_attribute(attribute: TokenStream) -> Option<String> {
+    let tokens: Vec<TokenTree> = attribute.into_iter().collect();
+    let found = tokens.windows(3).find_map(|window| match window {
+        [TokenTree::Ident(key), equals, value] if key == "path" && is_punct(Some(equals), '=') => {
+            text_of(value.clone())
+        }
+        _ => None,
+    });
+    let is_conditional = tokens
+        .first()
+        .is_some_and(|first| first.to_string() == "cfg_attr");
+    found.or_else(|| match tokens.get(1) {
+        Some(TokenTree::Group(arguments)) if is_conditional => path_attribute(arguments.stream()),
+        _ => None,
+    })
+}
+
+/// True for `cfg(test)` and for a `cfg` of which `test` is a part, unless negated.
+fn is_test_only(attribute: TokenStream) -> bool {
+    fn names_test(predicate: TokenStream) -> bool {
+        let mut negated = false;
+        predicate.into_iter().any(|token| match token {
+            TokenTree::Ident(word) => {
+                negated = word == "not";
+                word == "test"
+            }
+            TokenTree::Group(group) => !negated && names_test(group.stream()),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        })
+    }
+    let mut tokens = attribute.into_iter();
+    let is_cfg = tokens
+        .next()
+        .is_some_and(|first| first.to_string() == "cfg");
+    is_cfg && names_test(tokens.collect())
+}

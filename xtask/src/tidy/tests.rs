@@ -1,0 +1,402 @@
+//! Each rule catches a violation and accepts what is clean.
+
+use std::fs;
+
+use super::{check, Violation};
+
+const LIB: &str = "crates/deque/src/lib.rs";
+
+/// A repository made of these files over a clean one, and what tidy says of it.
+fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
+    let clean = [
+        (
+            "Cargo.toml",
+            "[workspace]\n[workspace.package]\nversion = \"0.1.0\"\n",
+        ),
+        (
+            "crates/deque/Cargo.toml",
+            "[package]\nname = \"heist-deque\"\n[dependencies]\nheist-sync.workspace = true\n",
+        ),
+        (LIB, ""),
+        ("CHANGELOG.md", "## 0.1.0\n"),
+        (
+            "ARCHITECTURE.md",
+            "crates/\n  deque/ sync/ core/ par/ new/\ncli/ bench/ `.ci`\n",
+        ),
+        ("target/CACHEDIR.TAG", ""),
+        ("target/debug/generated.rs", concat!("// TO", "DO\n")),
+    ];
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in clean.iter().chain(files) {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    check(root.path()).unwrap()
+}
+
+#[track_caller]
+fn assert_clean(files: &[(&str, &str)]) {
+    assert_eq!(violations(files), []);
+}
+
+/// There is just one violation, at this place, and it says this.
+#[track_caller]
+fn assert_caught(files: &[(&str, &str)], place: &str, says: &str) {
+    let found: Vec<String> = violations(files).iter().map(Violation::to_string).collect();
+    match found.as_slice() {
+        [one] if one.starts_with(&format!("{place}: ")) && one.contains(says) => {}
+        _ => panic!("expected {place}: ..{says}.., found {found:#?}"),
+    }
+}
+
+#[test]
+fn a_clean_repository_has_no_violation() {
+    assert_clean(&[]);
+}
+
+#[test]
+fn concurrency_is_named_only_in_sync() {
+    for code in [
+        "use std::sync::atomic::AtomicUsize;",
+        "use std::{fmt, sync::{Arc, atomic::{self, AtomicU8}}};",
+        "use core::sync::atomic;",
+        "fn f() { std::thread::yield_now() }",
+        "use std::thread as t;",
+        "type A = ::std::cell::UnsafeCell<u8>;",
+        "use core::cell::UnsafeCell;",
+        "fn f() { unsafe { libc::sched_yield(); } }",
+        "use loom::model;",
+        "fn f() { shuttle::check_random(g, 1) }",
+        "fn f() { assert_eq!(std::thread::panicking(), false) }",
+    ] {
+        assert_caught(
+            &[(LIB, &format!("//! Head.\n{code}\n"))],
+            "crates/deque/src/lib.rs:2",
+            "outside of crates/sync/",
+        );
+    }
+    assert_clean(&[
+        ("crates/sync/Cargo.toml", "[package]\nname = \"heist-sync\"\n"),
+        (
+            "crates/sync/src/lib.rs",
+            "use std::sync::atomic::AtomicUsize; use loom::model;",
+        ),
+        (
+            LIB,
+            "//! std::thread::spawn, loom::model\n/// std::sync::atomic::AtomicU8\n\
+             // libc::futex\nconst A: &str = \"std::thread\";\n\
+             use heist_sync::{atomic::AtomicUsize, cell::UnsafeCell, thread};\nuse std::cell::Cell;\n\
+             #[cfg(heist_loom)]\nfn libc() { loom(); }\n",
+        ),
+        // Files outside of src may do what they like.
+        (
+            "crates/deque/tests/stress.rs",
+            "use std::sync::atomic::AtomicUsize; use loom::model; use std::thread;",
+        ),
+        ("cli/Cargo.toml", "[package]\nname = \"heist-cli\"\n"),
+        ("cli/src/main.rs", "use std::thread;"),
+    ]);
+}
+
+#[test]
+fn threads_and_models_may_be_named_where_only_tests_compile() {
+    assert_clean(&[
+        (
+            LIB,
+            "#[cfg(test)]\nuse std::thread;\n\
+             #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]\nmod tests {\n    \
+             fn f() { std::thread::yield_now(); }\n}\n#[cfg(test)]\nmod more;\n",
+        ),
+        (
+            "crates/deque/src/more.rs",
+            "use std::thread::spawn; mod below;",
+        ),
+        (
+            "crates/deque/src/more/below.rs",
+            "use loom::model; use shuttle::check;",
+        ),
+    ]);
+    assert_caught(
+        &[(
+            LIB,
+            "#[cfg(test)]\nmod tests {\n    use std::sync::atomic;\n}\n",
+        )],
+        "crates/deque/src/lib.rs:3",
+        "std::sync::atomic",
+    );
+    // Behind the item, and under a negation, it is the program again.
+    assert_caught(
+        &[(LIB, "#[cfg(test)]\nmod tests {}\nuse std::thread;\n")],
+        "crates/deque/src/lib.rs:3",
+        "std::thread",
+    );
+    assert_caught(
+        &[(LIB, "#[cfg(not(test))]\nuse std::thread;\n")],
+        "crates/deque/src/lib.rs:2",
+        "std::thread",
+    );
+}
+
+#[test]
+fn policies_name_no_clock_no_thread_and_no_world() {
+    let repository = |code: &str| {
+        violations(&[
+            (
+                "crates/core/Cargo.toml",
+                "[package]\nname = \"heist-core\"\n",
+            ),
+            ("crates/core/src/lib.rs", "mod policy;"),
+            ("crates/core/src/policy/mod.rs", "mod victim;"),
+            ("crates/core/src/policy/victim.rs", code),
+        ])
+    };
+    for code in [
+        "use std::time::Instant;",
+        "fn f() -> SystemTime { g() }",
+        "use heist_sync::hint;",
+        "use std::{fmt, io};",
+        "fn f() { std::fs::read(p) }",
+        "fn f() { std::env::var(p) }",
+    ] {
+        let found = repository(code);
+        assert_eq!(found.len(), 1, "{code}: {found:?}");
+        assert_eq!(found[0].path, "crates/core/src/policy/victim.rs");
+        assert!(found[0].what.contains("named in a policy"), "{found:?}");
+    }
+    assert_eq!(
+        repository("//! No Instant here.\nuse std::time::Duration;\nfn f(now_ns: u64) {}"),
+        []
+    );
+}
+
+#[test]
+fn each_strong_ordering_has_a_comment_near_it() {
+    let place = "crates/deque/src/lib.rs:8";
+    let far = "// Pairs with g.\n\n\n\n\n\n\n";
+    assert_caught(
+        &[(
+            LIB,
+            &format!("{far}fn f() {{ a.load(Ordering::Acquire); }}\n"),
+        )],
+        place,
+        "the ordering Acquire has no comment",
+    );
+    assert_caught(
+        &[(
+            LIB,
+            &format!("\n\n\n\n\nuse x::Ordering::{{self, SeqCst}};\n\nfn f() {{ a.load(SeqCst); }}\n{far}"),
+        )],
+        place,
+        "the ordering SeqCst",
+    );
+    assert_clean(&[(
+        LIB,
+        "use x::Ordering;\n// Pairs with g.\n\n\n\n\n\nfn f() { a.load(Ordering::Acquire); }\n\n\n\n\n\n\n\
+         fn g() { a.store(1, Ordering::Release); } // pairs with f\n\n\n\n\n\n\n\
+         fn h() { a.load(Ordering::Relaxed); Lock::Release; }\n",
+    )]);
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    for mark in [
+        concat!("// TO", "DO: later"),
+        concat!("// FIX", "ME"),
+        concat!("// XX", "X"),
+        concat!("fn f() { dbg", "!(1); }"),
+        concat!("fn f() { todo", "!() }"),
+        concat!("fn f() { unimplemented", "!() }"),
+        concat!("#[ig", "nore]"),
+    ] {
+        assert_caught(
+            &[(LIB, mark)],
+            "crates/deque/src/lib.rs:1",
+            "finish it or delete it",
+        );
+    }
+    for argument in ["obvious", "this is obviously fine", "untriaged", "Trust me"] {
+        assert_caught(
+            &[(LIB, &format!("// SAFETY: {argument}"))],
+            "crates/deque/src/lib.rs:1",
+            "is no safety argument",
+        );
+    }
+    assert_clean(&[(
+        LIB,
+        "#[ignore = \"run by another test\"]\n// TODOS XXXL my_dbg!(1)\n// SAFETY: the length is trusted, as `new` checked it.\n",
+    )]);
+}
+
+#[test]
+fn every_source_file_is_declared() {
+    assert_caught(
+        &[("crates/deque/src/lost.rs", "")],
+        "crates/deque/src/lost.rs:1",
+        "no `mod` declaration",
+    );
+    // A declaration in a file that is itself lost does not count.
+    let found = violations(&[
+        ("crates/deque/src/a.rs", "mod b;"),
+        ("crates/deque/src/a/b.rs", ""),
+    ]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_clean(&[
+        (
+            LIB,
+            "mod plain;\nmod folder;\n#[cfg(windows)]\n#[path = \"other/os.rs\"]\nmod backend;\n\
+             #[cfg_attr(unix, path = \"unix.rs\")]\nmod system;\nmod outer { mod inner; }\n\
+             const T: u8 = include!(\"table.rs\");\nmacro! { pub mod generated; }\n",
+        ),
+        ("crates/deque/src/plain.rs", "pub(crate) mod below;"),
+        ("crates/deque/src/plain/below.rs", ""),
+        ("crates/deque/src/folder/mod.rs", "mod below;"),
+        ("crates/deque/src/folder/below.rs", ""),
+        ("crates/deque/src/other/os.rs", "mod beside;"),
+        ("crates/deque/src/other/beside.rs", ""),
+        ("crates/deque/src/unix.rs", ""),
+        ("crates/deque/src/outer/inner.rs", ""),
+        ("crates/deque/src/table.rs", "1"),
+        ("crates/deque/src/generated.rs", ""),
+        ("crates/deque/src/bin/tool.rs", ""),
+        (
+            "bench/Cargo.toml",
+            "[package]\nname = \"b\"\n[[bin]]\nname = \"b\"\npath = \"./src/start.rs\"\n",
+        ),
+        ("bench/src/start.rs", ""),
+    ]);
+}
+
+#[test]
+fn a_file_that_is_no_rust_is_named() {
+    assert_caught(
+        &[(LIB, "//! Head.\nfn f() {\n")],
+        "crates/deque/src/lib.rs:2",
+        "this is no Rust",
+    );
+}
+
+#[test]
+fn dependencies_point_down() {
+    let manifest = |text: &str| format!("[package]\nname = \"heist-par\"\n{text}\n");
+    let path = "crates/par/Cargo.toml";
+    for text in [
+        "[dependencies]\nheist-deque.workspace = true",
+        "[dependencies]\nd = { path = \"../deque\", package = \"heist-deque\" }",
+        "[dependencies.heist-deque]\nworkspace = true",
+        "[target.'cfg(target_os = \"linux\")'.dependencies]\nheist-deque.workspace = true",
+        "[dev-dependencies]\nheist-deque.workspace = true",
+        "[build-dependencies]\nheist-deque = { path = \"../deque\" }",
+    ] {
+        let line = if text.starts_with("[dependencies.") {
+            3
+        } else {
+            4
+        };
+        assert_caught(
+            &[(path, &manifest(text))],
+            &format!("{path}:{line}"),
+            "`par` must not depend on `deque`: it may use only core",
+        );
+    }
+    assert_clean(&[
+        (
+            path,
+            &manifest(
+                "[dependencies]\nheist-core.workspace = true\n\
+                 [dev-dependencies]\nheist-sync.workspace = true",
+            ),
+        ),
+        (
+            "cli/Cargo.toml",
+            "[package]\nname = \"heist-cli\"\n[dependencies]\nheist-deque.workspace = true\n",
+        ),
+    ]);
+    assert_caught(
+        &[("crates/new/Cargo.toml", "[package]\nname = \"heist-new\"\n")],
+        "crates/new/Cargo.toml:1",
+        "add it to ARCHITECTURE.md",
+    );
+}
+
+#[test]
+fn every_dependency_from_outside_has_a_reason() {
+    let path = "crates/par/Cargo.toml";
+    for text in [
+        "[dependencies]\nserde = \"1\"",
+        "[dependencies]\nserde.version = \"1#2\"",
+        "[dev-dependencies]\nserde = { version = \"1\", features = [\n  \"derive\", # for tests\n] }",
+        "[dependencies]\n# One reason is for one dependency.\nanyhow = \"1\"\nserde = \"1\"",
+        "[workspace.dependencies]\nserde = \"1\"",
+        "[dependencies.serde]\nversion = \"1\"",
+    ] {
+        let at = text.lines().position(|line| line.contains("serde")).unwrap() + 1;
+        assert_caught(
+            &[(path, text)],
+            &format!("{path}:{at}"),
+            "the dependency `serde` has no reason",
+        );
+    }
+    assert_clean(&[(
+        path,
+        "[package]\nname = \"heist-par\"\n[dependencies]\n# Reads the cases.\nserde = \"1\"\n\
+         anyhow = \"1\" # says what was attempted\nshared.workspace = true\n\
+         other = { workspace = true }\nheist-core = { path = \"../core\" }\n\
+         # Draws.\n[dependencies.png]\nversion = \"1\"\nfeatures = [\"a\"]\n",
+    )]);
+}
+
+#[test]
+fn rivals_are_named_only_in_the_benchmark() {
+    let path = "crates/deque/Cargo.toml";
+    for text in [
+        "[dev-dependencies]\n# Compares.\nrayon = \"1\"\n",
+        "[dev-dependencies]\n# Compares.\nother = { version = \"1\", package = \"tokio\" }\n",
+    ] {
+        assert_caught(&[(path, text)], &format!("{path}:3"), "the rival");
+    }
+    assert_clean(&[
+        (
+            "bench/Cargo.toml",
+            "[dependencies]\n# A rival.\nrayon = \"1\"\n",
+        ),
+        (
+            "crates/par/Cargo.toml",
+            "[dependencies]\n# Adapters for its types.\nrayon-iter-adapters = \"1\"\n",
+        ),
+    ]);
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_named() {
+    assert_caught(
+        &[("bench/Cargo.toml", "[dependencies\n")],
+        "bench/Cargo.toml:1",
+        "cannot be read",
+    );
+}
+
+#[test]
+fn the_changelog_names_the_present_version() {
+    assert_caught(
+        &[("CHANGELOG.md", "## 10.1.0, 0.1.00\n")],
+        "CHANGELOG.md:1",
+        "0.1.0",
+    );
+    assert_clean(&[("CHANGELOG.md", "## [0.1.0] - 2026-01-01\n")]);
+}
+
+#[test]
+fn the_map_names_every_folder() {
+    let deque = "the folder `deque` is not on the map";
+    for text in ["crates/\n", "crates/ mydeque/\n", "crates/ the deque\n"] {
+        assert_caught(&[("ARCHITECTURE.md", text)], "ARCHITECTURE.md:1", deque);
+    }
+    assert_caught(
+        &[(".hidden/file", "")],
+        "ARCHITECTURE.md:1",
+        "the folder `.hidden`",
+    );
+    assert_clean(&[("ARCHITECTURE.md", "crates/deque/\n")]);
+    assert_clean(&[("ARCHITECTURE.md", "`crates` holds `deque`\n")]);
+}
