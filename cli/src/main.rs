@@ -1,1 +1,77 @@
-fn main() {}
+//! The program `heist`.
+//!
+//! `heist run` executes real irregular work serially, with two strategies that
+//! need no runtime, and on heist, and shows them side by side. `heist doctor`
+//! says what heist finds on this machine.
+//!
+//! The exit code is 0 if all is well; 1 if a strategy gave a wrong result, a
+//! part of the input could not be used or an output could not be written; 2 if
+//! the program was called wrongly.
+
+#![forbid(unsafe_code)]
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod doctor;
+mod progress;
+mod run;
+mod strategy;
+mod text;
+mod trace;
+mod workload;
+
+/// Runs irregular work under several strategies and compares them
+#[derive(Parser)]
+#[command(name = "heist", version)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a workload under each strategy and compare time, balance and steals
+    Run(run::Args),
+    /// Say what heist finds on this machine
+    Doctor(doctor::Args),
+}
+
+/// The program was called in a way that cannot work. Exit code 2.
+#[derive(Debug)]
+struct Usage(String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let mut out = io::stdout().lock();
+    let outcome = match &program.command {
+        Command::Run(args) => run::run(args, &mut out),
+        Command::Doctor(args) => doctor::run(args, &mut out),
+    };
+    match outcome.and_then(|code| Ok(out.flush().map(|()| code)?)) {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody can be told if stderr is closed as well.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            let code = if error.is::<Usage>() { 2 } else { 1 };
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Whether the reader of our output has gone away, for instance `head`.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -180,8 +180,8 @@ impl<W: Word> Owner<W> {
             // (3) One word decides: whoever moves top from this index owns the
             // item. SeqCst, as in the published proof; with (2) it also keeps a
             // later thief from acting on an older top. Relaxed is wrong where
-            // slots are used again, but under the IMM model only: no model
-            // notices here, because loom cannot show it.
+            // slots are used again, but under the IMM memory model only, which
+            // loom does not explore: no model notices.
             let order = fault::ordering("deque.pop.top", Ordering::SeqCst);
             shared
                 .top
@@ -308,8 +308,8 @@ impl<W: Word> Thief<W> {
         // SAFETY: no array is freed before `Shared::drop`.
         let word = unsafe { &*buffer }.read(top);
         // (3) One word decides, and (5) its release half lets the owner use the
-        // slot again. Relaxed is wrong under the IMM model only: no model
-        // notices here, because loom cannot show it.
+        // slot again. Relaxed is wrong under the IMM memory model only, which
+        // loom does not explore: no model notices.
         let order = fault::ordering("deque.steal.top", Ordering::SeqCst);
         let claim = shared
             .top
