@@ -1,0 +1,69 @@
+//! The workloads on rayon.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
+use heist_bench_workloads::{fork_join, loops, serve, sort_library, spawns};
+use rayon::prelude::*;
+
+struct Rayon {
+    pool: rayon::ThreadPool,
+}
+
+impl ForkJoin for Rayon {
+    type Context<'s> = ();
+
+    fn install<R: Send, F: FnOnce(&mut ()) -> R + Send>(&mut self, task: F) -> R {
+        self.pool.install(|| task(&mut ()))
+    }
+
+    fn join<A, B, RA: Send, RB: Send>(_: &mut (), a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut ()) -> RA + Send,
+        B: FnOnce(&mut ()) -> RB + Send,
+    {
+        rayon::join(|| a(&mut ()), || b(&mut ()))
+    }
+}
+
+impl Loop for Rayon {
+    fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F) {
+        self.pool
+            .install(|| (0..len).into_par_iter().for_each(body));
+    }
+}
+
+impl Spawn for Rayon {
+    type Scope<'s> = &'s rayon::Scope<'static>;
+
+    fn inside<F: FnOnce(Self::Scope<'_>) + Send + 'static>(&mut self, task: F) {
+        self.pool.scope(task);
+    }
+
+    fn outside<F: FnOnce(Self::Scope<'_>)>(&mut self, task: F) -> bool {
+        self.pool.in_place_scope(task);
+        true
+    }
+
+    fn spawn<F: FnOnce(Self::Scope<'_>) + Send + 'static>(scope: Self::Scope<'_>, task: F) {
+        scope.spawn(task);
+    }
+}
+
+fn main() -> ExitCode {
+    serve(|request| {
+        let workers = request.workers()?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()
+            .map_err(|error| format!("cannot start a rayon pool of {workers} workers: {error}"))?;
+        let mut peer = Rayon { pool };
+        Ok(fork_join(&mut peer, request)?
+            || loops(&mut peer, request)?
+            || spawns(&mut peer, request)?
+            || sort_library(request, |data| {
+                peer.pool.install(|| data.par_sort_unstable());
+            })?)
+    })
+}

@@ -1,0 +1,60 @@
+//! The workloads without any runtime: what the others are compared to.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
+use heist_bench_workloads::{fork_join, loops, serve, sort_library, spawns};
+
+struct Serial;
+
+impl ForkJoin for Serial {
+    type Context<'s> = ();
+
+    fn install<R: Send, F: FnOnce(&mut ()) -> R + Send>(&mut self, task: F) -> R {
+        task(&mut ())
+    }
+
+    fn join<A, B, RA: Send, RB: Send>(context: &mut (), a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut ()) -> RA + Send,
+        B: FnOnce(&mut ()) -> RB + Send,
+    {
+        (a(context), b(context))
+    }
+}
+
+impl Loop for Serial {
+    fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F) {
+        for index in 0..len {
+            body(index);
+        }
+    }
+}
+
+impl Spawn for Serial {
+    type Scope<'s> = ();
+
+    fn inside<F: FnOnce(()) + Send + 'static>(&mut self, task: F) {
+        task(());
+    }
+
+    fn outside<F: FnOnce(())>(&mut self, task: F) -> bool {
+        task(());
+        true
+    }
+
+    fn spawn<F: FnOnce(()) + Send + 'static>((): (), task: F) {
+        task(());
+    }
+}
+
+fn main() -> ExitCode {
+    serve(|request| {
+        let mut peer = Serial;
+        Ok(fork_join(&mut peer, request)?
+            || loops(&mut peer, request)?
+            || spawns(&mut peer, request)?
+            || sort_library(request, <[u64]>::sort_unstable)?)
+    })
+}

@@ -1,0 +1,223 @@
+//! Builds the engines with the compilers that are there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::peer::{Build, Cpp, Java, Peer};
+
+/// An engine that can be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine {
+    pub(crate) name: String,
+    pub(crate) baseline: Option<String>,
+    /// The program and its first arguments.
+    pub(crate) command: Vec<String>,
+    pub(crate) version: String,
+}
+
+/// What came out of building.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) engines: Vec<Engine>,
+    /// Peers that could not be built, with the reason.
+    pub(crate) skipped: Vec<(String, String)>,
+}
+
+/// Builds all peers; one that cannot be built is skipped with its reason.
+pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
+    let rust: Vec<&str> = peers
+        .iter()
+        .filter(|peer| matches!(peer.build, Build::Cargo { .. }))
+        .map(|peer| peer.name.as_str())
+        .collect();
+    let executables = if rust.is_empty() {
+        BTreeMap::new()
+    } else {
+        cargo(bench, &rust)?
+    };
+    let locked = locked_versions(&bench.join("Cargo.lock"))?;
+    // Beside the runner itself, so that a chosen target folder holds for all.
+    let runner = std::env::current_exe().context("cannot find the runner's own folder")?;
+    let outputs = runner.parent().unwrap_or(bench).join("peers");
+
+    let mut built = Built {
+        engines: Vec::new(),
+        skipped: Vec::new(),
+    };
+    for peer in peers {
+        let outcome = match &peer.build {
+            Build::Cargo { package } => executables
+                .get(&format!("engine-{}", peer.name))
+                .map(|path| vec![path.clone()])
+                .ok_or_else(|| "cargo could not build it; see its messages above".to_owned())
+                .map(|command| {
+                    let version = package.as_ref().and_then(|name| locked.get(name)).cloned();
+                    (
+                        command,
+                        version.unwrap_or_else(|| first_line("rustc", &["--version"])),
+                    )
+                }),
+            Build::Cpp(file) => cpp(&peer, file, &outputs).and_then(with_version),
+            Build::Java(file) => java(&peer, file, &outputs).and_then(with_version),
+        };
+        match outcome {
+            Ok((command, version)) => built.engines.push(Engine {
+                name: peer.name,
+                baseline: peer.baseline,
+                command,
+                version,
+            }),
+            Err(reason) => {
+                eprintln!("skipped: {}: {reason}", peer.name);
+                built.skipped.push((peer.name, reason));
+            }
+        }
+    }
+    Ok(built)
+}
+
+/// Builds the Rust engines in one go and returns the programs by package.
+fn cargo(bench: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
+    #[derive(Deserialize)]
+    struct Message {
+        executable: Option<String>,
+        target: Option<Target>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+
+    eprintln!("building: {}", names.join(", "));
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(["build", "--release", "--keep-going", "--manifest-path"])
+        .arg(bench.join("Cargo.toml"))
+        // A peer may declare a newer compiler than it needs; if it really needs
+        // it, the build says so and the peer is skipped.
+        .args([
+            "--ignore-rust-version",
+            "--message-format",
+            "json-render-diagnostics",
+        ])
+        .stderr(Stdio::inherit());
+    for name in names {
+        command.args(["--package", &format!("engine-{name}")]);
+    }
+    let output = command
+        .output()
+        .context("cannot start cargo to build the engines")?;
+    let mut executables = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: Message = serde_json::from_str(line)
+            .with_context(|| format!("cannot understand cargo's message `{line}`"))?;
+        if let (Some(path), Some(target)) = (message.executable, message.target) {
+            executables.insert(target.name, path);
+        }
+    }
+    Ok(executables)
+}
+
+/// Compiles one C++ file.
+fn cpp(peer: &Peer, file: &Cpp, outputs: &Path) -> Result<Vec<String>, String> {
+    let program = outputs.join(&peer.name);
+    let mut compiler = Command::new("g++");
+    compiler.args(&file.flags).arg("-o").arg(&program);
+    compiler
+        .arg(peer.folder.join(&file.source))
+        .args(&file.libs);
+    compile(&peer.name, &mut compiler, outputs, &file.debian)?;
+    Ok(vec![program.display().to_string()])
+}
+
+/// Compiles one Java file.
+fn java(peer: &Peer, file: &Java, outputs: &Path) -> Result<Vec<String>, String> {
+    let classes = outputs.join(&peer.name).display().to_string();
+    let mut compiler = Command::new("javac");
+    compiler
+        .args(["-d", &classes])
+        .arg(peer.folder.join(&file.source));
+    compile(&peer.name, &mut compiler, outputs, &file.debian)?;
+    let mut command = vec!["java".to_owned()];
+    command.extend_from_slice(&file.options);
+    command.extend(["-cp".to_owned(), classes, file.class.clone()]);
+    command.extend_from_slice(&file.arguments);
+    Ok(command)
+}
+
+fn compile(peer: &str, command: &mut Command, outputs: &Path, debian: &str) -> Result<(), String> {
+    let compiler = command.get_program().to_string_lossy().into_owned();
+    eprintln!("building: {peer} with {compiler}");
+    std::fs::create_dir_all(outputs)
+        .map_err(|error| format!("cannot create {}: {error}", outputs.display()))?;
+    let output = command
+        .output()
+        .map_err(|error| format!("cannot start {compiler}: {error} (Debian packages: {debian})"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr);
+    // The compiler says `error`, the linker `cannot find`.
+    let mut lines = messages.lines();
+    let first = lines.find(|line| line.contains("error") || line.contains("cannot find"));
+    let first = first.unwrap_or("no message");
+    Err(format!(
+        "{compiler} failed: {first} (Debian packages: {debian})"
+    ))
+}
+
+/// Adds what the engine answers to `version`.
+fn with_version(command: Vec<String>) -> Result<(Vec<String>, String), String> {
+    let output = Command::new(&command[0])
+        .args(&command[1..])
+        .arg("version")
+        .output()
+        .map_err(|error| format!("cannot start `{}`: {error}", command.join(" ")))?;
+    if !output.status.success() {
+        return Err(format!(
+            "`{} version` failed: {}",
+            command.join(" "),
+            output.status
+        ));
+    }
+    Ok((
+        command,
+        String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    ))
+}
+
+/// The first line that a program prints, or the word `unknown`.
+pub(crate) fn first_line(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let line = text
+        .ok()
+        .and_then(|text| text.lines().next().map(str::to_owned));
+    line.unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Versions by package name; the last one where the lock file has several.
+fn locked_versions(path: &Path) -> Result<BTreeMap<String, String>> {
+    #[derive(Deserialize)]
+    struct Lock {
+        package: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        version: String,
+    }
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let lock: Lock =
+        toml::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
+    Ok(lock
+        .package
+        .into_iter()
+        .map(|package| (package.name, package.version))
+        .collect())
+}

@@ -1,0 +1,236 @@
+//! A workload as data: one file of `definitions/` each.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{ensure, Context, Result};
+use serde::Deserialize;
+
+/// One workload.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Definition {
+    /// The file's name without its ending.
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// Place in the report.
+    pub(crate) order: u32,
+    /// What is run, in one line.
+    pub(crate) title: String,
+    /// What the figure is counted in, for example `ns/join`.
+    pub(crate) unit: String,
+    /// What one unit of work is.
+    pub(crate) one_unit: String,
+    /// The word by which engines know the workload; several definitions may
+    /// share one and differ in sizes.
+    pub(crate) program: String,
+    /// Which number of a sample is the headline: `ns_per_unit` or a further
+    /// figure of the workload by name.
+    pub(crate) figure: String,
+    /// Factor from the number to the unit.
+    #[serde(default = "one")]
+    pub(crate) scale: f64,
+    /// Whether ratios mean anything; not where the figure is nearly zero.
+    #[serde(default = "yes")]
+    pub(crate) ratios: bool,
+    /// The engines that have it.
+    pub(crate) peers: Vec<String>,
+    /// Further columns.
+    #[serde(default)]
+    pub(crate) also: Vec<Also>,
+    /// What is demanded.
+    #[serde(default)]
+    pub(crate) bar: Vec<Bar>,
+    /// The real thing.
+    pub(crate) full: Size,
+    /// The same for a first look.
+    pub(crate) quick: Size,
+}
+
+/// A further column: a named figure, merged over all samples.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Also {
+    pub(crate) label: String,
+    pub(crate) figure: String,
+    #[serde(default = "one")]
+    pub(crate) scale: f64,
+    pub(crate) take: Take,
+}
+
+/// How the samples of a column become one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Take {
+    Median,
+    Max,
+}
+
+/// A demand on a figure, or on its ratio to another peer's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bar {
+    pub(crate) peer: String,
+    pub(crate) workers: u32,
+    /// The peer to compare with; without it the figure itself is meant.
+    pub(crate) against: Option<String>,
+    pub(crate) at_most: f64,
+}
+
+/// How much is run, and what must come out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Size {
+    /// Passed on to the engine as they are.
+    pub(crate) sizes: BTreeMap<String, u64>,
+    /// Samples per engine and round at most.
+    pub(crate) samples: u64,
+    /// Time per engine and round after which no further sample begins.
+    pub(crate) budget_ms: u64,
+    /// Rounds at most, for workloads where more would only cost time.
+    pub(crate) rounds_max: Option<u32>,
+    /// The result of every engine.
+    pub(crate) checksum: String,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Definition {
+    pub(crate) fn size(&self, quick: bool) -> &Size {
+        if quick {
+            &self.quick
+        } else {
+            &self.full
+        }
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self> {
+        let mut definition: Self = toml::from_str(text)?;
+        name.clone_into(&mut definition.name);
+        for bar in &definition.bar {
+            for peer in [Some(&bar.peer), bar.against.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                ensure!(
+                    definition.peers.contains(peer),
+                    "a bar is about `{peer}`, which is not among the peers"
+                );
+            }
+        }
+        Ok(definition)
+    }
+}
+
+/// Reads every definition of a folder, in the order of the report.
+pub(crate) fn load(folder: &Path) -> Result<Vec<Definition>> {
+    let mut definitions = Vec::new();
+    for (name, text) in toml_files(folder)? {
+        let parsed = Definition::parse(&name, &text);
+        definitions.push(parsed.with_context(|| format!("in the definition `{name}.toml`"))?);
+    }
+    definitions.sort_by_key(|definition| definition.order);
+    Ok(definitions)
+}
+
+fn toml_files(folder: &Path) -> Result<Vec<(String, String)>> {
+    let reading = || format!("cannot read the definitions in {}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(reading)? {
+        let path = entry.with_context(reading)?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let text = std::fs::read_to_string(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            files.push((name, text));
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    const FIB: &str = r#"
+        order = 1
+        title = "fib"
+        unit = "ns/join"
+        one_unit = "one join"
+        program = "fib"
+        figure = "ns_per_unit"
+        peers = ["serial", "rayon", "heist"]
+        [full]
+        sizes = { n = 34 }
+        samples = 5
+        budget_ms = 400
+        checksum = "5702887"
+        [quick]
+        sizes = { n = 30 }
+        samples = 3
+        budget_ms = 100
+        checksum = "832040"
+        [[bar]]
+        peer = "heist"
+        workers = 2
+        against = "rayon"
+        at_most = 1.0
+    "#;
+
+    pub(crate) fn fib() -> Definition {
+        Definition::parse("fib", FIB).unwrap()
+    }
+
+    #[test]
+    fn a_definition_gives_its_sizes_and_bars() {
+        let fib = fib();
+        assert_eq!((fib.name.as_str(), fib.size(false).sizes["n"]), ("fib", 34));
+        assert_eq!(fib.size(true).checksum, "832040");
+        assert_eq!(
+            (fib.bar[0].workers, fib.bar[0].against.as_deref()),
+            (2, Some("rayon"))
+        );
+        assert_eq!(fib.scale, 1.0);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        let error = Definition::parse("fib", &format!("colour = \"red\"\n{FIB}")).unwrap_err();
+        assert!(error.to_string().contains("colour"), "{error}");
+        let error =
+            Definition::parse("fib", &FIB.replace("samples = 5", "samplez = 5")).unwrap_err();
+        assert!(error.to_string().contains("samplez"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_key_is_an_error_that_names_it() {
+        let error = Definition::parse("fib", &FIB.replace("order = 1", "")).unwrap_err();
+        assert!(error.to_string().contains("order"), "{error}");
+    }
+
+    #[test]
+    fn a_bar_on_a_peer_that_does_not_run_is_refused() {
+        let error = Definition::parse(
+            "fib",
+            &FIB.replace("against = \"rayon\"", "against = \"tbb\""),
+        );
+        assert!(error.unwrap_err().to_string().contains("`tbb`"));
+    }
+
+    #[test]
+    fn the_committed_definitions_can_be_read() {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../definitions"));
+        let all = load(folder).unwrap();
+        assert!(all.iter().any(|each| each.name == "fib"));
+    }
+}

@@ -1,0 +1,353 @@
+//! The tables: one per workload, every peer that ran, the losing ones too.
+
+use std::fmt::Write;
+
+use crate::definition::{Bar, Definition};
+use crate::figures::Figures;
+use crate::machine::{load, Machine};
+use crate::run::{Plan, Run};
+use crate::stats::Spread;
+
+/// What was run, on what, with what result.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) runs: &'a [Run],
+    pub(crate) skipped: &'a [(String, String)],
+    pub(crate) machine: Machine,
+}
+
+impl Report<'_> {
+    /// The whole report as Markdown.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.head();
+        for definition in &self.plan.definitions {
+            text.push('\n');
+            text.push_str(&self.workload(definition));
+        }
+        text
+    }
+
+    fn head(&self) -> String {
+        let machine = &self.machine;
+        let foreign: f64 = self.runs.iter().map(|run| run.foreign_s).sum();
+        let wall: f64 = self.runs.iter().map(|run| run.wall_s).sum();
+        let share = 100.0 * foreign / (wall * machine.cores.max(1) as f64).max(0.01);
+        let mut lines = vec![
+            format!("- Machine: {}, {} cores, Linux {}", machine.cpu, machine.cores, machine.kernel),
+            format!("- Compiler: {}; heist at commit {}", machine.rustc, machine.commit),
+            format!(
+                "- Run: {} rounds{}, seed {}, {wall:.0} s",
+                self.plan.rounds,
+                if self.plan.quick { " of the quick sizes" } else { "" },
+                self.plan.seed,
+            ),
+            format!(
+                "- Load averages before: {}, after: {}; others used {share:.0} % of the machine's CPU time meanwhile",
+                machine.load_before,
+                load(),
+            ),
+        ];
+        let versions: Vec<String> = self
+            .plan
+            .engines
+            .iter()
+            .map(|engine| format!("{} {}", engine.name, engine.version))
+            .collect();
+        lines.push(format!("- Peers: {}", versions.join(", ")));
+        for (name, reason) in self.skipped {
+            lines.push(format!("- Skipped: {name}: {reason}"));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn workload(&self, definition: &Definition) -> String {
+        let figures = Figures {
+            definition,
+            runs: self.runs,
+            rounds: self.plan.rounds,
+        };
+        let mut rows: Vec<Row> = Vec::new();
+        let mut failures = Vec::new();
+        for engine in &self.plan.engines {
+            rows.extend(self.row(&figures, &engine.name, engine.baseline.as_deref()));
+            failures.extend(figures.failures(&engine.name));
+        }
+        rows.sort_by(|a, b| a.key.total_cmp(&b.key));
+
+        let size = definition.size(self.plan.quick);
+        let sizes: Vec<String> = size
+            .sizes
+            .iter()
+            .map(|(key, number)| format!("{key}={number}"))
+            .collect();
+        let mut text = format!("## {}: {}\n\n", definition.name, definition.title);
+        let (unit, one_unit) = (&definition.unit, &definition.one_unit);
+        let _ = writeln!(
+            text,
+            "In {unit}; one unit is {one_unit}; {}.\n",
+            sizes.join(", ")
+        );
+        let cells: Vec<Vec<String>> = rows.into_iter().map(|row| row.cells).collect();
+        text.push_str(&table(&self.columns(definition), &cells));
+        if cells.iter().flatten().any(|cell| cell.ends_with('*')) {
+            text.push_str("\n\\* others used the machine during every run of this peer\n");
+        }
+        for run in failures {
+            let Run {
+                peer,
+                workers,
+                round,
+                ..
+            } = run;
+            let failure = run.failure.as_deref().unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "\nFAILED: {peer}, P{workers}, round {round}: {failure}"
+            );
+        }
+        for bar in &definition.bar {
+            let _ = writeln!(text, "\n{}", verdict(bar, &figures));
+        }
+        text
+    }
+
+    fn columns(&self, definition: &Definition) -> Vec<String> {
+        let mut columns = vec!["peer".to_owned()];
+        for workers in &self.plan.workers {
+            columns.push(format!("P{workers} median [min-max]"));
+            if definition.ratios {
+                columns.push(format!("P{workers}/serial"));
+                columns.push(format!("P{workers}/heist"));
+            }
+            columns.extend(
+                definition
+                    .also
+                    .iter()
+                    .map(|also| format!("P{workers} {}", also.label)),
+            );
+        }
+        columns
+    }
+
+    /// The line of one peer; none if it has no figures for this workload.
+    fn row(&self, figures: &Figures<'_>, peer: &str, baseline: Option<&str>) -> Option<Row> {
+        let mut cells = vec![peer.to_owned()];
+        let mut key = None;
+        for &workers in &self.plan.workers {
+            let spread = figures.spread(peer, workers);
+            key = spread.map(|spread| spread.median).or(key);
+            let mark = if figures.is_disturbed(peer, workers) {
+                "*"
+            } else {
+                ""
+            };
+            cells.push(spread.map_or_else(nothing, |spread| interval(&spread) + mark));
+            if figures.definition.ratios {
+                let over_serial =
+                    baseline.and_then(|name| figures.over_baseline(peer, workers, name));
+                let over_heist = figures.over_peer(peer, "heist", workers);
+                for ratio in [over_serial, over_heist] {
+                    cells.push(ratio.map_or_else(nothing, |ratio| format!("{ratio:.2}")));
+                }
+            }
+            for also in &figures.definition.also {
+                cells.push(
+                    figures
+                        .also(also, peer, workers)
+                        .map_or_else(nothing, digits),
+                );
+            }
+        }
+        Some(Row { key: key?, cells })
+    }
+}
+
+struct Row {
+    /// What rows are sorted by: the median at the last number of workers.
+    key: f64,
+    cells: Vec<String>,
+}
+
+/// Whether a bar is reached.
+fn verdict(bar: &Bar, figures: &Figures<'_>) -> String {
+    let Bar {
+        peer,
+        workers,
+        against,
+        at_most,
+    } = bar;
+    let (what, value) = match against {
+        Some(other) => (
+            format!("{peer}/{other}"),
+            figures.over_peer(peer, other, *workers),
+        ),
+        None => (
+            peer.clone(),
+            figures.spread(peer, *workers).map(|spread| spread.median),
+        ),
+    };
+    let outcome = match value {
+        Some(value) if value <= *at_most => format!("{value:.3}, pass"),
+        Some(value) => format!("{value:.3}, short"),
+        None => "not run".to_owned(),
+    };
+    format!(
+        "Bar: {what} at {workers} worker{} <= {at_most}: {outcome}",
+        if *workers == 1 { "" } else { "s" }
+    )
+}
+
+/// A Markdown table with padded cells, the first column to the left.
+fn table(columns: &[String], rows: &[Vec<String>]) -> String {
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|column| {
+            let cells = rows.iter().map(|row| row[column].len());
+            cells.chain([columns[column].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: &[String]| {
+        let padded: Vec<String> = cells
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(place, (cell, &width))| match place {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            })
+            .collect();
+        format!("| {} |\n", padded.join(" | "))
+    };
+    let rule: Vec<String> = widths
+        .iter()
+        .enumerate()
+        .map(|(place, &width)| match place {
+            0 => "-".repeat(width),
+            _ => format!("{}:", "-".repeat(width - 1)),
+        })
+        .collect();
+    let mut text = line(columns) + &line(&rule);
+    for row in rows {
+        text.push_str(&line(row));
+    }
+    text
+}
+
+fn interval(spread: &Spread) -> String {
+    format!(
+        "{} [{}-{}]",
+        digits(spread.median),
+        digits(spread.min),
+        digits(spread.max)
+    )
+}
+
+/// About three digits, as much as a measurement is worth.
+fn digits(number: f64) -> String {
+    let decimals = match number {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    format!("{number:.decimals$}")
+}
+
+fn nothing() -> String {
+    "-".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Engine;
+    use crate::definition::tests::fib;
+    use crate::figures::tests::run;
+
+    fn report_of(runs: &[Run]) -> String {
+        let engine = |name: &str, baseline: Option<&str>| Engine {
+            name: name.to_owned(),
+            baseline: baseline.map(str::to_owned),
+            command: Vec::new(),
+            version: "1".to_owned(),
+        };
+        let plan = Plan {
+            definitions: vec![fib()],
+            engines: vec![
+                engine("serial", None),
+                engine("rayon", Some("serial")),
+                engine("heist", Some("serial")),
+            ],
+            workers: vec![1, 2],
+            rounds: 1,
+            quick: false,
+            seed: 1,
+        };
+        let machine = Machine {
+            cpu: "cpu".to_owned(),
+            cores: 2,
+            kernel: "6".to_owned(),
+            rustc: "rustc".to_owned(),
+            commit: "abc".to_owned(),
+            load_before: "0".to_owned(),
+        };
+        let skipped = [("tbb".to_owned(), "no header".to_owned())];
+        Report {
+            plan: &plan,
+            runs,
+            skipped: &skipped,
+            machine,
+        }
+        .text()
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_last_number_of_workers_and_losers_stay() {
+        let text = report_of(&[
+            run("serial", 1, 1, &[30]),
+            run("rayon", 1, 1, &[60]),
+            run("rayon", 2, 1, &[40]),
+            run("heist", 1, 1, &[30]),
+            run("heist", 2, 1, &[20]),
+        ]);
+        let place = |words: &str| {
+            text.find(words)
+                .unwrap_or_else(|| panic!("{words} in\n{text}"))
+        };
+        assert!(place("| heist ") < place("| serial") && place("| serial") < place("| rayon "));
+        assert!(
+            text.contains("Bar: heist/rayon at 2 workers <= 1: 0.500, pass"),
+            "{text}"
+        );
+        assert!(text.contains("Skipped: tbb: no header"), "{text}");
+    }
+
+    #[test]
+    fn a_missed_bar_is_short_and_one_without_figures_not_run() {
+        let slow = report_of(&[run("rayon", 2, 1, &[20]), run("heist", 2, 1, &[30])]);
+        assert!(slow.contains("1.500, short"), "{slow}");
+        let none = report_of(&[run("rayon", 2, 1, &[20])]);
+        assert!(none.contains("not run"), "{none}");
+    }
+
+    #[test]
+    fn a_failure_stands_in_the_report() {
+        let failure = Some("wrong result 3, expected 5".to_owned());
+        let text = report_of(&[Run {
+            failure,
+            ..run("rayon", 2, 1, &[20])
+        }]);
+        assert!(
+            text.contains("FAILED: rayon, P2, round 1: wrong result 3, expected 5"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn numbers_have_about_three_digits() {
+        assert_eq!(
+            [0.5, 1.234, 12.34, 123.4].map(digits),
+            ["0.500", "1.23", "12.3", "123"]
+        );
+    }
+}

@@ -1,0 +1,299 @@
+//! Runs the engines: round by round, within a round workload by workload, and
+//! within a workload in an order that the seed shuffles.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use heist_bench_workloads::Sample;
+use wait_timeout::ChildExt;
+
+use crate::args::Args;
+use crate::build::Engine;
+use crate::definition::{Definition, Size};
+use crate::figures::figure;
+use crate::machine::Ticks;
+
+/// What is to be run.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) definitions: Vec<Definition>,
+    pub(crate) engines: Vec<Engine>,
+    pub(crate) workers: Vec<u32>,
+    pub(crate) rounds: u32,
+    pub(crate) quick: bool,
+    pub(crate) seed: u64,
+}
+
+/// One start of one engine.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) workload: String,
+    pub(crate) peer: String,
+    pub(crate) workers: u32,
+    pub(crate) round: u32,
+    pub(crate) samples: Vec<Sample>,
+    /// CPU seconds that others used meanwhile.
+    pub(crate) foreign_s: f64,
+    pub(crate) wall_s: f64,
+    /// Why there is nothing to show, or what is wrong with it.
+    pub(crate) failure: Option<String>,
+}
+
+impl Run {
+    /// Whether others used the machine so much that the figures suffer. The
+    /// kernel counts in steps of 10 ms per core, hence the constant part.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.foreign_s > 0.03 + 0.05 * self.wall_s
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(args: &Args, definitions: Vec<Definition>, engines: Vec<Engine>) -> Self {
+        Self {
+            definitions,
+            engines,
+            workers: args.workers.clone(),
+            rounds: args.rounds(),
+            quick: args.quick,
+            seed: args.seed,
+        }
+    }
+
+    /// Runs everything; a failure of an engine is part of the result.
+    pub(crate) fn run(&self) -> Result<Vec<Run>> {
+        let mut rng = fastrand::Rng::with_seed(self.seed);
+        let mut runs = Vec::new();
+        for round in 1..=self.rounds {
+            let started = Instant::now();
+            for definition in &self.definitions {
+                if definition
+                    .size(self.quick)
+                    .rounds_max
+                    .is_some_and(|most| round > most)
+                {
+                    continue;
+                }
+                let mut jobs = self.jobs(definition);
+                rng.shuffle(&mut jobs);
+                for (engine, workers) in jobs {
+                    let run = self.start(definition, engine, workers, round)?;
+                    if let Some(failure) = &run.failure {
+                        eprintln!("failed: {} on {}: {failure}", run.workload, run.peer);
+                    }
+                    runs.push(run);
+                }
+            }
+            let seconds = started.elapsed().as_secs();
+            eprintln!("round {round} of {} took {seconds} s", self.rounds);
+        }
+        Ok(runs)
+    }
+
+    /// Which engines run a workload with how many workers; baselines with one.
+    fn jobs(&self, definition: &Definition) -> Vec<(&Engine, u32)> {
+        let engines = self
+            .engines
+            .iter()
+            .filter(|each| definition.peers.contains(&each.name));
+        engines
+            .flat_map(|engine| {
+                let workers = if engine.baseline.is_some() {
+                    self.workers.clone()
+                } else {
+                    vec![1]
+                };
+                workers.into_iter().map(move |workers| (engine, workers))
+            })
+            .collect()
+    }
+
+    /// Starts one engine and collects its samples.
+    fn start(
+        &self,
+        definition: &Definition,
+        engine: &Engine,
+        workers: u32,
+        round: u32,
+    ) -> Result<Run> {
+        let size = definition.size(self.quick);
+        let ticks = Ticks::now();
+        let started = Instant::now();
+        let outcome = Self::output(definition, engine, workers, size)?;
+        let (wall_s, foreign_s) = (
+            started.elapsed().as_secs_f64(),
+            Ticks::now().foreign_s_since(ticks),
+        );
+        let (samples, failure) = match outcome.and_then(|text| samples(&text)) {
+            Ok(samples) => {
+                let failure = check(definition, &samples, &size.checksum);
+                (samples, failure)
+            }
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        let (workload, peer) = (definition.name.clone(), engine.name.clone());
+        Ok(Run {
+            workload,
+            peer,
+            workers,
+            round,
+            samples,
+            foreign_s,
+            wall_s,
+            failure,
+        })
+    }
+
+    /// Runs the program; the inner error is the engine's, the outer ours.
+    fn output(
+        definition: &Definition,
+        engine: &Engine,
+        workers: u32,
+        size: &Size,
+    ) -> Result<Result<String, String>> {
+        let mut command = Command::new(&engine.command[0]);
+        command
+            .args(&engine.command[1..])
+            .arg(&definition.program)
+            .arg(format!("workers={workers}"))
+            .arg(format!("samples={}", size.samples))
+            .arg(format!("budget_ms={}", size.budget_ms))
+            .args(
+                size.sizes
+                    .iter()
+                    .map(|(key, number)| format!("{key}={number}")),
+            )
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start the engine of {}: {command:?}", engine.name))?;
+        // Generous: one sample of a slow peer may exceed the budget many times.
+        let limit = Duration::from_millis(size.budget_ms * 20) + Duration::from_secs(20);
+        // Engines print a few lines only, which the pipes hold until the end.
+        let Some(status) = child
+            .wait_timeout(limit)
+            .context("cannot wait for an engine")?
+        else {
+            child
+                .kill()
+                .context("cannot end an engine that ran too long")?;
+            child
+                .wait()
+                .context("cannot wait for an engine that was ended")?;
+            return Ok(Err(format!("ended after {} s", limit.as_secs())));
+        };
+        let (mut text, mut errors) = (String::new(), String::new());
+        if let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) {
+            out.read_to_string(&mut text)
+                .context("cannot read an engine's samples")?;
+            err.read_to_string(&mut errors)
+                .context("cannot read an engine's messages")?;
+        }
+        if status.success() {
+            Ok(Ok(text))
+        } else {
+            let message = errors
+                .trim()
+                .lines()
+                .next()
+                .unwrap_or("no message")
+                .to_owned();
+            Ok(Err(format!("{status}: {message}")))
+        }
+    }
+}
+
+/// Reads one sample per line.
+fn samples(text: &str) -> Result<Vec<Sample>, String> {
+    let parse = |line: &str| {
+        serde_json::from_str(line).map_err(|error| format!("cannot read `{line}`: {error}"))
+    };
+    let samples: Vec<Sample> = text.lines().map(parse).collect::<Result<_, _>>()?;
+    if samples.is_empty() {
+        return Err("it ended without a sample".to_owned());
+    }
+    Ok(samples)
+}
+
+/// What is wrong with the samples, if anything.
+fn check(definition: &Definition, samples: &[Sample], expected: &str) -> Option<String> {
+    samples.iter().find_map(|sample| {
+        if sample.checksum != expected {
+            Some(format!(
+                "wrong result {}, expected {expected}",
+                sample.checksum
+            ))
+        } else if figure(sample, &definition.figure).is_none() {
+            Some(format!(
+                "a sample without the figure `{}`",
+                definition.figure
+            ))
+        } else {
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::tests::fib;
+
+    fn engine(name: &str, baseline: Option<&str>) -> Engine {
+        let (name, version) = (name.to_owned(), String::new());
+        Engine {
+            name,
+            baseline: baseline.map(str::to_owned),
+            command: Vec::new(),
+            version,
+        }
+    }
+
+    #[test]
+    fn baselines_run_once_and_peers_with_every_number_of_workers() {
+        let plan = Plan {
+            definitions: vec![fib()],
+            engines: vec![
+                engine("serial", None),
+                engine("rayon", Some("serial")),
+                engine("paralight", Some("serial")),
+            ],
+            workers: vec![1, 2],
+            rounds: 1,
+            quick: true,
+            seed: 1,
+        };
+        let jobs = plan.jobs(&plan.definitions[0]);
+        let jobs: Vec<_> = jobs
+            .iter()
+            .map(|(engine, workers)| (&*engine.name, *workers))
+            .collect();
+        assert_eq!(jobs, [("serial", 1), ("rayon", 1), ("rayon", 2)]);
+    }
+
+    #[test]
+    fn a_wrong_result_is_found_in_any_sample() {
+        let samples = [Sample::new(1, 1, 5), Sample::new(1, 1, 6)];
+        assert_eq!(check(&fib(), &samples[..1], "5"), None);
+        let failure = check(&fib(), &samples, "5").unwrap();
+        assert!(failure.contains('6') && failure.contains('5'), "{failure}");
+    }
+
+    #[test]
+    fn a_sample_without_the_headline_figure_is_a_failure() {
+        let definition = Definition {
+            figure: "p50_us".to_owned(),
+            ..fib()
+        };
+        let failure = check(&definition, &[Sample::new(1, 1, 5)], "5").unwrap();
+        assert!(failure.contains("p50_us"), "{failure}");
+    }
+
+    #[test]
+    fn an_engine_that_prints_nothing_has_failed() {
+        assert!(samples("").unwrap_err().contains("without a sample"));
+        assert!(samples("hello").unwrap_err().contains("`hello`"));
+    }
+}

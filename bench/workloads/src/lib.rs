@@ -1,0 +1,82 @@
+//! The problems of the benchmark, written once over what a peer can do, so
+//! that between two engines only the parallel construct differs.
+//!
+//! An engine implements the traits of [`peer`] that fit its runtime and calls
+//! [`serve`] from `main`; [`fork_join`], [`loops`] and [`spawns`] run the
+//! workload that the command line asks for if it is one of theirs.
+#![forbid(unsafe_code)]
+
+pub mod peer;
+pub mod protocol;
+
+mod fib;
+mod measure;
+mod nqueens;
+mod pair;
+mod region;
+mod rng;
+mod skew;
+mod sort;
+mod spawn;
+mod spin;
+mod tree;
+mod uts;
+mod wait_group;
+
+pub use pair::pairs;
+pub use protocol::{serve, Outcome, Request, Sample};
+pub use sort::sort_library;
+pub use wait_group::WaitGroup;
+
+use peer::{ForkJoin, Loop, Spawn};
+
+/// Runs the asked-for workload if it is one for peers with a join.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn fork_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "fib" => fib::run(peer, request)?,
+        "tree" => tree::run(peer, request)?,
+        "tree_small" => tree::run_small(peer, request)?,
+        "nqueens_join" => nqueens::run_join(peer, request)?,
+        "uts" => uts::run(peer, request)?,
+        "sort_join" => sort::run_join(peer, request)?,
+        "leaves" => pair::run_leaves_inside(peer, request)?,
+        _ => return pairs(request, |task| peer.pair(task)),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers with a parallel loop.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn loops<P: Loop>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "loop_uniform" => skew::run_uniform(peer, request)?,
+        "loop_linear" => skew::run_linear(peer, request)?,
+        "loop_cluster_low" => skew::run_cluster_low(peer, request)?,
+        "loop_cluster_high" => skew::run_cluster_high(peer, request)?,
+        "region_loop" => region::run_loop(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers that can spawn.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn spawns<P: Spawn>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "nqueens_spawn" => nqueens::run_spawn(peer, request)?,
+        "spawn_inside" => spawn::run_inside(peer, request)?,
+        "spawn_outside" => spawn::run_outside(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}

@@ -1,0 +1,75 @@
+//! Clocks: wall time, CPU time of the process, peak memory, percentiles.
+
+use std::time::Instant;
+
+use rustix::time::{clock_gettime, ClockId};
+
+use crate::Sample;
+
+/// Runs `work` and returns a sample of `units` units with its wall time, its
+/// CPU time as `cpu_ns` and its result as checksum.
+pub(crate) fn sample(units: u64, work: impl FnOnce() -> u64) -> Sample {
+    let cpu_before = cpu_ns();
+    let (ns, checksum) = timed(work);
+    let cpu = cpu_ns() - cpu_before;
+    Sample::new(ns, units, checksum).with("cpu_ns", cpu as f64)
+}
+
+/// Runs `work` and returns how long it took with its result.
+pub(crate) fn timed<R>(work: impl FnOnce() -> R) -> (u64, R) {
+    let started = Instant::now();
+    let result = work();
+    (started.elapsed().as_nanos() as u64, result)
+}
+
+/// CPU time that all threads of this process have used so far.
+pub(crate) fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The largest resident set that this process had so far, in KiB.
+///
+/// # Errors
+///
+/// If the kernel does not tell.
+pub(crate) fn peak_rss_kb() -> Result<u64, String> {
+    let path = "/proc/self/status";
+    let status =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok())
+        .ok_or_else(|| format!("{path} has no line `VmHWM: N kB`"))
+}
+
+/// The value below which `percent` of a sorted, non-empty list lies.
+pub(crate) fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    sorted[(sorted.len() - 1) * percent / 100]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_pick_from_the_sorted_list() {
+        let list: Vec<u64> = (0..=100).collect();
+        assert_eq!(percentile(&list, 50), 50);
+        assert_eq!(percentile(&list, 99), 99);
+        assert_eq!(percentile(&[7], 99), 7);
+    }
+
+    #[test]
+    fn a_sample_carries_the_result_and_the_cpu_time() {
+        let sample = sample(3, || 42);
+        assert_eq!((sample.units, sample.checksum.as_str()), (3, "42"));
+        assert!(sample.extra.contains_key("cpu_ns"));
+    }
+
+    #[test]
+    fn this_process_has_a_peak_of_memory() {
+        assert!(peak_rss_kb().unwrap() > 0);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a peer may be able to do; an engine implements what its runtime has.
+
+use std::sync::Arc;
+
+/// One of two tasks side by side; called with 0 and with 1. Shared, because
+/// some runtimes take only tasks that borrow nothing.
+pub type PairTask = Arc<dyn Fn(usize) + Send + Sync>;
+
+/// A peer that runs two closures in parallel and waits for both.
+pub trait ForkJoin {
+    /// What a task needs in hand to fork; `()` where the runtime knows by itself.
+    type Context<'s>;
+
+    /// Runs `task` inside the pool and waits for it; called from outside.
+    fn install<R, F>(&mut self, task: F) -> R
+    where
+        F: for<'s> FnOnce(&mut Self::Context<'s>) -> R + Send,
+        R: Send;
+
+    /// Runs both closures, in parallel if a worker is free.
+    fn join<A, B, RA, RB>(context: &mut Self::Context<'_>, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'s> FnOnce(&mut Self::Context<'s>) -> RA + Send,
+        B: for<'s> FnOnce(&mut Self::Context<'s>) -> RB + Send,
+        RA: Send,
+        RB: Send;
+
+    /// A region of two tasks, `task(0)` and `task(1)`, opened from outside.
+    fn pair(&mut self, task: &PairTask) {
+        self.install(move |context| {
+            Self::join(context, move |_| task(0), move |_| task(1));
+        });
+    }
+}
+
+/// A peer with a parallel loop over indices, called from outside.
+pub trait Loop {
+    /// Calls `body` once for every index below `len`.
+    fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F);
+}
+
+/// A peer with tasks that are started one by one and waited for together.
+pub trait Spawn {
+    /// Through what a task starts further tasks.
+    type Scope<'s>: Copy;
+
+    /// Runs `task` on a worker and waits for it and for all it spawned.
+    fn inside<F: FnOnce(Self::Scope<'_>) + Send + 'static>(&mut self, task: F);
+
+    /// Runs `task` on the calling thread and waits for all that it spawned into
+    /// the pool; false, without a call of `task`, where the peer has no such thing.
+    fn outside<F: FnOnce(Self::Scope<'_>)>(&mut self, task: F) -> bool;
+
+    /// Starts a task.
+    fn spawn<F: FnOnce(Self::Scope<'_>) + Send + 'static>(scope: Self::Scope<'_>, task: F);
+}

@@ -1,0 +1,54 @@
+//! Short regions opened from outside the pool, one after the other or after a
+//! pause: what it costs to get work in and the result out.
+
+use std::time::{Duration, Instant};
+
+use crate::measure::{percentile, timed};
+use crate::peer::Loop;
+use crate::skew::Items;
+use crate::{Request, Sample};
+
+/// Measures a loop over `len` cheap items from outside; a unit is one loop.
+pub(crate) fn run_loop<P: Loop>(peer: &mut P, request: &Request) -> Result<(), String> {
+    let items = Items::new(request.len("len")?);
+    run(
+        request,
+        || peer.for_each(items.results.len(), |item| items.work(item, 1)),
+        // Of the last region only: every one before it wrote the same.
+        || items.take_sum(),
+    )
+}
+
+/// Opens `regions` regions with `pause_us` of idleness before each, and gives
+/// the median as `p50_us` and the 99th percentile as `p99_us`.
+pub(crate) fn run(
+    request: &Request,
+    mut region: impl FnMut(),
+    mut checksum: impl FnMut() -> u64,
+) -> Result<(), String> {
+    let regions = request.len("regions")?;
+    let pause = Duration::from_micros(request.size("pause_us")?);
+    let mut times = Vec::with_capacity(regions);
+    request.repeat(|| {
+        times.clear();
+        for _ in 0..regions {
+            wait(pause);
+            times.push(timed(&mut region).0);
+        }
+        times.sort_unstable();
+        let us = |percent| percentile(&times, percent) as f64 / 1e3;
+        Sample::new(times.iter().sum(), regions as u64, checksum())
+            .with("p50_us", us(50))
+            .with("p99_us", us(99))
+    })
+}
+
+/// Keeps the calling thread busy, so that only the pool goes to sleep.
+fn wait(pause: Duration) {
+    if !pause.is_zero() {
+        let started = Instant::now();
+        while started.elapsed() < pause {
+            std::hint::spin_loop();
+        }
+    }
+}

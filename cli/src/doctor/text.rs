@@ -1,0 +1,292 @@
+//! The report as text: one aligned screen, long lists cut short (the JSON has them whole).
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::cgroup::{Group, Limit};
+use super::cpu_list::CpuList;
+use super::environment::State;
+use super::report::{round, Report};
+use super::topology::{Cache, NumaNode, Topology};
+
+const LABEL_WIDTH: usize = 10;
+const LINE_WIDTH: usize = 98;
+/// How many entries of a list are shown before the rest is only counted.
+const SHOWN: usize = 6;
+const UNKNOWN: &str = "not shown by this system";
+
+pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    let mut page = Page { out };
+    let topology = &report.topology;
+    writeln!(page.out, "{}", headline(report))?;
+    writeln!(page.out)?;
+
+    let pool = &report.default_pool;
+    let workers = match pool.workers {
+        Some(1) => "1 worker by default".to_owned(),
+        Some(count) => format!("{count} workers by default"),
+        None => "NONE, it cannot start".to_owned(),
+    };
+    page.row("pool", &format!("{workers}: {}", pool.reason))?;
+    page.row("cores", &cores(topology))?;
+    page.row("SMT", &smt(topology))?;
+    page.row("affinity", &affinity(topology))?;
+    page.rows("CPU quota", quota(report))?;
+    page.rows("NUMA", numa(topology.numa_nodes.as_deref()))?;
+    page.rows("caches", caches(&topology.caches))?;
+    page.row("barrier", &barrier(report))?;
+
+    writeln!(page.out, "\nsettings")?;
+    for variable in &report.environment.known {
+        let value = match (variable.state, &variable.value) {
+            (State::Malformed, Some(value)) => {
+                format!("{value:?} is MALFORMED; nothing starts with it")
+            }
+            (_, Some(value)) => value.clone(),
+            (_, None) => "unset".to_owned(),
+        };
+        writeln!(page.out, "  {} = {value}", variable.name)?;
+        page.row("", &format!("changes {}", variable.changes))?;
+        page.row("", &format!("accepts {}", variable.accepts))?;
+    }
+    for stranger in &report.environment.unknown {
+        writeln!(
+            page.out,
+            "  {} is unknown to heist and changes nothing; the nearest is {}",
+            stranger.name, stranger.nearest
+        )?;
+    }
+
+    if !report.unreadable.is_empty() {
+        writeln!(page.out, "\nunreadable, and so left out above")?;
+        for file in report.unreadable.iter().take(SHOWN) {
+            writeln!(page.out, "  {}: {}", file.path, file.why)?;
+        }
+        if let Some(more) = report.unreadable.len().checked_sub(SHOWN + 1) {
+            writeln!(page.out, "  and {} more; --json has them all", more + 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes labelled rows whose text is wrapped behind the label.
+struct Page<'a, W> {
+    out: &'a mut W,
+}
+
+impl<W: Write> Page<'_, W> {
+    fn row(&mut self, label: &str, text: &str) -> io::Result<()> {
+        let mut label = label;
+        for line in wrap(text, LINE_WIDTH - LABEL_WIDTH - 4) {
+            writeln!(self.out, "  {label:LABEL_WIDTH$}  {line}")?;
+            label = "";
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, label: &str, texts: Vec<String>) -> io::Result<()> {
+        let mut label = label;
+        for text in texts {
+            self.row(label, &text)?;
+            label = "";
+        }
+        Ok(())
+    }
+}
+
+/// Breaks the text at spaces; the spaces within a line stay as they are.
+fn wrap(text: &str, width: usize) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while rest.chars().count() > width {
+        let fits = rest
+            .char_indices()
+            .take(width + 1)
+            .filter(|(_, char)| *char == ' ')
+            .last();
+        let Some((at, _)) = fits.or_else(|| rest.char_indices().find(|(_, char)| *char == ' '))
+        else {
+            break;
+        };
+        lines.push(rest[..at].trim_end());
+        rest = rest[at..].trim_start();
+    }
+    lines.push(rest);
+    lines
+}
+
+fn headline(report: &Report) -> String {
+    let host = &report.host;
+    let mut line = format!("heist {} on {}", report.heist_version, host.os);
+    if let Some(kernel) = &report.kernel {
+        let _ = write!(line, " {kernel}");
+    }
+    let _ = write!(line, ", {}", host.architecture);
+    if let Some(page_bytes) = host.page_bytes {
+        let _ = write!(line, ", pages of {}", bytes(page_bytes as u64));
+    }
+    line
+}
+
+fn cores(topology: &Topology) -> String {
+    let mut parts = Vec::new();
+    if let Some(online) = &topology.online {
+        parts.push(format!("{} logical ({online})", online.len()));
+    }
+    if let Some(cores) = &topology.cores {
+        parts.push(format!("{} physical", cores.len()));
+    }
+    if let Some(sockets) = topology.sockets {
+        let noun = if sockets == 1 { "socket" } else { "sockets" };
+        parts.push(format!("{sockets} {noun}"));
+    }
+    match parts.is_empty() {
+        true => UNKNOWN.to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+fn smt(topology: &Topology) -> String {
+    let Some(cores) = &topology.cores else {
+        return UNKNOWN.to_owned();
+    };
+    match topology.threads_per_core() {
+        None | Some(1) => "none: one logical CPU per core".to_owned(),
+        Some(threads) => format!(
+            "{threads} logical CPUs share a core: {}",
+            shortened(cores, " ")
+        ),
+    }
+}
+
+fn affinity(topology: &Topology) -> String {
+    let Some(affinity) = &topology.affinity else {
+        return UNKNOWN.to_owned();
+    };
+    let mut text = format!("CPUs {affinity}: {}", affinity.len());
+    if let Some(online) = &topology.online {
+        let _ = write!(text, " of {} that are online", online.len());
+    }
+    if let Some(cores) = &topology.cores {
+        let used = cores.iter().filter(|core| core.intersects(affinity));
+        let _ = write!(text, ", on {} of {} cores", used.count(), cores.len());
+    }
+    text
+}
+
+fn quota(report: &Report) -> Vec<String> {
+    let quotas = &report.quotas;
+    let group = |group: &Group| {
+        let out_of_sight = match group.folder {
+            Some(_) => "",
+            None => " (out of sight)",
+        };
+        format!("cgroup v{} {}{out_of_sight}", group.version, group.path)
+    };
+    let groups: Vec<String> = quotas.groups.iter().map(group).collect();
+    let Some(tightest) = quotas.tightest() else {
+        return vec![match groups.is_empty() {
+            true => "none: no control group is in sight".to_owned(),
+            false => format!("none up to the root of {}", groups.join(" and ")),
+        }];
+    };
+    let describe = |limit: &Limit| {
+        format!(
+            "{} CPUs = {} us in {} us, set by {}",
+            round(limit.cpus),
+            limit.quota_us,
+            limit.period_us,
+            limit.folder
+        )
+    };
+    let mut rows = vec![describe(tightest)];
+    let others = quotas.limits.iter().filter(|limit| *limit != tightest);
+    rows.extend(others.map(|limit| format!("not tighter: {}", describe(limit))));
+    cut(rows)
+}
+
+fn numa(nodes: Option<&[NumaNode]>) -> Vec<String> {
+    let Some(nodes) = nodes else {
+        return vec![UNKNOWN.to_owned()];
+    };
+    let row = |node: &NumaNode| {
+        let cpus = match &node.cpus {
+            Some(cpus) if cpus.is_empty() => "no CPUs".to_owned(),
+            Some(cpus) => format!("CPUs {cpus}"),
+            None => "CPUs unknown".to_owned(),
+        };
+        let memory = node.memory_bytes.map_or("unknown".to_owned(), bytes);
+        format!("node {}  {:>9}  {cpus}", node.id, memory)
+    };
+    cut(nodes.iter().map(row).collect())
+}
+
+fn caches(caches: &[Cache]) -> Vec<String> {
+    if caches.is_empty() {
+        return vec![UNKNOWN.to_owned()];
+    }
+    let row = |cache: &Cache| {
+        let kind = match cache.kind.as_str() {
+            "Data" => "d",
+            "Instruction" => "i",
+            _ => "",
+        };
+        let name = format!("L{}{kind}", cache.level);
+        let shared_by = match cache.shared_by.as_slice() {
+            [all] => format!("shared by {all}"),
+            several if several.iter().all(|cpus| cpus.len() == 1) => "one per CPU".to_owned(),
+            several => format!(
+                "{} of them, shared by {}",
+                several.len(),
+                shortened(several, " ")
+            ),
+        };
+        format!("{name:4} {:>9}  {shared_by}", bytes(cache.size_bytes))
+    };
+    caches.iter().map(row).collect()
+}
+
+fn barrier(report: &Report) -> String {
+    let offered = match report.host.membarrier {
+        Some(true) => "the kernel offers membarrier (PRIVATE_EXPEDITED)",
+        Some(false) => "membarrier is not offered (Linux before 4.14, or a sandbox)",
+        None => "this system has no membarrier",
+    };
+    match &report.default_pool.barrier {
+        Some(mode) => format!("{mode}; {offered}"),
+        None => offered.to_owned(),
+    }
+}
+
+/// The first few sets, and how many more there are.
+fn shortened(lists: &[CpuList], separator: &str) -> String {
+    let shown: Vec<String> = lists.iter().take(SHOWN).map(CpuList::to_string).collect();
+    let mut text = shown.join(separator);
+    if lists.len() > SHOWN {
+        let _ = write!(text, " and {} more", lists.len() - SHOWN);
+    }
+    text
+}
+
+/// The first few rows, and how many more there are.
+fn cut(mut rows: Vec<String>) -> Vec<String> {
+    if rows.len() > SHOWN {
+        let more = rows.len() - SHOWN;
+        rows.truncate(SHOWN);
+        rows.push(format!("and {more} more"));
+    }
+    rows
+}
+
+/// `48 KiB`, `23.5 GiB`: one decimal unless the number is whole.
+fn bytes(count: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let mut unit = 0;
+    let mut amount = count as f64 / 1024.0;
+    while amount >= 1024.0 && unit + 1 < units.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    let text = format!("{amount:.1}");
+    format!("{} {}", text.trim_end_matches(".0"), units[unit])
+}

@@ -1,0 +1,94 @@
+//! What a comparison found, free of the workload that was run.
+
+use std::time::Duration;
+
+use crate::strategy::Name;
+use crate::workload::{Fact, Skipped};
+
+/// One workload under several strategies.
+pub(super) struct Comparison {
+    pub(super) workload: &'static str,
+    pub(super) input: String,
+    pub(super) workers: usize,
+    pub(super) rounds: u32,
+    /// The findings of the serial run.
+    pub(super) facts: Vec<Fact>,
+    pub(super) skipped: Vec<Skipped>,
+    /// The serial strategy first.
+    pub(super) rows: Vec<Row>,
+}
+
+/// One strategy.
+pub(super) struct Row {
+    pub(super) strategy: Name,
+    /// Whether every run gave the result of the first serial one.
+    pub(super) agrees: bool,
+    /// The measured rounds, fastest first. Never empty.
+    pub(super) rounds: Vec<Round>,
+}
+
+/// One measured run.
+pub(super) struct Round {
+    pub(super) wall: Duration,
+    /// How long each worker was busy.
+    pub(super) busy: Vec<Duration>,
+    pub(super) tasks: u64,
+    /// None where nothing can be stolen.
+    pub(super) steals: Option<Steals>,
+}
+
+/// How stealing went.
+#[derive(Clone, Copy)]
+pub(super) struct Steals {
+    pub(super) taken: u64,
+    pub(super) failed: u64,
+}
+
+impl Comparison {
+    /// The strategies that gave another result than the serial one.
+    pub(super) fn wrong(&self) -> impl Iterator<Item = Name> + '_ {
+        self.rows
+            .iter()
+            .filter(|row| !row.agrees)
+            .map(|row| row.strategy)
+    }
+
+    /// How many times faster than serial the strategy was.
+    pub(super) fn speedup(&self, row: &Row) -> f64 {
+        ratio(self.rows[0].median().wall, row.median().wall)
+    }
+}
+
+impl Row {
+    /// The round in the middle; of an even number, the slower one of the two.
+    pub(super) fn median(&self) -> &Round {
+        &self.rounds[self.rounds.len() / 2]
+    }
+
+    pub(super) fn fastest(&self) -> &Round {
+        &self.rounds[0]
+    }
+
+    pub(super) fn slowest(&self) -> &Round {
+        &self.rounds[self.rounds.len() - 1]
+    }
+}
+
+impl Round {
+    /// The part of the run that each worker was busy, from 0 to 1.
+    pub(super) fn busy_shares(&self) -> impl Iterator<Item = f64> + '_ {
+        self.busy
+            .iter()
+            .map(|&busy| ratio(busy, self.wall).min(1.0))
+    }
+
+    /// The part of the run that the workers were busy on average, from 0 to 1.
+    pub(super) fn utilisation(&self) -> f64 {
+        self.busy_shares().sum::<f64>() / self.busy.len() as f64
+    }
+}
+
+/// A ratio of durations; nothing lasts less than a nanosecond.
+fn ratio(over: Duration, under: Duration) -> f64 {
+    over.as_secs_f64() / under.max(Duration::from_nanos(1)).as_secs_f64()
+}

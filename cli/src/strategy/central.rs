@@ -1,0 +1,155 @@
+//! One queue behind one lock, shared by all threads.
+
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use super::{on_threads, Bag, Share, Tally};
+use crate::trace::Trace;
+
+/// The strategy `central`.
+pub(crate) struct Central<'a> {
+    workers: usize,
+    trace: Trace<'a>,
+    tally: Tally,
+}
+
+impl<'a> Central<'a> {
+    pub(crate) fn new(workers: usize, trace: Trace<'a>) -> Self {
+        Self {
+            workers,
+            trace,
+            tally: Tally::new(workers),
+        }
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+}
+
+impl Bag for Central<'_> {
+    fn workers(&self) -> usize {
+        self.workers
+    }
+
+    fn run<T, A>(
+        &mut self,
+        tasks: Vec<T>,
+        label: impl Fn(&T) -> String + Sync,
+        step: impl Fn(T, &mut A, &mut Vec<T>) + Sync,
+    ) -> io::Result<Vec<A>>
+    where
+        T: Send,
+        A: Send + Default,
+    {
+        let queue = Queue::new(tasks);
+        let trace = self.trace;
+        let results = on_threads(self.workers, |worker| {
+            let mut sum = A::default();
+            let mut share = Share {
+                busy: Duration::ZERO,
+                tasks: 0,
+            };
+            let mut pushed = Vec::new();
+            let mut next = queue.first();
+            while let Some(task) = next {
+                let begin = Instant::now();
+                let run = || {
+                    trace.task(worker, &label, task, |task| {
+                        step(task, &mut sum, &mut pushed);
+                    });
+                };
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+                    // The others would wait for this task for ever.
+                    queue.abandon();
+                    resume_unwind(panic);
+                }
+                share.busy += begin.elapsed();
+                share.tasks += 1;
+                next = queue.finish_and_next(&mut pushed);
+            }
+            (sum, share)
+        })?;
+        let mut sums = Vec::with_capacity(self.workers);
+        for (worker, (sum, share)) in results.into_iter().enumerate() {
+            self.tally.add(worker, &share);
+            sums.push(sum);
+        }
+        Ok(sums)
+    }
+}
+
+/// The queue, and how many of its tasks are being run.
+struct Queue<T> {
+    state: Mutex<State<T>>,
+    /// Signalled when a task was pushed, and when the last one has ended.
+    changed: Condvar,
+}
+
+struct State<T> {
+    waiting: VecDeque<T>,
+    running: usize,
+}
+
+impl<T> Queue<T> {
+    fn new(tasks: Vec<T>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                waiting: tasks.into(),
+                running: 0,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The first task for a thread that runs none. None when all work is done.
+    fn first(&self) -> Option<T> {
+        self.next(self.lock())
+    }
+
+    /// Reports a task as done, with what it pushed, and takes the next.
+    fn finish_and_next(&self, pushed: &mut Vec<T>) -> Option<T> {
+        let mut state = self.lock();
+        state.running -= 1;
+        // This thread takes one of them itself; the others want a thread each.
+        for _ in 1..pushed.len() {
+            self.changed.notify_one();
+        }
+        state.waiting.extend(pushed.drain(..));
+        self.next(state)
+    }
+
+    /// Gives up on everything that waits, after a task failed.
+    fn abandon(&self) {
+        let mut state = self.lock();
+        state.running -= 1;
+        state.waiting.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn next(&self, mut state: MutexGuard<'_, State<T>>) -> Option<T> {
+        loop {
+            if let Some(task) = state.waiting.pop_front() {
+                state.running += 1;
+                return Some(task);
+            }
+            if state.running == 0 {
+                drop(state);
+                self.changed.notify_all();
+                return None;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .expect("no task runs under the lock");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().expect("no task runs under the lock")
+    }
+}
