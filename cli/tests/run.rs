@@ -247,6 +247,25 @@ fn symbolic_links_are_counted_but_not_followed() {
 }
 
 #[test]
+fn folders_marked_as_caches_are_counted_but_entered_only_when_named() {
+    let folder = folder();
+    write(folder.path(), "real.txt", b"one two three\n");
+    let cache = folder.path().join("target");
+    std::fs::create_dir(&cache).expect("a folder");
+    write(
+        &cache,
+        "CACHEDIR.TAG",
+        b"Signature: 8a477f597d28d172789f06886806bc55\n",
+    );
+    write(&cache, "built", b"four\n");
+    let result = agreed(folder.path(), &["files"])["result"].clone();
+    assert_eq!(result["files"], 1);
+    assert_eq!(result["cache_folders_not_entered"], 1);
+    let named = agreed(folder.path(), &["files", "--input", "target"])["result"].clone();
+    assert_eq!(named["files"], 2);
+}
+
+#[test]
 fn a_malformed_json_line_is_reported_with_its_number() {
     let folder = folder();
     write(folder.path(), "lines", b"{\"a\": 1}\n{\"a\": }\n[2, 3]\n");

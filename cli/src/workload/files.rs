@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use super::{join_each, Fact, Flag, Profile, Setup, Skipped, Workload};
 use crate::strategy::{Bag, Pieces, Serial};
@@ -23,7 +23,7 @@ use totals::{Summary, Totals};
 use words::WordTable;
 
 /// Files above this size are split into parts by the stealing form.
-const SPLIT_BYTES: usize = 128 << 10;
+const SPLIT_BYTES: usize = 1 << 20;
 
 pub(crate) struct Files {
     root: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct Files {
 impl Workload for Files {
     const PROFILE: Profile = Profile {
         name: "files",
-        about: "BLAKE3 hash, lines and words of every file in a folder (--input, default: the current one)",
+        about: "BLAKE3 hash, lines and words of every file in a folder (--input, default: the current one); folders marked by a CACHEDIR.TAG, such as Cargo's target, are left out",
         size: None,
         flags: &[Flag::Input],
     };
@@ -96,9 +96,9 @@ impl Workload for Files {
             pieces.item(|| self.name(index), read);
         });
         let totals = shared
-            .totals
+            .workers
             .into_iter()
-            .map(|totals| totals.into_inner().expect(UNPOISONED));
+            .map(|kept| kept.into_inner().expect(UNPOISONED).totals);
         let mut shards: Vec<_> = Totals::transpose(totals)
             .into_iter()
             .map(|shards| (shards, Summary::default()))
@@ -135,6 +135,7 @@ impl Workload for Files {
             Fact::new("top_word", top_word),
             Fact::new("top_word_count", top_count),
             Fact::new("symlinks_not_followed", self.found.symlinks),
+            Fact::new("cache_folders_not_entered", self.found.caches),
             Fact::new("hash", tree_hash.finalize().to_string()),
         ]
     }
@@ -195,30 +196,48 @@ struct Reader {
     totals: Totals,
 }
 
-/// What the workers of a pool share. A worker that waits for a part of one file
-/// may read another meanwhile, so buffers and tables belong to files, not to
-/// workers; only the totals, which are never held across a join, are per worker.
+/// What the workers of a pool keep, each for itself, so that what one core has in
+/// its cache is not handed to another.
+///
+/// A worker that waits for a part of one file may read another meanwhile, so
+/// buffers and tables belong to files: a file takes some that its worker does not
+/// use, and lays them back. No lock is held across a join, and none is contended.
 struct Shared {
-    buffers: Mutex<Vec<Vec<u8>>>,
-    tables: Mutex<Vec<WordTable>>,
-    totals: Vec<Mutex<Totals>>,
+    workers: Vec<Mutex<Kept>>,
+}
+
+/// What one worker keeps from file to file.
+#[derive(Default)]
+struct Kept {
+    buffers: Vec<Vec<u8>>,
+    tables: Vec<WordTable>,
+    totals: Totals,
 }
 
 impl Shared {
     fn new(workers: usize) -> Self {
         Self {
-            buffers: Mutex::default(),
-            tables: Mutex::default(),
-            totals: (0..workers).map(|_| Mutex::default()).collect(),
+            workers: (0..workers).map(|_| Mutex::default()).collect(),
         }
     }
 
+    /// What the present worker keeps.
+    fn mine(&self) -> MutexGuard<'_, Kept> {
+        let worker = heist::current_thread_index().expect("files are read on workers");
+        self.workers[worker].lock().expect(UNPOISONED)
+    }
+
+    fn buffer(&self) -> Vec<u8> {
+        self.mine().buffers.pop().unwrap_or_default()
+    }
+
     fn table(&self) -> WordTable {
-        self.tables
-            .lock()
-            .expect(UNPOISONED)
-            .pop()
-            .unwrap_or_default()
+        self.mine().tables.pop().unwrap_or_default()
+    }
+
+    fn recycle(&self, mut table: WordTable) {
+        table.clear();
+        self.mine().tables.push(table);
     }
 }
 
@@ -250,12 +269,7 @@ impl Files {
         shared: &Shared,
         pieces: Pieces<'_>,
     ) -> Result<FileFacts, String> {
-        let mut buffer = shared
-            .buffers
-            .lock()
-            .expect(UNPOISONED)
-            .pop()
-            .unwrap_or_default();
+        let mut buffer = shared.buffer();
         let facts = self.load(index, &mut buffer).map(|()| {
             let (hash, table) = if buffer.len() <= SPLIT_BYTES {
                 let mut table = shared.table();
@@ -269,16 +283,12 @@ impl Files {
                     || count_joined(&buffer, shared, pieces, &name),
                 )
             };
-            let worker = heist::current_thread_index().expect("files are read on workers");
-            shared.totals[worker]
-                .lock()
-                .expect(UNPOISONED)
-                .add(&buffer, &table);
+            shared.mine().totals.add(&buffer, &table);
             let facts = facts(&buffer, &table, hash);
             shared.recycle(table);
             facts
         });
-        shared.buffers.lock().expect(UNPOISONED).push(buffer);
+        shared.mine().buffers.push(buffer);
         facts
     }
 
@@ -286,13 +296,6 @@ impl Files {
         buffer.clear();
         let mut read = || File::open(&self.found.files[index])?.read_to_end(buffer);
         read().map(|_| ()).map_err(|error| error.to_string())
-    }
-}
-
-impl Shared {
-    fn recycle(&self, mut table: WordTable) {
-        table.clear();
-        self.tables.lock().expect(UNPOISONED).push(table);
     }
 }
 

@@ -14,11 +14,18 @@ pub(super) struct Found {
     pub(super) files: Vec<PathBuf>,
     /// How many symbolic links there are; none was followed.
     pub(super) symlinks: u64,
+    /// How many folders are marked as caches; none was entered.
+    pub(super) caches: u64,
     /// What could not be visited, or is no file.
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// Lists everything below `root`. Symbolic links are counted, not followed.
+/// The file by which programs mark a folder of what they can make again, Cargo its
+/// build results among them (the Cache Directory Tagging convention).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+
+/// Lists everything below `root`. Symbolic links are counted, not followed, and
+/// folders marked as caches are counted, not entered, unless `root` is one.
 ///
 /// # Errors
 ///
@@ -29,13 +36,20 @@ pub(super) fn find(root: &Path) -> anyhow::Result<Found> {
     let mut found = Found {
         files: Vec::new(),
         symlinks: 0,
+        caches: 0,
         skipped: Vec::new(),
     };
     let progress = progress::spinner("listing files");
-    for entry in WalkDir::new(root) {
+    let mut walk = WalkDir::new(root).into_iter();
+    while let Some(entry) = walk.next() {
         progress.inc(1);
         match entry {
-            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) if entry.file_type().is_dir() => {
+                if entry.depth() > 0 && entry.path().join(CACHE_TAG).is_file() {
+                    found.caches += 1;
+                    walk.skip_current_dir();
+                }
+            }
             Ok(entry) if entry.file_type().is_file() => found.files.push(entry.into_path()),
             Ok(entry) if entry.file_type().is_symlink() => found.symlinks += 1,
             Ok(entry) => found.skipped.push(Skipped {
