@@ -267,7 +267,7 @@ impl Pool {
     /// Queues a job from outside the pool.
     pub(crate) fn inject(&self, job: JobRef) {
         self.injector.push(job);
-        self.sleep.published();
+        self.sleep.published_outside();
     }
 
     /// Queues a job: on the calling worker's deque, or from outside.

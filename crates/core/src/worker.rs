@@ -268,7 +268,11 @@ impl Worker {
             match ladder.step() {
                 IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
                 IdleStep::Yield => thread::yield_now(),
-                IdleStep::Sleep => self.fall_asleep(latch),
+                IdleStep::Sleep => {
+                    if !self.fall_asleep(latch) {
+                        ladder = IdleLadder::at_the_bottom(self.pool.oversubscribed);
+                    }
+                }
             }
         };
         self.turn_to(Activity::Working, EventKind::SearchEnd);
@@ -279,21 +283,25 @@ impl Worker {
         }
     }
 
-    /// Sleeps until the latch is set or there may be a job.
-    fn fall_asleep(&self, latch: &CoreLatch) {
+    /// Sleeps until the latch is set or there may be a job. False if it woke by
+    /// itself, only to look again.
+    fn fall_asleep(&self, latch: &CoreLatch) -> bool {
         let sleep = &self.pool.sleep;
-        if !sleep.announce(self.index, latch) {
-            return;
-        }
-        if self.sees_a_job() {
-            sleep.cancel(self.index);
+        let Some(rest) = sleep.announce(self.index, latch) else {
+            return true;
+        };
+        let rung = if self.sees_a_job() {
+            sleep.cancel(self.index, rest);
+            true
         } else {
             self.seat().counters.sleeps.add(1);
             self.turn_to(Activity::Asleep, EventKind::Sleep);
-            sleep.block(self.index);
+            let rung = sleep.block(self.index, rest);
             self.turn_to(Activity::Searching, EventKind::Wake);
-        }
+            rung
+        };
         latch.wake_up();
+        rung
     }
 
     /// True if a job that this worker could run was published before the

@@ -7,14 +7,16 @@
 //! thread of the process pass a full barrier, and only the rare side calls it.
 //!
 //! [`light`](Barrier::light) then only keeps the compiler from moving accesses
-//! across, and [`heavy`](Barrier::heavy) is the system call. Where the kernel
-//! does not offer it, both are an ordinary fence. The meaning is that of the
-//! asymmetric fences of C++ proposal P1202R5: a light and a heavy barrier order
-//! as two sequentially consistent fences do; **two light ones order nothing**.
-//! The mode is chosen once for a pool: a light barrier of one mode does not
-//! pair with a heavy one of the other.
+//! across, and [`heavy`](Barrier::heavy) is the system call. The meaning is that
+//! of the asymmetric fences of C++ proposal P1202R5: a light and a heavy barrier
+//! order as two sequentially consistent fences do; **two light ones order
+//! nothing**.
 //!
-//! A model sees both as fences, which is right exactly as long as each pair has
+//! Where the kernel does not offer membarrier the frequent side still pays
+//! nothing, and the heavy barrier says that it has ordered nothing: its caller
+//! must look again later.
+//!
+//! Under a model both are fences, which is right exactly as long as each pair has
 //! one heavy side.
 
 use crate::atomic::Ordering;
@@ -24,21 +26,21 @@ use std::fmt;
 /// Which barriers a program asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BarrierRequest {
-    /// Membarrier where the kernel offers it, else fences.
+    /// Membarrier where the kernel offers it, else none.
     #[default]
     Auto,
     /// Membarrier, or an error.
     Membarrier,
-    /// Fences.
+    /// Nothing that orders the light side.
     Fence,
 }
 
 /// Which barriers a program got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierMode {
-    /// The light side is free, the heavy one a system call of some microseconds.
+    /// The heavy side orders the light one: a system call of some microseconds.
     Membarrier,
-    /// Both sides are a fence of some nanoseconds.
+    /// The heavy side is a fence for its caller and orders nobody else.
     Fence,
 }
 
@@ -71,9 +73,9 @@ impl std::error::Error for BarrierError {}
 /// use heist_sync::{Barrier, BarrierMode, BarrierRequest};
 ///
 /// let barrier = Barrier::new(BarrierRequest::Fence).unwrap();
-/// assert_eq!(barrier.mode(), BarrierMode::Fence);
 /// barrier.light("example.publish");
-/// assert!(barrier.heavy("example.sleep"));
+/// let ordered = barrier.heavy("example.sleep");
+/// assert_eq!(ordered, barrier.mode() == BarrierMode::Membarrier);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
@@ -81,16 +83,16 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// Chooses the mode. Under a model it is always the fence.
+    /// Chooses the mode. A model always has the full pair, made of fences.
     ///
     /// # Errors
     ///
     /// Fails if membarrier is asked for and the system does not offer it.
     pub fn new(request: BarrierRequest) -> Result<Self, BarrierError> {
         let mode = match request {
-            BarrierRequest::Fence => BarrierMode::Fence,
+            BarrierRequest::Fence if !imp::IS_MODEL => BarrierMode::Fence,
             _ if imp::register() => BarrierMode::Membarrier,
-            BarrierRequest::Auto => BarrierMode::Fence,
+            BarrierRequest::Auto | BarrierRequest::Fence => BarrierMode::Fence,
             BarrierRequest::Membarrier => return Err(BarrierError(())),
         };
         Ok(Self { mode })
@@ -105,64 +107,90 @@ impl Barrier {
     /// The frequent side. `name` is its [fault](crate::fault).
     #[inline(always)]
     pub fn light(&self, name: &'static str) {
-        match self.mode {
-            BarrierMode::Membarrier => crate::atomic::compiler_fence(Ordering::SeqCst),
-            // Pairs with the fence in `heavy`.
-            BarrierMode::Fence => fault::fence(name, Ordering::SeqCst),
-        }
+        imp::light(name);
     }
 
-    /// The rare side. `name` is its [fault](crate::fault).
+    /// The rare side. `name` is its [fault](crate::fault). A full fence for the
+    /// caller in any case.
     ///
-    /// Returns false if the kernel has withdrawn membarrier since the mode was
-    /// chosen (a seccomp filter installed later). Then nothing was ordered, and
-    /// the caller must do without.
+    /// Returns true if it is ordered with every light barrier. False where the
+    /// kernel has no membarrier, or has withdrawn it (a seccomp filter installed
+    /// later): then a light side may have missed the caller's stores, and the
+    /// caller that side's.
     #[cold]
     #[must_use]
     pub fn heavy(&self, name: &'static str) -> bool {
-        match self.mode {
-            BarrierMode::Membarrier => imp::membarrier(),
-            BarrierMode::Fence => {
-                // Pairs with the fence in `light`.
-                fault::fence(name, Ordering::SeqCst);
-                true
-            }
+        // Pairs with the fences of those who pay for one, and in a model with
+        // the one in `light`.
+        fault::fence(name, Ordering::SeqCst);
+        self.mode == BarrierMode::Membarrier && imp::membarrier()
+    }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod imp {
+    pub(super) const IS_MODEL: bool = false;
+
+    #[inline(always)]
+    pub(super) fn light(_name: &'static str) {
+        // The compiler may not move accesses across; the processor is made to
+        // keep to it by `membarrier`, when that matters.
+        crate::atomic::compiler_fence(super::Ordering::SeqCst);
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) use linux::{membarrier, register};
+
+    #[cfg(target_os = "linux")]
+    mod linux {
+        use std::sync::OnceLock;
+
+        fn call(command: libc::c_int) -> bool {
+            // SAFETY: membarrier takes no pointers; an unknown command is an error.
+            unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+        }
+
+        /// Tells the kernel that this process will call `membarrier`. Once for
+        /// the process, before any thread relies on it.
+        pub(in super::super) fn register() -> bool {
+            static REGISTERED: OnceLock<bool> = OnceLock::new();
+            *REGISTERED.get_or_init(|| {
+                call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier()
+            })
+        }
+
+        /// Makes every running thread of the process pass a full barrier.
+        pub(in super::super) fn membarrier() -> bool {
+            call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
         }
     }
-}
 
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle))))]
-mod imp {
-    use std::sync::OnceLock;
-
-    fn call(command: libc::c_int) -> bool {
-        // SAFETY: membarrier takes no pointers; an unknown command is an error.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-    }
-
-    /// Tells the kernel that this process will call `membarrier`. Once for the
-    /// process, before any thread relies on it.
-    pub(super) fn register() -> bool {
-        static REGISTERED: OnceLock<bool> = OnceLock::new();
-        *REGISTERED
-            .get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier())
-    }
-
-    /// Makes every running thread of the process pass a full barrier. The call
-    /// itself is one for the caller.
-    pub(super) fn membarrier() -> bool {
-        call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
-    }
-}
-
-#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle)))))]
-mod imp {
+    #[cfg(not(target_os = "linux"))]
     pub(super) fn register() -> bool {
         false
     }
 
+    #[cfg(not(target_os = "linux"))]
     pub(super) fn membarrier() -> bool {
         false
+    }
+}
+
+#[cfg(any(heist_loom, heist_shuttle))]
+mod imp {
+    pub(super) const IS_MODEL: bool = true;
+
+    pub(super) fn light(name: &'static str) {
+        // Stands for the barrier that `membarrier` makes this thread pass.
+        super::fault::fence(name, super::Ordering::SeqCst);
+    }
+
+    pub(super) fn register() -> bool {
+        true
+    }
+
+    pub(super) fn membarrier() -> bool {
+        true
     }
 }
 
@@ -171,15 +199,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asking_for_fences_gives_fences_everywhere() {
+    fn without_membarrier_the_heavy_side_says_that_it_orders_nothing() {
         let barrier = Barrier::new(BarrierRequest::Fence).expect("fences exist everywhere");
         assert_eq!(barrier.mode(), BarrierMode::Fence);
+        assert!(!barrier.heavy("test.heavy"));
     }
 
     #[test]
-    fn auto_always_finds_a_mode_whose_heavy_side_works() {
+    fn auto_orders_exactly_where_the_kernel_offers_membarrier() {
         let barrier = Barrier::new(BarrierRequest::Auto).expect("auto falls back to fences");
+        let offered = Barrier::new(BarrierRequest::Membarrier).is_ok();
+        assert_eq!(barrier.mode() == BarrierMode::Membarrier, offered);
         barrier.light("test.light");
-        assert!(barrier.heavy("test.heavy"));
+        assert_eq!(barrier.heavy("test.heavy"), offered);
     }
 }

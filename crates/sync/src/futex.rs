@@ -7,6 +7,7 @@
 //! finds it waiting.
 
 use crate::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// A 32-bit atomic word that threads can sleep on until it changes.
 ///
@@ -70,7 +71,14 @@ impl Futex {
     /// Sleeps while the word is `expected`. May return early: call it in a loop.
     #[cold]
     pub fn wait(&self, expected: u32) {
-        imp::wait(&self.word, &self.sleepers, expected);
+        imp::wait(&self.word, &self.sleepers, expected, None);
+    }
+
+    /// As [`wait`](Self::wait), but not longer than `timeout`. A model has no
+    /// clock, and waits.
+    #[cold]
+    pub fn wait_timeout(&self, expected: u32, timeout: Duration) {
+        imp::wait(&self.word, &self.sleepers, expected, Some(timeout));
     }
 
     /// Wakes one thread that sleeps on the word. Costs a system call.
@@ -82,7 +90,7 @@ impl Futex {
 
 #[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle))))]
 mod imp {
-    use super::AtomicU32;
+    use super::{AtomicU32, Duration};
     use std::ptr;
 
     /// Linux keeps the sleepers itself.
@@ -95,17 +103,22 @@ mod imp {
         }
     }
 
-    pub(super) fn wait(word: &AtomicU32, _: &Sleepers, expected: u32) {
+    pub(super) fn wait(word: &AtomicU32, _: &Sleepers, expected: u32, timeout: Option<Duration>) {
+        let timeout = timeout.map(|timeout| libc::timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         // SAFETY: FUTEX_WAIT reads the aligned word that `word` borrows for
-        // the whole call; a null timeout means none. A wrong value, a signal
-        // and a spurious wake-up all return, and the caller loops.
+        // the whole call, and the timeout, where null means none. A wrong
+        // value, a signal and a spurious wake-up all return; the caller loops.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
                 word.as_ptr(),
                 libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
                 expected,
-                ptr::null::<libc::timespec>(),
+                timeout,
             );
         }
     }
@@ -125,7 +138,7 @@ mod imp {
 
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle)))))]
 mod imp {
-    use super::{AtomicU32, Ordering};
+    use super::{AtomicU32, Duration, Ordering};
     use crate::{Condvar, Mutex};
 
     #[derive(Debug)]
@@ -143,11 +156,19 @@ mod imp {
         }
     }
 
-    pub(super) fn wait(word: &AtomicU32, sleepers: &Sleepers, expected: u32) {
+    pub(super) fn wait(
+        word: &AtomicU32,
+        sleepers: &Sleepers,
+        expected: u32,
+        timeout: Option<Duration>,
+    ) {
         let guard = sleepers.lock.lock();
         // The lock orders this load with the waker's change of the word.
         if word.load(Ordering::Relaxed) == expected {
-            drop(sleepers.change.wait(guard));
+            drop(match timeout {
+                Some(timeout) => sleepers.change.wait_timeout(guard, timeout),
+                None => sleepers.change.wait(guard),
+            });
         }
     }
 

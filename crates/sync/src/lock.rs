@@ -5,6 +5,7 @@
 
 use crate::backend;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 pub use backend::MutexGuard;
 
@@ -46,6 +47,20 @@ impl Condvar {
     /// May return without a notification.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`wait`](Self::wait), but not longer than `timeout`. A model has no
+    /// clock, and waits.
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Duration,
+    ) -> MutexGuard<'a, T> {
+        if cfg!(any(heist_loom, heist_shuttle)) {
+            return self.wait(guard);
+        }
+        let waited = self.0.wait_timeout(guard, timeout);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Wakes one waiter.

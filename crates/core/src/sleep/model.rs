@@ -19,7 +19,7 @@ struct Pool {
 
 impl Pool {
     fn new(workers: usize) -> Arc<Self> {
-        let barrier = Barrier::new(BarrierRequest::Fence).unwrap();
+        let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
         Arc::new(Self {
             sleep: Sleep::new(workers, barrier),
             jobs: AtomicUsize::new(0),
@@ -58,11 +58,11 @@ impl Pool {
             if self.take() {
                 break true;
             }
-            if self.sleep.announce(worker, latch) {
+            if let Some(rest) = self.sleep.announce(worker, latch) {
                 if self.jobs.load(Ordering::Relaxed) > 0 {
-                    self.sleep.cancel(worker);
+                    self.sleep.cancel(worker, rest);
                 } else {
-                    self.sleep.block(worker);
+                    self.sleep.block(worker, rest);
                 }
                 latch.wake_up();
             }
@@ -94,6 +94,20 @@ fn a_published_job_is_found_by_a_worker_that_falls_asleep() {
             move || assert!(pool.search(0, &pool.end[0]))
         });
         pool.publish();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_from_outside_is_found_by_a_worker_that_falls_asleep() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || assert!(pool.search(0, &pool.end[0]))
+        });
+        pool.jobs.store(1, Ordering::Relaxed);
+        pool.sleep.published_outside();
         worker.join().unwrap();
     });
 }
@@ -183,12 +197,14 @@ fn a_set_latch_wakes_its_waiter_and_hands_over_the_result() {
 #[test]
 fn every_planted_fault_is_caught() {
     let job = "sleep::model::a_published_job_is_found_by_a_worker_that_falls_asleep";
+    let outside = "sleep::model::a_job_from_outside_is_found_by_a_worker_that_falls_asleep";
     let two = "sleep::model::two_published_jobs_occupy_two_workers";
     let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
     let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
     fault::assert_caught(&[
         ("sleep.published.light", job),
         ("sleep.announce.heavy", job),
+        ("sleep.published_outside.fence", outside),
         ("sleep.pass_on", two),
         ("sleep.wake_one.fence", two),
         ("sleep.mail.fence", mail),

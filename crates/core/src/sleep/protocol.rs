@@ -5,8 +5,9 @@
 //! below are its steps.
 
 use crate::latch::CoreLatch;
-use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heist_sync::{fault, Barrier, CachePadded, Futex};
+use std::time::Duration;
 
 /// The bell of a worker that is awake.
 const AWAKE: u32 = 0;
@@ -42,7 +43,23 @@ pub(crate) struct Sleep {
     counts: CachePadded<AtomicU32>,
     bells: Box<[CachePadded<Futex>]>,
     barrier: Barrier,
+    /// True while some worker sleeps as the lookout.
+    lookout: AtomicBool,
 }
+
+/// How a worker that has announced its sleep is to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Rest {
+    /// Until its bell rings.
+    UntilRung,
+    /// Until its bell rings, and not longer than [`LOOK_AGAIN`].
+    AsLookout,
+}
+
+/// How long a job may lie unseen that was published without a barrier while a
+/// worker fell asleep, on systems that have no membarrier.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Sleep {
     /// For this many workers, all awake and none searching.
@@ -52,6 +69,7 @@ impl Sleep {
             counts: CachePadded::new(AtomicU32::new(0)),
             bells: bells.collect(),
             barrier,
+            lookout: AtomicBool::new(false),
         }
     }
 
@@ -85,12 +103,25 @@ impl Sleep {
         }
     }
 
-    /// P1 to P3: a job has just been published; sees to it that somebody comes
-    /// for it. Returns how many workers it woke.
+    /// P1 to P3: a worker has just published a job; sees to it that somebody
+    /// comes for it. Returns how many workers it woke.
     #[inline(always)]
     pub(crate) fn published(&self) -> usize {
         // P1. Pairs with the heavy barrier in `announce`.
         self.barrier.light("sleep.published.light");
+        self.wake_if_wanted()
+    }
+
+    /// As [`published`](Self::published), from outside the pool. There may be no
+    /// worker awake to look again, so this side pays for a fence.
+    pub(crate) fn published_outside(&self) -> usize {
+        // Pairs with the fence of the heavy barrier in `announce`.
+        fault::fence("sleep.published_outside.fence", Ordering::SeqCst);
+        self.wake_if_wanted()
+    }
+
+    #[inline(always)]
+    fn wake_if_wanted(&self) -> usize {
         // P2. Relaxed: ordered by the barrier.
         if Counts(self.counts.load(Ordering::Relaxed)).wants_a_wake_up() {
             self.wake_one()
@@ -145,51 +176,80 @@ impl Sleep {
     }
 
     /// S1 to S3: a searching worker announces that it will sleep until its bell
-    /// rings or its latch is set. If this returns true it must look for work
-    /// once more and then [`block`](Self::block) or [`cancel`](Self::cancel).
-    /// If it returns false it must not sleep, and is still searching: the latch
-    /// is set, or the barrier has failed.
-    #[must_use]
-    pub(crate) fn announce(&self, worker: usize, latch: &CoreLatch) -> bool {
+    /// rings or its latch is set. It must then look for work once more and
+    /// [`block`](Self::block) or [`cancel`](Self::cancel). `None` if the latch is
+    /// set: the worker must not sleep, and is still searching.
+    pub(crate) fn announce(&self, worker: usize, latch: &CoreLatch) -> Option<Rest> {
         // S1. Searching turns into sleeping before the bell is armed, so that
         // whoever rings it can turn the count back.
         let change = Counts::ONE_SLEEPING.wrapping_sub(Counts::ONE_SEARCHING);
-        self.counts.fetch_add(change, Ordering::Relaxed);
+        let before = self.counts.fetch_add(change, Ordering::Relaxed);
+        let sleeping = Counts(before.wrapping_add(change)).sleeping();
         // S2. Release: pairs with the acquire in `ring`.
         self.bells[worker].store(ASLEEP, Ordering::Release);
         // After the bell: whoever sets a sleeping latch finds it armed.
         if !latch.fall_asleep() {
-            self.cancel(worker);
-            return false;
+            self.wake_oneself(worker);
+            return None;
         }
         // S3. Pairs with P1: a publisher that we have not seen sees us.
         if self.barrier.heavy("sleep.announce.heavy") {
-            return true;
+            return Some(Rest::UntilRung);
         }
-        self.cancel(worker);
-        latch.wake_up();
-        // The kernel has withdrawn membarrier under our feet: nothing orders us
-        // with the publishers now, so look again instead of sleeping for good.
-        heist_sync::thread::sleep(std::time::Duration::from_millis(1));
-        false
+        // The publishers among the workers are not ordered with us. If any is
+        // awake, one sleeper has to look again.
+        let all_asleep = sleeping as usize == self.bells.len();
+        // Relaxed: a role, which hands nothing over.
+        if all_asleep || self.lookout.swap(true, Ordering::Relaxed) {
+            Some(Rest::UntilRung)
+        } else {
+            Some(Rest::AsLookout)
+        }
     }
 
     /// The worker found something after it had announced: it searches again.
-    pub(crate) fn cancel(&self, worker: usize) {
-        // Relaxed: nothing is handed over. If somebody rang already, that one
-        // has changed the counts.
-        if self.bells[worker].replace(ASLEEP, AWAKE, Ordering::Relaxed) {
-            self.wakes_up();
+    pub(crate) fn cancel(&self, worker: usize, rest: Rest) {
+        self.leave_lookout(rest);
+        self.wake_oneself(worker);
+    }
+
+    /// S4: sleeps until the bell rings, or the lookout's time is over. The
+    /// worker searches again afterwards. False if nobody rang.
+    pub(crate) fn block(&self, worker: usize, rest: Rest) -> bool {
+        let bell = &self.bells[worker];
+        // Relaxed: what the waker did is looked for with fresh eyes anyway.
+        let is_armed = || bell.load(Ordering::Relaxed) == ASLEEP;
+        match rest {
+            Rest::UntilRung => {
+                while is_armed() {
+                    bell.wait(ASLEEP);
+                }
+                true
+            }
+            Rest::AsLookout => {
+                // A wake-up for no reason only makes it look again early.
+                bell.wait_timeout(ASLEEP, LOOK_AGAIN);
+                self.leave_lookout(rest);
+                !self.wake_oneself(worker)
+            }
         }
     }
 
-    /// S4: sleeps until the bell rings. The worker searches again afterwards.
-    pub(crate) fn block(&self, worker: usize) {
-        let bell = &self.bells[worker];
-        // Relaxed: what the waker did is looked for with fresh eyes anyway.
-        while bell.load(Ordering::Relaxed) == ASLEEP {
-            bell.wait(ASLEEP);
+    fn leave_lookout(&self, rest: Rest) {
+        if rest == Rest::AsLookout {
+            self.lookout.store(false, Ordering::Relaxed);
         }
+    }
+
+    /// The worker turns from sleeping to searching by itself. False if somebody
+    /// rang before, who then has changed the counts.
+    fn wake_oneself(&self, worker: usize) -> bool {
+        // Relaxed: nothing is handed over.
+        let first = self.bells[worker].replace(ASLEEP, AWAKE, Ordering::Relaxed);
+        if first {
+            self.wakes_up();
+        }
+        first
     }
 }
 
@@ -202,6 +262,17 @@ mod tests {
         Sleep::new(workers, Barrier::new(BarrierRequest::Auto).expect("auto"))
     }
 
+    fn sleep_without_membarrier(workers: usize) -> Sleep {
+        Sleep::new(workers, Barrier::new(BarrierRequest::Fence).expect("fence"))
+    }
+
+    /// Lets a searching worker announce its sleep.
+    fn announce(sleep: &Sleep, worker: usize) -> Rest {
+        sleep.start_search();
+        let rest = sleep.announce(worker, &CoreLatch::new());
+        rest.expect("its latch is not set")
+    }
+
     fn counts(sleep: &Sleep) -> (u32, u32) {
         let counts = Counts(sleep.counts.load(Ordering::Relaxed));
         (counts.searching(), counts.sleeping())
@@ -211,21 +282,19 @@ mod tests {
     fn a_publication_wakes_one_sleeper_and_no_second_while_that_one_searches() {
         let sleep = sleep(3);
         for worker in 0..2 {
-            sleep.start_search();
-            assert!(sleep.announce(worker, &CoreLatch::new()));
+            let _ = announce(&sleep, worker);
         }
         assert_eq!(counts(&sleep), (0, 2));
         assert_eq!(sleep.published(), 1);
         assert_eq!(counts(&sleep), (1, 1));
         assert_eq!(sleep.published(), 0);
-        sleep.block(0); // returns: its bell has rung
+        assert!(sleep.block(0, Rest::UntilRung), "its bell has rung");
     }
 
     #[test]
     fn the_last_searcher_passes_the_search_on() {
         let sleep = sleep(3);
-        sleep.start_search();
-        assert!(sleep.announce(1, &CoreLatch::new()));
+        let _ = announce(&sleep, 1);
         sleep.start_search();
         assert_eq!(sleep.published(), 0, "somebody searches");
         assert_eq!(sleep.stop_search(), 1);
@@ -235,9 +304,8 @@ mod tests {
     #[test]
     fn a_cancelled_sleep_leaves_the_worker_searching() {
         let sleep = sleep(1);
-        sleep.start_search();
-        assert!(sleep.announce(0, &CoreLatch::new()));
-        sleep.cancel(0);
+        let rest = announce(&sleep, 0);
+        sleep.cancel(0, rest);
         assert_eq!(counts(&sleep), (1, 0));
         assert!(!sleep.ring(0), "nobody sleeps");
     }
@@ -249,7 +317,25 @@ mod tests {
         // SAFETY: the latch lives to the end of the test.
         assert!(!unsafe { CoreLatch::set(&raw const latch) });
         sleep.start_search();
-        assert!(!sleep.announce(0, &latch));
+        assert_eq!(sleep.announce(0, &latch), None);
         assert_eq!(counts(&sleep), (1, 0));
+    }
+
+    /// SL-2 without membarrier: while some worker is awake and some sleep, one
+    /// of the sleepers looks again by itself; when all sleep, none does.
+    #[test]
+    fn without_membarrier_one_sleeper_is_the_lookout_unless_all_sleep() {
+        let sleep = sleep_without_membarrier(3);
+        assert_eq!(announce(&sleep, 0), Rest::AsLookout);
+        assert_eq!(announce(&sleep, 1), Rest::UntilRung, "there is one already");
+        assert_eq!(announce(&sleep, 2), Rest::UntilRung, "all sleep");
+        sleep.cancel(1, Rest::UntilRung);
+        assert!(!sleep.block(0, Rest::AsLookout), "nobody rang");
+        assert_eq!(counts(&sleep), (2, 1));
+        assert_eq!(
+            announce(&sleep, 0),
+            Rest::AsLookout,
+            "the role is free again"
+        );
     }
 }
