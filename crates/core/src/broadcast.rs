@@ -82,6 +82,14 @@ impl<'a> BroadcastContext<'a> {
 
     /// The worker's index in the pool.
     #[inline]
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn index(&self) -> usize {
         self.worker.index()
@@ -89,6 +97,14 @@ impl<'a> BroadcastContext<'a> {
 
     /// How many workers the broadcast goes to.
     #[inline]
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.broadcast(|context| context.num_threads()), [2, 2]);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn num_threads(&self) -> usize {
         self.worker.pool().len()

@@ -4,15 +4,16 @@
 //! the environment says; else the default. A variable that is consulted and
 //! malformed is an error.
 
+use crate::error::ThreadPoolBuildError;
 use crate::handle::ThreadPool;
 use crate::job::JobRef;
 use crate::pool::{Handlers, Pool};
+use crate::threads::{os_thread, CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::worker::Worker;
 use heist_deque::Owner;
-use heist_sync::{thread, Barrier, BarrierError, BarrierRequest};
+use heist_sync::{thread, Barrier, BarrierRequest};
 use std::any::Any;
 use std::env;
-use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -65,7 +66,7 @@ impl ThreadPoolBuilder {
             stack_size: None,
             record_events: None,
             handlers: Handlers::default(),
-            spawner: DefaultSpawn(()),
+            spawner: DefaultSpawn::new(),
         }
     }
 
@@ -328,7 +329,7 @@ impl<S> ThreadPoolBuilder<S> {
             stack_size: self.stack_size,
             record_events: self.record_events,
             handlers: self.handlers,
-            spawner: CustomSpawn(spawn),
+            spawner: CustomSpawn::new(spawn),
         }
     }
 }
@@ -388,8 +389,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             n => n.min(max_num_threads()),
         };
         let request = barrier_request(env::var_os("HEIST_BARRIER"))?;
-        let barrier =
-            Barrier::new(request).map_err(|error| ThreadPoolBuildError(Kind::Barrier(error)))?;
+        let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
         Ok(Config {
             workers,
             barrier,
@@ -435,11 +435,9 @@ impl<S: ThreadSpawn> Config<S> {
         index: usize,
         deque: Owner<JobRef>,
     ) -> io::Result<()> {
-        let thread = ThreadBuilder {
-            name: self.thread_name.as_mut().map(|name| name(index)),
-            stack_size: self.stack_size,
-            worker: Worker::new(Arc::clone(pool), index, deque),
-        };
+        let name = self.thread_name.as_mut().map(|name| name(index));
+        let worker = Worker::new(Arc::clone(pool), index, deque);
+        let thread = ThreadBuilder::new(name, self.stack_size, worker);
         self.spawner.spawn(thread)
     }
 }
@@ -477,198 +475,6 @@ fn barrier_request(variable: Option<OsString>) -> Result<BarrierRequest, ThreadP
                 value,
                 accepted,
             ))
-        }
-    }
-}
-
-/// How each worker's thread is started.
-pub(crate) trait ThreadSpawn {
-    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
-}
-
-/// Starts each worker's thread as `std::thread` would.
-#[derive(Debug)]
-pub struct DefaultSpawn(());
-
-impl ThreadSpawn for DefaultSpawn {
-    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        os_thread(&thread).spawn(|| thread.run()).map(drop)
-    }
-}
-
-/// Starts each worker's thread with a function of the user's: see
-/// [`ThreadPoolBuilder::spawn_handler`].
-pub struct CustomSpawn<F>(F);
-
-impl<F> ThreadSpawn for CustomSpawn<F>
-where
-    F: FnMut(ThreadBuilder) -> io::Result<()>,
-{
-    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        (self.0)(thread)
-    }
-}
-
-impl<F> fmt::Debug for CustomSpawn<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CustomSpawn").finish_non_exhaustive()
-    }
-}
-
-/// A thread of the system's with the name and the stack size that were asked for.
-fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
-    let mut builder = thread::Builder::new();
-    if let Some(name) = thread.name() {
-        builder = builder.name(name.to_owned());
-    }
-    if let Some(stack_size) = thread.stack_size() {
-        builder = builder.stack_size(stack_size);
-    }
-    builder
-}
-
-/// A worker that waits for a thread: see [`ThreadPoolBuilder::spawn_handler`].
-pub struct ThreadBuilder {
-    name: Option<String>,
-    stack_size: Option<usize>,
-    worker: Worker,
-}
-
-// SAFETY: the worker has been used by no thread yet; the thread that calls
-// `run` is the first and the only one.
-unsafe impl Send for ThreadBuilder {}
-
-impl ThreadBuilder {
-    /// The worker's index in its pool.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        self.worker.index()
-    }
-
-    /// The name that the builder was given for the thread.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// The stack size that the builder was given for the thread, in bytes.
-    #[must_use]
-    pub fn stack_size(&self) -> Option<usize> {
-        self.stack_size
-    }
-
-    /// Makes the calling thread the worker. Returns when the pool has ended.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the calling thread is a worker already.
-    pub fn run(self) {
-        Pool::run(&self.worker);
-    }
-}
-
-impl fmt::Debug for ThreadBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadBuilder")
-            .field("pool", &self.worker.pool_ptr())
-            .field("index", &self.index())
-            .field("name", &self.name)
-            .field("stack_size", &self.stack_size)
-            .finish()
-    }
-}
-
-/// Why a pool could not be built.
-///
-/// # Examples
-///
-/// ```
-/// use heist_core::ThreadPoolBuilder;
-///
-/// # std::env::set_var("HEIST_NUM_THREADS", "many");
-/// // With HEIST_NUM_THREADS=many in the environment:
-/// let error = ThreadPoolBuilder::new().build().unwrap_err();
-/// assert!(error.to_string().contains("\"many\""));
-/// ```
-#[derive(Debug)]
-pub struct ThreadPoolBuildError(Kind);
-
-#[derive(Debug)]
-enum Kind {
-    AlreadyGlobal,
-    AlreadyAWorker,
-    Thread(io::Error),
-    Barrier(BarrierError),
-    Variable {
-        name: &'static str,
-        value: OsString,
-        accepted: &'static str,
-    },
-}
-
-impl ThreadPoolBuildError {
-    pub(crate) fn already_global() -> Self {
-        Self(Kind::AlreadyGlobal)
-    }
-
-    pub(crate) fn already_a_worker() -> Self {
-        Self(Kind::AlreadyAWorker)
-    }
-
-    pub(crate) fn thread(error: io::Error) -> Self {
-        Self(Kind::Thread(error))
-    }
-
-    fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
-        Self(Kind::Variable {
-            name,
-            value,
-            accepted,
-        })
-    }
-
-    /// True if there is a global pool already.
-    #[must_use]
-    pub fn is_already_initialized(&self) -> bool {
-        matches!(self.0, Kind::AlreadyGlobal)
-    }
-
-    /// True if the platform has no threads.
-    #[must_use]
-    pub fn is_unsupported(&self) -> bool {
-        matches!(&self.0, Kind::Thread(error) if error.kind() == io::ErrorKind::Unsupported)
-    }
-}
-
-impl fmt::Display for ThreadPoolBuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Kind::AlreadyGlobal => {
-                f.write_str("The global thread pool has already been initialized.")
-            }
-            Kind::AlreadyAWorker => {
-                f.write_str("The current thread is already part of another thread pool.")
-            }
-            Kind::Thread(error) => error.fmt(f),
-            Kind::Barrier(error) => error.fmt(f),
-            Kind::Variable {
-                name,
-                value,
-                accepted,
-            } => write!(
-                f,
-                "the environment variable {name} is set to {value:?}; accepted is {accepted}"
-            ),
-        }
-    }
-}
-
-impl Error for ThreadPoolBuildError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.0 {
-            Kind::Thread(error) => Some(error),
-            Kind::Barrier(error) => Some(error),
-            Kind::AlreadyGlobal | Kind::AlreadyAWorker | Kind::Variable { .. } => None,
         }
     }
 }

@@ -32,6 +32,14 @@ where
 
 impl ThreadPool {
     /// [`fork`] in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.fork(|| 6 * 7).join(), 42);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn fork<F, T>(&self, job: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -84,6 +92,12 @@ impl<T> JoinHandle<T> {
     /// # Panics
     ///
     /// Panics if the job did, with the same payload.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(heist_core::fork(|| "done").join(), "done");
+    /// ```
     pub fn join(self) -> T {
         self.shared.completion.wait();
         let result = self.shared.result.lock().take();
@@ -94,6 +108,16 @@ impl<T> JoinHandle<T> {
     }
 
     /// True if the job has ended, so that [`join`](Self::join) returns at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let handle = heist_core::fork(|| 1);
+    /// while !handle.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(handle.join(), 1);
+    /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.shared.completion.is_done()

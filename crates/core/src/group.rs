@@ -43,6 +43,12 @@ struct Shared {
 impl TaskGroup {
     /// An empty group in the pool of the calling worker, or else in the global
     /// pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// heist_core::TaskGroup::new().wait(); // nothing to wait for
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::on(Pool::current())
@@ -79,6 +85,14 @@ impl TaskGroup {
     /// # Panics
     ///
     /// Panics if the group's pool has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let group = heist_core::TaskGroup::new();
+    /// group.run(|| println!("on some worker"));
+    /// group.wait();
+    /// ```
     pub fn run<F>(&self, job: F)
     where
         F: FnOnce() + Send + 'static,
@@ -104,6 +118,16 @@ impl TaskGroup {
     /// # Deadlocks
     ///
     /// Called in a job of the group itself, it waits for its own end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let group = heist_core::TaskGroup::new();
+    /// for round in 0..2 {
+    ///     group.run(move || println!("round {round}"));
+    ///     group.wait();
+    /// }
+    /// ```
     pub fn wait(&self) {
         self.shared.completion.wait();
         let panicked = self.shared.panic.lock().take();

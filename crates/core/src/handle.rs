@@ -68,6 +68,14 @@ impl ThreadPool {
     }
 
     /// [`join`](crate::join) in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -79,6 +87,16 @@ impl ThreadPool {
     }
 
     /// [`scope`](crate::scope) in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let mut done = false;
+    /// pool.scope(|scope| scope.spawn(|_| done = true));
+    /// assert!(done);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -88,6 +106,16 @@ impl ThreadPool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let mut done = false;
+    /// pool.scope_fifo(|scope| scope.spawn_fifo(|_| done = true));
+    /// assert!(done);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -97,6 +125,18 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope`](crate::in_place_scope) whose jobs run in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let here = std::thread::current().id();
+    /// pool.in_place_scope(|scope| {
+    ///     assert_eq!(std::thread::current().id(), here);
+    ///     scope.spawn(move |_| assert_ne!(std::thread::current().id(), here));
+    /// });
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -106,6 +146,18 @@ impl ThreadPool {
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose jobs run in
     /// this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let n = pool.in_place_scope_fifo(|scope| {
+    ///     scope.spawn_fifo(|_| ());
+    ///     1
+    /// });
+    /// assert_eq!(n, 1);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -114,6 +166,16 @@ impl ThreadPool {
     }
 
     /// [`spawn`](crate::spawn) in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.spawn(move || say.send(42).unwrap());
+    /// assert_eq!(heard.recv(), Ok(42));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -122,6 +184,16 @@ impl ThreadPool {
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.spawn_fifo(move || say.send(42).unwrap());
+    /// assert_eq!(heard.recv(), Ok(42));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -130,6 +202,14 @@ impl ThreadPool {
     }
 
     /// [`broadcast`](crate::broadcast) to the workers of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -139,6 +219,16 @@ impl ThreadPool {
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast) to the workers of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| say.send(context.num_threads()).unwrap());
+    /// assert_eq!(heard.iter().collect::<Vec<_>>(), [2, 2]);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -147,6 +237,14 @@ impl ThreadPool {
     }
 
     /// How many workers the pool has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_num_threads(), 2);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn current_num_threads(&self) -> usize {
         self.pool.len()
@@ -154,6 +252,15 @@ impl ThreadPool {
 
     /// The calling worker's index, or `None` on any thread that is not a
     /// worker of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_index(), None);
+    /// assert!(pool.install(|| pool.current_thread_index()).is_some());
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn current_thread_index(&self) -> Option<usize> {
         self.pool.current_worker().map(Worker::index)
@@ -161,6 +268,15 @@ impl ThreadPool {
 
     /// Whether the calling worker's deque holds a job, or `None` on any thread
     /// that is not a worker of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.pool.current_worker().map(Worker::has_pending)
@@ -168,12 +284,28 @@ impl ThreadPool {
 
     /// [`yield_now`](crate::yield_now), or `None` on any thread that is not a
     /// worker of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.yield_now(), None);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.pool.current_worker().map(Yield::to_any)
     }
 
     /// [`yield_local`](crate::yield_local), or `None` on any thread that is not
     /// a worker of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.install(|| pool.yield_local()), Some(heist_core::Yield::Idle));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.pool.current_worker().map(Yield::to_own)
     }
@@ -202,6 +334,16 @@ impl ThreadPool {
 
     /// The recorded events of each worker, oldest first; empty unless the pool
     /// was built with [`record_events`](crate::ThreadPoolBuilder::record_events).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().record_events(1 << 10).build()?;
+    /// pool.install(|| ());
+    /// let events: usize = pool.events().iter().map(|worker| worker.events.len()).sum();
+    /// assert!(events > 0);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn events(&self) -> Vec<WorkerEvents> {
         self.pool.events()
@@ -209,12 +351,28 @@ impl ThreadPool {
 
     /// The moment from which the times of [`events`](Self::events) count, or
     /// `None` if none are recorded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert!(pool.recorder_started().is_none());
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn recorder_started(&self) -> Option<Instant> {
         self.pool.recorder_started()
     }
 
     /// Which barriers the pool runs on: see the variable `HEIST_BARRIER`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// println!("idle workers rely on {}", pool.barrier_mode());
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn barrier_mode(&self) -> BarrierMode {
         self.pool.sleep.barrier().mode()

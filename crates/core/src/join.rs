@@ -103,6 +103,13 @@ impl FnContext {
     }
 
     /// True if the closure was stolen, or came from outside the pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (a, _) = heist_core::join_context(|a| a.migrated(), |_| ());
+    /// assert!(a, "called from outside, both closures moved into the pool");
+    /// ```
     #[must_use]
     pub fn migrated(&self) -> bool {
         self.migrated

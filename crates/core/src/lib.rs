@@ -41,6 +41,7 @@ mod broadcast;
 mod completion;
 mod config;
 mod counters;
+mod error;
 mod fork;
 mod group;
 mod handle;
@@ -53,15 +54,14 @@ mod recorder;
 mod scope;
 mod sleep;
 mod spawn;
+mod threads;
 mod unwind;
 mod worker;
 mod yielding;
 
 pub use broadcast::{broadcast, spawn_broadcast, BroadcastContext};
-pub use config::{
-    max_num_threads, CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuildError,
-    ThreadPoolBuilder,
-};
+pub use config::{max_num_threads, ThreadPoolBuilder};
+pub use error::ThreadPoolBuildError;
 pub use fork::{fork, JoinHandle};
 pub use group::TaskGroup;
 pub use handle::ThreadPool;
@@ -70,6 +70,7 @@ pub use heist_sync::BarrierMode;
 pub use join::{join, join_context, FnContext};
 pub use scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use spawn::{spawn, spawn_fifo};
+pub use threads::{CustomSpawn, DefaultSpawn, ThreadBuilder};
 pub use yielding::{yield_local, yield_now, Yield};
 
 use pool::Pool;

@@ -1,11 +1,13 @@
 //! The pool: what its workers share, and how it starts, stops and is reached.
 
-use crate::config::{ThreadPoolBuildError, ThreadPoolBuilder, ThreadSpawn};
+use crate::config::ThreadPoolBuilder;
 use crate::counters::Counters;
+use crate::error::ThreadPoolBuildError;
 use crate::job::{Fifo, JobRef, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
 use crate::sleep::Sleep;
+use crate::threads::ThreadSpawn;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 use heist_deque::{deque, Injector, Steal, Thief};

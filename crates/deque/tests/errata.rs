@@ -1,5 +1,7 @@
 //! The faults of the deques in the documents that heist grew from, each by its
-//! number in their list of errata (A1 to A14) as a case that must come out right.
+//! number in their list of errata (A1 to A16) as a case that must come out right.
+//! A3, A4 and A8 are about memory orderings: the models in `loom_deque.rs` are
+//! their tests. A9 and A14 are about code that cannot be compiled and about a lock.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use heist_deque::{deque, deque_at, Owner, Steal, Thief};
@@ -122,8 +124,9 @@ fn a13_a_thief_survives_growth_and_the_end_of_the_owner() {
     assert_eq!(drops.load(Ordering::Relaxed), 100);
 }
 
+/// A15 and A16: a deque that can be copied, and one that anybody pushes to.
 #[test]
-fn a16_only_the_owner_can_push_which_the_types_say() {
+fn a15_a16_only_the_one_owner_can_push_which_the_types_say() {
     fn only_send<T: Send>() {}
     fn shared<T: Send + Sync + Clone>() {}
     only_send::<Owner<Box<i32>>>(); // not Sync, not Clone: the failing examples in its documentation

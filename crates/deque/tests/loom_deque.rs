@@ -58,6 +58,8 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
+/// A2 and A8 of the errata: the race for the last item, and the thief that acts
+/// on an old bottom.
 #[test]
 fn owner_and_thief_never_take_the_same_item() {
     check(|| {
@@ -87,6 +89,7 @@ fn two_thieves_never_take_the_same_item() {
     });
 }
 
+/// A3 and A4 of the errata: a slot that is read before the index, and plain slots.
 #[test]
 fn a_thief_sees_what_the_owner_wrote_before_the_push() {
     check(|| {

@@ -93,8 +93,10 @@ impl Iterator for Victims<'_> {
 mod tests {
     use super::*;
 
+    /// A28 and A29 of the errata: a single worker that looks for another for ever,
+    /// and random probes that miss the only loaded victim.
     #[test]
-    fn every_round_reaches_every_other_worker_and_never_the_thief() {
+    fn a28_a29_every_round_reaches_every_other_worker_and_never_the_thief() {
         for workers in 1..20 {
             for thief in 0..workers {
                 for seed in 0..20 {

@@ -1,0 +1,124 @@
+//! Why a pool could not be built.
+
+use heist_sync::BarrierError;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+
+/// Why a pool could not be built.
+///
+/// # Examples
+///
+/// ```
+/// use heist_core::ThreadPoolBuilder;
+///
+/// # std::env::set_var("HEIST_NUM_THREADS", "many");
+/// // With HEIST_NUM_THREADS=many in the environment:
+/// let error = ThreadPoolBuilder::new().build().unwrap_err();
+/// assert!(error.to_string().contains("\"many\""));
+/// ```
+#[derive(Debug)]
+pub struct ThreadPoolBuildError(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    AlreadyGlobal,
+    AlreadyAWorker,
+    Thread(io::Error),
+    Barrier(BarrierError),
+    Variable {
+        name: &'static str,
+        value: OsString,
+        accepted: &'static str,
+    },
+}
+
+impl ThreadPoolBuildError {
+    pub(crate) fn already_global() -> Self {
+        Self(Kind::AlreadyGlobal)
+    }
+
+    pub(crate) fn already_a_worker() -> Self {
+        Self(Kind::AlreadyAWorker)
+    }
+
+    pub(crate) fn barrier(error: BarrierError) -> Self {
+        Self(Kind::Barrier(error))
+    }
+
+    pub(crate) fn thread(error: io::Error) -> Self {
+        Self(Kind::Thread(error))
+    }
+
+    pub(crate) fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
+        Self(Kind::Variable {
+            name,
+            value,
+            accepted,
+        })
+    }
+
+    /// True if there is a global pool already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let twice = || heist_core::ThreadPoolBuilder::new().build_global();
+    /// assert!(twice().is_ok());
+    /// assert!(twice().unwrap_err().is_already_initialized());
+    /// ```
+    #[must_use]
+    pub fn is_already_initialized(&self) -> bool {
+        matches!(self.0, Kind::AlreadyGlobal)
+    }
+
+    /// True if the platform has no threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// match heist_core::ThreadPoolBuilder::new().build() {
+    ///     Ok(pool) => println!("{} workers", pool.current_num_threads()),
+    ///     Err(error) if error.is_unsupported() => println!("no threads here"),
+    ///     Err(error) => panic!("{error}"),
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(&self.0, Kind::Thread(error) if error.kind() == io::ErrorKind::Unsupported)
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::AlreadyGlobal => {
+                f.write_str("The global thread pool has already been initialized.")
+            }
+            Kind::AlreadyAWorker => {
+                f.write_str("The current thread is already part of another thread pool.")
+            }
+            Kind::Thread(error) => error.fmt(f),
+            Kind::Barrier(error) => error.fmt(f),
+            Kind::Variable {
+                name,
+                value,
+                accepted,
+            } => write!(
+                f,
+                "the environment variable {name} is set to {value:?}; accepted is {accepted}"
+            ),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Kind::Thread(error) => Some(error),
+            Kind::Barrier(error) => Some(error),
+            Kind::AlreadyGlobal | Kind::AlreadyAWorker | Kind::Variable { .. } => None,
+        }
+    }
+}

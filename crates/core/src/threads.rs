@@ -1,0 +1,192 @@
+//! How a worker gets its thread: the system's, or one of the user's making.
+
+use crate::pool::Pool;
+use crate::worker::Worker;
+use heist_sync::thread;
+use std::fmt;
+use std::io;
+
+/// How each worker's thread is started.
+pub(crate) trait ThreadSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Starts each worker's thread as `std::thread` would.
+#[derive(Debug)]
+pub struct DefaultSpawn(());
+
+impl DefaultSpawn {
+    pub(crate) fn new() -> Self {
+        Self(())
+    }
+}
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        os_thread(&thread).spawn(|| thread.run()).map(drop)
+    }
+}
+
+/// Starts each worker's thread with a function of the user's: see
+/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+pub struct CustomSpawn<F>(F);
+
+impl<F> CustomSpawn<F> {
+    pub(crate) fn new(spawn: F) -> Self {
+        Self(spawn)
+    }
+}
+
+impl<F> ThreadSpawn for CustomSpawn<F>
+where
+    F: FnMut(ThreadBuilder) -> io::Result<()>,
+{
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+impl<F> fmt::Debug for CustomSpawn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomSpawn").finish_non_exhaustive()
+    }
+}
+
+/// A thread of the system's with the name and the stack size that were asked for.
+pub(crate) fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
+    let mut builder = thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(stack_size) = thread.stack_size() {
+        builder = builder.stack_size(stack_size);
+    }
+    builder
+}
+
+/// A worker that waits for a thread: see [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+pub struct ThreadBuilder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+    worker: Worker,
+}
+
+// SAFETY: the worker has been used by no thread yet; the thread that calls
+// `run` is the first and the only one.
+unsafe impl Send for ThreadBuilder {}
+
+impl ThreadBuilder {
+    pub(crate) fn new(name: Option<String>, stack_size: Option<usize>, worker: Worker) -> Self {
+        Self {
+            name,
+            stack_size,
+            worker,
+        }
+    }
+
+    /// The worker's index in its pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         assert_eq!(thread.index(), 0);
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// The name that the builder was given for the thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         assert_eq!(thread.name(), Some("worker-0"));
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the builder was given for the thread, in bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         assert_eq!(thread.stack_size(), Some(1 << 20));
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Makes the calling thread the worker. Returns when the pool has ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the calling thread is a worker already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         // Anything that has to be set up for the thread goes here.
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    pub fn run(self) {
+        Pool::run(&self.worker);
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &self.worker.pool_ptr())
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}
