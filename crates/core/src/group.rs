@@ -97,14 +97,16 @@ impl TaskGroup {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.shared.completion.add();
         let shared = Arc::clone(&self.shared);
-        spawn::spawn_in(&self.shared.pool, move || {
+        let job = spawn::detached(&self.shared.pool, move || {
             if let Err(payload) = unwind::halt(job) {
                 shared.keep_panic(payload);
             }
             shared.completion.finish();
         });
+        // After the pool has taken the job, or nobody would ever finish it.
+        self.shared.completion.add();
+        self.shared.pool.submit(job);
     }
 
     /// Waits until every job of the group has ended. A worker runs jobs while

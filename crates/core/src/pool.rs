@@ -335,10 +335,20 @@ impl Pool {
     }
 
     /// One more thing needs the workers.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the pool has ended.
     pub(crate) fn keep_alive(&self) {
-        // Relaxed: the caller has a share already, by the handle or as a job.
-        let before = self.live.fetch_add(1, Ordering::Relaxed);
-        assert!(before > 0, "the pool has ended");
+        // Relaxed: a share is taken from one that the caller knows of.
+        let more = |live| (live > 0).then_some(live + 1);
+        let before = self
+            .live
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        assert!(
+            before.is_ok(),
+            "a job was submitted to a pool that has ended; keep its handle for as long as you submit"
+        );
     }
 
     /// One thing needs the workers no more. At the last they end.

@@ -80,7 +80,11 @@ pub(crate) fn spawn_fifo_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'stati
 }
 
 /// Boxes a job that keeps the pool until it has run.
-fn detached(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) -> JobRef {
+///
+/// # Panics
+///
+/// Panics if the pool has ended.
+pub(crate) fn detached(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) -> JobRef {
     pool.keep_alive();
     let pool = Arc::clone(pool);
     // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back.

@@ -286,6 +286,17 @@ fn panics_that_nobody_waits_for_go_to_the_handler() {
 }
 
 #[test]
+fn a_group_whose_pool_has_ended_refuses_jobs_and_can_still_be_waited_for() {
+    let pool = pool(1);
+    let group = TaskGroup::new_in(&pool);
+    pool.shutdown();
+    let payload = payload_of(|| group.run(|| ()));
+    let text: &&str = payload.downcast_ref().expect("a text");
+    assert!(text.contains("a pool that has ended"), "{text}");
+    group.wait();
+}
+
+#[test]
 fn values_that_nobody_joins_are_dropped_once() {
     let pool = pool(2);
     let (value, drops) = Counted::new();
