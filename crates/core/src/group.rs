@@ -4,8 +4,7 @@ use crate::completion::Completion;
 use crate::handle::ThreadPool;
 use crate::pool::Pool;
 use crate::spawn;
-use crate::unwind::{self, Payload};
-use heist_sync::Mutex;
+use crate::unwind::{self, FirstPanic};
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,8 +35,8 @@ pub struct TaskGroup {
 struct Shared {
     pool: Arc<Pool>,
     completion: Completion,
-    /// The first panic that nobody has seen yet.
-    panic: Mutex<Option<Payload>>,
+    /// The first panic since the last wait.
+    panic: FirstPanic,
 }
 
 impl TaskGroup {
@@ -75,7 +74,7 @@ impl TaskGroup {
             shared: Arc::new(Shared {
                 pool,
                 completion: Completion::default(),
-                panic: Mutex::new(None),
+                panic: FirstPanic::default(),
             }),
         }
     }
@@ -100,7 +99,7 @@ impl TaskGroup {
         let shared = Arc::clone(&self.shared);
         let job = spawn::detached(&self.shared.pool, move || {
             if let Err(payload) = unwind::halt(job) {
-                shared.keep_panic(payload);
+                shared.panic.keep(payload);
             }
             shared.completion.finish();
         });
@@ -132,7 +131,7 @@ impl TaskGroup {
     /// ```
     pub fn wait(&self) {
         self.shared.completion.wait();
-        let panicked = self.shared.panic.lock().take();
+        let panicked = self.shared.panic.take();
         if let Some(payload) = panicked {
             unwind::resume(payload);
         }
@@ -153,22 +152,10 @@ impl fmt::Debug for TaskGroup {
     }
 }
 
-impl Shared {
-    fn keep_panic(&self, payload: Payload) {
-        let mut panic = self.panic.lock();
-        if panic.is_none() {
-            *panic = Some(payload);
-        } else {
-            drop(panic);
-            unwind::discard_payload(payload);
-        }
-    }
-}
-
 impl Drop for Shared {
     fn drop(&mut self) {
         // The group is gone and nobody has waited: as a panic in `spawn`.
-        if let Some(payload) = self.panic.lock().take() {
+        if let Some(payload) = self.panic.take() {
             self.pool.handle_panic(payload);
         }
     }

@@ -4,9 +4,8 @@ use crate::broadcast::BroadcastContext;
 use crate::job::{Fifo, HeapJob, JobRef, SharedJob};
 use crate::latch::{CountLatch, Latch};
 use crate::pool::Pool;
-use crate::unwind::{self, Payload};
+use crate::unwind::{self, FirstPanic};
 use crate::worker::Worker;
-use heist_sync::Mutex;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -293,7 +292,7 @@ struct Base<'scope> {
     pool: Arc<Pool>,
     /// One for the scope's own closure, one for each job that has not ended.
     pending: CountLatch,
-    panic: Mutex<Option<Payload>>,
+    panic: FirstPanic,
     /// Invariant in `'scope`: a scope for longer borrows is not one for
     /// shorter ones, nor the other way round.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -304,18 +303,18 @@ impl<'scope> Base<'scope> {
         Self {
             pool: Arc::clone(pool),
             pending: CountLatch::new(1, waiter),
-            panic: Mutex::new(None),
+            panic: FirstPanic::default(),
             borrows: PhantomData,
         }
     }
 
     /// Runs the scope's closure, waits for the jobs, and lets a panic go on.
     fn complete<R>(&self, waiter: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        let result = unwind::halt(op).map_err(|payload| self.keep_panic(payload));
+        let result = unwind::halt(op).map_err(|payload| self.panic.keep(payload));
         // SAFETY: the latch lies in the scope, which is still here.
         unsafe { CountLatch::set(&raw const self.pending) };
         self.pending.wait(waiter);
-        let panicked = self.panic.lock().take();
+        let panicked = self.panic.take();
         match (result, panicked) {
             (Ok(result), None) => result,
             (result, Some(payload)) => {
@@ -323,17 +322,6 @@ impl<'scope> Base<'scope> {
                 unwind::resume(payload)
             }
             (Err(()), None) => unreachable!("the panic of the closure was kept"),
-        }
-    }
-
-    /// The first panic is kept for whoever waits.
-    fn keep_panic(&self, payload: Payload) {
-        let mut panic = self.panic.lock();
-        if panic.is_none() {
-            *panic = Some(payload);
-        } else {
-            drop(panic);
-            unwind::discard_payload(payload);
         }
     }
 
@@ -368,7 +356,7 @@ impl<'scope> Base<'scope> {
     /// Runs a job of the scope on a worker.
     fn run(base: Still<Self>, body: impl FnOnce()) {
         if let Err(payload) = unwind::halt(body) {
-            base.get().keep_panic(payload);
+            base.get().panic.keep(payload);
         }
         // SAFETY: the scope is there until this job has set the latch.
         unsafe { CountLatch::set(&raw const (*base.0).pending) };
@@ -420,7 +408,7 @@ impl fmt::Debug for ScopeFifo<'_> {
 impl Base<'_> {
     fn debug(&self, f: &mut fmt::DebugStruct<'_, '_>) {
         f.field("pool_id", &Arc::as_ptr(&self.pool))
-            .field("panic", &self.panic.lock().is_some())
+            .field("panic", &self.panic.is_kept())
             .field("job_completed_latch", &self.pending);
     }
 }

@@ -1,6 +1,6 @@
 //! Where panics stop and start again: catch, resume, discard, abort.
 
-use heist_sync::thread;
+use heist_sync::{thread, Mutex};
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
@@ -36,6 +36,33 @@ pub(crate) fn discard_payload(payload: Payload) {
     let abort = AbortOnUnwind("dropping the payload of a panic panicked");
     drop(payload);
     abort.defuse();
+}
+
+/// The first of several panics, kept for whoever waits.
+#[derive(Debug, Default)]
+pub(crate) struct FirstPanic(Mutex<Option<Payload>>);
+
+impl FirstPanic {
+    /// Keeps the payload if it is the first, and drops it otherwise.
+    pub(crate) fn keep(&self, payload: Payload) {
+        let mut first = self.0.lock();
+        if first.is_none() {
+            *first = Some(payload);
+        } else {
+            drop(first); // no user code runs under a lock
+            discard_payload(payload);
+        }
+    }
+
+    /// Takes the panic, if there was one.
+    pub(crate) fn take(&self) -> Option<Payload> {
+        self.0.lock().take()
+    }
+
+    /// True if a panic is being kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.lock().is_some()
+    }
 }
 
 /// Ends the process if the scope that holds it unwinds: what follows would run
