@@ -120,12 +120,7 @@ impl Pool {
                 if Worker::current().is_some() {
                     return Err(ThreadPoolBuildError::already_a_worker());
                 }
-                // This thread's own frames lie below its worker, so nobody can
-                // say when the worker could go: it stays.
-                let worker: &'static Worker =
-                    Box::leak(Box::new(Worker::new(Arc::clone(&pool), index, owner)));
-                // SAFETY: leaked: in place for ever.
-                unsafe { worker.enter() };
+                Worker::new(Arc::clone(&pool), index, owner).adopt_current_thread();
                 let seat = pool.seat(index);
                 // SAFETY: the pool holds the latches.
                 unsafe { LockLatch::set(&raw const seat.ready) };

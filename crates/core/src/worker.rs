@@ -22,6 +22,24 @@ thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
+thread_local! {
+    /// The worker that this thread became in the middle of its life.
+    static ADOPTED: Cell<Option<Adopted>> = const { Cell::new(None) }
+}
+
+/// A worker that goes when its thread does: when its last frame has gone.
+struct Adopted(NonNull<Worker>);
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        Worker::leave();
+        // SAFETY: leaked in `adopt_current_thread` for this one drop. The thread
+        // is not that worker any more, none of its frames is left that could
+        // hold the worker, and thieves hold the deque's shared part themselves.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
 /// After this many jobs from its own deque a worker looks into the injector
 /// first, so that a job submitted from outside is not starved by a worker that
 /// never runs dry. Prime, so that it falls into step with no pattern of jobs.
@@ -81,6 +99,15 @@ impl Worker {
     /// The calling thread is no worker any more.
     pub(crate) fn leave() {
         CURRENT.with(|current| current.set(ptr::null()));
+    }
+
+    /// Makes this worker the calling thread's, which has frames below it, for
+    /// the rest of the thread's life.
+    pub(crate) fn adopt_current_thread(self) {
+        let worker = NonNull::from(Box::leak(Box::new(self)));
+        // SAFETY: in place until `Adopted` drops it, which calls `leave` before.
+        unsafe { worker.as_ref().enter() };
+        ADOPTED.with(|adopted| adopted.set(Some(Adopted(worker))));
     }
 
     #[inline(always)]
