@@ -254,9 +254,7 @@ impl Files {
     fn read(&self, index: usize, reader: &mut Reader) -> Result<FileFacts, String> {
         self.load(index, &mut reader.buffer)?;
         reader.table.clear();
-        for part in words::parts(&reader.buffer) {
-            reader.table.count(&reader.buffer, part);
-        }
+        count_in_parts(&mut reader.table, &reader.buffer);
         reader.totals.add(&reader.buffer, &reader.table);
         let hash = blake3::hash(&reader.buffer);
         Ok(facts(&reader.buffer, &reader.table, hash))
@@ -273,7 +271,7 @@ impl Files {
         let facts = self.load(index, &mut buffer).map(|()| {
             let (hash, table) = if buffer.len() <= SPLIT_BYTES {
                 let mut table = shared.table();
-                table.count(&buffer, 0..buffer.len());
+                count_in_parts(&mut table, &buffer);
                 (blake3::hash(&buffer), table)
             } else {
                 // The parts bear the name of the file: they are drawn in its colour.
@@ -306,6 +304,13 @@ fn facts(text: &[u8], table: &WordTable, hash: blake3::Hash) -> FileFacts {
         words: table.words(),
         top: table.top(text),
         hash,
+    }
+}
+
+/// Counts the words of a file part by part, which stays in the cache.
+fn count_in_parts(table: &mut WordTable, text: &[u8]) {
+    for part in words::parts(text) {
+        table.count(text, part);
     }
 }
 
