@@ -8,7 +8,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::handle::ThreadPool;
 use crate::job::JobRef;
 use crate::pool::{Handlers, Pool};
-use crate::threads::{os_thread, CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
+use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::worker::Worker;
 use heist_deque::Owner;
 use heist_sync::{thread, Barrier, BarrierRequest};
@@ -108,7 +108,7 @@ impl ThreadPoolBuilder {
             let wrapper = &wrapper;
             let pool = self
                 .spawn_handler(|thread| {
-                    let builder = os_thread(&thread);
+                    let builder = crate::threads::os_thread(&thread);
                     let handle = builder.spawn_scoped(scope, move || wrapper(thread))?;
                     drop(handle);
                     Ok(())

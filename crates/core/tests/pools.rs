@@ -140,23 +140,13 @@ fn the_calling_thread_can_be_worker_zero() {
             again.unwrap_err().to_string(),
             "The current thread is already part of another thread pool."
         );
-        pool.shutdown_from_worker_is_refused();
+        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.shutdown()));
+        let payload = refused.expect_err("a worker cannot wait for itself");
+        let text: &&str = payload.downcast_ref().expect("a text");
+        assert!(text.contains("from outside the pool"), "{text}");
     })
     .join()
     .expect("the thread ends well");
-}
-
-trait Refused {
-    fn shutdown_from_worker_is_refused(self);
-}
-
-impl Refused for ThreadPool {
-    fn shutdown_from_worker_is_refused(self) {
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.shutdown()));
-        let payload = result.expect_err("a worker cannot wait for itself");
-        let text: &str = payload.downcast_ref::<&str>().expect("a text");
-        assert!(text.contains("from outside the pool"), "{text}");
-    }
 }
 
 #[test]

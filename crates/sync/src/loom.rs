@@ -19,7 +19,7 @@ pub mod thread {
     pub use loom::thread::{current, spawn, yield_now, Builder, JoinHandle, Thread};
     // Never reached in a model; here so that whole crates compile.
     pub use std::thread::{
-        available_parallelism, panicking, scope, sleep, Result, Scope, ScopedJoinHandle,
+        available_parallelism, panicking, scope, Result, Scope, ScopedJoinHandle,
     };
 }
 

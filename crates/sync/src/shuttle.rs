@@ -17,8 +17,8 @@ pub mod hint {
 /// Threads.
 pub mod thread {
     pub use shuttle::thread::{
-        current, panicking, scope, sleep, spawn, yield_now, Builder, JoinHandle, Scope,
-        ScopedJoinHandle, Thread,
+        current, panicking, scope, spawn, yield_now, Builder, JoinHandle, Scope, ScopedJoinHandle,
+        Thread,
     };
     pub use std::thread::{available_parallelism, Result};
 }

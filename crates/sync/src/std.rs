@@ -15,8 +15,8 @@ pub mod hint {
 /// Threads.
 pub mod thread {
     pub use std::thread::{
-        available_parallelism, current, panicking, scope, sleep, spawn, yield_now, Builder,
-        JoinHandle, Result, Scope, ScopedJoinHandle, Thread,
+        available_parallelism, current, panicking, scope, spawn, yield_now, Builder, JoinHandle,
+        Result, Scope, ScopedJoinHandle, Thread,
     };
 }
 
