@@ -9,6 +9,8 @@ mod cgroup;
 mod cpu_list;
 mod environment;
 mod host;
+mod page;
+mod project;
 mod report;
 mod text;
 mod topology;
@@ -18,7 +20,7 @@ mod tree;
 mod tests;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -28,19 +30,39 @@ use host::Host;
 use report::Report;
 use tree::Tree;
 
-/// Say what heist sees of this machine and of its own settings, and what follows.
+/// Say what heist sees of this machine and of its own settings, and what
+/// follows; or whether a project really runs on heist.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Print one JSON document instead of the text.
+    /// Say instead whether this project runs on heist: a Cargo.toml, or the folder that holds it
+    ///
+    /// Cargo only warns of a [patch] that it does not use, and the program then
+    /// runs on rayon's own core. This asks cargo where rayon-core comes from,
+    /// and says why if it is not the stand-in from heist's compat/rayon-core.
+    ///
+    /// It looks at the whole workspace, with all features and for all
+    /// platforms, as Cargo.lock has them: that file holds one rayon-core for
+    /// every build. It leaves the project as it is, so Cargo.lock must be up to
+    /// date; cargo may download packages.
+    ///
+    /// The exit code is 0 if the project runs on heist, 1 if it does not, and
+    /// 2 if that cannot be told.
+    #[arg(long, value_name = "PATH", verbatim_doc_comment)]
+    manifest: Option<PathBuf>,
+
+    /// Print one JSON document instead of the text
     #[arg(long)]
     json: bool,
 }
 
-/// Prints the report of this machine; the exit code is 1 if no pool can start with
-/// the present settings.
+/// Prints the report of this machine, or of a project; the exit code is 1 if no
+/// pool can start with the present settings, or if the project is not on heist.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.manifest {
+        return project::run(path, args.json, out);
+    }
     let environment = Environment::new(std::env::vars_os());
-    let host = Host::ask(environment.asked_workers());
+    let host = Host::ask(&environment);
     let report = Report::new(host, Tree::new(Path::new("/")), environment);
     if args.json {
         let json = serde_json::to_string_pretty(&report).context("could not write JSON")?;

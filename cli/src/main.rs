@@ -2,11 +2,12 @@
 //!
 //! `heist run` executes real irregular work serially, with two strategies that
 //! need no runtime, and on heist, and shows them side by side. `heist doctor`
-//! says what heist finds on this machine.
+//! says what heist finds on this machine, or whether a project runs on heist.
 //!
 //! The exit code is 0 if all is well; 1 if a strategy gave a wrong result, a
-//! part of the input could not be used or an output could not be written; 2 if
-//! the program was called wrongly.
+//! part of the input could not be used, an output could not be written, no pool
+//! can start or a project does not run on heist; 2 if the program was called
+//! wrongly or with something that it cannot work on.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +36,7 @@ struct Program {
 enum Command {
     /// Run a workload under each strategy and compare time, balance and steals
     Run(run::Args),
-    /// Say what heist finds on this machine
+    /// Say what heist finds on this machine, or whether a project runs on heist
     Doctor(doctor::Args),
 }
 

@@ -11,7 +11,8 @@ use crate::tidy;
 /// What to run besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the address sanitizer and the benchmark's own checks.
+    /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in, the
+    /// benchmark's own checks.
     #[arg(long)]
     slow: bool,
     /// Leave out `cargo test --workspace`, because it has just passed.
@@ -58,6 +59,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     model::add_steps(&mut runner)?;
     if args.slow {
         asan(root, &mut runner)?;
+        runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
         bench_steps(root, &mut runner)?;
     }
     Ok(runner.finish()?)

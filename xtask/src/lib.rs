@@ -2,6 +2,10 @@
 //!
 //! - [`tidy`]: rules about the source that no compiler checks.
 //! - [`model`]: the models of the protocols, under loom and shuttle.
+//! - [`rayon_tests`]: rayon's own tests on the stand-in.
+//! - [`published`]: published packages, prepared to run on rayon or on the stand-in.
+//! - [`programs`]: published programs on rayon and on heist, with times.
+//! - [`libtest`]: test programs, run with a deadline.
 //! - [`ci`]: everything a change must pass, cheapest first.
 //!
 //! Each runs as `cargo xtask NAME`.
@@ -9,7 +13,11 @@
 #![forbid(unsafe_code)]
 
 pub mod ci;
+pub mod libtest;
 pub mod model;
+pub mod programs;
+pub mod published;
+pub mod rayon_tests;
 pub mod steps;
 pub mod tidy;
 

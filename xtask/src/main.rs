@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{ci, model, repository_root, steps::Runner, tidy};
+use xtask::{ci, model, programs, rayon_tests, repository_root, steps::Runner, tidy};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -28,6 +28,10 @@ enum Chore {
     },
     /// Run everything that a change must pass, cheapest first.
     Ci(ci::Args),
+    /// Run rayon's own tests, as published, on the stand-in for rayon-core.
+    RayonTests(rayon_tests::Args),
+    /// Run published programs on rayon and on heist: their own tests, equal results, times.
+    Programs(programs::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
         /// What the runner is told, such as `--quick`.
@@ -53,6 +57,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Chore::Model { mutants: true } => model::mutants(&root, &mut out)?,
         Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
+        Chore::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
+        Chore::Programs(arguments) => programs::run(&root, &arguments, &mut out)?,
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {

@@ -226,7 +226,8 @@ impl Models {
             // The models are slow enough to need optimisation, and check more with assertions.
             .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
             .args(["test", "--release", "--target-dir"])
-            .arg(target_folder(root, tool));
+            .arg(target_folder(root, tool))
+            .args(["--features", &format!("heist-sync/{tool}")]);
         for package in &self.packages {
             command.args(["--package", package]);
         }

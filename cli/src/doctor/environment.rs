@@ -1,6 +1,6 @@
 //! The environment variables that heist reads, their present values, and likely misspellings.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use serde::Serialize;
 
@@ -8,10 +8,13 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(crate) struct Environment {
     pub(crate) known: Vec<Variable>,
+    /// What the stand-in for rayon-core reads besides, as rayon does: a
+    /// malformed value is ignored.
+    pub(crate) stand_in: Vec<Variable>,
     pub(crate) unknown: Vec<Stranger>,
 }
 
-/// A variable that heist reads.
+/// A variable that is read.
 #[derive(Debug, Serialize)]
 pub(crate) struct Variable {
     pub(crate) name: &'static str,
@@ -23,7 +26,7 @@ pub(crate) struct Variable {
     pub(crate) state: State,
 }
 
-/// Whether a variable has a value, and one that heist accepts.
+/// Whether a variable has a value, and one that its reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum State {
@@ -40,7 +43,7 @@ pub(crate) struct Stranger {
     pub(crate) nearest: &'static str,
 }
 
-/// What heist knows of a variable before it looks at the environment.
+/// What is known of a variable before the environment is looked at.
 struct Definition {
     name: &'static str,
     changes: &'static str,
@@ -50,8 +53,9 @@ struct Definition {
 
 const PREFIX: &str = "HEIST_";
 const NUM_THREADS: &str = "HEIST_NUM_THREADS";
+const RECORD_EVENTS: &str = "HEIST_RECORD_EVENTS";
 
-const DEFINITIONS: [Definition; 2] = [
+const KNOWN: [Definition; 4] = [
     Definition {
         name: NUM_THREADS,
         changes: "the number of workers of a pool that is built without saying how many",
@@ -64,27 +68,48 @@ const DEFINITIONS: [Definition; 2] = [
         accepts: "auto, membarrier or fence; auto or unset: membarrier where it is offered",
         is_accepted: |value| matches!(value, "auto" | "membarrier" | "fence"),
     },
+    Definition {
+        name: RECORD_EVENTS,
+        changes: "how many events each worker keeps, in pools that are built without saying",
+        accepts: "a whole number from 0 to 4294967295; 0 or unset: none",
+        is_accepted: |value| parse_events(value).is_some(),
+    },
+    Definition {
+        name: "HEIST_BANNER",
+        changes: "whether each pool that starts says so in a line on standard error",
+        accepts: "0 or 1; 0 or unset: no line",
+        is_accepted: |value| matches!(value, "0" | "1"),
+    },
+];
+
+const STAND_IN: [Definition; 2] = [
+    Definition {
+        name: "RAYON_NUM_THREADS",
+        changes: "the number of workers of the stand-in's pools, where the program does not say \
+                  and HEIST_NUM_THREADS is unset",
+        accepts: "a whole number; 0: one worker per usable core",
+        is_accepted: |value| value.parse::<usize>().is_ok(),
+    },
+    Definition {
+        name: "RAYON_RS_NUM_CPUS",
+        changes: "the same, where RAYON_NUM_THREADS is unset or malformed",
+        accepts: "a whole number; 0: one worker per usable core",
+        is_accepted: |value| value.parse::<usize>().is_ok(),
+    },
 ];
 
 impl Environment {
     pub(crate) fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        let mut known = DEFINITIONS.map(|definition| Variable {
-            name: definition.name,
-            changes: definition.changes,
-            accepts: definition.accepts,
-            value: None,
-            state: State::Unset,
-        });
+        let mut known = KNOWN.map(|definition| definition.unset());
+        let mut stand_in = STAND_IN.map(|definition| definition.unset());
         let mut unknown = Vec::new();
         for (name, value) in variables {
             let name = name.to_string_lossy();
-            if let Some(at) = DEFINITIONS.iter().position(|known| known.name == name) {
-                let is_accepted = value.to_str().is_some_and(DEFINITIONS[at].is_accepted);
-                known[at].value = Some(value.to_string_lossy().into_owned());
-                known[at].state = match is_accepted {
-                    true => State::Accepted,
-                    false => State::Malformed,
-                };
+            let is_named = |definition: &Definition| definition.name == name;
+            if let Some(at) = KNOWN.iter().position(is_named) {
+                known[at].set(&value, KNOWN[at].is_accepted);
+            } else if let Some(at) = STAND_IN.iter().position(is_named) {
+                stand_in[at].set(&value, STAND_IN[at].is_accepted);
             } else if name.starts_with(PREFIX) {
                 unknown.push(Stranger {
                     nearest: nearest(&name),
@@ -95,6 +120,7 @@ impl Environment {
         unknown.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             known: known.into(),
+            stand_in: stand_in.into(),
             unknown,
         }
     }
@@ -108,9 +134,41 @@ impl Environment {
 
     /// The number of workers that the environment asks for, unless it leaves it to heist.
     pub(crate) fn asked_workers(&self) -> Option<usize> {
-        let variable = self.known.iter().find(|known| known.name == NUM_THREADS);
-        let value = variable.and_then(|variable| variable.value.as_deref());
-        value.and_then(parse_workers).filter(|&workers| workers > 0)
+        let workers = parse_workers(self.value(NUM_THREADS)?);
+        workers.filter(|&workers| workers > 0)
+    }
+
+    /// True if the environment asks each worker to keep some number of events.
+    pub(crate) fn asks_for_events(&self) -> bool {
+        let events = self.value(RECORD_EVENTS).and_then(parse_events);
+        events.is_some_and(|events| events > 0)
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        let variable = self.known.iter().find(|known| known.name == name);
+        variable?.value.as_deref()
+    }
+}
+
+impl Definition {
+    fn unset(&self) -> Variable {
+        Variable {
+            name: self.name,
+            changes: self.changes,
+            accepts: self.accepts,
+            value: None,
+            state: State::Unset,
+        }
+    }
+}
+
+impl Variable {
+    fn set(&mut self, value: &OsStr, is_accepted: fn(&str) -> bool) {
+        self.value = Some(value.to_string_lossy().into_owned());
+        self.state = match value.to_str().is_some_and(is_accepted) {
+            true => State::Accepted,
+            false => State::Malformed,
+        };
     }
 }
 
@@ -120,9 +178,14 @@ fn parse_workers(value: &str) -> Option<usize> {
     workers.filter(|&workers| workers <= heist::max_num_threads())
 }
 
+/// The number of events that each worker keeps, as heist reads it.
+fn parse_events(value: &str) -> Option<u32> {
+    value.trim().parse().ok()
+}
+
 fn nearest(name: &str) -> &'static str {
     let distance = |known: &&Definition| strsim::damerau_levenshtein(known.name, name);
-    DEFINITIONS
+    KNOWN
         .iter()
         .min_by_key(distance)
         .map_or("", |known| known.name)

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::environment::Environment;
+
 /// The answers of the machine that runs this process.
 #[derive(Debug, Serialize)]
 pub(crate) struct Host {
@@ -26,8 +28,8 @@ pub(crate) struct BuiltPool {
 }
 
 impl Host {
-    /// `asked_workers` is what the environment says of the number of workers.
-    pub(crate) fn ask(asked_workers: Option<usize>) -> Self {
+    /// `environment` says what a pool is built with.
+    pub(crate) fn ask(environment: &Environment) -> Self {
         Self {
             os: std::env::consts::OS,
             architecture: std::env::consts::ARCH,
@@ -35,21 +37,24 @@ impl Host {
             available_parallelism: std::thread::available_parallelism()
                 .ok()
                 .map(std::num::NonZero::get),
-            default_pool: build_default_pool(asked_workers),
+            default_pool: build_default_pool(environment),
             membarrier: membarrier(),
         }
     }
 }
 
 /// Builds a pool as a program would, since nothing else tells as surely what a
-/// program would get. Only a number that was asked for is taken at its word:
-/// tens of thousands of threads would keep the machine busy for minutes.
-fn build_default_pool(asked_workers: Option<usize>) -> Result<BuiltPool, String> {
-    let workers = usize::from(asked_workers.is_some());
-    let pool = heist::ThreadPoolBuilder::new()
-        .num_threads(workers)
-        .build()
-        .map_err(|error| error.to_string())?;
+/// program would get. Only numbers that were asked for are taken at their word:
+/// tens of thousands of threads would keep the machine busy for minutes, and
+/// the memory for billions of events may not be there.
+fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
+    let asked_workers = environment.asked_workers();
+    let mut builder =
+        heist::ThreadPoolBuilder::new().num_threads(usize::from(asked_workers.is_some()));
+    if environment.asks_for_events() {
+        builder = builder.record_events(1);
+    }
+    let pool = builder.build().map_err(|error| error.to_string())?;
     let built = BuiltPool {
         workers: asked_workers.unwrap_or_else(|| pool.current_num_threads()),
         barrier: pool.barrier_mode(),

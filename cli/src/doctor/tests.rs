@@ -403,7 +403,7 @@ fn a_number_in_the_environment_is_the_reason_and_0_is_none() {
 #[test]
 fn a_pool_that_cannot_start_is_trouble_and_says_why() {
     let machine = Machine::two_sockets();
-    let mut host = Host::ask(None);
+    let mut host = Host::ask(&Environment::new([]));
     host.default_pool = Err("membarrier was asked for and is missing".to_owned());
     host.membarrier = Some(false);
     let report = machine.report_of(host, &[("HEIST_BARRIER", "membarrier")]);
@@ -429,6 +429,9 @@ fn a_malformed_value_is_shown_with_what_is_accepted() {
             "Fence",
             "accepts auto, membarrier or fence",
         ),
+        ("HEIST_RECORD_EVENTS", "all", "from 0 to 4294967295"),
+        ("HEIST_RECORD_EVENTS", "4294967296", "from 0 to 4294967295"),
+        ("HEIST_BANNER", "yes", "accepts 0 or 1"),
     ] {
         let report = machine.report_with(&[(name, value)]);
         assert!(report.has_trouble(), "{name}={value}");
@@ -439,10 +442,41 @@ fn a_malformed_value_is_shown_with_what_is_accepted() {
         );
         assert!(text.contains(accepted), "{text}");
     }
-    for value in ["auto", "membarrier", "fence"] {
-        let report = machine.report_with(&[("HEIST_BARRIER", value)]);
-        assert!(!report.has_trouble(), "{value}");
+    for (name, value) in [
+        ("HEIST_BARRIER", "auto"),
+        ("HEIST_BARRIER", "membarrier"),
+        ("HEIST_BARRIER", "fence"),
+        ("HEIST_RECORD_EVENTS", " 4294967295 "),
+        ("HEIST_BANNER", "0"),
+        ("HEIST_BANNER", "1"),
+    ] {
+        let report = machine.report_with(&[(name, value)]);
+        assert!(!report.has_trouble(), "{name}={value}");
     }
+}
+
+#[test]
+fn what_only_the_stand_in_reads_is_no_trouble_and_is_explained_where_it_is_set() {
+    let machine = Machine::bare(2);
+    let text = text_of(&machine.report());
+    assert!(
+        text.contains("  RAYON_NUM_THREADS and RAYON_RS_NUM_CPUS: unset;"),
+        "{text}"
+    );
+    let report = machine.report_with(&[("RAYON_NUM_THREADS", "four"), ("RAYON_RS_NUM_CPUS", "4")]);
+    assert!(!report.has_trouble());
+    let text = text_of(&report);
+    assert!(
+        text.contains("RAYON_NUM_THREADS = \"four\" is malformed and ignored, as by rayon\n"),
+        "{text}"
+    );
+    assert!(text.contains("RAYON_RS_NUM_CPUS = 4\n"), "{text}");
+    assert!(!text.contains("MALFORMED"), "{text}");
+    // Rayon takes a number only as it is.
+    let report = machine.report_with(&[("RAYON_NUM_THREADS", " 4 ")]);
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["environment"]["stand_in"][0]["state"], "malformed");
+    assert!(!text_of(&report).contains("RAYON_RS_NUM_CPUS"), "{text}");
 }
 
 #[test]
@@ -511,7 +545,7 @@ fn this_machine_is_read_and_a_number_asked_for_is_taken_at_its_word() {
     for (value, workers) in [("3", 3), ("60000", 60_000)] {
         let variables = [(OsString::from("HEIST_NUM_THREADS"), OsString::from(value))];
         let environment = Environment::new(variables);
-        let host = Host::ask(environment.asked_workers());
+        let host = Host::ask(&environment);
         let report = Report::new(host, Tree::new(Path::new("/")), environment);
         assert_eq!(report.default_pool.workers, Some(workers));
         assert!(!text_of(&report).is_empty());

@@ -5,12 +5,11 @@ use std::io::{self, Write};
 
 use super::cgroup::{Group, Limit};
 use super::cpu_list::CpuList;
-use super::environment::State;
+use super::environment::{State, Variable};
+use super::page::Page;
 use super::report::{round, Report};
 use super::topology::{Cache, NumaNode, Topology};
 
-const LABEL_WIDTH: usize = 10;
-const LINE_WIDTH: usize = 98;
 /// How many entries of a list are shown before the rest is only counted.
 const SHOWN: usize = 6;
 const UNKNOWN: &str = "not shown by this system";
@@ -37,19 +36,24 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     page.row("barrier", &barrier(report))?;
 
     writeln!(page.out, "\nsettings")?;
-    for variable in &report.environment.known {
-        let value = match (variable.state, &variable.value) {
-            (State::Malformed, Some(value)) => {
-                format!("{value:?} is MALFORMED; nothing starts with it")
-            }
-            (_, Some(value)) => value.clone(),
-            (_, None) => "unset".to_owned(),
-        };
-        writeln!(page.out, "  {} = {value}", variable.name)?;
-        page.row("", &format!("changes {}", variable.changes))?;
-        page.row("", &format!("accepts {}", variable.accepts))?;
+    let environment = &report.environment;
+    for variable in &environment.known {
+        setting(&mut page, variable, "is MALFORMED; nothing starts with it")?;
     }
-    for stranger in &report.environment.unknown {
+    let stand_in = &environment.stand_in;
+    let is_set = |variable: &&Variable| variable.state != State::Unset;
+    for variable in stand_in.iter().filter(is_set) {
+        setting(&mut page, variable, "is malformed and ignored, as by rayon")?;
+    }
+    if !stand_in.iter().any(|variable| is_set(&variable)) {
+        let names: Vec<&str> = stand_in.iter().map(|variable| variable.name).collect();
+        writeln!(
+            page.out,
+            "  {}: unset; only the stand-in for rayon-core reads them",
+            names.join(" and ")
+        )?;
+    }
+    for stranger in &environment.unknown {
         writeln!(
             page.out,
             "  {} is unknown to heist and changes nothing; the nearest is {}",
@@ -69,50 +73,20 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes labelled rows whose text is wrapped behind the label.
-struct Page<'a, W> {
-    out: &'a mut W,
-}
-
-impl<W: Write> Page<'_, W> {
-    fn row(&mut self, label: &str, text: &str) -> io::Result<()> {
-        let mut label = label;
-        for line in wrap(text, LINE_WIDTH - LABEL_WIDTH - 4) {
-            writeln!(self.out, "  {label:LABEL_WIDTH$}  {line}")?;
-            label = "";
-        }
-        Ok(())
-    }
-
-    fn rows(&mut self, label: &str, texts: Vec<String>) -> io::Result<()> {
-        let mut label = label;
-        for text in texts {
-            self.row(label, &text)?;
-            label = "";
-        }
-        Ok(())
-    }
-}
-
-/// Breaks the text at spaces; the spaces within a line stay as they are.
-fn wrap(text: &str, width: usize) -> Vec<&str> {
-    let mut lines = Vec::new();
-    let mut rest = text;
-    while rest.chars().count() > width {
-        let fits = rest
-            .char_indices()
-            .take(width + 1)
-            .filter(|(_, char)| *char == ' ')
-            .last();
-        let Some((at, _)) = fits.or_else(|| rest.char_indices().find(|(_, char)| *char == ' '))
-        else {
-            break;
-        };
-        lines.push(rest[..at].trim_end());
-        rest = rest[at..].trim_start();
-    }
-    lines.push(rest);
-    lines
+/// One variable; `complaint` says what comes of a malformed value.
+fn setting(
+    page: &mut Page<'_, impl Write>,
+    variable: &Variable,
+    complaint: &str,
+) -> io::Result<()> {
+    let value = match (variable.state, &variable.value) {
+        (State::Malformed, Some(value)) => format!("{value:?} {complaint}"),
+        (_, Some(value)) => value.clone(),
+        (_, None) => "unset".to_owned(),
+    };
+    writeln!(page.out, "  {} = {value}", variable.name)?;
+    page.row("", &format!("changes {}", variable.changes))?;
+    page.row("", &format!("accepts {}", variable.accepts))
 }
 
 fn headline(report: &Report) -> String {

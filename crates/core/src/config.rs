@@ -50,6 +50,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
     record_events: Option<usize>,
+    breadth_first: bool,
     handlers: Handlers,
     spawner: S,
 }
@@ -65,6 +66,7 @@ impl ThreadPoolBuilder {
             thread_name: None,
             stack_size: None,
             record_events: None,
+            breadth_first: false,
             handlers: Handlers::default(),
             spawner: DefaultSpawn::new(),
         }
@@ -281,8 +283,38 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Makes every worker run the oldest of its own jobs first, not the newest,
+    /// when it looks for something to do. A join still takes its own second
+    /// half back first.
+    ///
+    /// Jobs then wait for long and there are more of them at a time; where only
+    /// some of them need their order, [`spawn_fifo`](crate::spawn_fifo()) is
+    /// better.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(1).breadth_first().build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.install(move || {
+    ///     for n in 0..3 {
+    ///         let say = say.clone();
+    ///         heist_core::spawn(move || say.send(n).unwrap());
+    ///     }
+    /// });
+    /// assert_eq!(heard.iter().collect::<Vec<_>>(), [0, 1, 2]);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn breadth_first(mut self) -> Self {
+        self.breadth_first = true;
+        self
+    }
+
     /// Switches the event recorder on: each worker keeps the newest
     /// `capacity` events, 8 bytes each, and counts the older ones it dropped.
+    /// Without this call `HEIST_RECORD_EVENTS` decides.
+    ///
     /// Costs a clock reading for each event: some 30 ns for each steal, for
     /// each job that is taken from a deque other than by the join that pushed
     /// it, and for each turn from working to searching to sleeping.
@@ -328,16 +360,13 @@ impl<S> ThreadPoolBuilder<S> {
             thread_name: self.thread_name,
             stack_size: self.stack_size,
             record_events: self.record_events,
+            breadth_first: self.breadth_first,
             handlers: self.handlers,
             spawner: CustomSpawn::new(spawn),
         }
     }
 }
 
-#[expect(
-    private_bounds,
-    reason = "who starts threads, and how, is ours to change"
-)]
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds a pool and starts its threads, without waiting for them.
     ///
@@ -382,6 +411,31 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(())
     }
 
+    /// Builds the global pool as its first use would, but with this
+    /// configuration: does nothing if there is one, and does not wait for the
+    /// threads. Where the system has no threads, the caller becomes the pool's
+    /// only worker.
+    ///
+    /// For a library that gives the global pool other defaults than heist does.
+    /// A program calls [`build_global`](Self::build_global), which says if it
+    /// came too late.
+    ///
+    /// # Panics
+    ///
+    /// Panics where `build_global` would fail for another reason.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_core::ThreadPoolBuilder;
+    /// ThreadPoolBuilder::new().num_threads(2).build_global_if_absent();
+    /// ThreadPoolBuilder::new().num_threads(9).build_global_if_absent();
+    /// assert_eq!(heist_core::current_num_threads(), 2);
+    /// ```
+    pub fn build_global_if_absent(self) {
+        Pool::global_or(self);
+    }
+
     /// Fills in what was left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
         let workers = match self.num_threads {
@@ -390,11 +444,17 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         };
         let request = barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
+        let record_events = match self.record_events {
+            None => events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
+            told => told,
+        };
         Ok(Config {
             workers,
             barrier,
+            banner: wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
-            record_events: self.record_events,
+            record_events,
+            breadth_first: self.breadth_first,
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
             stack_size: self.stack_size,
@@ -411,6 +471,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("thread_name", &self.thread_name.is_some())
             .field("stack_size", &self.stack_size)
             .field("record_events", &self.record_events)
+            .field("breadth_first", &self.breadth_first)
             .finish_non_exhaustive()
     }
 }
@@ -419,8 +480,11 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
 pub(crate) struct Config<S> {
     pub(crate) workers: usize,
     pub(crate) barrier: Barrier,
+    /// Print a line when the pool has started.
+    pub(crate) banner: bool,
     pub(crate) handlers: Handlers,
     pub(crate) record_events: Option<usize>,
+    pub(crate) breadth_first: bool,
     pub(crate) use_current_thread: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
@@ -457,6 +521,38 @@ fn default_workers(variable: Option<OsString>) -> Result<usize, ThreadPoolBuildE
         0 => thread::available_parallelism().map_or(1, usize::from),
         n => n,
     })
+}
+
+/// How many events each worker of a pool keeps that was not told.
+fn events_to_record(variable: Option<OsString>) -> Result<Option<usize>, ThreadPoolBuildError> {
+    let accepted = "a whole number from 0 to 4294967295, where 0 means that none are recorded";
+    let Some(value) = variable else {
+        return Ok(None);
+    };
+    let capacity: Option<u32> = value.to_str().and_then(|text| text.trim().parse().ok());
+    match capacity.and_then(|capacity| usize::try_from(capacity).ok()) {
+        Some(0) => Ok(None),
+        Some(capacity) => Ok(Some(capacity)),
+        None => {
+            let name = "HEIST_RECORD_EVENTS";
+            Err(ThreadPoolBuildError::variable(name, value, accepted))
+        }
+    }
+}
+
+/// Whether a pool says on standard error that it has started.
+fn wants_banner(variable: Option<OsString>) -> Result<bool, ThreadPoolBuildError> {
+    let Some(value) = variable else {
+        return Ok(false);
+    };
+    match value.to_str() {
+        Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        _ => {
+            let name = "HEIST_BANNER";
+            Err(ThreadPoolBuildError::variable(name, value, "0 or 1"))
+        }
+    }
 }
 
 /// Which barriers the environment asks for.
@@ -499,6 +595,34 @@ mod tests {
             assert!(text.contains("HEIST_NUM_THREADS"), "{text}");
             assert!(text.contains(&format!("{value:?}")), "{text}");
             assert!(text.contains("0 to 65535"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_events_comes_from_the_environment_and_zero_means_none() {
+        assert_eq!(events_to_record(None).unwrap(), None);
+        assert_eq!(events_to_record(Some("0".into())).unwrap(), None);
+        assert_eq!(events_to_record(Some("4096".into())).unwrap(), Some(4096));
+        for value in ["", "all", "-1", "4294967296"] {
+            let text = events_to_record(Some(value.into()))
+                .unwrap_err()
+                .to_string();
+            assert!(text.contains("HEIST_RECORD_EVENTS"), "{text}");
+            assert!(text.contains(&format!("{value:?}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_banner_is_asked_for_with_one_and_with_nothing_else() {
+        assert!(!wants_banner(None).unwrap());
+        assert!(!wants_banner(Some("0".into())).unwrap());
+        assert!(wants_banner(Some("1".into())).unwrap());
+        for value in ["", "yes", "true", "2"] {
+            let text = wants_banner(Some(value.into())).unwrap_err().to_string();
+            assert!(
+                text.contains("HEIST_BANNER") && text.contains("0 or 1"),
+                "{text}"
+            );
         }
     }
 

@@ -90,15 +90,15 @@ impl ThreadPoolBuildError {
     }
 }
 
+/// The texts of rayon-core 1.13, which programs may have come to look for.
+const ALREADY_GLOBAL: &str = "The global thread pool has already been initialized.";
+const ALREADY_A_WORKER: &str = "The current thread is already part of another thread pool.";
+
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::AlreadyGlobal => {
-                f.write_str("The global thread pool has already been initialized.")
-            }
-            Kind::AlreadyAWorker => {
-                f.write_str("The current thread is already part of another thread pool.")
-            }
+            Kind::AlreadyGlobal => f.write_str(ALREADY_GLOBAL),
+            Kind::AlreadyAWorker => f.write_str(ALREADY_A_WORKER),
             Kind::Thread(error) => error.fmt(f),
             Kind::Barrier(error) => error.fmt(f),
             Kind::Variable {
@@ -119,6 +119,17 @@ impl Error for ThreadPoolBuildError {
             Kind::Thread(error) => Some(error),
             Kind::Barrier(error) => Some(error),
             Kind::AlreadyGlobal | Kind::AlreadyAWorker | Kind::Variable { .. } => None,
+        }
+    }
+
+    #[expect(deprecated, reason = "it overrides and calls what std deprecated")]
+    fn description(&self) -> &str {
+        match &self.0 {
+            Kind::AlreadyGlobal => ALREADY_GLOBAL,
+            Kind::AlreadyAWorker => ALREADY_A_WORKER,
+            Kind::Thread(error) => error.description(),
+            Kind::Barrier(_) => "the barrier that was asked for is not to be had here",
+            Kind::Variable { .. } => "an environment variable is malformed",
         }
     }
 }

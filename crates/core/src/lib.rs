@@ -70,7 +70,7 @@ pub use heist_sync::BarrierMode;
 pub use join::{join, join_context, FnContext};
 pub use scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use spawn::{spawn, spawn_fifo};
-pub use threads::{CustomSpawn, DefaultSpawn, ThreadBuilder};
+pub use threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 pub use yielding::{yield_local, yield_now, Yield};
 
 use pool::Pool;

@@ -26,6 +26,8 @@ pub(crate) struct Pool {
     pub(crate) sleep: Sleep,
     /// More workers than processors: whoever waits should not spin.
     pub(crate) oversubscribed: bool,
+    /// Workers run the oldest of their own jobs first.
+    pub(crate) breadth_first: bool,
     /// What still needs the workers: one for the handle, one for each detached
     /// job. At zero they end.
     live: CachePadded<AtomicUsize>,
@@ -107,6 +109,7 @@ impl Pool {
             injector: Injector::new(),
             sleep: Sleep::new(workers, config.barrier),
             oversubscribed: workers > usable,
+            breadth_first: config.breadth_first,
             live: CachePadded::new(AtomicUsize::new(1)),
             posting: Mutex::new(()),
             built: Instant::now(),
@@ -133,6 +136,11 @@ impl Pool {
                 .map_err(ThreadPoolBuildError::thread)?;
         }
         undo.defuse();
+        if config.banner {
+            let version = env!("CARGO_PKG_VERSION");
+            let barrier = pool.sleep.barrier().mode();
+            eprintln!("heist {version}: started a pool of {workers} workers, barrier {barrier}");
+        }
         Ok(pool)
     }
 
@@ -183,10 +191,21 @@ impl Pool {
 
     /// The global pool, built now with the defaults if nobody has built it.
     pub(crate) fn global() -> &'static Arc<Self> {
-        if let Some(pool) = GLOBAL.get() {
-            return pool;
+        match GLOBAL.get() {
+            Some(pool) => pool,
+            None => Self::global_or(ThreadPoolBuilder::new()),
         }
-        match Self::set_global(ThreadPoolBuilder::new()) {
+    }
+
+    /// The global pool, built now with this configuration if nobody has built it.
+    pub(crate) fn global_or<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> &'static Arc<Self> {
+        let mut built = Self::set_global(builder);
+        if matches!(&built, Err(error) if error.is_unsupported()) && Worker::current().is_none() {
+            // No threads here (WebAssembly, say): the caller is the pool.
+            let here = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+            built = Self::set_global(here);
+        }
+        match built {
             Ok(pool) => pool,
             Err(error) => GLOBAL.get().unwrap_or_else(|| {
                 panic!("the global thread pool could not be built: {error}");
@@ -206,13 +225,7 @@ impl Pool {
             return Err(ThreadPoolBuildError::already_global());
         }
         // The handle is never dropped: the global pool does not end.
-        let pool = match Self::start(builder) {
-            Err(error) if error.is_unsupported() && Worker::current().is_none() => {
-                // No threads here (WebAssembly, say): the caller is the pool.
-                Self::start(ThreadPoolBuilder::new().num_threads(1).use_current_thread())?
-            }
-            started => started?,
-        };
+        let pool = Self::start(builder)?;
         Ok(GLOBAL.get_or_init(|| pool))
     }
 

@@ -6,8 +6,13 @@ use heist_sync::thread;
 use std::fmt;
 use std::io;
 
-/// How each worker's thread is started.
-pub(crate) trait ThreadSpawn {
+/// How each worker's thread is started: [`DefaultSpawn`] or [`CustomSpawn`].
+pub trait ThreadSpawn {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the thread cannot be started.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 

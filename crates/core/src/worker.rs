@@ -171,13 +171,30 @@ impl Worker {
 
     /// A job that is the worker's already: from its own deque or its mailbox.
     pub(crate) fn take_own(&self) -> Option<JobRef> {
-        if let Some(job) = self.pop() {
+        let queued = if self.pool.breadth_first {
+            self.take_oldest()
+        } else {
+            self.pop()
+        };
+        if let Some(job) = queued {
             self.seat().counters.pops.add(1);
             return Some(job);
         }
         let mail = self.seat().mailbox.take()?;
         self.seat().counters.mailed.add(1);
         Some(mail)
+    }
+
+    /// The oldest job of the own deque, taken where thieves take it.
+    fn take_oldest(&self) -> Option<JobRef> {
+        loop {
+            match self.seat().steal() {
+                Steal::Success(job) => return Some(job),
+                Steal::Empty => return None,
+                // A thief was faster; there may be another job.
+                Steal::Retry => {}
+            }
+        }
     }
 
     /// A job from anywhere.

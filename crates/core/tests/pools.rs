@@ -235,9 +235,78 @@ fn every_operation_works_with_fences_in_place_of_membarrier() {
     assert!(text.contains("auto, membarrier or fence"), "{text}");
 }
 
+#[test]
+fn every_pool_announces_itself_if_the_environment_asks_for_it() {
+    for (value, lines) in [("1", 2), ("0", 0)] {
+        let (ok, text) = child("in_a_child::two_pools", "HEIST_BANNER", value);
+        assert!(ok, "{text}");
+        let banners: Vec<_> = text.lines().filter(|l| l.starts_with("heist ")).collect();
+        assert_eq!(banners.len(), lines, "{text}");
+        for (line, workers) in banners.iter().zip(2..) {
+            assert!(line.contains(&format!("{workers} workers")), "{text}");
+        }
+    }
+    let (ok, text) = child("in_a_child::two_pools", "HEIST_BANNER", "please");
+    assert!(!ok);
+    assert!(
+        text.contains("value: \"please\", accepted: \"0 or 1\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_environment_switches_the_recorder_on() {
+    let (ok, text) = child("in_a_child::recorder", "HEIST_RECORD_EVENTS", "100");
+    assert!(ok, "{text}");
+    let (ok, text) = child("in_a_child::recorder", "HEIST_RECORD_EVENTS", "-1");
+    assert!(!ok);
+    assert!(
+        text.contains("HEIST_RECORD_EVENTS\", value: \"-1\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn only_the_implicit_global_pool_makes_do_without_threads() {
+    let (ok, text) = child("in_a_child::no_threads", "CHILD", "1");
+    assert!(ok, "{text}");
+}
+
 /// Only run by the tests above, in a child process.
 mod in_a_child {
     use super::*;
+
+    #[test]
+    #[ignore = "needs an environment of its own; run by another test"]
+    fn two_pools() {
+        assert_eq!(pool(2).join(|| 1, || 2), (1, 2));
+        assert_eq!(pool(3).join(|| 1, || 2), (1, 2));
+    }
+
+    #[test]
+    #[ignore = "needs an environment of its own; run by another test"]
+    fn recorder() {
+        let pool = pool(2);
+        pool.join(|| (), || ());
+        assert!(pool.events().iter().any(|worker| !worker.events.is_empty()));
+    }
+
+    #[test]
+    #[ignore = "needs a global pool of its own; run by another test"]
+    fn no_threads() {
+        let builder = || {
+            ThreadPoolBuilder::new()
+                .num_threads(3)
+                .spawn_handler(|_| Err(std::io::ErrorKind::Unsupported.into()))
+        };
+        assert!(builder().build().unwrap_err().is_unsupported());
+        assert!(builder().build_global().unwrap_err().is_unsupported());
+        assert_eq!(heist_core::current_thread_index(), None);
+        builder().build_global_if_absent();
+        assert_eq!(heist_core::current_num_threads(), 1);
+        assert_eq!(heist_core::current_thread_index(), Some(0));
+        assert_eq!(heist_core::join(|| 1, || 2), (1, 2));
+    }
 
     #[test]
     #[ignore = "needs an environment of its own; run by another test"]

@@ -79,6 +79,8 @@
 //! | variable | changes |
 //! |---|---|
 //! | `HEIST_NUM_THREADS` | the number of workers of pools that were not told one; 0 means one per processor |
+//! | `HEIST_BANNER` | 1: each pool that starts says so in a line on standard error |
+//! | `HEIST_RECORD_EVENTS` | how many events each worker keeps in pools that were not told; 0: none |
 //! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how a worker that goes to sleep makes sure that it misses no job |
 //!
 //! A malformed value is an error when a pool is built.

@@ -1,0 +1,261 @@
+//! Test programs: building them, running each with a deadline, reading what it says of its tests.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use wait_timeout::ChildExt as _;
+
+/// A test program that cargo has built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The name of its target: of the library, or of a file in `tests`.
+    pub name: String,
+    /// True for the tests inside of the library or program.
+    pub is_unit: bool,
+    /// Where cargo has put it.
+    pub path: PathBuf,
+    /// The folder of its package, in which cargo would start it.
+    pub folder: PathBuf,
+}
+
+/// What a test program said of its tests, by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// Tests that passed.
+    pub passed: Vec<String>,
+    /// Tests that failed.
+    pub failed: Vec<String>,
+    /// Tests that are not run unless one asks for them.
+    pub ignored: Vec<String>,
+    /// Tests that had not ended when the program did.
+    pub unfinished: Vec<String>,
+    /// How the program ended, if not as it should: a signal, or the deadline.
+    pub broken: Option<String>,
+    /// True if it was stopped at the deadline.
+    pub timed_out: bool,
+    /// How long it ran.
+    pub time: Duration,
+    /// All that it printed.
+    pub output: String,
+}
+
+impl Results {
+    /// True if every test that was run passed, and there was one.
+    #[must_use]
+    pub fn all_passed(&self) -> bool {
+        let bad = self.failed.len() + self.unfinished.len();
+        bad == 0 && self.broken.is_none() && !self.passed.is_empty()
+    }
+
+    /// Reads the lines `test NAME ... ok`.
+    fn read(output: String) -> Self {
+        let mut results = Self::default();
+        for line in output.lines() {
+            let said = line.strip_prefix("test ");
+            let Some((name, outcome)) = said.and_then(|line| line.rsplit_once(" ... ")) else {
+                continue;
+            };
+            // `should panic` and `compile fail` stand behind the name.
+            let name = name.strip_suffix(" - should panic").unwrap_or(name);
+            let name = name.strip_suffix(" - compile fail").unwrap_or(name);
+            let name = name.strip_suffix(" - compile").unwrap_or(name).to_owned();
+            match outcome.split([',', ' ']).next() {
+                Some("ok") => results.passed.push(name),
+                Some("ignored") => results.ignored.push(name),
+                _ => results.failed.push(name),
+            }
+        }
+        results.output = output;
+        results
+    }
+}
+
+/// Builds the test programs of the package in `folder`, in the order of cargo.
+///
+/// # Errors
+///
+/// Fails if cargo does.
+pub fn build(folder: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result<Vec<Program>> {
+    let output = Command::new("cargo")
+        .args([
+            "test",
+            "--no-run",
+            "--message-format",
+            "json-render-diagnostics",
+        ])
+        .args(arguments)
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(folder)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start cargo")?;
+    anyhow::ensure!(
+        output.status.success(),
+        "the tests in {} do not build; see cargo's messages above",
+        folder.display()
+    );
+    let mut programs = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(line)
+            .with_context(|| format!("could not read cargo's message {line}"))?;
+        if message["profile"]["test"] != true {
+            continue;
+        }
+        if let Some(path) = message["executable"].as_str() {
+            programs.push(Program {
+                name: message["target"]["name"].as_str().unwrap_or("").to_owned(),
+                is_unit: message["target"]["kind"][0] != "test",
+                path: path.into(),
+                folder: folder.to_owned(),
+            });
+        }
+    }
+    Ok(programs)
+}
+
+/// Runs a test program, and stops it at the deadline. What it prints goes to the file `log`.
+///
+/// # Errors
+///
+/// Fails if it cannot be started or the log cannot be written.
+pub fn run(program: &Program, deadline: Duration, log: &Path) -> anyhow::Result<Results> {
+    let mut results = run_command(
+        Command::new(&program.path).current_dir(&program.folder),
+        deadline,
+        log,
+    )?;
+    if results.broken.is_some() {
+        let seen: BTreeSet<&String> = [&results.passed, &results.failed, &results.ignored]
+            .into_iter()
+            .flatten()
+            .collect();
+        let tests = list(program)?.into_iter();
+        results.unfinished = tests.filter(|test| !seen.contains(test)).collect();
+    }
+    Ok(results)
+}
+
+/// Runs the documentation tests of the package in `folder`.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_doc_tests(
+    folder: &Path,
+    target: &Path,
+    deadline: Duration,
+    log: &Path,
+) -> anyhow::Result<Results> {
+    let mut command = Command::new("cargo");
+    command
+        .args(["test", "--doc", "--target-dir"])
+        .arg(target)
+        .current_dir(folder);
+    run_command(&mut command, deadline, log)
+}
+
+fn run_command(command: &mut Command, deadline: Duration, log: &Path) -> anyhow::Result<Results> {
+    let writing = || format!("could not write {}", log.display());
+    log.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .with_context(writing)?;
+    let file = File::create(log).with_context(writing)?;
+    let errors = file.try_clone().with_context(writing)?;
+    let start = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(errors)
+        .spawn()
+        .with_context(|| {
+            let program = command.get_program().to_string_lossy();
+            format!("could not start {program}")
+        })?;
+    let status = child.wait_timeout(deadline)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    let time = start.elapsed();
+    let output = fs::read(log).with_context(|| format!("could not read {}", log.display()))?;
+    let mut results = Results::read(String::from_utf8_lossy(&output).into_owned());
+    results.time = time;
+    results.timed_out = status.is_none();
+    results.broken = match status {
+        None => Some(format!("stopped after {} s", deadline.as_secs())),
+        // Libtest and cargo end so when a test has failed; the rest is a crash.
+        Some(status) if status.code() == Some(101) && !results.failed.is_empty() => None,
+        Some(status) if status.success() => None,
+        Some(status) => Some(status.to_string()),
+    };
+    Ok(results)
+}
+
+/// The names of a program's tests.
+fn list(program: &Program) -> anyhow::Result<Vec<String>> {
+    let output = Command::new(&program.path)
+        .args(["--list", "--format", "terse"])
+        .current_dir(&program.folder)
+        .output()
+        .with_context(|| format!("could not start {}", program.path.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(tests.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_by_name() {
+        let text = "\nrunning 5 tests\ntest a::b ... ok\ntest c - should panic ... ok\n\
+            test d ... FAILED\ntest e ... ignored, takes long\n\
+            test src/lib.rs - x (line 3) - compile fail ... ok\n\nfailures:\n";
+        let results = Results::read(text.to_owned());
+        assert_eq!(results.passed, ["a::b", "c", "src/lib.rs - x (line 3)"]);
+        assert_eq!(results.failed, ["d"]);
+        assert_eq!(results.ignored, ["e"]);
+        assert!(!results.all_passed());
+    }
+
+    #[test]
+    fn no_test_at_all_is_no_success() {
+        assert!(!Results::read("running 0 tests\n".to_owned()).all_passed());
+    }
+
+    fn shell(script: &str, deadline: Duration) -> Results {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("logs/sh.txt");
+        run_command(Command::new("sh").args(["-c", script]), deadline, &log).unwrap()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_does_not_end_is_stopped_and_what_it_said_is_kept() {
+        let results = shell(
+            "echo 'test a ... ok'; exec sleep 1000",
+            Duration::from_millis(300),
+        );
+        assert!(results.timed_out);
+        assert!(results.broken.is_some());
+        assert_eq!(results.passed, ["a"]);
+        assert!(!results.all_passed());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_crash_is_told_from_a_failed_test() {
+        let minute = Duration::from_secs(60);
+        let failed = shell("echo 'test a ... FAILED'; exit 101", minute);
+        assert_eq!((failed.broken, failed.failed.len()), (None, 1));
+        let crashed = shell("echo 'test a ... ok'; kill -ABRT $$", minute);
+        assert!(crashed.broken.is_some() && !crashed.timed_out);
+        assert!(!crashed.all_passed());
+    }
+}

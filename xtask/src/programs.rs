@@ -1,0 +1,189 @@
+//! Published programs, unmodified, on rayon and on heist: their own tests, equal results, times.
+//!
+//! A [`recipe`] in `compat/programs` names the package; of each two copies are prepared, one
+//! on real rayon and one on the stand-in, which share nothing but the source. What fails on
+//! real rayon too is no fault of heist's; what fails on heist only is.
+
+mod job;
+mod own_tests;
+mod process;
+mod recipe;
+mod report;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::model;
+use crate::published::{set_runtime, unpack, Runtime};
+use job::Driver;
+use own_tests::OwnTests;
+use recipe::Recipe;
+use report::{Findings, Report};
+
+/// Which programs, and what to do with them.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The programs by name; all without.
+    names: Vec<String>,
+    /// Leave out the programs' own tests.
+    #[arg(long)]
+    no_tests: bool,
+    /// How often the job is timed on each side; 0 leaves it out.
+    #[arg(long, default_value_t = 7)]
+    rounds: u32,
+    /// Keep the report as `compat/programs/record/DATE-NAME.md`.
+    #[arg(long, value_name = "NAME")]
+    record: Option<String>,
+}
+
+/// Runs the programs, and returns whether no test failed on heist only and all results agree.
+///
+/// # Errors
+///
+/// Fails if a recipe cannot be read or the report cannot be written; a program that cannot be
+/// fetched or built is reported and counts as failed.
+pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+    let folder = root.join("compat/programs");
+    let recipes = recipe::read(&folder, &args.names)?;
+    let work = model::target_folder(root, "programs");
+    let sides = [
+        Side::new(&work, "rayon", Runtime::Rayon),
+        Side::new(
+            &work,
+            "heist",
+            Runtime::StandIn(root.join("compat/rayon-core")),
+        ),
+    ];
+    let mut report = Report::new(root);
+    for (recipe, driver) in recipes {
+        writeln!(out, "\n== {} {}", recipe.name, recipe.version)?;
+        out.flush()?;
+        let mut findings = Findings::default();
+        if let Err(error) = examine(&recipe, &driver, &sides, args, &mut findings) {
+            findings.error = Some(format!("{error:#}"));
+        }
+        write!(out, "{findings}")?;
+        out.flush()?;
+        report.add(recipe, findings);
+    }
+    writeln!(out, "\n{}", report.table())?;
+    if let Some(name) = &args.record {
+        let path = report.keep(&folder.join("record"), name)?;
+        writeln!(out, "recorded in {}", path.display())?;
+    }
+    Ok(report.passed())
+}
+
+/// Finds out about one program; what is known when an error occurs stays in `findings`.
+fn examine(
+    recipe: &Recipe,
+    driver: &Path,
+    sides: &[Side; 2],
+    args: &Args,
+    findings: &mut Findings,
+) -> anyhow::Result<()> {
+    if !args.no_tests {
+        let [rayon, heist] = Side::packages(sides, recipe)?;
+        let run = |side: &Side, package: &Path| {
+            let features = recipe.features.join(",");
+            let mut arguments = vec!["--release", "--features", &features];
+            arguments.extend(recipe.tests.iter().map(String::as_str));
+            OwnTests::run(package, &side.target(), &arguments, &side.logs(recipe))
+        };
+        findings.tests = Some([run(&sides[0], &rayon)?, run(&sides[1], &heist)?]);
+    }
+    if args.rounds > 0 {
+        let folders = Side::drivers(sides, recipe, driver)?;
+        let programs = [
+            sides[0].build(recipe, &folders[0])?,
+            sides[1].build(recipe, &folders[1])?,
+        ];
+        let logs = [sides[0].logs(recipe), sides[1].logs(recipe)];
+        let drivers = [0, 1].map(|side| Driver {
+            program: &programs[side],
+            folder: &folders[side],
+            logs: &logs[side],
+        });
+        findings.rounds = Some(job::run(&drivers, args.rounds)?);
+    }
+    Ok(())
+}
+
+/// One of the two runtimes, with the folder of all that runs on it.
+struct Side {
+    runtime: Runtime,
+    folder: PathBuf,
+}
+
+impl Side {
+    fn new(work: &Path, name: &str, runtime: Runtime) -> Self {
+        Self {
+            runtime,
+            folder: work.join(name),
+        }
+    }
+
+    /// Where cargo builds; what programs have in common is built once.
+    fn target(&self) -> PathBuf {
+        self.folder.join("target")
+    }
+
+    fn logs(&self, recipe: &Recipe) -> PathBuf {
+        self.folder.join("logs").join(&recipe.name)
+    }
+
+    /// Unpacks the package on both sides.
+    fn packages(sides: &[Self; 2], recipe: &Recipe) -> anyhow::Result<[PathBuf; 2]> {
+        Self::prepare(sides, &recipe.features, |side| {
+            unpack(&recipe.name, &recipe.version, &side.folder)
+        })
+    }
+
+    /// Writes the package of the driver on both sides.
+    fn drivers(sides: &[Self; 2], recipe: &Recipe, driver: &Path) -> anyhow::Result<[PathBuf; 2]> {
+        Self::prepare(sides, &[], |side| {
+            let folder = side.folder.join(recipe.driver_name());
+            let writing = || format!("could not write the driver in {}", folder.display());
+            fs::create_dir_all(folder.join("src")).with_context(writing)?;
+            fs::write(folder.join("Cargo.toml"), recipe.driver_manifest()).with_context(writing)?;
+            fs::copy(driver, folder.join("src/main.rs")).with_context(writing)?;
+            Ok(folder)
+        })
+    }
+
+    /// Makes a package on both sides and sets what it runs on. The versions that are found for
+    /// rayon hold for both.
+    fn prepare(
+        sides: &[Self; 2],
+        features: &[String],
+        make: impl Fn(&Self) -> anyhow::Result<PathBuf>,
+    ) -> anyhow::Result<[PathBuf; 2]> {
+        let [rayon, heist] = [make(&sides[0])?, make(&sides[1])?];
+        set_runtime(&rayon, &sides[0].runtime, features)?;
+        fs::copy(rayon.join("Cargo.lock"), heist.join("Cargo.lock"))
+            .context("could not copy the versions found for rayon")?;
+        set_runtime(&heist, &sides[1].runtime, features)?;
+        Ok([rayon, heist])
+    }
+
+    /// Builds the driver in `folder`, and returns the program.
+    fn build(&self, recipe: &Recipe, folder: &Path) -> anyhow::Result<PathBuf> {
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--release", "--target-dir"])
+            .arg(self.target())
+            .current_dir(folder);
+        let status = cargo.status().context("could not start cargo")?;
+        anyhow::ensure!(
+            status.success(),
+            "the driver in {} does not build; see cargo's messages above",
+            folder.display()
+        );
+        let name = format!("{}{}", recipe.driver_name(), std::env::consts::EXE_SUFFIX);
+        Ok(self.target().join("release").join(name))
+    }
+}

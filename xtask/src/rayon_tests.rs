@@ -1,0 +1,278 @@
+//! Rayon's own tests on the stand-in: the best oracle for our scheduler that somebody else wrote.
+//!
+//! The published packages come from the registry. Those of `rayon` run as they are, with a
+//! patch in their manifest. Those of `rayon-core` are taken out of the original: its unit
+//! tests are compiled against the stand-in's public API ([`core_package`] says how), its
+//! integration tests as they are, and the examples in its documentation with the stand-in in
+//! the place of `rayon_core`.
+
+mod core_package;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::libtest::{self, Program, Results};
+use crate::published::{self, Runtime};
+use core_package::REPLACED;
+
+/// How to run them.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Args {
+    /// Run everything this many times.
+    #[arg(long, default_value_t = 1, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// Leave the examples in the documentation out, which take the longest.
+    #[arg(long)]
+    no_doc: bool,
+    /// Stop a test program after this many seconds and call it hung.
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    deadline: u64,
+}
+
+const RAYON: &str = "1.12.0";
+
+/// How many tests there must be, so that none is lost unnoticed: those of the published
+/// packages and those that are replaced. Two of rayon-core and one of rayon are marked as
+/// ignored; the former are run by another test.
+const CORE_UNIT: usize = 101;
+const CORE_INTEGRATION: usize = 11;
+const RAYON_ALL: usize = 333;
+
+/// The one test that is known to hang on rayon as well (rayon's issue 1142).
+const MAY_HANG: &str = "par_bridge_recursion";
+/// How often the original gets the chance to hang, for comparison.
+const COMPARISONS: usize = 10;
+
+/// Runs the tests, and returns whether all passed.
+///
+/// # Errors
+///
+/// Fails if a package cannot be fetched or built, or the report cannot be written.
+pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+    let suites = Suites::prepare(root, args)?;
+    let mut passed = true;
+    for round in 1..=args.repeat {
+        if args.repeat > 1 {
+            writeln!(out, "\nround {round} of {}", args.repeat)?;
+        }
+        passed &= suites.run(out)?;
+    }
+    writeln!(
+        out,
+        "\nreplaced by tests of ours in compat/rayon-core/tests:"
+    )?;
+    for (test, by, reason) in REPLACED {
+        writeln!(out, "  {test}: {by}; {reason}")?;
+    }
+    writeln!(out, "{}", if passed { "all passed" } else { "FAILED" })?;
+    Ok(passed)
+}
+
+/// Everything that is run, built once.
+struct Suites {
+    folder: PathBuf,
+    target: PathBuf,
+    deadline: Duration,
+    core: Vec<Program>,
+    rayon: Vec<Program>,
+    /// The packages with documentation tests.
+    docs: Vec<(&'static str, PathBuf)>,
+}
+
+impl Suites {
+    fn prepare(root: &Path, args: &Args) -> anyhow::Result<Self> {
+        let folder = target_folder(root);
+        let target = folder.join("target");
+        let stand_in = root.join("compat/rayon-core");
+        let original = published::unpack("rayon-core", published::RAYON_CORE, &folder)?;
+        let tests = core_package::write_tests(&original, &stand_in, &folder.join("core-tests"))?;
+        let docs = core_package::write_docs(&original, &stand_in, &folder.join("core-docs"))?;
+        let rayon = published::unpack("rayon", RAYON, &folder.join("on-heist"))?;
+        published::set_runtime(&rayon, &Runtime::StandIn(stand_in), &[])?;
+        let docs = match args.no_doc {
+            true => Vec::new(),
+            false => vec![("rayon-core", docs), ("rayon", rayon.clone())],
+        };
+        Ok(Self {
+            core: libtest::build(&tests, &target, &[])?,
+            rayon: libtest::build(&rayon, &target, &[])?,
+            docs,
+            deadline: Duration::from_secs(args.deadline),
+            folder,
+            target,
+        })
+    }
+
+    fn run(&self, out: &mut impl Write) -> anyhow::Result<bool> {
+        writeln!(
+            out,
+            "{:34} {:>6} {:>6} {:>7} {:>8}",
+            "suite", "passed", "failed", "ignored", "time"
+        )?;
+        let mut passed = true;
+        let mut unit = REPLACED.len();
+        let mut integration = 0;
+        for program in &self.core {
+            let results = self.run_program("rayon-core", program, out)?;
+            passed &= results.all_passed();
+            match program.is_unit {
+                true => unit += count(&results),
+                false => integration += count(&results),
+            }
+        }
+        let mut rayon = 0;
+        for program in &self.rayon {
+            let results = self.run_program("rayon", program, out)?;
+            rayon += count(&results);
+            passed &= results.all_passed() || self.hangs_on_rayon_too(program, &results, out)?;
+        }
+        for (package, folder) in &self.docs {
+            let log = self.log(package, "doc");
+            let results = libtest::run_doc_tests(folder, &self.target, self.deadline * 4, &log)?;
+            line(out, &format!("{package} documentation"), &results)?;
+            passed &= results.all_passed();
+        }
+        for (suite, found, expected) in [
+            ("rayon-core's unit tests", unit, CORE_UNIT),
+            (
+                "rayon-core's integration tests",
+                integration,
+                CORE_INTEGRATION,
+            ),
+            ("rayon's tests", rayon, RAYON_ALL),
+        ] {
+            if found != expected {
+                writeln!(
+                    out,
+                    "FAILED: of {suite} {found} were seen, and there are {expected}"
+                )?;
+                passed = false;
+            }
+        }
+        Ok(passed)
+    }
+
+    fn run_program(
+        &self,
+        package: &str,
+        program: &Program,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Results> {
+        let log = self.log(package, &program.name);
+        let results = libtest::run(program, self.deadline, &log)?;
+        let suite = match program.is_unit {
+            true => "unit tests",
+            false => &program.name,
+        };
+        line(out, &format!("{package} {suite}"), &results)?;
+        Ok(results)
+    }
+
+    fn log(&self, package: &str, name: &str) -> PathBuf {
+        self.folder
+            .join("logs")
+            .join(format!("{package}-{name}.txt"))
+    }
+
+    /// A hang of the one test that is known for it: says what rayon does with it on this
+    /// machine, and is no failure. False for everything else.
+    fn hangs_on_rayon_too(
+        &self,
+        program: &Program,
+        results: &Results,
+        out: &mut impl Write,
+    ) -> anyhow::Result<bool> {
+        if program.name != MAY_HANG || !results.timed_out || !results.failed.is_empty() {
+            return Ok(false);
+        }
+        let original = published::unpack("rayon", RAYON, &self.folder.join("on-rayon"))?;
+        published::set_runtime(&original, &Runtime::Rayon, &[])?;
+        let programs = libtest::build(&original, &self.target, &["--test", MAY_HANG])?;
+        let mut hangs = 0;
+        for program in programs.iter().cycle().take(COMPARISONS) {
+            let results = libtest::run(program, self.deadline, &self.log("original", MAY_HANG))?;
+            hangs += usize::from(results.timed_out);
+        }
+        writeln!(
+            out,
+            "  a hang here is no failure: on rayon {MAY_HANG} hung in {hangs} of {COMPARISONS} runs just now"
+        )?;
+        Ok(true)
+    }
+}
+
+/// Where the packages are unpacked and built.
+fn target_folder(root: &Path) -> PathBuf {
+    root.join("target/rayon-tests")
+}
+
+/// All tests that the program has.
+fn count(results: &Results) -> usize {
+    let Results {
+        passed,
+        failed,
+        ignored,
+        unfinished,
+        ..
+    } = results;
+    passed.len() + failed.len() + ignored.len() + unfinished.len()
+}
+
+/// One line for a suite that passed; what is wrong with one that did not.
+fn line(out: &mut impl Write, suite: &str, results: &Results) -> io::Result<()> {
+    writeln!(
+        out,
+        "{suite:34} {:>6} {:>6} {:>7} {:>6.1} s",
+        results.passed.len(),
+        results.failed.len() + results.unfinished.len(),
+        results.ignored.len(),
+        results.time.as_secs_f64()
+    )?;
+    if results.all_passed() {
+        return Ok(());
+    }
+    if let Some(broken) = &results.broken {
+        writeln!(out, "  the program did not end well: {broken}")?;
+    }
+    for test in &results.failed {
+        writeln!(out, "  failed: {test}")?;
+    }
+    for test in &results.unfinished {
+        writeln!(out, "  not ended: {test}")?;
+    }
+    writeln!(out, "  it said:")?;
+    for line in last_lines(&results.output, 40) {
+        writeln!(out, "    {line}")?;
+    }
+    Ok(())
+}
+
+fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str> {
+    let skip = text.lines().count().saturating_sub(count);
+    text.lines().skip(skip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_suite_is_said_by_name() {
+        let results = Results {
+            passed: vec!["a".into()],
+            failed: vec!["b".into()],
+            unfinished: vec!["c".into()],
+            broken: Some("stopped after 1 s".into()),
+            output: "first\nlast\n".into(),
+            ..Results::default()
+        };
+        let mut out = Vec::new();
+        line(&mut out, "suite", &results).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for part in ["failed: b", "not ended: c", "stopped after 1 s", "last"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(count(&results), 3);
+    }
+}
