@@ -138,7 +138,7 @@ fn in_place_scopes_take_and_return_what_is_not_send() {
 
 #[test]
 fn errors_tell_their_story_as_the_original_does() {
-    let io = || io::Error::new(io::ErrorKind::Other, "no thread today");
+    let io = || io::Error::other("no thread today");
     let error = ThreadPoolBuilder::new()
         .spawn_handler(|_| Err(io()))
         .build()
