@@ -180,7 +180,9 @@ fn bench_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Res
     // What needs no rival; the engines have no tests of their own.
     runner.command(
         "bench test",
-        cargo(&["test", "-p", "heist-bench", "-p", "heist-bench-workloads"]).args(manifest),
+        cargo(&["test", "-p", "heist-bench", "-p", "heist-bench-workloads"])
+            .args(["-p", "heist-bench-demos"])
+            .args(manifest),
     )?;
     runner.command(
         "bench smoke",

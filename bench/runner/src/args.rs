@@ -10,7 +10,7 @@ use crate::peer::Peer;
 #[derive(Debug, Parser)]
 #[command(name = "heist-bench")]
 pub(crate) struct Args {
-    /// Run only these workloads (names of files in `definitions/`)
+    /// Run only these workloads (names of files in `definitions/`, or in `groups/` for a whole group)
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Run only these peers (names of folders in `engines/`) and their serial baselines
@@ -38,12 +38,19 @@ impl Args {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
     }
 
-    /// The definitions that `--only` names, or all.
+    /// The definitions that `--only` names, by themselves or by their group, or all.
     pub(crate) fn choose_workloads(&self, all: Vec<Definition>) -> Result<Vec<Definition>> {
-        let names: Vec<String> = all.iter().map(|each| each.name.clone()).collect();
+        let names_of = |each: &Definition| [Some(each.name.clone()), each.group.clone()];
+        let mut names: Vec<String> = all.iter().flat_map(names_of).flatten().collect();
+        names.sort();
+        names.dedup();
         check("--only", "workload", &self.only, &names)?;
+        let is_named = |each: &Definition| {
+            let mut names = names_of(each).into_iter().flatten();
+            names.any(|name| self.only.contains(&name))
+        };
         let mut chosen = all;
-        chosen.retain(|each| self.only.is_empty() || self.only.contains(&each.name));
+        chosen.retain(|each| self.only.is_empty() || is_named(each));
         Ok(chosen)
     }
 
@@ -85,6 +92,7 @@ fn check(option: &str, what: &str, chosen: &[String], known: &[String]) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::tests::fib;
 
     fn parse(words: &[&str]) -> Args {
         Args::try_parse_from([&["heist-bench"], words].concat()).unwrap()
@@ -95,6 +103,23 @@ mod tests {
         let args = parse(&["--only", "fib,uts", "--workers", "1,2"]);
         assert_eq!(args.only, ["fib", "uts"]);
         assert_eq!(args.workers, [1, 2]);
+    }
+
+    #[test]
+    fn a_workload_is_chosen_by_its_name_or_by_its_group() {
+        let in_group = Definition {
+            name: "life".to_owned(),
+            group: Some("demos".to_owned()),
+            ..fib()
+        };
+        let all = vec![fib(), in_group];
+        let chosen = |words: &[&str]| -> Vec<String> {
+            let chosen = parse(words).choose_workloads(all.clone()).unwrap();
+            chosen.into_iter().map(|each| each.name).collect()
+        };
+        assert_eq!(chosen(&["--only", "demos"]), ["life"]);
+        assert_eq!(chosen(&["--only", "fib"]), ["fib"]);
+        assert_eq!(chosen(&[]), ["fib", "life"]);
     }
 
     #[test]

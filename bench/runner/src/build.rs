@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::peer::{Build, Cpp, Java, Peer};
+use crate::lock::Lock;
+use crate::peer::{Build, Cpp, Java, Patched, Peer};
 
 /// An engine that can be run.
 #[derive(Clone, Debug)]
@@ -29,6 +30,12 @@ pub(crate) struct Built {
 
 /// Builds all peers; one that cannot be built is skipped with its reason.
 pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
+    // Beside the runner itself, so that a chosen target folder holds for all.
+    let runner = std::env::current_exe().context("cannot find the runner's own folder")?;
+    let release = runner.parent().unwrap_or(bench);
+    let target = release.parent().unwrap_or(release);
+    let outputs = release.join("peers");
+
     let rust: Vec<&str> = peers
         .iter()
         .filter(|peer| matches!(peer.build, Build::Cargo { .. }))
@@ -37,12 +44,9 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
     let executables = if rust.is_empty() {
         BTreeMap::new()
     } else {
-        cargo(bench, &rust)?
+        cargo(bench, target, &rust)?
     };
-    let locked = locked_versions(&bench.join("Cargo.lock"))?;
-    // Beside the runner itself, so that a chosen target folder holds for all.
-    let runner = std::env::current_exe().context("cannot find the runner's own folder")?;
-    let outputs = runner.parent().unwrap_or(bench).join("peers");
+    let lock = Lock::read(bench).map_err(anyhow::Error::msg)?;
 
     let mut built = Built {
         engines: Vec::new(),
@@ -50,17 +54,15 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
     };
     for peer in peers {
         let outcome = match &peer.build {
-            Build::Cargo { package } => executables
-                .get(&format!("engine-{}", peer.name))
-                .map(|path| vec![path.clone()])
-                .ok_or_else(|| "cargo could not build it; see its messages above".to_owned())
-                .map(|command| {
-                    let version = package.as_ref().and_then(|name| locked.get(name)).cloned();
-                    (
-                        command,
-                        version.unwrap_or_else(|| first_line("rustc", &["--version"])),
-                    )
-                }),
+            Build::Cargo { package } => program(&executables, &peer.name).map(|command| {
+                let version = package.as_ref().and_then(|name| lock.version(name));
+                let version = version.map(str::to_owned);
+                (
+                    command,
+                    version.unwrap_or_else(|| first_line("rustc", &["--version"])),
+                )
+            }),
+            Build::Patched(patched) => patched_engine(&peer, patched, target),
             Build::Cpp(file) => cpp(&peer, file, &outputs).and_then(with_version),
             Build::Java(file) => java(&peer, file, &outputs).and_then(with_version),
         };
@@ -80,8 +82,8 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
     Ok(built)
 }
 
-/// Builds the Rust engines in one go and returns the programs by package.
-fn cargo(bench: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
+/// Builds Rust engines of one workspace in one go and returns the programs by package.
+fn cargo(workspace: &Path, target: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
     #[derive(Deserialize)]
     struct Message {
         executable: Option<String>,
@@ -96,7 +98,9 @@ fn cargo(bench: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .args(["build", "--release", "--keep-going", "--manifest-path"])
-        .arg(bench.join("Cargo.toml"))
+        .arg(workspace.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(target)
         // A peer may declare a newer compiler than it needs; if it really needs
         // it, the build says so and the peer is skipped.
         .args([
@@ -120,6 +124,34 @@ fn cargo(bench: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
         }
     }
     Ok(executables)
+}
+
+/// The program of a peer among those that cargo built.
+fn program(executables: &BTreeMap<String, String>, peer: &str) -> Result<Vec<String>, String> {
+    executables
+        .get(&format!("engine-{peer}"))
+        .map(|path| vec![path.clone()])
+        .ok_or_else(|| "cargo could not build it; see its messages above".to_owned())
+}
+
+/// Builds an engine that is a workspace of its own, and makes sure of its patches.
+fn patched_engine(
+    peer: &Peer,
+    patched: &Patched,
+    target: &Path,
+) -> Result<(Vec<String>, String), String> {
+    let executables =
+        cargo(&peer.folder, target, &[&peer.name]).map_err(|error| format!("{error:#}"))?;
+    let command = program(&executables, &peer.name)?;
+    let lock = Lock::read(&peer.folder)?;
+    let mut version = lock
+        .version(&patched.package)
+        .ok_or_else(|| format!("its lock file has no package `{}`", patched.package))?
+        .to_owned();
+    for patch in &patched.patches {
+        version += &format!(" on a patched {patch} {}", lock.patched_version(patch)?);
+    }
+    Ok((command, version))
 }
 
 /// Compiles one C++ file.
@@ -200,24 +232,29 @@ pub(crate) fn first_line(program: &str, arguments: &[&str]) -> String {
     line.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Versions by package name; the last one where the lock file has several.
-fn locked_versions(path: &Path) -> Result<BTreeMap<String, String>> {
-    #[derive(Deserialize)]
-    struct Lock {
-        package: Vec<Package>,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patched_engines_are_built_like_the_others_and_from_the_same_packages() {
+        let bench = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let profile = |folder: &Path| {
+            let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            toml::from_str::<toml::Table>(&text).unwrap()["profile"].clone()
+        };
+        let version = |folder: &Path, package: &str| {
+            let lock = Lock::read(folder).unwrap();
+            lock.version(package).map(str::to_owned)
+        };
+        let mut patched_engines = 0;
+        for peer in crate::peer::load(&bench.join("engines")).unwrap() {
+            if let Build::Patched(Patched { package, .. }) = peer.build {
+                patched_engines += 1;
+                assert_eq!(profile(&peer.folder), profile(bench));
+                assert_eq!(version(&peer.folder, &package), version(bench, &package));
+            }
+        }
+        assert!(patched_engines > 0);
     }
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: String,
-    }
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let lock: Lock =
-        toml::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
-    Ok(lock
-        .package
-        .into_iter()
-        .map(|package| (package.name, package.version))
-        .collect())
 }

@@ -15,6 +15,8 @@ pub(crate) struct Definition {
     pub(crate) name: String,
     /// Place in the report.
     pub(crate) order: u32,
+    /// The file of `groups/` with which it is summed up.
+    pub(crate) group: Option<String>,
     /// What is run, in one line.
     pub(crate) title: String,
     /// What the figure is counted in, for example `ns/join`.
@@ -33,6 +35,9 @@ pub(crate) struct Definition {
     /// Whether ratios mean anything; not where the figure is nearly zero.
     #[serde(default = "yes")]
     pub(crate) ratios: bool,
+    /// The peer whose time the others' are divided by.
+    #[serde(default = "heist")]
+    pub(crate) over: String,
     /// The engines that have it.
     pub(crate) peers: Vec<String>,
     /// Further columns.
@@ -97,6 +102,10 @@ fn yes() -> bool {
     true
 }
 
+fn heist() -> String {
+    "heist".to_owned()
+}
+
 fn one() -> f64 {
     1.0
 }
@@ -139,8 +148,9 @@ pub(crate) fn load(folder: &Path) -> Result<Vec<Definition>> {
     Ok(definitions)
 }
 
-fn toml_files(folder: &Path) -> Result<Vec<(String, String)>> {
-    let reading = || format!("cannot read the definitions in {}", folder.display());
+/// The names, without their endings, and the texts of all such files of a folder.
+pub(crate) fn toml_files(folder: &Path) -> Result<Vec<(String, String)>> {
+    let reading = || format!("cannot read the files in {}", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(reading)? {
         let path = entry.with_context(reading)?.path();

@@ -6,12 +6,16 @@ mod args;
 mod build;
 mod definition;
 mod figures;
+mod group;
+mod lock;
 mod machine;
 mod peer;
 mod record;
 mod report;
 mod run;
 mod stats;
+mod summary;
+mod table;
 
 use std::io::Write;
 use std::path::Path;
@@ -35,11 +39,13 @@ fn main() -> ExitCode {
 fn benchmark(args: &args::Args) -> Result<bool> {
     let runner = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bench = runner.parent().unwrap_or(runner);
-    let definitions = args.choose_workloads(definition::load(&bench.join("definitions"))?)?;
+    let definitions = definition::load(&bench.join("definitions"))?;
+    let groups = group::load(&bench.join("groups"), &definitions)?;
+    let definitions = args.choose_workloads(definitions)?;
     let peers = args.choose_peers(peer::load(&bench.join("engines"))?)?;
     let built = build::build(bench, peers)?;
     let machine = machine::Machine::look(bench);
-    let plan = run::Plan::new(args, definitions, built.engines);
+    let plan = run::Plan::new(args, definitions, groups, built.engines);
     let runs = plan.run()?;
     let report = report::Report {
         plan: &plan,

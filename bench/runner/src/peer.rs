@@ -26,8 +26,20 @@ pub(crate) enum Build {
     Cargo {
         package: Option<String>,
     },
+    Patched(Patched),
     Cpp(Cpp),
     Java(Java),
+}
+
+/// The package `engine-NAME` of a workspace of its own, in which patches take
+/// the place of published packages; refused where one does not.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Patched {
+    /// The package whose version, in the lock file beside, is the peer's.
+    pub(crate) package: String,
+    /// The packages that are patched.
+    pub(crate) patches: Vec<String>,
 }
 
 /// One C++ file, for `g++`; the engine answers `version`.

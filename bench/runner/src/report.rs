@@ -1,4 +1,4 @@
-//! The tables: one per workload, every peer that ran, the losing ones too.
+//! The report: one table per workload, every peer that ran, the losing ones too.
 
 use std::fmt::Write;
 
@@ -6,7 +6,8 @@ use crate::definition::{Bar, Definition};
 use crate::figures::Figures;
 use crate::machine::{load, Machine};
 use crate::run::{Plan, Run};
-use crate::stats::Spread;
+use crate::summary::summary;
+use crate::table::{digits, interval, nothing, table};
 
 /// What was run, on what, with what result.
 #[derive(Debug)]
@@ -24,6 +25,17 @@ impl Report<'_> {
         for definition in &self.plan.definitions {
             text.push('\n');
             text.push_str(&self.workload(definition));
+            // Behind the last workload of a group comes what they say together.
+            for group in &self.plan.groups {
+                let members = self.plan.members(group);
+                if members
+                    .last()
+                    .is_some_and(|last| last.name == definition.name)
+                {
+                    text.push('\n');
+                    text.push_str(&summary(group, self.plan, self.runs));
+                }
+            }
         }
         text
     }
@@ -118,7 +130,7 @@ impl Report<'_> {
             columns.push(format!("P{workers} median [min-max]"));
             if definition.ratios {
                 columns.push(format!("P{workers}/serial"));
-                columns.push(format!("P{workers}/heist"));
+                columns.push(format!("P{workers}/{}", definition.over));
             }
             columns.extend(
                 definition
@@ -146,8 +158,8 @@ impl Report<'_> {
             if figures.definition.ratios {
                 let over_serial =
                     baseline.and_then(|name| figures.over_baseline(peer, workers, name));
-                let over_heist = figures.over_peer(peer, "heist", workers);
-                for ratio in [over_serial, over_heist] {
+                let over_peer = figures.over_peer(peer, &figures.definition.over, workers);
+                for ratio in [over_serial, over_peer] {
                     cells.push(ratio.map_or_else(nothing, |ratio| format!("{ratio:.2}")));
                 }
             }
@@ -187,74 +199,20 @@ fn verdict(bar: &Bar, figures: &Figures<'_>) -> String {
             figures.spread(peer, *workers).map(|spread| spread.median),
         ),
     };
+    bar_line(&what, *workers, *at_most, value)
+}
+
+/// What is demanded at a number of workers, what came out, and whether it will do.
+pub(crate) fn bar_line(what: &str, workers: u32, at_most: f64, value: Option<f64>) -> String {
     let outcome = match value {
-        Some(value) if value <= *at_most => format!("{value:.3}, pass"),
+        Some(value) if value <= at_most => format!("{value:.3}, pass"),
         Some(value) => format!("{value:.3}, short"),
         None => "not run".to_owned(),
     };
     format!(
         "Bar: {what} at {workers} worker{} <= {at_most}: {outcome}",
-        if *workers == 1 { "" } else { "s" }
+        if workers == 1 { "" } else { "s" }
     )
-}
-
-/// A Markdown table with padded cells, the first column to the left.
-fn table(columns: &[String], rows: &[Vec<String>]) -> String {
-    let widths: Vec<usize> = (0..columns.len())
-        .map(|column| {
-            let cells = rows.iter().map(|row| row[column].len());
-            cells.chain([columns[column].len()]).max().unwrap_or(0)
-        })
-        .collect();
-    let line = |cells: &[String]| {
-        let padded: Vec<String> = cells
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(place, (cell, &width))| match place {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            })
-            .collect();
-        format!("| {} |\n", padded.join(" | "))
-    };
-    let rule: Vec<String> = widths
-        .iter()
-        .enumerate()
-        .map(|(place, &width)| match place {
-            0 => "-".repeat(width),
-            _ => format!("{}:", "-".repeat(width - 1)),
-        })
-        .collect();
-    let mut text = line(columns) + &line(&rule);
-    for row in rows {
-        text.push_str(&line(row));
-    }
-    text
-}
-
-fn interval(spread: &Spread) -> String {
-    format!(
-        "{} [{}-{}]",
-        digits(spread.median),
-        digits(spread.min),
-        digits(spread.max)
-    )
-}
-
-/// About three digits, as much as a measurement is worth.
-fn digits(number: f64) -> String {
-    let decimals = match number {
-        100.0.. => 0,
-        10.0.. => 1,
-        1.0.. => 2,
-        _ => 3,
-    };
-    format!("{number:.decimals$}")
-}
-
-fn nothing() -> String {
-    "-".to_owned()
 }
 
 #[cfg(test)]
@@ -273,6 +231,7 @@ mod tests {
         };
         let plan = Plan {
             definitions: vec![fib()],
+            groups: Vec::new(),
             engines: vec![
                 engine("serial", None),
                 engine("rayon", Some("serial")),
@@ -340,14 +299,6 @@ mod tests {
         assert!(
             text.contains("FAILED: rayon, P2, round 1: wrong result 3, expected 5"),
             "{text}"
-        );
-    }
-
-    #[test]
-    fn numbers_have_about_three_digits() {
-        assert_eq!(
-            [0.5, 1.234, 12.34, 123.4].map(digits),
-            ["0.500", "1.23", "12.3", "123"]
         );
     }
 }

@@ -13,12 +13,14 @@ use crate::args::Args;
 use crate::build::Engine;
 use crate::definition::{Definition, Size};
 use crate::figures::figure;
+use crate::group::Group;
 use crate::machine::Ticks;
 
 /// What is to be run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) definitions: Vec<Definition>,
+    pub(crate) groups: Vec<Group>,
     pub(crate) engines: Vec<Engine>,
     pub(crate) workers: Vec<u32>,
     pub(crate) rounds: u32,
@@ -50,15 +52,28 @@ impl Run {
 }
 
 impl Plan {
-    pub(crate) fn new(args: &Args, definitions: Vec<Definition>, engines: Vec<Engine>) -> Self {
+    pub(crate) fn new(
+        args: &Args,
+        definitions: Vec<Definition>,
+        groups: Vec<Group>,
+        engines: Vec<Engine>,
+    ) -> Self {
         Self {
             definitions,
+            groups,
             engines,
             workers: args.workers.clone(),
             rounds: args.rounds(),
             quick: args.quick,
             seed: args.seed,
         }
+    }
+
+    /// The workloads of a group, in the order of the report.
+    pub(crate) fn members<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Definition> {
+        self.definitions
+            .iter()
+            .filter(|definition| definition.group.as_ref() == Some(&group.name))
     }
 
     /// Runs everything; a failure of an engine is part of the result.
@@ -255,6 +270,7 @@ mod tests {
     fn baselines_run_once_and_peers_with_every_number_of_workers() {
         let plan = Plan {
             definitions: vec![fib()],
+            groups: Vec::new(),
             engines: vec![
                 engine("serial", None),
                 engine("rayon", Some("serial")),

@@ -8,13 +8,13 @@
 
 pub mod peer;
 pub mod protocol;
+pub mod rng;
 
 mod fib;
 mod measure;
 mod nqueens;
 mod pair;
 mod region;
-mod rng;
 mod skew;
 mod sort;
 mod spawn;
@@ -23,9 +23,10 @@ mod tree;
 mod uts;
 mod wait_group;
 
+pub use measure::sample_of;
 pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
-pub use sort::sort_library;
+pub use sort::{fingerprint, partition, sort_library};
 pub use wait_group::WaitGroup;
 
 use peer::{ForkJoin, Loop, Spawn};

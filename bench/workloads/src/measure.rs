@@ -6,13 +6,22 @@ use rustix::time::{clock_gettime, ClockId};
 
 use crate::Sample;
 
-/// Runs `work` and returns a sample of `units` units with its wall time, its
-/// CPU time as `cpu_ns` and its result as checksum.
+/// [`sample_of`] work whose result is its checksum.
 pub(crate) fn sample(units: u64, work: impl FnOnce() -> u64) -> Sample {
+    sample_of(units, work, |result| result)
+}
+
+/// Runs `work` and returns a sample of `units` units with its wall time, its
+/// CPU time as `cpu_ns` and the `checksum` of its result, which is not timed.
+pub fn sample_of<R>(
+    units: u64,
+    work: impl FnOnce() -> R,
+    checksum: impl FnOnce(R) -> u64,
+) -> Sample {
     let cpu_before = cpu_ns();
-    let (ns, checksum) = timed(work);
+    let (ns, result) = timed(work);
     let cpu = cpu_ns() - cpu_before;
-    Sample::new(ns, units, checksum).with("cpu_ns", cpu as f64)
+    Sample::new(ns, units, checksum(result)).with("cpu_ns", cpu as f64)
 }
 
 /// Runs `work` and returns how long it took with its result.

@@ -2,7 +2,7 @@
 //! every peer, and the sort of the peer's own library.
 
 use crate::peer::ForkJoin;
-use crate::rng::{mix, GOLDEN};
+use crate::rng::numbers;
 use crate::{measure, Outcome, Request, Sample};
 
 /// Below this many elements the quicksort leaves the rest to the standard library.
@@ -34,22 +34,18 @@ pub fn sort_library(request: &Request, mut sort: impl FnMut(&mut [u64])) -> Outc
 
 /// Sorts fresh random numbers; only the sort itself is timed.
 fn sorted_sample(len: usize, sort: impl FnOnce(&mut [u64])) -> Sample {
-    let mut data: Vec<u64> = (1..=len as u64)
-        .map(|index| mix(index.wrapping_mul(GOLDEN)))
-        .collect();
-    let mut sample = measure::sample(1, || {
+    let mut data = numbers(len);
+    let sorted = || {
         sort(&mut data);
-        0
-    });
-    sample.checksum = fingerprint(&data).to_string();
-    sample
+        data
+    };
+    measure::sample_of(1, sorted, fingerprint)
 }
 
 /// A hash that depends on the order of the numbers.
-fn fingerprint(data: &[u64]) -> u64 {
-    data.iter().fold(0u64, |hash, &number| {
-        hash.wrapping_mul(31).wrapping_add(number)
-    })
+pub fn fingerprint(data: impl IntoIterator<Item = u64>) -> u64 {
+    data.into_iter()
+        .fold(0, |hash, number| hash.wrapping_mul(31).wrapping_add(number))
 }
 
 fn quicksort<P: ForkJoin>(context: &mut P::Context<'_>, data: &mut [u64]) {
@@ -67,8 +63,9 @@ fn quicksort<P: ForkJoin>(context: &mut P::Context<'_>, data: &mut [u64]) {
     );
 }
 
-/// Moves what is below a pivot to its left and returns the pivot's place.
-fn partition(data: &mut [u64]) -> usize {
+/// Moves what is below a pivot to its left and returns the pivot's place; of
+/// one number at least.
+pub fn partition(data: &mut [u64]) -> usize {
     let last = data.len() - 1;
     let pivot_at = median_of_three(data, 0, last / 2, last);
     data.swap(pivot_at, last);
@@ -95,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_partition_separates_what_is_below_the_pivot() {
-        let mut data: Vec<u64> = (1..=1000).map(|index| mix(index) % 100).collect();
+        let mut data: Vec<u64> = numbers(1000).iter().map(|number| number % 100).collect();
         let middle = partition(&mut data);
         let pivot = data[middle];
         assert!(data[..middle].iter().all(|&number| number < pivot));
@@ -104,6 +101,6 @@ mod tests {
 
     #[test]
     fn the_fingerprint_tells_orders_apart() {
-        assert_ne!(fingerprint(&[1, 2]), fingerprint(&[2, 1]));
+        assert_ne!(fingerprint([1, 2]), fingerprint([2, 1]));
     }
 }

@@ -97,6 +97,7 @@ pub fn current_num_threads() -> usize {
 /// ```
 /// assert_eq!(heist_core::current_thread_index(), None);
 /// ```
+#[inline]
 #[must_use]
 pub fn current_thread_index() -> Option<usize> {
     Worker::current().map(Worker::index)
@@ -113,6 +114,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// ```
 /// assert_eq!(heist_core::current_thread_has_pending_tasks(), None);
 /// ```
+#[inline]
 #[must_use]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::current().map(Worker::has_pending)

@@ -1,8 +1,10 @@
-//! The workloads on rayon.
+//! The workloads on rayon. The engine `rayon-on-heist` is this same file, built
+//! with another scheduler below rayon.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
+use heist_bench_demos::{demos, Form};
 use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
 use heist_bench_workloads::{fork_join, loops, serve, sort_library, spawns};
 use rayon::prelude::*;
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
             || spawns(&mut peer, request)?
             || sort_library(request, |data| {
                 peer.pool.install(|| data.par_sort_unstable());
-            })?)
+            })?
+            || demos(Form::Parallel(&peer.pool), request)?)
     })
 }

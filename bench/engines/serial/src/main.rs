@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use heist_bench_demos::{demos, Form};
 use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
 use heist_bench_workloads::{fork_join, loops, serve, sort_library, spawns};
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Ok(fork_join(&mut peer, request)?
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
-            || sort_library(request, <[u64]>::sort_unstable)?)
+            || sort_library(request, <[u64]>::sort_unstable)?
+            || demos(Form::Serial, request)?)
     })
 }

@@ -1,0 +1,126 @@
+//! The table of a group: one ratio per workload and number of workers, and
+//! their median.
+
+use std::fmt::Write;
+
+use crate::definition::Definition;
+use crate::figures::Figures;
+use crate::group::Group;
+use crate::report::bar_line;
+use crate::run::{Plan, Run};
+use crate::stats::median;
+use crate::table::{nothing, table};
+
+/// The section of one group.
+pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
+    let Group {
+        name,
+        title,
+        peer,
+        against,
+        bar,
+    } = group;
+    let members: Vec<&Definition> = plan.members(group).collect();
+    let ratio = |definition: &Definition, workers| {
+        let figures = Figures {
+            definition,
+            runs,
+            rounds: plan.rounds,
+        };
+        figures.over_peer(peer, against, workers)
+    };
+    let over_all = |workers| {
+        let each = members
+            .iter()
+            .filter_map(|definition| ratio(definition, workers));
+        median(&each.collect::<Vec<f64>>())
+    };
+
+    let row = |label: &str, ratio: &dyn Fn(u32) -> Option<f64>| {
+        let ratios = plan.workers.iter().map(|&workers| ratio(workers));
+        let cells = ratios.map(|ratio| ratio.map_or_else(nothing, |ratio| format!("{ratio:.3}")));
+        [label.to_owned()].into_iter().chain(cells).collect()
+    };
+    let mut rows: Vec<Vec<String>> = members
+        .iter()
+        .map(|definition| row(&definition.name, &|workers| ratio(definition, workers)))
+        .collect();
+    rows.push(row("median", &over_all));
+    let counts = plan.workers.iter().map(|workers| format!("P{workers}"));
+    let columns: Vec<String> = ["workload".to_owned()].into_iter().chain(counts).collect();
+
+    let mut text = format!("## {name}: {title}\n\n");
+    let _ = writeln!(
+        text,
+        "{peer}/{against}; below 1, {peer} is the faster one.\n"
+    );
+    text.push_str(&table(&columns, &rows));
+    for demand in bar {
+        let what = format!("median of {peer}/{against}");
+        let line = bar_line(
+            &what,
+            demand.workers,
+            demand.at_most,
+            over_all(demand.workers),
+        );
+        let _ = writeln!(text, "\n{line}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::tests::fib;
+    use crate::figures::tests::run;
+    use crate::group::tests::pair;
+
+    fn summary_of(names: &[&str], runs: &[Run]) -> String {
+        let definition = |name: &&str| Definition {
+            name: (*name).to_owned(),
+            group: Some("pair".to_owned()),
+            ..fib()
+        };
+        let plan = Plan {
+            definitions: names.iter().map(definition).collect(),
+            groups: vec![pair()],
+            engines: Vec::new(),
+            workers: vec![1, 2],
+            rounds: 1,
+            quick: false,
+            seed: 1,
+        };
+        summary(&plan.groups[0], &plan, runs)
+    }
+
+    fn pair_of_runs(workload: &str, heist_ns: u64, rayon_ns: u64) -> [Run; 2] {
+        [("heist", heist_ns), ("rayon", rayon_ns)].map(|(peer, ns)| Run {
+            workload: workload.to_owned(),
+            ..run(peer, 2, 1, &[ns])
+        })
+    }
+
+    #[test]
+    fn every_workload_has_a_row_and_the_median_is_over_them() {
+        let runs = [
+            pair_of_runs("a", 30, 10),
+            pair_of_runs("b", 10, 20),
+            pair_of_runs("c", 9, 10),
+        ];
+        let text = summary_of(
+            &["a", "b", "c"],
+            &runs.into_iter().flatten().collect::<Vec<_>>(),
+        );
+        for row in ["| a        |  - | 3.000 |", "| median   |  - | 0.900 |"] {
+            assert!(text.contains(row), "{text}");
+        }
+        let bar = "Bar: median of heist/rayon at 2 workers <= 1: 0.900, pass";
+        assert!(text.contains(bar), "{text}");
+    }
+
+    #[test]
+    fn a_group_without_figures_was_not_run() {
+        let text = summary_of(&["a"], &[]);
+        assert!(text.contains("<= 1: not run"), "{text}");
+    }
+}
