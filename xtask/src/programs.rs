@@ -10,10 +10,10 @@ mod process;
 mod recipe;
 mod report;
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 use anyhow::Context;
 
@@ -40,6 +40,9 @@ pub struct Args {
     record: Option<String>,
 }
 
+/// Where a driver runs, in the folder of its package: what it makes for itself stays there.
+const KEPT: &str = "kept";
+
 /// Runs the programs, and returns whether no test failed on heist only and all results agree.
 ///
 /// # Errors
@@ -49,6 +52,14 @@ pub struct Args {
 pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let folder = root.join("compat/programs");
     let recipes = recipe::read(&folder, &args.names)?;
+    anyhow::ensure!(
+        !args.no_tests || args.rounds > 0,
+        "--no-tests with --rounds 0 leaves nothing to do; leave out one of them"
+    );
+    let record = match &args.record {
+        Some(name) => Some(report::record_path(&folder.join("record"), name)?),
+        None => None,
+    };
     let work = model::target_folder(root, "programs");
     let sides = [
         Side::new(&work, "rayon", Runtime::Rayon),
@@ -71,8 +82,11 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         report.add(recipe, findings);
     }
     writeln!(out, "\n{}", report.table())?;
-    if let Some(name) = &args.record {
-        let path = report.keep(&folder.join("record"), name)?;
+    if let Some(path) = record {
+        path.parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&path, report.record(&path)))
+            .with_context(|| format!("could not keep the record {}", path.display()))?;
         writeln!(out, "recorded in {}", path.display())?;
     }
     Ok(report.passed())
@@ -103,9 +117,10 @@ fn examine(
             sides[1].build(recipe, &folders[1])?,
         ];
         let logs = [sides[0].logs(recipe), sides[1].logs(recipe)];
+        let kept = folders.each_ref().map(|folder| folder.join(KEPT));
         let drivers = [0, 1].map(|side| Driver {
             program: &programs[side],
-            folder: &folders[side],
+            folder: &kept[side],
             logs: &logs[side],
         });
         findings.rounds = Some(job::run(&drivers, args.rounds)?);
@@ -147,10 +162,8 @@ impl Side {
     fn drivers(sides: &[Self; 2], recipe: &Recipe, driver: &Path) -> anyhow::Result<[PathBuf; 2]> {
         Self::prepare(sides, &[], |side| {
             let folder = side.folder.join(recipe.driver_name());
-            let writing = || format!("could not write the driver in {}", folder.display());
-            fs::create_dir_all(folder.join("src")).with_context(writing)?;
-            fs::write(folder.join("Cargo.toml"), recipe.driver_manifest()).with_context(writing)?;
-            fs::copy(driver, folder.join("src/main.rs")).with_context(writing)?;
+            write_driver(&folder, &recipe.driver_manifest(), driver)
+                .with_context(|| format!("could not write the driver in {}", folder.display()))?;
             Ok(folder)
         })
     }
@@ -185,5 +198,41 @@ impl Side {
         );
         let name = format!("{}{}", recipe.driver_name(), std::env::consts::EXE_SUFFIX);
         Ok(self.target().join("release").join(name))
+    }
+}
+
+/// Writes the package of a driver. What an earlier version of it kept goes.
+fn write_driver(folder: &Path, manifest: &str, driver: &Path) -> io::Result<()> {
+    let source = folder.join("src");
+    fs::create_dir_all(&source)?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    let (main, text) = (source.join("main.rs"), fs::read(driver)?);
+    if fs::read(&main).is_ok_and(|present| present == text) {
+        // Cargo would build it again if it were written again.
+        return Ok(());
+    }
+    match fs::remove_dir_all(folder.join(KEPT)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::write(&main, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_driver_kept_stays_until_the_driver_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (package, driver) = (folder.path().join("package"), folder.path().join("a.rs"));
+        let kept = package.join(KEPT).join("input");
+        fs::write(&driver, "fn main() {}").unwrap();
+        write_driver(&package, "", &driver).unwrap();
+        fs::create_dir_all(&kept).unwrap();
+        write_driver(&package, "", &driver).unwrap();
+        assert!(kept.exists());
+        fs::write(&driver, "fn main() { }").unwrap();
+        write_driver(&package, "", &driver).unwrap();
+        assert!(!kept.exists());
     }
 }

@@ -3,9 +3,9 @@
 //! Cargo does the fetching, so its configuration (mirrors, proxies, offline) applies, and the
 //! copies that it keeps in its own folders are never touched.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 use anyhow::Context;
 
@@ -13,7 +13,7 @@ use anyhow::Context;
 /// real rayon is held to it as well.
 pub const RAYON_CORE: &str = "1.13.0";
 
-/// Files of cargo's copy that are no part of ours. Without the lock file, cargo takes the
+/// Files at the top of cargo's copy that are no part of ours. Without the lock file, cargo takes the
 /// newest versions that fit, as it does for whoever installs or uses the package.
 const LEFT_OUT: [&str; 2] = [".cargo-ok", "Cargo.lock"];
 
@@ -172,15 +172,16 @@ fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry?;
         let target = to.join(entry.path().strip_prefix(from)?);
+        let is_ours =
+            entry.depth() != 1 || !LEFT_OUT.contains(&&*entry.file_name().to_string_lossy());
         if entry.file_type().is_dir() {
             fs::create_dir_all(&target)?;
-        } else if !LEFT_OUT.contains(&&*entry.file_name().to_string_lossy()) {
-            fs::copy(entry.path(), &target)?;
-            let modified = entry.metadata()?.modified()?;
-            fs::File::options()
-                .write(true)
-                .open(&target)?
-                .set_modified(modified)?;
+        } else if is_ours {
+            let metadata = entry.metadata()?;
+            let mut file = fs::File::create(&target)?;
+            io::copy(&mut fs::File::open(entry.path())?, &mut file)?;
+            file.set_modified(metadata.modified()?)?;
+            file.set_permissions(metadata.permissions())?;
         }
     }
     Ok(())
@@ -230,6 +231,24 @@ mod tests {
             table["patch"]["crates-io"]["rayon-core"]["path"].as_str(),
             Some("/with \"quotes\"/core")
         );
+    }
+
+    #[test]
+    fn a_copy_replaces_the_one_before_and_keeps_times_but_no_lock_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        write(&from.join("src/lib.rs"), "new").unwrap();
+        write(&from.join("Cargo.lock"), "old versions").unwrap();
+        write(&from.join("tests/data/Cargo.lock"), "needed").unwrap();
+        write(&to.join("left/over.rs"), "").unwrap();
+        copy_folder(&from, &to).unwrap();
+        let modified = |folder: &Path| {
+            let metadata = fs::metadata(folder.join("src/lib.rs")).unwrap();
+            metadata.modified().unwrap()
+        };
+        assert_eq!(modified(&from), modified(&to));
+        assert!(!to.join("Cargo.lock").exists() && !to.join("left").exists());
+        assert!(to.join("tests/data/Cargo.lock").exists());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::libtest::{self, Program, Results};
+use crate::model;
 use crate::published::{self, Runtime};
 use core_package::REPLACED;
 
@@ -82,7 +83,7 @@ struct Suites {
 
 impl Suites {
     fn prepare(root: &Path, args: &Args) -> anyhow::Result<Self> {
-        let folder = target_folder(root);
+        let folder = model::target_folder(root, "rayon-tests");
         let target = folder.join("target");
         let stand_in = root.join("compat/rayon-core");
         let original = published::unpack("rayon-core", published::RAYON_CORE, &folder)?;
@@ -200,11 +201,6 @@ impl Suites {
         )?;
         Ok(true)
     }
-}
-
-/// Where the packages are unpacked and built.
-fn target_folder(root: &Path) -> PathBuf {
-    root.join("target/rayon-tests")
 }
 
 /// All tests that the program has.

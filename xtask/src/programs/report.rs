@@ -1,11 +1,9 @@
 //! What was found out about the programs, as lines, as a table, and as a dated record.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, thread};
-
-use anyhow::Context;
 
 use super::job::Rounds;
 use super::own_tests::OwnTests;
@@ -25,6 +23,18 @@ pub(crate) struct Findings {
 impl Findings {
     fn passed(&self) -> bool {
         self.error.is_none() && self.lost().is_empty()
+    }
+
+    /// The times of every round, a line for each side.
+    fn all_times(&self) -> Vec<String> {
+        let times = |rounds: &Rounds, side: usize, name: &str| {
+            let ms = rounds.wall_ns.iter().map(|ns| ns[side] as f64 / 1e6);
+            let ms: Vec<String> = ms.map(|ms| format!("{ms:.1}")).collect();
+            format!("ms on {name}, round by round: {}", ms.join(" "))
+        };
+        self.rounds.as_ref().map_or(Vec::new(), |rounds| {
+            vec![times(rounds, 0, "rayon"), times(rounds, 1, "heist")]
+        })
     }
 
     /// The tests that pass on rayon and not on heist.
@@ -166,54 +176,49 @@ impl Report {
         aligned(&rows)
     }
 
-    /// Writes the record of today and returns its path; an earlier one is never replaced.
-    pub(crate) fn keep(&self, folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
-        let today = jiff::Timestamp::now()
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .date();
-        let path = folder.join(format!("{today}-{name}.md"));
-        let keeping = || format!("could not keep the record {}", path.display());
-        fs::create_dir_all(folder).with_context(keeping)?;
-        let mut file = fs::File::create_new(&path).with_context(keeping)?;
-        std::io::Write::write_all(&mut file, self.record(&today.to_string(), name).as_bytes())
-            .with_context(keeping)?;
-        Ok(path)
-    }
-
-    fn record(&self, today: &str, name: &str) -> String {
-        let mut text = format!("# {today}: {name}\n\n");
+    /// The record as text, headed by the name of its file.
+    pub(crate) fn record(&self, path: &Path) -> String {
+        let title = path.file_stem().unwrap_or_default().to_string_lossy();
+        let mut text = format!("# {title}\n\n");
         let after = format!("Load averages after: {}", load());
         for line in self.setting.iter().chain([&after]) {
             text.push_str(&format!("- {line}\n"));
         }
         text.push_str(&format!(
-            "\nThe last columns are medians over the rounds; the ratio is the median of those \
-             within a round, with the smallest and the largest.\n\n{}",
+            "\nTimes are medians over the rounds; the ratio is the median of those within a \
+             round, with the smallest and the largest.\n\n{}",
             self.table()
         ));
         for (recipe, findings) in &self.programs {
             text.push_str(&format!("\n## {} {}\n\n", recipe.name, recipe.version));
-            if let Err(error) = detail(&mut text, findings) {
-                unreachable!("writing to a string does not fail: {error}");
+            let found = findings.to_string();
+            for line in found.lines().map(str::to_owned).chain(findings.all_times()) {
+                text.push_str(&format!("- {line}\n"));
             }
         }
         text
     }
 }
 
-/// What the table has no room for.
-fn detail(text: &mut String, findings: &Findings) -> fmt::Result {
-    for line in findings.to_string().lines() {
-        writeln!(text, "- {line}")?;
-    }
-    if let Some(rounds) = &findings.rounds {
-        for (side, name) in ["rayon", "heist"].into_iter().enumerate() {
-            let ms = rounds.wall_ns.iter().map(|ns| ns[side] as f64 / 1e6);
-            let ms: Vec<String> = ms.map(|ms| format!("{ms:.1}")).collect();
-            writeln!(text, "- ms on {name}, round by round: {}", ms.join(" "))?;
-        }
-    }
-    Ok(())
+/// Where today's record called `name` goes.
+///
+/// # Errors
+///
+/// Fails if there is one already, which would be lost, or the name is no part of a file's.
+pub(crate) fn record_path(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
+    anyhow::ensure!(
+        !name.is_empty() && name.chars().all(is_plain),
+        "a record cannot be called {name:?}; use letters, digits, `-`, `_` and `.`"
+    );
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let path = folder.join(format!("{}-{name}.md", now.date()));
+    anyhow::ensure!(
+        !path.exists(),
+        "there is a record {} already; choose another name",
+        path.display()
+    );
+    Ok(path)
 }
 
 /// A table whose first row is the header.
@@ -264,20 +269,23 @@ mod tests {
     }
 
     #[test]
-    fn a_record_never_replaces_another() {
+    fn a_record_never_replaces_another_and_stays_in_its_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let report = Report::new(folder.path());
-        let path = report.keep(folder.path(), "two-cores").unwrap();
-        assert!(fs::read_to_string(path).unwrap().contains("two-cores"));
-        let error = report.keep(folder.path(), "two-cores").unwrap_err();
-        assert!(error.to_string().contains("could not keep"), "{error}");
+        let path = record_path(folder.path(), "two-cores").unwrap();
+        fs::write(&path, Report::new(folder.path()).record(&path)).unwrap();
+        let error = record_path(folder.path(), "two-cores").unwrap_err();
+        assert!(error.to_string().contains("choose another name"), "{error}");
+        for name in ["", "../up"] {
+            let error = record_path(folder.path(), name).unwrap_err();
+            assert!(error.to_string().contains("cannot be called"), "{error}");
+        }
     }
 
     #[test]
     fn an_error_fails_the_run_and_a_slow_job_does_not() {
         let mut findings = Findings {
             rounds: Some(Rounds {
-                wall_ns: vec![[1, 100]],
+                wall_ns: vec![[1_000_000, 100_000_000]],
                 result: "sum 7".into(),
             }),
             ..Findings::default()
