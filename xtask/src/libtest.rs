@@ -124,11 +124,12 @@ pub fn build(folder: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result
 ///
 /// Fails if it cannot be started or the log cannot be written.
 pub fn run(program: &Program, deadline: Duration, log: &Path) -> anyhow::Result<Results> {
-    let mut results = run_command(
-        Command::new(&program.path).current_dir(&program.folder),
-        deadline,
-        log,
-    )?;
+    let mut command = Command::new(&program.path);
+    command
+        .current_dir(&program.folder)
+        // As cargo would; ours may be set, to the folder of this package.
+        .env("CARGO_MANIFEST_DIR", &program.folder);
+    let mut results = run_command(&mut command, deadline, log)?;
     if results.broken.is_some() {
         let seen: BTreeSet<&String> = [&results.passed, &results.failed, &results.ignored]
             .into_iter()

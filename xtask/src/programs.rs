@@ -1,6 +1,6 @@
 //! Published programs, unmodified, on rayon and on heist: their own tests, equal results, times.
 //!
-//! A [`recipe`] in `compat/programs` names the package; of each two copies are prepared, one
+//! A recipe in `compat/programs` names the package; of each two copies are prepared, one
 //! on real rayon and one on the stand-in, which share nothing but the source. What fails on
 //! real rayon too is no fault of heist's; what fails on heist only is.
 

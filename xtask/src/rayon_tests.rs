@@ -2,7 +2,7 @@
 //!
 //! The published packages come from the registry. Those of `rayon` run as they are, with a
 //! patch in their manifest. Those of `rayon-core` are taken out of the original: its unit
-//! tests are compiled against the stand-in's public API ([`core_package`] says how), its
+//! tests are compiled against the stand-in's public API (`core_package` says how), its
 //! integration tests as they are, and the examples in its documentation with the stand-in in
 //! the place of `rayon_core`.
 

@@ -128,7 +128,7 @@ where
 {
     let caller = Worker::current();
     let latch = CountLatch::new(pool.len(), caller);
-    let run = |_| BroadcastContext::with(&op);
+    let run = || BroadcastContext::with(&op);
     let jobs: Vec<_> = (0..pool.len())
         .map(|_| StackJob::new(run, LatchRef(&latch)))
         .collect();

@@ -6,7 +6,7 @@
 
 use crate::error::ThreadPoolBuildError;
 use crate::handle::ThreadPool;
-use crate::job::JobRef;
+use crate::job::Kind;
 use crate::pool::{Handlers, Pool};
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::worker::Worker;
@@ -491,13 +491,29 @@ pub(crate) struct Config<S> {
     spawner: S,
 }
 
+impl<S> Config<S> {
+    /// How many slots each worker's deque has. Enough for spawned jobs by the
+    /// million, where memory is only real once it is touched; and one for each 32
+    /// bytes of the stack, within reason: a join takes more than that of the
+    /// stack, so that its slot is always there.
+    pub(crate) fn slots(&self) -> usize {
+        if cfg!(any(heist_loom, heist_shuttle)) {
+            return 2 * RESERVED_SLOTS;
+        }
+        const LARGE_STACK: usize = 128 << 20;
+        let for_spawned_jobs = if cfg!(unix) { 1 << 21 } else { 1 << 16 };
+        let stack_size = self.stack_size.unwrap_or(0).min(LARGE_STACK);
+        for_spawned_jobs + RESERVED_SLOTS.max(stack_size / 32)
+    }
+}
+
 impl<S: ThreadSpawn> Config<S> {
     /// Starts the thread of the worker with this index, which will own `deque`.
     pub(crate) fn start_thread(
         &mut self,
         pool: &Arc<Pool>,
         index: usize,
-        deque: Owner<JobRef>,
+        deque: Owner<Kind>,
     ) -> io::Result<()> {
         let name = self.thread_name.as_mut().map(|name| name(index));
         let worker = Worker::new(Arc::clone(pool), index, deque);
@@ -505,6 +521,13 @@ impl<S: ThreadSpawn> Config<S> {
         self.spawner.spawn(thread)
     }
 }
+
+/// Slots that are kept for joins: one for each 32 bytes of a common stack.
+pub(crate) const RESERVED_SLOTS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
+    32
+} else {
+    (8 << 20) / 32
+};
 
 /// How many workers a pool gets that was not told.
 fn default_workers(variable: Option<OsString>) -> Result<usize, ThreadPoolBuildError> {

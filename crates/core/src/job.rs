@@ -1,20 +1,22 @@
-//! The erased job: one word, and who frees what.
-//!
-//! A [`JobRef`] points to a [`Header`], whose only field is the function that
-//! runs the job. Behind the header lies one of three kinds:
+//! The erased job: in a slot or as one word, and who frees what.
 //!
 //! | kind | memory | runs | freed by |
 //! |---|---|---|---|
-//! | [`StackJob`] | the frame of whoever waits for it | once | the frame, after the latch is set or the job was popped back |
+//! | [`SlotJob`] | a slot of the deque of the worker that waits for it | once | the worker, after the latch is set or the job was taken back |
+//! | [`StackJob`] | the frame of whoever waits for it | once | the frame, after the latch is set |
 //! | [`HeapJob`] | a box | once | the run itself |
 //! | [`SharedJob`] | an `Arc` | once for each reference | the last run |
 //!
-//! Invariant J1: each `JobRef` that is made is run exactly once, or popped back
-//! by its maker and not run through the reference at all.
+//! The second half of a join is a `SlotJob`. All others are known by a [`JobRef`],
+//! which points to a [`Header`], whose only field is the function that runs the
+//! job; deques, mailboxes and the injector hold such references.
+//!
+//! Invariant J1: each `JobRef` that is made is run exactly once.
 
-use crate::latch::Latch;
+use crate::join::FnContext;
+use crate::latch::{CoreLatch, Latch};
 use crate::unwind;
-use heist_deque::{Injector, Word};
+use heist_deque::{Injector, Slot, ROOM};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::thread;
 use std::fmt;
@@ -34,19 +36,6 @@ pub(crate) struct JobRef(NonNull<Header>);
 // SAFETY: every constructor of a job demands what makes it safe to run on
 // another thread; the reference itself is only an address.
 unsafe impl Send for JobRef {}
-
-// SAFETY: 1. the word is the pointer. 2. Nothing here panics.
-unsafe impl Word for JobRef {
-    #[inline(always)]
-    fn into_word(self) -> NonNull<()> {
-        self.0.cast()
-    }
-
-    #[inline(always)]
-    unsafe fn from_word(word: NonNull<()>) -> Self {
-        Self(word.cast())
-    }
-}
 
 impl JobRef {
     /// Runs the job. Does not unwind: every kind holds the closure's panic back.
@@ -71,10 +60,7 @@ impl fmt::Debug for JobRef {
     }
 }
 
-/// A job in the frame of whoever waits for it.
-///
-/// The closure is told whether it migrated: true if it runs through the
-/// reference, false if its maker popped it back and runs it in place.
+/// A job in the frame of whoever waits for it, in another pool or in none.
 #[repr(C)]
 pub(crate) struct StackJob<L, F, R> {
     header: Header,
@@ -88,9 +74,8 @@ pub(crate) struct StackJob<L, F, R> {
 impl<L, F, R> StackJob<L, F, R>
 where
     L: Latch,
-    F: FnOnce(bool) -> R,
+    F: FnOnce() -> R,
 {
-    #[inline(always)]
     pub(crate) fn new(closure: F, latch: L) -> Self {
         Self {
             header: Header {
@@ -106,25 +91,11 @@ where
     ///
     /// # Safety
     ///
-    /// 1. The job stays in place until the reference was popped back or the
-    ///    latch is set.
+    /// 1. The job stays in place until the latch is set.
     /// 2. The closure may run on another thread, and its result come back.
-    #[inline(always)]
     pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
         // The whole job, not only the header, is what the run will look at.
         JobRef(NonNull::from(self).cast())
-    }
-
-    /// Runs the job in place.
-    ///
-    /// # Safety
-    ///
-    /// 1. The reference was popped back, so nobody else can run it.
-    #[inline(always)]
-    pub(crate) unsafe fn run_in_place(&self, migrated: bool) -> R {
-        // SAFETY: by 1. this is the one run, and the closure is taken once.
-        let closure = self.closure.with(|closure| unsafe { closure.read() });
-        ManuallyDrop::into_inner(closure)(migrated)
     }
 
     /// What the run through the reference gave.
@@ -148,8 +119,9 @@ where
         {
             // SAFETY: the frame keeps the job in place until the latch is set.
             let this = unsafe { &*this };
-            // SAFETY: the one run by J1.
-            let result = unwind::halt(|| unsafe { this.run_in_place(true) });
+            // SAFETY: the one run by J1, so that the closure is taken once.
+            let closure = this.closure.with(|closure| unsafe { closure.read() });
+            let result = unwind::halt(ManuallyDrop::into_inner(closure));
             // SAFETY: the maker reads the result only after the latch is set.
             this.result.with_mut(|slot| unsafe {
                 slot.write(MaybeUninit::new(result));
@@ -275,5 +247,194 @@ impl Fifo {
         let job = job.expect("one reference was pushed for each queued job");
         // SAFETY: taken from the queue, where it was put once.
         unsafe { job.execute() }
+    }
+}
+
+/// A place in a worker's deque.
+pub(crate) type JobSlot = NonNull<Slot<Kind>>;
+
+/// What is in a slot: a reference, or a job of its own.
+pub(crate) struct Kind {
+    /// Runs the [`SlotJob`] in the slot; `None` if there is a [`JobRef`].
+    run: Option<unsafe fn(JobSlot)>,
+}
+
+impl Kind {
+    /// The slot holds a reference, which whoever takes it copies.
+    pub(crate) const REFERENCE: &'static Self = &Self { run: None };
+
+    pub(crate) fn is_reference(&self) -> bool {
+        self.run.is_none()
+    }
+}
+
+/// A job that has been taken from where it waited, and is to be run once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Job {
+    Reference(JobRef),
+    /// In the slot of the worker with this index, which waits for it.
+    Lent {
+        slot: JobSlot,
+        run: unsafe fn(JobSlot),
+        owner: usize,
+    },
+}
+
+impl Job {
+    /// What a thief takes from the slot of the worker with index `owner`.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller has just taken the job in `slot`, which is of this kind, and
+    ///    nobody else looks at the slot meanwhile.
+    pub(crate) unsafe fn claim(kind: &'static Kind, slot: JobSlot, owner: usize) -> Self {
+        match kind.run {
+            // SAFETY: by 1. the slot holds a reference.
+            None => Self::Reference(unsafe { JobRef::read_from(slot) }),
+            Some(run) => {
+                // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by
+                // the one thief.
+                unsafe { lent_latch(slot).write(CoreLatch::new()) };
+                Self::Lent { slot, run, owner }
+            }
+        }
+    }
+}
+
+impl JobRef {
+    /// Puts the reference into a slot of the caller's.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is vacant and the caller's.
+    pub(crate) unsafe fn write_to(self, slot: JobSlot) {
+        // SAFETY: by 1.; a word fits, and is aligned.
+        unsafe { Slot::room(slot).cast::<Self>().write(self) };
+    }
+
+    /// The reference in a slot.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot holds one, and the caller has taken it.
+    pub(crate) unsafe fn read_from(slot: JobSlot) -> Self {
+        // SAFETY: by 1.
+        unsafe { Slot::room(slot).cast::<Self>().read() }
+    }
+}
+
+/// The latch of the [`SlotJob`] in a slot; meaningful once a thief has it.
+///
+/// # Safety
+///
+/// 1. The slot is in use for a `SlotJob`.
+#[inline(always)]
+pub(crate) unsafe fn lent_latch(slot: JobSlot) -> NonNull<CoreLatch> {
+    // SAFETY: by 1. The latch comes first.
+    unsafe { Slot::room(slot) }.cast()
+}
+
+/// A job that lies in a slot of its owner's deque: the closure, or where it is
+/// in the owner's frame if it is too large; later the result, or where that is.
+///
+/// The owner writes the closure and nothing else. The latch is the thief's to
+/// make.
+#[repr(C)]
+struct InRoom<T> {
+    latch: MaybeUninit<CoreLatch>,
+    content: T,
+}
+
+impl<T> InRoom<T> {
+    const FITS: bool = size_of::<Self>() <= ROOM && align_of::<Self>() <= align_of::<u64>();
+
+    /// # Safety
+    ///
+    /// 1. The slot is in use for a `SlotJob`, and a `T` fits.
+    #[inline(always)]
+    unsafe fn content(slot: JobSlot) -> *mut T {
+        // SAFETY: by 1.
+        unsafe { &raw mut (*Slot::room(slot).cast::<Self>().as_ptr()).content }
+    }
+}
+
+/// How a closure `B` with result `R` lies in a slot.
+pub(crate) struct SlotJob<B, R>(std::marker::PhantomData<fn(B) -> R>);
+
+impl<B, R> SlotJob<B, R>
+where
+    B: FnOnce(FnContext) -> R,
+{
+    pub(crate) const KIND: &'static Kind = &Kind {
+        run: Some(Self::run),
+    };
+
+    /// Puts the closure into the slot, or its address if it is too large.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is vacant and the caller's.
+    /// 2. `closure` stays where it is until the job was taken back or is done, and
+    ///    is not dropped.
+    #[inline(always)]
+    pub(crate) unsafe fn put(slot: JobSlot, closure: &ManuallyDrop<B>) {
+        if InRoom::<B>::FITS {
+            // SAFETY: by 1. The closure moves, by 2. for good.
+            unsafe { InRoom::<B>::content(slot).write(std::ptr::read(&raw const **closure)) };
+        } else {
+            // SAFETY: by 1.
+            unsafe { InRoom::<*const B>::content(slot).write(&raw const **closure) };
+        }
+    }
+
+    /// Takes the closure out.
+    ///
+    /// # Safety
+    ///
+    /// 1. The job is the caller's to run, and this is done once.
+    #[inline(always)]
+    pub(crate) unsafe fn take(slot: JobSlot) -> B {
+        if InRoom::<B>::FITS {
+            // SAFETY: by 1. it is still where `put` has put it.
+            unsafe { InRoom::<B>::content(slot).read() }
+        } else {
+            // SAFETY: as above; the frame is still there.
+            unsafe { InRoom::<*const B>::content(slot).read().read() }
+        }
+    }
+
+    /// The thief's run. It does not set the latch.
+    ///
+    /// # Safety
+    ///
+    /// 1. The job in the slot was put there with these types, and this is its one
+    ///    run.
+    unsafe fn run(slot: JobSlot) {
+        // SAFETY: by 1.
+        let closure = unsafe { Self::take(slot) };
+        let result = unwind::halt(|| closure(FnContext::new(true)));
+        if InRoom::<thread::Result<R>>::FITS {
+            // SAFETY: the closure has left the slot, whose owner waits.
+            unsafe { InRoom::<thread::Result<R>>::content(slot).write(result) };
+        } else {
+            let result = Box::into_raw(Box::new(result));
+            // SAFETY: as above.
+            unsafe { InRoom::<*mut thread::Result<R>>::content(slot).write(result) };
+        }
+    }
+
+    /// What the thief's run gave.
+    ///
+    /// # Safety
+    ///
+    /// 1. The latch is set, and the result is taken once.
+    pub(crate) unsafe fn take_result(slot: JobSlot) -> thread::Result<R> {
+        if InRoom::<thread::Result<R>>::FITS {
+            // SAFETY: by 1. `run` has written it.
+            unsafe { InRoom::<thread::Result<R>>::content(slot).read() }
+        } else {
+            // SAFETY: by 1. `run` has leaked the box for this one time.
+            *unsafe { Box::from_raw(InRoom::<*mut thread::Result<R>>::content(slot).read()) }
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! `join`: two closures, the second of which somebody else may take.
 //!
-//! The path of a task: `join` puts the second closure into its own frame as a
-//! job, pushes the job's address to the worker's deque and runs the first
-//! closure. Then it pops. Usually the job is still there, and runs in place, as
-//! a plain call. If it is gone, a thief has it, and the worker runs other jobs
-//! until the thief sets the job's latch.
+//! The path of a task: `join` moves the second closure into the next slot of the
+//! worker's deque and runs the first one. Then it takes the slot back. Usually
+//! the closure is still there, and runs in place, as a plain call. If a thief
+//! has it, the worker runs other jobs until the thief sets the latch in the slot,
+//! beside which the result lies then.
 
-use crate::job::StackJob;
-use crate::latch::WorkerLatch;
+use crate::job::{lent_latch, JobSlot, SlotJob};
 use crate::pool::Pool;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
+use heist_sync::thread;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 /// Runs both closures, perhaps in parallel, and returns both results.
 ///
@@ -95,7 +96,7 @@ pub struct FnContext {
 
 impl FnContext {
     #[inline(always)]
-    fn new(migrated: bool) -> Self {
+    pub(crate) fn new(migrated: bool) -> Self {
         Self {
             migrated,
             here: PhantomData,
@@ -122,37 +123,28 @@ where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    let job = StackJob::new(
-        |migrated| b(FnContext::new(migrated)),
-        WorkerLatch::new(worker),
-    );
-    // SAFETY: 1. `job` stays in this frame until the reference is popped back
-    // or the latch is set: on every way out below, also that of a panic in `a`.
-    // 2. `b` is Send and so is its result, by the bounds of our callers.
-    let job_ref = unsafe { job.as_job_ref() };
-    worker.push(job_ref);
+    let b = ManuallyDrop::new(b);
+    // SAFETY: 1. `b` stays in this frame until the job is taken back or done: on
+    // every way out below, also that of a panic in `a`. 2. `b` is Send and so is
+    // its result, by the bounds of our callers.
+    let slot = unsafe { worker.lend::<B, RB>(&b) };
 
     let ra = match unwind::halt(|| a(FnContext::new(migrated))) {
         Ok(ra) => ra,
-        Err(payload) => wait_and_resume(worker, &job, payload),
+        // SAFETY: lent above, with these types.
+        Err(payload) => unsafe { finish_and_resume::<B, RB>(worker, slot, payload) },
     };
 
-    while !job.latch.core.probe() {
-        match worker.pop() {
-            Some(popped) if popped == job_ref => {
-                worker.count_in_place();
-                // SAFETY: the reference was popped back. If `b` panics, nothing
-                // points into this frame any more.
-                let rb = unsafe { job.run_in_place(migrated) };
-                return (ra, rb);
-            }
-            // Something that `a` left behind, newer than the job.
-            Some(popped) => worker.execute_popped(popped),
-            None => worker.wait_until(&job.latch.core),
-        }
+    // SAFETY: lent above.
+    if unsafe { worker.take_back(slot) } {
+        worker.count_in_place();
+        // SAFETY: taken back, so that nobody else runs it. If `b` panics,
+        // nothing points into this frame any more.
+        let b = unsafe { SlotJob::<B, RB>::take(slot) };
+        return (ra, b(FnContext::new(migrated)));
     }
-    // SAFETY: the latch is set, and the result is taken once.
-    match unsafe { job.take_result() } {
+    // SAFETY: lent above, with these types, and a thief has it.
+    match unsafe { stolen::<B, RB>(worker, slot) } {
         Ok(rb) => (ra, rb),
         Err(payload) => {
             unwind::discard(ra);
@@ -161,20 +153,47 @@ where
     }
 }
 
+/// Waits for the thief, and takes what it has made of the job.
+///
+/// # Safety
+///
+/// 1. The slot holds a job of these types, which a thief has taken.
+#[cold]
+unsafe fn stolen<B, RB>(worker: &Worker, slot: JobSlot) -> thread::Result<RB>
+where
+    B: FnOnce(FnContext) -> RB,
+{
+    // SAFETY: by 1.
+    worker.wait_until(unsafe { lent_latch(slot).as_ref() });
+    // SAFETY: the latch is set, and the result is taken once.
+    let result = unsafe { SlotJob::<B, RB>::take_result(slot) };
+    // SAFETY: the thief is done with it.
+    unsafe { worker.reclaim(slot) };
+    result
+}
+
 /// The first closure has panicked: lets the second come to its end, here or at
 /// the thief's, before the frame goes.
+///
+/// # Safety
+///
+/// 1. The slot holds a job of these types that this worker has lent.
 #[cold]
-fn wait_and_resume<F, R>(
-    worker: &Worker,
-    job: &StackJob<WorkerLatch<'_>, F, R>,
-    payload: Payload,
-) -> !
+unsafe fn finish_and_resume<B, RB>(worker: &Worker, slot: JobSlot, payload: Payload) -> !
 where
-    F: FnOnce(bool) -> R,
+    B: FnOnce(FnContext) -> RB,
 {
-    worker.wait_until(&job.latch.core);
-    // SAFETY: the latch is set, and the result is taken once.
-    match unsafe { job.take_result() } {
+    // SAFETY: by 1.
+    let result = if unsafe { worker.take_back(slot) } {
+        worker.count_in_place();
+        // SAFETY: taken back.
+        let b = unsafe { SlotJob::<B, RB>::take(slot) };
+        unwind::halt(|| b(FnContext::new(false)))
+    } else {
+        // SAFETY: by 1., and a thief has it.
+        unsafe { stolen::<B, RB>(worker, slot) }
+    };
+    match result {
         Ok(rb) => unwind::discard(rb),
         Err(second) => unwind::discard_payload(second),
     }

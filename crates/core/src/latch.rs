@@ -7,8 +7,7 @@
 //!
 //! | latch | waited for by |
 //! |---|---|
-//! | [`CoreLatch`] | the state itself; a worker that helps, then sleeps on its bell |
-//! | [`WorkerLatch`] | a worker, set from a worker of the same pool |
+//! | [`CoreLatch`] | the state itself; a worker that helps, then sleeps on its bell; in the slot of a lent job it stands alone |
 //! | [`ForeignLatch`] | a worker, set from another pool |
 //! | [`LockLatch`] | a thread that is no worker |
 //! | [`CountLatch`] | either, until a counter has fallen to zero |
@@ -97,39 +96,6 @@ impl CoreLatch {
     }
 }
 
-/// A latch that a worker waits for and a worker of the same pool sets.
-#[derive(Debug)]
-pub(crate) struct WorkerLatch<'w> {
-    pub(crate) core: CoreLatch,
-    owner: &'w Worker,
-}
-
-impl<'w> WorkerLatch<'w> {
-    #[inline(always)]
-    pub(crate) fn new(owner: &'w Worker) -> Self {
-        Self {
-            core: CoreLatch::new(),
-            owner,
-        }
-    }
-}
-
-impl Latch for WorkerLatch<'_> {
-    #[inline]
-    unsafe fn set(this: *const Self) {
-        // SAFETY: the latch is alive until the swap below, and the owner while
-        // it waits for it. Its pool and index never change, so reading them
-        // from another thread is no race.
-        let (pool, index) = unsafe { ((*this).owner.pool_ptr(), (*this).owner.index()) };
-        // SAFETY: alive by the caller's 1.
-        if unsafe { CoreLatch::set(&raw const (*this).core) } {
-            // SAFETY: the caller runs on a worker of this pool, which keeps the
-            // pool alive, even if the owner is gone by now.
-            unsafe { &*pool }.ring(index);
-        }
-    }
-}
-
 /// A latch that a worker waits for and a worker of another pool sets.
 #[derive(Debug)]
 pub(crate) struct ForeignLatch<'w> {
@@ -148,7 +114,8 @@ impl<'w> ForeignLatch<'w> {
 
 impl Latch for ForeignLatch<'_> {
     unsafe fn set(this: *const Self) {
-        // SAFETY: alive until the swap, as in `WorkerLatch`.
+        // SAFETY: the latch is alive until the swap below, and the owner while it
+        // waits for it.
         let owner = unsafe { (*this).owner };
         // The owner's pool may end as soon as the latch is set: hold it.
         let (pool, index) = (Arc::clone(owner.pool()), owner.index());

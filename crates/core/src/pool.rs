@@ -3,7 +3,7 @@
 use crate::config::ThreadPoolBuilder;
 use crate::counters::Counters;
 use crate::error::ThreadPoolBuildError;
-use crate::job::{Fifo, JobRef, StackJob};
+use crate::job::{Fifo, Job, JobRef, Kind, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
 use crate::sleep::Sleep;
@@ -49,7 +49,7 @@ pub(crate) struct Handlers {
 
 /// A worker's place in its pool: the part of it that others may touch.
 pub(crate) struct Seat {
-    thief: Thief<JobRef>,
+    thief: Thief<Kind>,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
     pub(crate) fifo: Fifo,
@@ -64,15 +64,18 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Tries to take the worker's oldest job.
+    /// Tries to take the oldest job of this worker, whose index is `index`;
+    /// `may_ask` says whether it may be disturbed.
     #[inline]
-    pub(crate) fn steal(&self) -> Steal<JobRef> {
-        // A glance first: most probes of an idle pool end here, without a fence.
-        if self.thief.is_empty() {
-            Steal::Empty
-        } else {
-            self.thief.steal()
-        }
+    pub(crate) fn steal(&self, index: usize, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
+        let claim = |kind, slot| {
+            self.counters.robbed.add(1);
+            // SAFETY: just taken, and the deque's lock keeps others away.
+            unsafe { Job::claim(kind, slot, index) }
+        };
+        // SAFETY: `claim` copies a reference; the slot of a join stays with the
+        // thief until it sets the latch.
+        unsafe { self.thief.steal(may_ask, claim) }
     }
 
     pub(crate) fn has_a_job(&self) -> bool {
@@ -87,9 +90,10 @@ impl Pool {
     ) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let mut config = builder.resolve()?;
         let workers = config.workers;
+        let slots = config.slots();
         let (owners, seats): (Vec<_>, Vec<_>) = (0..workers)
             .map(|_| {
-                let (owner, thief) = deque(DEQUE_CAPACITY);
+                let (owner, thief) = deque(slots, config.barrier);
                 let seat = Seat {
                     thief,
                     mailbox: Injector::new(),
@@ -389,17 +393,11 @@ impl Pool {
     }
 }
 
-/// Room in a new deque. A deque grows by itself; this is deeper than most
-/// recursions get.
-const DEQUE_CAPACITY: usize = 256;
-
 static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
 
-fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce(bool) -> R {
-    move |migrated| {
-        let worker = Worker::current().expect("jobs run on workers");
-        op(worker, migrated)
-    }
+/// What has moved into the pool runs on whichever worker took it.
+fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce() -> R {
+    move || op(Worker::current().expect("jobs run on workers"), true)
 }
 
 /// Ends the pool's workers, unless it is defused.

@@ -3,10 +3,12 @@
 //! The search order: the own deque, newest first; the own mailbox, where
 //! broadcasts arrive; the victims' deques, oldest first; the injector.
 
+use crate::config::RESERVED_SLOTS;
 use crate::counters::Activity;
-use crate::job::{Fifo, JobRef};
+use crate::job::{lent_latch, Fifo, Job, JobRef, JobSlot, Kind, SlotJob};
+use crate::join::FnContext;
 use crate::latch::CoreLatch;
-use crate::policy::{IdleLadder, IdleStep, Rng, Victims};
+use crate::policy::{IdleLadder, IdleStep, Manners, Rng, Victims};
 use crate::pool::{Pool, Seat};
 use crate::unwind::AbortOnUnwind;
 use heist_deque::{Owner, Steal};
@@ -14,6 +16,7 @@ use heist_event::{EventKind, WorkerId};
 use heist_sync::{hint, thread, thread_local};
 use std::cell::Cell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -51,14 +54,15 @@ pub(crate) struct Worker {
     /// The worker's own seat in `pool`, spared the look-up.
     seat: NonNull<Seat>,
     index: usize,
-    deque: Owner<JobRef>,
+    deque: Owner<Kind>,
     rng: Cell<Rng>,
+    manners: Cell<Manners>,
     /// Jobs that the top of the stack has run, for `INJECTOR_INTERVAL`.
     ran: Cell<u32>,
 }
 
 impl Worker {
-    pub(crate) fn new(pool: Arc<Pool>, index: usize, deque: Owner<JobRef>) -> Self {
+    pub(crate) fn new(pool: Arc<Pool>, index: usize, deque: Owner<Kind>) -> Self {
         // The pool's address tells pools of one process apart, and differs from
         // run to run where the system randomises addresses.
         let seed = Arc::as_ptr(&pool) as usize as u64 ^ (index as u64) << 48;
@@ -68,6 +72,7 @@ impl Worker {
             index,
             deque,
             rng: Cell::new(Rng::new(seed)),
+            manners: Cell::new(Manners::new()),
             ran: Cell::new(0),
         }
     }
@@ -138,26 +143,124 @@ impl Worker {
         &self.seat().fifo
     }
 
-    /// Pushes a job, to be popped back or stolen, and sees to it that somebody
-    /// who has nothing to do comes for it.
+    /// Lends the second closure of a join to whoever comes for it.
+    ///
+    /// # Safety
+    ///
+    /// 1. The closure stays where it is until the job was taken back or is done,
+    ///    and is not dropped.
+    /// 2. It may run on another thread, and its result come back.
     #[inline(always)]
-    pub(crate) fn push(&self, job: JobRef) {
-        self.deque.push(job);
-        let counters = &self.seat().counters;
-        counters.pushes.add(1);
-        let woke = self.pool.sleep.published();
-        if woke > 0 {
-            counters.wakes.add(woke as u64);
+    pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> JobSlot
+    where
+        B: FnOnce(FnContext) -> R,
+    {
+        let slot = self.deque.vacant();
+        // SAFETY: the slot is vacant; 1. is handed on.
+        unsafe { SlotJob::<B, R>::put(slot, closure) };
+        // SAFETY: the slot holds what the kind says; by 2. others may run it.
+        unsafe { self.deque.publish(slot, SlotJob::<B, R>::KIND) };
+        self.wake_for_a_job();
+        slot
+    }
+
+    /// Takes a lent job back. False if a thief has it, and its latch will be set.
+    ///
+    /// # Safety
+    ///
+    /// 1. The worker lent the job, and has taken back all that it lent since.
+    #[inline(always)]
+    pub(crate) unsafe fn take_back(&self, slot: JobSlot) -> bool {
+        if !self.deque.is_newest(slot) {
+            self.run_newer(slot);
+        }
+        // SAFETY: it is the newest now.
+        unsafe { self.deque.retract(slot) }
+    }
+
+    /// Runs what the first closure of a join left behind, newest first.
+    #[cold]
+    fn run_newer(&self, slot: JobSlot) {
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        while !self.deque.is_newest(slot) {
+            if let Some(job) = self.pop() {
+                self.execute(job);
+            }
+        }
+        abort.defuse();
+    }
+
+    /// The slot of a lent job, which its thief is done with, is vacant again.
+    ///
+    /// # Safety
+    ///
+    /// 1. The thief has set the latch, and the result was taken.
+    pub(crate) unsafe fn reclaim(&self, slot: JobSlot) {
+        // Jobs that were pushed while the worker waited keep their order.
+        let mut newer = Vec::new();
+        while !self.deque.is_newest(slot) {
+            newer.extend(self.pop_reference());
+        }
+        // SAFETY: by 1. for the slot itself; those above it are free.
+        unsafe { self.deque.reclaim(slot) };
+        while let Some(job) = newer.pop() {
+            self.push(job);
         }
     }
 
-    /// Pops the newest job. The caller counts it, as a pop or in place.
-    #[inline(always)]
-    pub(crate) fn pop(&self) -> Option<JobRef> {
-        self.deque.pop()
+    /// Pushes a job, to be popped back or stolen, and sees to it that somebody
+    /// who has nothing to do comes for it.
+    pub(crate) fn push(&self, job: JobRef) {
+        if !self.deque.has_room(RESERVED_SLOTS) {
+            // The rest of the slots is for joins, which have nowhere else to go.
+            return self.pool.inject(job);
+        }
+        let slot = self.deque.vacant();
+        // SAFETY: the slot is vacant.
+        unsafe { job.write_to(slot) };
+        // SAFETY: the slot holds a reference, and those may be run anywhere.
+        unsafe { self.deque.publish(slot, Kind::REFERENCE) };
+        self.wake_for_a_job();
     }
 
-    /// Counts a job that was popped back and run by the join that pushed it.
+    #[inline(always)]
+    fn wake_for_a_job(&self) {
+        let woke = self.pool.sleep.published();
+        if woke > 0 {
+            self.seat().counters.wakes.add(woke as u64);
+        }
+    }
+
+    /// Pops the newest job, unless it belongs to a join.
+    fn pop(&self) -> Option<Job> {
+        let job = self.pop_reference()?;
+        self.seat().counters.pops.add(1);
+        Some(Job::Reference(job))
+    }
+
+    #[inline]
+    fn pop_reference(&self) -> Option<JobRef> {
+        // SAFETY: a thief copies the reference when it claims the job.
+        let slot = unsafe { self.deque.pop_if(Kind::is_reference) }?;
+        // SAFETY: just popped.
+        Some(unsafe { JobRef::read_from(slot) })
+    }
+
+    /// The oldest job of the own deque, taken as thieves take it.
+    fn take_oldest(&self) -> Option<Job> {
+        if !self.seat().has_a_job() {
+            return None;
+        }
+        // SAFETY: just taken, and the deque's lock keeps others away.
+        let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index) };
+        // SAFETY: `claim` copies a reference, and the slot of a join stays in
+        // use until its latch is set.
+        let job = unsafe { self.deque.take_oldest(claim) }?;
+        self.seat().counters.pops.add(1);
+        Some(job)
+    }
+
+    /// Counts a job that was taken back and run by the join that lent it.
     #[inline(always)]
     pub(crate) fn count_in_place(&self) {
         self.seat().counters.in_place.add(1);
@@ -166,98 +269,93 @@ impl Worker {
     /// True if the own deque holds a job.
     #[inline]
     pub(crate) fn has_pending(&self) -> bool {
-        !self.deque.is_empty()
+        self.seat().has_a_job()
     }
 
     /// A job that is the worker's already: from its own deque or its mailbox.
-    pub(crate) fn take_own(&self) -> Option<JobRef> {
+    pub(crate) fn take_own(&self) -> Option<Job> {
         let queued = if self.pool.breadth_first {
             self.take_oldest()
         } else {
             self.pop()
         };
-        if let Some(job) = queued {
-            self.seat().counters.pops.add(1);
-            return Some(job);
+        if queued.is_some() {
+            return queued;
         }
         let mail = self.seat().mailbox.take()?;
         self.seat().counters.mailed.add(1);
-        Some(mail)
+        Some(Job::Reference(mail))
     }
 
-    /// The oldest job of the own deque, taken where thieves take it.
-    fn take_oldest(&self) -> Option<JobRef> {
-        loop {
-            match self.seat().steal() {
-                Steal::Success(job) => return Some(job),
-                Steal::Empty => return None,
-                // A thief was faster; there may be another job.
-                Steal::Retry => {}
-            }
-        }
-    }
-
-    /// A job from anywhere.
-    pub(crate) fn find(&self) -> Option<JobRef> {
+    /// A job from anywhere. The oldest of the own deque is one that a join
+    /// further down this stack has lent.
+    pub(crate) fn find(&self) -> Option<Job> {
         self.take_own()
+            .or_else(|| self.take_oldest())
             .or_else(|| self.steal())
             .or_else(|| self.take_injected())
     }
 
-    fn take_injected(&self) -> Option<JobRef> {
+    fn take_injected(&self) -> Option<Job> {
         let job = self.pool.injector.take()?;
         self.seat().counters.injected.add(1);
         self.record(EventKind::Injected);
-        Some(job)
+        Some(Job::Reference(job))
     }
 
-    /// Tries the victims, round after round as long as a race was lost: then
-    /// there was a job, and there may be another.
-    fn steal(&self) -> Option<JobRef> {
+    /// Tries each victim once.
+    fn steal(&self) -> Option<Job> {
         let counters = &self.seat().counters;
         let mut rng = self.rng.get();
         let mut found = None;
-        let mut lost = true;
-        while lost && found.is_none() {
-            lost = false;
-            for victim in Victims::new(&mut rng, self.index, self.pool.len()) {
-                match self.pool.seat(victim).steal() {
-                    Steal::Success(job) => {
-                        counters.steals.add(1);
-                        self.record(EventKind::Steal {
-                            victim: WorkerId::new(victim),
-                        });
-                        found = Some(job);
-                        break;
-                    }
-                    Steal::Empty => counters.steals_empty.add(1),
-                    Steal::Retry => {
-                        counters.steals_lost.add(1);
-                        lost = true;
-                    }
+        for victim in Victims::new(&mut rng, self.index, self.pool.len()) {
+            let may_ask = || {
+                let mut manners = self.manners.get();
+                let may = manners.may_ask(self.pool.now_ns());
+                self.manners.set(manners);
+                may
+            };
+            match self.pool.seat(victim).steal(victim, may_ask) {
+                Steal::Success(job) => {
+                    counters.steals.add(1);
+                    self.record(EventKind::Steal {
+                        victim: WorkerId::new(victim),
+                    });
+                    found = Some(job);
+                    break;
                 }
+                Steal::Empty => counters.steals_empty.add(1),
+                Steal::Retry => counters.steals_lost.add(1),
             }
         }
         self.rng.set(rng);
         found
     }
 
-    /// Runs a job that was taken through its reference.
-    pub(crate) fn execute(&self, job: JobRef) {
+    /// Runs a job that was taken from where it waited.
+    pub(crate) fn execute(&self, job: Job) {
         // Counted before it runs: whoever learns that it is done finds it counted.
         self.seat().counters.executed.add(1);
         self.record(EventKind::JobBegin);
-        // SAFETY: taken from a deque, a mailbox or the injector, where each
-        // reference was put once and is handed out once.
-        unsafe { job.execute() };
+        match job {
+            // SAFETY: taken from a deque, a mailbox or the injector, where each
+            // reference was put once and is handed out once.
+            Job::Reference(job) => unsafe { job.execute() },
+            Job::Lent { slot, run, owner } => {
+                let began_ns = self.pool.now_ns();
+                // SAFETY: taken from the owner's deque, which hands it out once.
+                unsafe { run(slot) };
+                // SAFETY: the slot is in use until its latch is set. The owner
+                // may then use it again, and the pool keeps the memory.
+                if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
+                    self.pool.ring(owner);
+                }
+                let mut manners = self.manners.get();
+                manners.stolen_job_took(self.pool.now_ns().saturating_sub(began_ns));
+                self.manners.set(manners);
+            }
+        }
         self.record(EventKind::JobEnd);
-    }
-
-    /// Runs a job that the caller popped.
-    #[cold]
-    pub(crate) fn execute_popped(&self, job: JobRef) {
-        self.seat().counters.pops.add(1);
-        self.execute(job);
     }
 
     /// Runs jobs until the latch is set; sleeps while there are none.
@@ -312,6 +410,10 @@ impl Worker {
             match ladder.step() {
                 IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
                 IdleStep::Yield => thread::yield_now(),
+                // A job that somebody else is about to take, or that we may not
+                // ask for just now. Announcing our sleep would be for nothing,
+                // and disturb everybody.
+                IdleStep::Sleep if self.sees_a_job() => thread::yield_now(),
                 IdleStep::Sleep => {
                     if !self.fall_asleep(latch) {
                         ladder = IdleLadder::at_the_bottom(self.pool.oversubscribed);

@@ -20,7 +20,7 @@ impl Yield {
         Self::to(worker, worker.take_own())
     }
 
-    fn to(worker: &Worker, job: Option<crate::job::JobRef>) -> Self {
+    fn to(worker: &Worker, job: Option<crate::job::Job>) -> Self {
         match job {
             Some(job) => {
                 worker.execute(job);

@@ -297,7 +297,7 @@ mod in_a_child {
         let builder = || {
             ThreadPoolBuilder::new()
                 .num_threads(3)
-                .spawn_handler(|_| Err(std::io::ErrorKind::Unsupported.into()))
+                .spawn_handler(|_| Err(io::ErrorKind::Unsupported.into()))
         };
         assert!(builder().build().unwrap_err().is_unsupported());
         assert!(builder().build_global().unwrap_err().is_unsupported());

@@ -1,65 +1,59 @@
-//! The Chase-Lev deque with sequentially consistent fences.
+//! The split deque with a trap: the owner's side without fences.
 //!
-//! Chase and Lev, "Dynamic circular work-stealing deque", SPAA 2005; orderings
-//! after Lê, Pop, Cohen and Zappa Nardelli, "Correct and efficient
-//! work-stealing for weak memory models", PPoPP 2013. `README.md` beside this
-//! crate has the argument; the numbers in parentheses below are its edges.
+//! The jobs of a deque lie in an array, oldest first. Below the *trap* they are
+//! public and change hands under a lock; from the trap on they are the owner's,
+//! who pushes and takes back with plain stores and one look at the trap. A thief
+//! that finds only private jobs sets the trap as high as it goes and asks the
+//! owner to publish; if the owner does not come by, a heavy barrier does it
+//! without the owner.
+//!
+//! After the split deque of Lace (van Dijk and van de Pol, "Lace: non-blocking
+//! split deque for work-stealing", Euro-Par 2014 workshops), with the claim of
+//! Cilk-5's THE protocol (Frigo, Leiserson and Randall, PLDI 1998) made through
+//! an asymmetric barrier. `README.md` beside this crate has the argument; the
+//! numbers in parentheses below are its edges.
 
-use crate::buffer::Buffer;
-use crate::Word;
-use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use heist_sync::cell::UnsafeCell;
-use heist_sync::{fault, CachePadded};
+use crate::slot::{Slot, Slots};
+use heist_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use heist_sync::{fault, hint, thread, Barrier, BarrierMode, CachePadded};
 use std::cell::Cell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Makes a deque with room for `capacity` items before it first grows, rounded
-/// up to a power of two.
+/// Makes a deque with `slots` places.
+///
+/// The memory is reserved and becomes real where it is touched: a deque costs
+/// 64 bytes for each place that was ever in use.
 ///
 /// # Panics
 ///
-/// Panics if `capacity` is 0 or above 2^32.
-///
-/// # Examples
-///
-/// ```
-/// use heist_deque::{deque, Steal};
-///
-/// let (owner, thief) = deque(1);
-/// owner.push(Box::new("old"));
-/// owner.push(Box::new("new")); // grows
-/// assert_eq!(thief.steal(), Steal::Success(Box::new("old")));
-/// assert_eq!(owner.pop(), Some(Box::new("new")));
-/// assert_eq!(thief.steal(), Steal::Empty);
-/// ```
+/// Panics if `slots` is 0, or more than the address space holds.
 #[must_use]
-pub fn deque<W: Word>(capacity: usize) -> (Owner<W>, Thief<W>) {
-    deque_at(capacity, 0)
-}
-
-/// A deque whose indices start at `index`, so that a test can let them wrap.
-#[doc(hidden)]
-#[must_use]
-pub fn deque_at<W: Word>(capacity: usize, index: usize) -> (Owner<W>, Thief<W>) {
+pub fn deque<K>(slots: usize, barrier: Barrier) -> (Owner<K>, Thief<K>) {
     assert!(
-        capacity > 0 && capacity as u64 <= 1 << 32,
-        "a deque of capacity {capacity} was asked for; accepted are 1 to 2^32"
+        slots > 0,
+        "a deque of 0 slots was asked for; accepted is 1 or more"
     );
-    let buffer = Box::into_raw(Box::new(Buffer::new(capacity.next_power_of_two())));
+    let slots = Slots::new(slots);
+    let first = slots.first();
+    let fenced = barrier.mode() == BarrierMode::Fence;
     let shared = Arc::new(Shared {
-        top: CachePadded::new(AtomicUsize::new(index)),
-        bottom: CachePadded::new(AtomicUsize::new(index)),
-        buffer: AtomicPtr::new(buffer),
-        retired: UnsafeCell::new(Vec::new()),
-        items: PhantomData,
+        hot: CachePadded::new(Hot {
+            trap: AtomicUsize::new(if fenced { ALL } else { address(first) }),
+            limit: AtomicUsize::new(0),
+            top: AtomicPtr::new(first.as_ptr()),
+            lock: AtomicU32::new(FREE),
+            request: AtomicU32::new(NONE),
+        }),
+        slots,
+        barrier,
+        fenced,
     });
+    shared.disarm();
     let owner = Owner {
         shared: Arc::clone(&shared),
-        buffer: Cell::new(buffer),
-        top_seen: Cell::new(index),
+        tail: Cell::new(first),
     };
     (owner, Thief { shared })
 }
@@ -68,277 +62,520 @@ pub fn deque_at<W: Word>(capacity: usize, index: usize) -> (Owner<W>, Thief<W>) 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Steal<T> {
-    /// The deque held nothing.
+    /// There was nothing to take, or nothing that the thief may ask for now.
     Empty,
-    /// Somebody else took the item that was seen; another try may succeed.
+    /// Somebody else was at it; another try may succeed.
     Retry,
-    /// The oldest item.
+    /// The oldest job.
     Success(T),
 }
 
-/// What owner and thieves share.
-struct Shared<W: Word> {
-    /// The oldest item's index. Only grows; moved by a compare-exchange.
-    top: CachePadded<AtomicUsize>,
-    /// One past the newest item's index. Written by the owner only.
-    bottom: CachePadded<AtomicUsize>,
-    /// The array in use. Written by the owner only.
-    buffer: AtomicPtr<Buffer>,
-    /// Outgrown arrays: a thief may still read from one. Together they are
-    /// smaller than the one in use. Touched by the owner only, and freed with
-    /// the deque.
-    retired: UnsafeCell<Vec<NonNull<Buffer>>>,
-    items: PhantomData<W>,
+/// The trap that makes everything public, or calls the owner.
+const ALL: usize = usize::MAX;
+
+/// States of the lock.
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+
+/// States of a request. Only the holder of the lock makes one.
+const NONE: u32 = 0;
+/// The owner is asked to publish half of its jobs.
+const ASKED: u32 = 1;
+/// The owner is at it.
+const ANSWERING: u32 = 2;
+/// It has.
+const ANSWERED: u32 = 3;
+
+/// How often a thief looks for the owner's answer before it does without: about
+/// as long as the barrier takes.
+const PATIENCE: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
+    1
+} else {
+    100
+};
+
+/// What owner and thieves look at all the time, on one cache line: the owner
+/// reads the first two at each push and pop, and they change only when somebody
+/// steals.
+#[repr(C)]
+struct Hot<K: 'static> {
+    /// Jobs at lower addresses are public.
+    trap: AtomicUsize,
+    /// A push at this address or above calls `push_slowly`.
+    limit: AtomicUsize,
+    /// The oldest job that nobody has taken, or the vacant slot behind the last.
+    /// Changed under the lock.
+    top: AtomicPtr<Slot<K>>,
+    lock: AtomicU32,
+    request: AtomicU32,
 }
 
-// SAFETY: the atomics may be shared; `retired` is touched by the one owner
-// (`Owner` is not Sync) and by `drop`, which is alone; items are `Send` by
-// `Word`, and only move between threads, they are never shared.
-unsafe impl<W: Word> Send for Shared<W> {}
+struct Shared<K: 'static> {
+    hot: CachePadded<Hot<K>>,
+    slots: Slots<K>,
+    barrier: Barrier,
+    /// There is no heavy barrier: everything is public, always.
+    fenced: bool,
+}
+
+// SAFETY: the atomics may be shared; slots are handed over by the protocol, and
+// what their bytes mean is their users' business, whose calls are unsafe.
+unsafe impl<K: Sync> Send for Shared<K> {}
 // SAFETY: as above.
-unsafe impl<W: Word> Sync for Shared<W> {}
+unsafe impl<K: Sync> Sync for Shared<K> {}
 
-/// How many items lie between two indices, or a negative number while the owner
-/// tries to take an item that is gone. Right also when the indices wrap, since
-/// a deque never holds 2^63 items.
-#[inline(always)]
-fn distance(top: usize, bottom: usize) -> isize {
-    bottom.wrapping_sub(top) as isize
+fn address<K>(slot: NonNull<Slot<K>>) -> usize {
+    slot.as_ptr() as usize
 }
 
-/// The owner's end of a deque: push and pop the newest item.
+impl<K> Shared<K> {
+    fn try_lock(&self) -> bool {
+        let lock = &self.hot.lock;
+        // (2) Acquire: pairs with the release in `unlock`.
+        lock.load(Ordering::Relaxed) == FREE
+            && lock
+                .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    fn unlock(&self) {
+        // (2) Release: the next holder sees what this one did.
+        let order = fault::ordering("deque.unlock", Ordering::Release);
+        self.hot.lock.store(FREE, order);
+    }
+
+    fn top(&self) -> NonNull<Slot<K>> {
+        // SAFETY: only slots are stored.
+        unsafe { NonNull::new_unchecked(self.hot.top.load(Ordering::Relaxed)) }
+    }
+
+    /// The slot behind the last that may hold a job.
+    fn end(&self) -> NonNull<Slot<K>> {
+        // SAFETY: there is one slot more than `len`.
+        unsafe { self.slots.first().add(self.slots.len()) }
+    }
+
+    /// Publishes half of the jobs below `end`, the older ones. Called by the
+    /// owner with the right to move the trap: under the lock, or answering.
+    fn publish_half(&self, end: NonNull<Slot<K>>) {
+        if self.fenced {
+            return;
+        }
+        let size = size_of::<Slot<K>>();
+        let top = address(self.top());
+        let jobs = address(end).saturating_sub(top) / size;
+        // Relaxed: the owner is who relies on it, and thieves look under the lock.
+        self.hot
+            .trap
+            .store(top + jobs.div_ceil(2) * size, Ordering::Relaxed);
+    }
+
+    /// The next push is nothing special, unless there is no slot for it.
+    fn disarm(&self) {
+        let end = address(self.end());
+        self.hot.limit.store(end, Ordering::Relaxed);
+    }
+}
+
+/// The owner's end of a deque.
 ///
-/// There is one owner. It may move to another thread, but not be shared.
-/// Dropping it leaves the items to the thieves; the last handle drops the rest.
+/// The owner writes a job into the [`vacant`](Self::vacant) slot and publishes
+/// it, and later retracts it, unless a thief has taken it. There is one owner. It
+/// may move to another thread, but not be shared.
+///
+/// What is left in a deque when its last handle goes is forgotten.
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
-/// shared::<heist_deque::Owner<Box<i32>>>();
+/// shared::<heist_deque::Owner<u8>>();
 /// ```
 ///
 /// ```compile_fail,E0277
 /// fn copied<T: Clone>() {}
-/// copied::<heist_deque::Owner<Box<i32>>>();
+/// copied::<heist_deque::Owner<u8>>();
 /// ```
-pub struct Owner<W: Word> {
-    shared: Arc<Shared<W>>,
-    /// The array in use, spared a load.
-    buffer: Cell<*mut Buffer>,
-    /// A value that `top` had: at most the present one.
-    top_seen: Cell<usize>,
+pub struct Owner<K: 'static> {
+    shared: Arc<Shared<K>>,
+    /// The slot behind the newest job.
+    tail: Cell<NonNull<Slot<K>>>,
 }
 
 // SAFETY: whoever holds the owner is the owner; moving it moves the role with
-// the ordinary happens-before of a move, and items are `Send` by `Word`.
-unsafe impl<W: Word> Send for Owner<W> {}
+// the ordinary happens-before of a move.
+unsafe impl<K: Sync> Send for Owner<K> {}
 
-impl<W: Word> Owner<W> {
-    /// Pushes an item. Never fails: a full array is replaced by one of twice
-    /// the size, which costs a copy of the pointers.
-    #[inline]
-    pub fn push(&self, item: W) {
-        let shared = &*self.shared;
-        let bottom = shared.bottom.load(Ordering::Relaxed); // own write
-        if distance(self.top_seen.get(), bottom) >= self.capacity() as isize {
-            self.make_room(bottom);
-        }
-        self.array().write(bottom, item.into_word().as_ptr());
-        // (1) Release: a thief that acquires this bottom sees the slot, what
-        // the item points to, and the array that holds it.
-        let order = fault::ordering("deque.push.bottom", Ordering::Release);
-        shared.bottom.store(bottom.wrapping_add(1), order);
+impl<K> Owner<K> {
+    /// The slot for the next job. Its room is the owner's until it is published.
+    #[inline(always)]
+    #[must_use]
+    pub fn vacant(&self) -> NonNull<Slot<K>> {
+        self.tail.get()
     }
 
-    /// Pops the newest item, or returns `None` if thieves took them all.
+    /// True if more than `reserve` slots are vacant.
     #[inline]
-    pub fn pop(&self) -> Option<W> {
+    #[must_use]
+    pub fn has_room(&self, reserve: usize) -> bool {
+        let slots = &self.shared.slots;
+        let used = address(self.tail.get()) - address(slots.first());
+        used / size_of::<Slot<K>>() + reserve < slots.len()
+    }
+
+    /// Publishes the job in `slot`. From now on thieves may take it.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is the vacant slot, and its room holds what `kind` says.
+    /// 2. The job may be taken and run by another thread, until it is retracted.
+    ///
+    /// # Aborts
+    ///
+    /// Aborts the process if there was no vacant slot.
+    #[inline(always)]
+    pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) {
+        debug_assert_eq!(slot, self.tail.get());
+        // SAFETY: slots live as long as `shared`.
+        let place = unsafe { slot.as_ref() };
+        // (1) Release: a thief that acquires the kind sees the room.
+        let order = fault::ordering("deque.publish.kind", Ordering::Release);
+        place.set_kind(kind, order);
+        // SAFETY: there is one slot behind the last.
+        self.tail.set(unsafe { slot.add(1) });
+        // Relaxed: a thief that is missed here asks later.
+        if address(slot) >= self.shared.hot.limit.load(Ordering::Relaxed) {
+            self.push_slowly(slot);
+        }
+    }
+
+    /// True if the job in `slot` is the newest.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_newest(&self, slot: NonNull<Slot<K>>) -> bool {
+        // SAFETY: there is one slot behind the last.
+        self.tail.get() == unsafe { slot.add(1) }
+    }
+
+    /// Takes the newest job back, which lies in `slot`. False if a thief has it:
+    /// then the slot stays in use until it is [reclaimed](Self::reclaim).
+    ///
+    /// # Safety
+    ///
+    /// 1. The job in `slot` was published and is the newest.
+    #[inline(always)]
+    pub unsafe fn retract(&self, slot: NonNull<Slot<K>>) -> bool {
+        // SAFETY: slots live as long as `shared`.
+        let place = unsafe { slot.as_ref() };
+        place.clear_kind(Ordering::Relaxed);
+        self.tail.set(slot);
+        // (3) Announce, then look: pairs with the heavy barrier in `expose`.
+        // Either this look sees the trap, or the thief sees that the job is gone.
+        self.shared.barrier.light("deque.retract.light");
+        address(slot) >= self.shared.hot.trap.load(Ordering::Relaxed) || self.retract_slowly(slot)
+    }
+
+    /// A job that is public, or that a thief has called us for.
+    #[cold]
+    #[inline(never)]
+    fn retract_slowly(&self, slot: NonNull<Slot<K>>) -> bool {
         let shared = &*self.shared;
-        let bottom = shared.bottom.load(Ordering::Relaxed); // own write
-        if bottom == self.top_seen.get() {
-            // Every item was popped or stolen already; `top` never goes back.
+        let mut patience = Patience::new();
+        while !shared.try_lock() {
+            // Answering gives the thief older jobs, so that this one is ours.
+            if self.answer(slot) && address(slot) >= shared.hot.trap.load(Ordering::Relaxed) {
+                return true;
+            }
+            patience.wait();
+        }
+        let is_ours = slot >= shared.top();
+        if is_ours {
+            shared.publish_half(slot);
+        } else {
+            // SAFETY: there is one slot behind the last.
+            self.tail.set(unsafe { slot.add(1) });
+        }
+        shared.unlock();
+        is_ours
+    }
+
+    /// The job in `slot`, which a thief took, is done, and those above it are
+    /// gone: the slot is vacant again.
+    ///
+    /// # Safety
+    ///
+    /// 1. Nobody uses the slot, or one above it, any more.
+    pub unsafe fn reclaim(&self, slot: NonNull<Slot<K>>) {
+        let shared = &*self.shared;
+        let mut patience = Patience::new();
+        while !shared.try_lock() {
+            self.answer(slot);
+            patience.wait();
+        }
+        shared.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
+        if !shared.fenced {
+            shared.hot.trap.store(address(slot), Ordering::Relaxed);
+        }
+        self.tail.set(slot);
+        shared.unlock();
+    }
+
+    /// Retracts the newest job if it is of a kind that is wanted. `None` also if
+    /// thieves have taken it: then they have taken all older ones.
+    ///
+    /// # Safety
+    ///
+    /// 1. A thief has no more use for the slot of such a job when its claim has
+    ///    returned.
+    pub unsafe fn pop_if(&self, wanted: impl Fn(&'static K) -> bool) -> Option<NonNull<Slot<K>>> {
+        let slot = self.newest_if(self.tail.get(), &wanted)?;
+        // SAFETY: it is the newest.
+        if unsafe { self.retract(slot) } {
+            return Some(slot);
+        }
+        // Taken, as is all below it: what is wanted there is free again.
+        let mut tail = slot;
+        while let Some(below) = self.newest_if(tail, &wanted) {
+            // SAFETY: slots live as long as `shared`.
+            unsafe { below.as_ref() }.clear_kind(Ordering::Relaxed);
+            tail = below;
+        }
+        // SAFETY: by 1.
+        unsafe { self.reclaim(tail) };
+        None
+    }
+
+    /// The slot below `tail`, if its job is wanted.
+    fn newest_if(
+        &self,
+        tail: NonNull<Slot<K>>,
+        wanted: &impl Fn(&'static K) -> bool,
+    ) -> Option<NonNull<Slot<K>>> {
+        if tail == self.shared.slots.first() {
             return None;
         }
-        let bottom = bottom.wrapping_sub(1);
-        shared.bottom.store(bottom, Ordering::Relaxed);
-        // (2) Announce, then look: pairs with the fence in `steal`. Either this
-        // load of top sees the thief's claim, or the thief sees this bottom.
-        fault::fence("deque.pop.fence", Ordering::SeqCst);
-        let top = shared.top.load(Ordering::Relaxed);
-        let left = distance(top, bottom);
-        if left > 0 {
-            // Not the last item: by (2) no thief gets this far.
-            return Some(self.take(bottom));
-        }
-        self.pop_last(top, bottom, left)
+        // SAFETY: not the first, so there is one below.
+        let slot = unsafe { tail.sub(1) };
+        // Relaxed: own write. SAFETY: slots live as long as `shared`.
+        let kind = unsafe { slot.as_ref() }.kind(Ordering::Relaxed);
+        kind.is_some_and(wanted).then_some(slot)
     }
 
-    /// Decides the race for the last item, or restores an empty deque.
-    fn pop_last(&self, top: usize, bottom: usize, left: isize) -> Option<W> {
+    /// Takes the oldest job, as a thief would.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Thief::steal`].
+    pub unsafe fn take_oldest<R>(
+        &self,
+        claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
+    ) -> Option<R> {
         let shared = &*self.shared;
-        let after = bottom.wrapping_add(1);
-        let won = left == 0 && {
-            // (3) One word decides: whoever moves top from this index owns the
-            // item. SeqCst, as in the published proof; with (2) it also keeps a
-            // later thief from acting on an older top. Relaxed is wrong where
-            // slots are used again, but under the IMM memory model only, which
-            // loom does not explore: no model notices.
-            let order = fault::ordering("deque.pop.top", Ordering::SeqCst);
-            shared
-                .top
-                .compare_exchange(top, after, order, Ordering::Relaxed)
-                .is_ok()
-        };
-        // Won or lost, the deque is empty now and bottom equals top again.
-        shared.bottom.store(after, Ordering::Relaxed);
-        // (4) Acquire, as in `make_room`: slots will be used again on its word.
-        self.top_seen.set(shared.top.load(Ordering::Acquire));
-        won.then(|| self.take(bottom))
-    }
-
-    /// True if the deque held no item at some moment during the call.
-    #[inline]
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.shared.len() == 0
-    }
-
-    /// How many items the deque held at some moment during the call.
-    #[inline]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.shared.len()
-    }
-
-    /// How many items fit before the deque grows.
-    #[inline]
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.array().capacity()
-    }
-
-    /// Another thief of this deque.
-    #[must_use]
-    pub fn thief(&self) -> Thief<W> {
-        Thief {
-            shared: Arc::clone(&self.shared),
+        let mut patience = Patience::new();
+        while !shared.try_lock() {
+            self.answer(self.tail.get());
+            patience.wait();
         }
+        let top = shared.top();
+        // SAFETY: slots live as long as `shared`. Relaxed: own write.
+        let kind = unsafe { top.as_ref() }.kind(Ordering::Relaxed);
+        let taken = kind.map(|kind| {
+            // SAFETY: `top` is a job, so there is a slot behind it.
+            let next = unsafe { top.add(1) };
+            // It is public now: the pop that looks for it will ask.
+            let trap = shared.hot.trap.load(Ordering::Relaxed).max(address(next));
+            shared.hot.trap.store(trap, Ordering::Relaxed);
+            shared.hot.top.store(next.as_ptr(), Ordering::Relaxed);
+            claim(kind, top)
+        });
+        shared.unlock();
+        taken
     }
 
-    #[inline(always)]
-    fn array(&self) -> &Buffer {
-        // SAFETY: the array in use is freed by `Shared::drop` only, and
-        // `self.shared` keeps that away.
-        unsafe { &*self.buffer.get() }
-    }
-
-    /// The item at an index that by (2) or (3) is the owner's.
-    #[inline(always)]
-    fn take(&self, index: usize) -> W {
-        let word = self.array().read(index);
-        // SAFETY: an index below bottom was written by `push` with a word of
-        // this type, and each index is claimed once, here or by a thief.
-        unsafe { W::from_word(NonNull::new_unchecked(word)) }
-    }
-
-    /// Makes room for the item with index `bottom`: finds out how far the
-    /// thieves have come, and grows if that is not enough.
+    /// Somebody is hungry, or there was no slot left.
     #[cold]
-    fn make_room(&self, bottom: usize) {
+    #[inline(never)]
+    fn push_slowly(&self, slot: NonNull<Slot<K>>) {
         let shared = &*self.shared;
-        // (4) Acquire: the slots that are about to be used again were read by
-        // the thieves that moved top past them, with the release half of (5).
-        let top = shared.top.load(Ordering::Acquire);
-        self.top_seen.set(top);
-        if distance(top, bottom) < self.capacity() as isize {
-            return;
+        shared.disarm();
+        if slot >= shared.end() {
+            overflow(shared.slots.len());
         }
-        let larger = Box::into_raw(Box::new(self.array().grown(top, bottom)));
-        let old = NonNull::from(self.array());
-        // SAFETY: only the owner touches `retired`, and `Owner` is not Sync.
-        shared
-            .retired
-            .with_mut(|retired| unsafe { &mut *retired }.push(old));
-        self.buffer.set(larger);
-        // (6) Release: a thief that acquires the new array sees its slots.
-        let order = fault::ordering("deque.grow.buffer", Ordering::Release);
-        shared.buffer.store(larger, order);
+        let mut patience = Patience::new();
+        loop {
+            if shared.try_lock() {
+                if shared.hot.trap.load(Ordering::Relaxed) != ALL {
+                    shared.publish_half(self.tail.get());
+                }
+                shared.unlock();
+                return;
+            }
+            // A thief holds the lock. It may be about to ask: answer, for we may
+            // be silent for long afterwards. If it needs no answer, it takes what
+            // it wants.
+            if self.answer(self.tail.get()) || shared.hot.trap.load(Ordering::Relaxed) == ALL {
+                return;
+            }
+            patience.wait();
+        }
+    }
+
+    /// Publishes half of the jobs below `end` if a thief asks for it.
+    fn answer(&self, end: NonNull<Slot<K>>) -> bool {
+        let hot = &self.shared.hot;
+        // (4) Acquire: who sees the trap sees the request.
+        if hot.trap.load(Ordering::Acquire) != ALL
+            || hot.request.load(Ordering::Relaxed) != ASKED
+            // (5) One word decides between this answer and the thief's end of
+            // patience.
+            || hot
+                .request
+                .compare_exchange(ASKED, ANSWERING, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+        {
+            return false;
+        }
+        self.shared.publish_half(end);
+        self.shared.disarm();
+        // (6) Release: the thief sees the new trap, and that what we retracted is
+        // gone. In a model the light barrier in `retract` is a fence, which makes a
+        // relaxed store here a release: no model notices.
+        let order = fault::ordering("deque.answer", Ordering::Release);
+        hot.request.store(ANSWERED, order);
+        true
     }
 }
 
-impl<W: Word> fmt::Debug for Owner<W> {
+impl<K> fmt::Debug for Owner<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let used = address(self.tail.get()) - address(self.shared.slots.first());
         f.debug_struct("Owner")
-            .field("len", &self.len())
-            .field("capacity", &self.capacity())
+            .field("slots", &self.shared.slots.len())
+            .field("used", &(used / size_of::<Slot<K>>()))
             .finish()
     }
 }
 
-/// A thief's end of a deque: take the oldest item.
+/// A thief's end of a deque: take the oldest job.
 ///
 /// Thieves can be cloned and shared.
-pub struct Thief<W: Word> {
-    shared: Arc<Shared<W>>,
+pub struct Thief<K: 'static> {
+    shared: Arc<Shared<K>>,
 }
 
-impl<W: Word> Thief<W> {
-    /// Tries to take the oldest item.
+impl<K> Thief<K> {
+    /// Tries to take the oldest job.
     ///
-    /// Takes no lock. [`Steal::Retry`] says that the item went to somebody
-    /// else in the meantime, so that the deque as a whole made progress.
-    #[inline]
-    pub fn steal(&self) -> Steal<W> {
+    /// `claim` is told its kind and its slot; it runs under the deque's lock, so
+    /// it should only copy what the thief needs of a job that nobody waits for.
+    /// The slot of a job that its owner waits for stays the thief's until it lets
+    /// the owner know.
+    ///
+    /// If all jobs are private, the owner is asked for some, provided that
+    /// `may_ask` says so. The answer comes at the owner's next push or pop, or
+    /// the thief forces it after some microseconds.
+    ///
+    /// # Safety
+    ///
+    /// 1. `claim` treats the slot as its kind demands.
+    pub unsafe fn steal<R>(
+        &self,
+        may_ask: impl FnOnce() -> bool,
+        claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
+    ) -> Steal<R> {
         let shared = &*self.shared;
-        // Acquire, so that the loads below see at least what the thief that
-        // moved top here saw.
-        let top = shared.top.load(Ordering::Acquire);
-        // (2) Pairs with the fence in `pop`: see there.
-        fault::fence("deque.steal.fence", Ordering::SeqCst);
-        // (1) Acquire: pairs with the release in `push`.
-        let order = fault::ordering("deque.steal.bottom", Ordering::Acquire);
-        let bottom = shared.bottom.load(order);
-        if distance(top, bottom) <= 0 {
+        let hot = &shared.hot;
+        if self.is_empty() {
+            // Hungry: the next push shall be public at once.
+            if !shared.fenced && hot.limit.load(Ordering::Relaxed) != 0 && may_ask() {
+                hot.limit.store(0, Ordering::Relaxed);
+            }
             return Steal::Empty;
         }
-        // (6) Acquire: pairs with the release in `make_room`. An array that has
-        // been replaced meanwhile still holds the right word at `top`, because
-        // the owner does not write to it any more, or the claim below fails.
-        let order = fault::ordering("deque.steal.buffer", Ordering::Acquire);
-        let buffer = shared.buffer.load(order);
-        // SAFETY: no array is freed before `Shared::drop`.
-        let word = unsafe { &*buffer }.read(top);
-        // (3) One word decides, and (5) its release half lets the owner use the
-        // slot again. Relaxed is wrong under the IMM memory model only, which
-        // loom does not explore: no model notices.
-        let order = fault::ordering("deque.steal.top", Ordering::SeqCst);
-        let claim = shared
-            .top
-            .compare_exchange(top, top.wrapping_add(1), order, Ordering::Relaxed);
-        if claim.is_err() {
+        let is_private = |top| hot.trap.load(Ordering::Relaxed) <= address(top);
+        let asks = is_private(shared.top());
+        if asks && !may_ask() {
+            return Steal::Empty;
+        }
+        if !shared.try_lock() {
             return Steal::Retry;
         }
-        // SAFETY: `top` is below a bottom that `push` wrote, so the slot held a
-        // word of this type; the claim succeeded, so it is still that word and
-        // nobody else's.
-        Steal::Success(unsafe { W::from_word(NonNull::new_unchecked(word)) })
+        let top = shared.top();
+        let stolen = if is_private(top) && !(asks && !self.is_empty() && self.expose(top)) {
+            Steal::Empty
+        } else {
+            // (1) Acquire: pairs with the release in `publish`.
+            let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
+            // SAFETY: slots live as long as `shared`.
+            match unsafe { top.as_ref() }.kind(order) {
+                Some(kind) if !is_private(top) => {
+                    // SAFETY: `top` is a job, so there is a slot behind it.
+                    let next = unsafe { top.add(1) };
+                    hot.top.store(next.as_ptr(), Ordering::Relaxed);
+                    Steal::Success(claim(kind, top))
+                }
+                _ => Steal::Empty,
+            }
+        };
+        shared.unlock();
+        stolen
     }
 
-    /// True if the deque held no item at some moment during the call.
+    /// Makes the jobs of a silent owner public. Called under the lock. False if
+    /// that cannot be done.
+    #[cold]
+    fn expose(&self, top: NonNull<Slot<K>>) -> bool {
+        let shared = &*self.shared;
+        let hot = &shared.hot;
+        let answered = || {
+            // (6) Acquire: pairs with the release in `answer`.
+            hot.request.load(Ordering::Acquire) == ANSWERED
+        };
+        hot.request.store(ASKED, Ordering::Relaxed);
+        // (4) Release: who sees the trap sees the request.
+        let order = fault::ordering("deque.expose.trap", Ordering::Release);
+        hot.trap.store(ALL, order);
+        hot.limit.store(0, Ordering::Relaxed);
+        let mut exposed = true;
+        if !(0..PATIENCE).any(|_| {
+            hint::spin_loop();
+            answered()
+        }) {
+            // (3) Every pop from now on sees the trap; of every earlier one, we
+            // see that its job is gone.
+            let ordered = shared.barrier.heavy("deque.expose.heavy");
+            // (5) Closes the request, unless the owner is answering it.
+            let closed = hot
+                .request
+                .compare_exchange(ASKED, NONE, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok();
+            if !closed {
+                while !answered() {
+                    hint::spin_loop();
+                    thread::yield_now();
+                }
+            } else if !ordered {
+                // The kernel has withdrawn its barrier. Nobody relied on this
+                // trap yet; take it back.
+                hot.trap.store(address(top), Ordering::Relaxed);
+                exposed = false;
+            }
+        }
+        hot.request.store(NONE, Ordering::Relaxed);
+        exposed
+    }
+
+    /// True if the deque held no job at some moment during the call.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.shared.len() == 0
-    }
-
-    /// How many items the deque held at some moment during the call.
-    #[inline]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.shared.len()
+        // Relaxed: a hint. A sleeper that relies on it runs its barrier before.
+        // SAFETY: slots live as long as `shared`.
+        unsafe { self.shared.top().as_ref() }
+            .kind(Ordering::Relaxed)
+            .is_none()
     }
 }
 
-impl<W: Word> Clone for Thief<W> {
+impl<K> Clone for Thief<K> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -346,42 +583,37 @@ impl<W: Word> Clone for Thief<W> {
     }
 }
 
-impl<W: Word> fmt::Debug for Thief<W> {
+impl<K> fmt::Debug for Thief<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Thief").field("len", &self.len()).finish()
+        f.debug_struct("Thief")
+            .field("is_empty", &self.is_empty())
+            .finish()
     }
 }
 
-impl<W: Word> Shared<W> {
-    #[inline]
-    fn len(&self) -> usize {
-        // Relaxed: a hint, out of date when it returns. A sleeper that relies
-        // on it runs its barrier before.
-        let top = self.top.load(Ordering::Relaxed);
-        let bottom = self.bottom.load(Ordering::Relaxed);
-        distance(top, bottom).max(0) as usize
-    }
-}
+/// Waiting for the lock, which is held for some instructions only, unless its
+/// holder lost its processor.
+struct Patience(u32);
 
-impl<W: Word> Drop for Shared<W> {
-    fn drop(&mut self) {
-        // Nobody else is left: the last `Arc` ordered everything before this.
-        // SAFETY: `buffer` came from `Box::into_raw` and is not in `retired`.
-        let buffer = unsafe { Box::from_raw(self.buffer.load(Ordering::Relaxed)) };
-        let bottom = self.bottom.load(Ordering::Relaxed);
-        let mut index = self.top.load(Ordering::Relaxed);
-        while index != bottom {
-            let word = buffer.read(index);
-            // SAFETY: an unclaimed index below bottom holds a word of this type.
-            drop(unsafe { W::from_word(NonNull::new_unchecked(word)) });
-            index = index.wrapping_add(1);
+impl Patience {
+    fn new() -> Self {
+        Self(0)
+    }
+
+    fn wait(&mut self) {
+        self.0 += 1;
+        if self.0 < PATIENCE {
+            hint::spin_loop();
+        } else {
+            thread::yield_now();
         }
-        self.retired.with_mut(|retired| {
-            // SAFETY: `&mut self`: nobody else looks.
-            for old in unsafe { &mut *retired }.drain(..) {
-                // SAFETY: each came from `Box::into_raw`, once.
-                drop(unsafe { Box::from_raw(old.as_ptr()) });
-            }
-        });
     }
+}
+
+#[cold]
+fn overflow(slots: usize) -> ! {
+    eprintln!(
+        "heist: more than {slots} joins are nested on one worker; ask for fewer, or for workers with a larger stack"
+    );
+    std::process::abort();
 }

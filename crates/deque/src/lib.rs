@@ -1,63 +1,52 @@
 //! The work-stealing deque and the injector.
 //!
-//! Three nouns. The [`Owner`] of a deque pushes and pops at one end, as on a
-//! stack. Any number of [`Thief`]s take the oldest item from the other end. An
-//! [`Injector`] is the queue for everybody who owns no deque: nobody but the
-//! owner ever pushes to a deque.
+//! Three nouns. The [`Owner`] of a deque publishes jobs at one end and takes them
+//! back there, as on a stack. Any number of [`Thief`]s take the oldest job from
+//! the other end. An [`Injector`] is the queue for everybody who owns no deque:
+//! nobody but the owner ever adds to a deque.
 //!
-//! An item is one machine word ([`Word`]): a `Box`, an `Arc`, a `&'static`, or
-//! a pointer type of the caller's. The slots are ordinary atomic pointers, so
-//! that no item is ever torn and every tool can see them.
+//! A job lies in a [`Slot`]: a kind, and some bytes of room whose meaning is the
+//! kind's. What jobs are, and how one is run, is not the deque's business.
 //!
-//! The indices, the races, the ordering of every access and the argument why
-//! no item is lost or taken twice are in `README.md` beside this crate.
+//! The states, the races, the ordering of every access and the argument why no
+//! job is lost or taken twice are in `README.md` beside this crate.
 //!
 //! # Examples
 //!
-//! A worker's way to find something to do: its own deque first, then the
-//! victims' deques, then the injector.
+//! A deque of numbers, which whoever takes one copies.
 //!
 //! ```
-//! use heist_deque::{deque, Injector, Owner, Steal, Thief};
+//! use heist_deque::{deque, Slot, Steal};
+//! use heist_sync::{Barrier, BarrierRequest};
+//! use std::ptr::NonNull;
 //!
-//! fn find(own: &Owner<Box<u32>>, victims: &[Thief<Box<u32>>], outside: &Injector<Box<u32>>) -> Option<Box<u32>> {
-//!     if let Some(item) = own.pop() {
-//!         return Some(item);
-//!     }
-//!     loop {
-//!         let mut lost_a_race = false;
-//!         for victim in victims {
-//!             match victim.steal() {
-//!                 Steal::Success(item) => return Some(item),
-//!                 Steal::Retry => lost_a_race = true,
-//!                 Steal::Empty => {}
-//!             }
-//!         }
-//!         if !lost_a_race {
-//!             return outside.take();
-//!         }
+//! struct Number;
+//! let read = |slot: NonNull<Slot<Number>>| {
+//!     // Sound: the slots below hold numbers, and this is one that was just taken.
+//!     unsafe { Slot::room(slot).cast::<u64>().read() }
+//! };
+//!
+//! let (owner, thief) = deque(8, Barrier::new(BarrierRequest::Auto).unwrap());
+//! for number in [1_u64, 2] {
+//!     // Sound: the slot is vacant; then it holds a number, which may go anywhere.
+//!     unsafe {
+//!         let slot = owner.vacant();
+//!         Slot::room(slot).cast().write(number);
+//!         owner.publish(slot, &Number);
 //!     }
 //! }
-//!
-//! let (own, _) = deque(8);
-//! let (victim, thief) = deque(8);
-//! let outside = Injector::new();
-//! victim.push(Box::new(1));
-//! outside.push(Box::new(2));
-//! let thieves = [thief];
-//! assert_eq!(find(&own, &thieves, &outside), Some(Box::new(1)));
-//! assert_eq!(find(&own, &thieves, &outside), Some(Box::new(2)));
-//! assert_eq!(find(&own, &thieves, &outside), None);
+//! // Sound: the claim copies the number, and so the slot may be used again.
+//! let oldest = unsafe { thief.steal(|| true, |_, slot| read(slot)) };
+//! assert_eq!(oldest, Steal::Success(1));
+//! // Sound: as above.
+//! let newest = unsafe { owner.pop_if(|_| true) };
+//! assert_eq!(newest.map(read), Some(2));
 //! ```
 
-mod buffer;
 mod deque;
 mod injector;
-mod word;
+mod slot;
 
 pub use deque::{deque, Owner, Steal, Thief};
 pub use injector::Injector;
-pub use word::Word;
-
-#[doc(hidden)]
-pub use deque::deque_at;
+pub use slot::{Slot, ROOM};

@@ -4,156 +4,233 @@
 //! and requires that a model notices.
 #![cfg(heist_loom)]
 
-use heist_deque::{deque, Owner, Steal, Thief};
-use heist_sync::cell::UnsafeCell;
-use heist_sync::{fault, thread};
+mod items;
+
+use heist_deque::Steal;
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heist_sync::{fault, hint, thread, BarrierRequest};
+use items::{read, write, Place, Robber, Stack, NUMBER};
 use std::sync::Arc;
 
-/// An item whose contents loom watches: reading it without a happens-before
-/// edge from the write is an error, and so is running it twice.
-struct Item {
-    value: UnsafeCell<usize>,
+fn numbers(slots: usize) -> (Stack, Robber) {
+    items::numbers(slots, BarrierRequest::Auto)
 }
 
-fn item(value: usize) -> Box<Item> {
-    let item = Box::new(Item {
-        value: UnsafeCell::new(0),
-    });
-    // SAFETY: the item has not been shared yet.
-    item.value.with_mut(|cell| unsafe { *cell = value });
-    item
-}
-
-fn read(item: &Item) -> usize {
-    // SAFETY: whoever holds the box is alone with it; loom checks just that.
-    item.value.with_mut(|cell| unsafe { *cell })
-}
-
-/// Tries `attempts` times and returns what it got.
-fn steal_some(thief: &Thief<Box<Item>>, attempts: usize) -> Vec<usize> {
-    let mut taken = Vec::new();
-    for _ in 0..attempts {
-        if let Steal::Success(item) = thief.steal() {
-            taken.push(read(&item));
-        }
-    }
-    taken
-}
-
-fn pop_all(owner: &Owner<Box<Item>>) -> Vec<usize> {
-    std::iter::from_fn(|| owner.pop())
-        .map(|item| read(&item))
-        .collect()
-}
-
-/// Each of `count` items was taken exactly once.
-fn assert_each_once(mut taken: Vec<usize>, count: usize) {
+/// Each of the numbers below `count` was taken exactly once.
+fn assert_each_once(mut taken: Vec<u64>, count: u64) {
     taken.sort_unstable();
     assert_eq!(taken, (0..count).collect::<Vec<_>>());
 }
 
-fn check(model: impl Fn() + Send + Sync + 'static) {
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
     builder.check(model);
 }
 
-/// A2 and A8 of the errata: the race for the last item, and the thief that acts
-/// on an old bottom.
-#[test]
-fn owner_and_thief_never_take_the_same_item() {
-    check(|| {
-        let (owner, thief) = deque(2);
-        owner.push(item(0));
-        owner.push(item(1));
-        let theft = thread::spawn(move || steal_some(&thief, 2));
-        let mut taken = pop_all(&owner);
-        taken.extend(theft.join().unwrap());
-        assert_each_once(taken, 2);
-    });
+/// The pending half of a join, as the core does it: the slot is lent, and comes
+/// back with the latch.
+struct Lent {
+    slot: Place,
+    latch: Arc<AtomicBool>,
 }
 
-#[test]
-fn two_thieves_never_take_the_same_item() {
-    check(|| {
-        let (owner, thief) = deque(2);
-        owner.push(item(0));
-        owner.push(item(1));
-        let thefts = [thief.clone(), thief].map(|t| thread::spawn(move || steal_some(&t, 1)));
-        let mut taken: Vec<_> = owner.pop().iter().map(|item| read(item)).collect();
-        for theft in thefts {
-            taken.extend(theft.join().unwrap());
+/// What runs a job: squares it, so that a result is told from a job.
+fn run(number: u64) -> u64 {
+    100 + number
+}
+
+/// Lends a job to thieves.
+fn lend(owner: &Stack, number: u64, latch: &Arc<AtomicBool>) -> Lent {
+    let slot = owner.0.vacant();
+    // SAFETY: the slot is vacant.
+    unsafe { write(slot, number) };
+    // SAFETY: it holds a number.
+    unsafe { owner.0.publish(slot, &NUMBER) };
+    let latch = Arc::clone(latch);
+    Lent { slot, latch }
+}
+
+/// Takes the job back and runs it, or waits for the thief; returns the result.
+fn settle(owner: &Stack, lent: &Lent) -> u64 {
+    // SAFETY: scripts take back the newest first.
+    if unsafe { owner.0.retract(lent.slot) } {
+        // SAFETY: taken back.
+        return run(unsafe { read(lent.slot) });
+    }
+    while !lent.latch.load(Ordering::Acquire) {
+        hint::spin_loop();
+        thread::yield_now();
+    }
+    // SAFETY: the thief is done.
+    let result = unsafe { read(lent.slot) };
+    // SAFETY: as above.
+    unsafe { owner.0.reclaim(lent.slot) };
+    result
+}
+
+/// Tries to steal a lent job, runs it in its slot and sets its latch.
+fn serve(thief: &Robber, latches: &[Arc<AtomicBool>], ran: &AtomicUsize) {
+    // SAFETY: the slot stays in use until its latch is set below.
+    let stolen = unsafe { thief.0.steal(|| true, |_, slot| slot) };
+    if let Steal::Success(slot) = stolen {
+        // SAFETY: stolen.
+        let number = unsafe { read(slot) };
+        ran.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { write(slot, run(number)) };
+        latches[number as usize].store(true, Ordering::Release);
+    }
+}
+
+/// A thief with a number of attempts at lent jobs.
+fn server(thief: Robber, latches: &[Arc<AtomicBool>], attempts: usize) -> thread::JoinHandle<()> {
+    let latches = latches.to_vec();
+    thread::spawn(move || {
+        let ran = AtomicUsize::new(0);
+        for _ in 0..attempts {
+            serve(&thief, &latches, &ran);
         }
-        taken.extend(pop_all(&owner));
-        assert_each_once(taken, 2);
-    });
+    })
 }
 
-/// A3 and A4 of the errata: a slot that is read before the index, and plain slots.
-#[test]
-fn a_thief_sees_what_the_owner_wrote_before_the_push() {
-    check(|| {
-        let (owner, thief) = deque(1);
-        let theft = thread::spawn(move || steal_some(&thief, 1));
-        owner.push(item(0));
-        let mut taken = pop_all(&owner);
-        taken.extend(theft.join().unwrap());
-        assert_each_once(taken, 1);
-    });
+fn latches(count: usize) -> Vec<Arc<AtomicBool>> {
+    (0..count)
+        .map(|_| Arc::new(AtomicBool::new(false)))
+        .collect()
 }
 
 #[test]
-fn nothing_is_lost_when_the_array_grows_under_a_thief() {
-    check(|| {
-        let (owner, thief) = deque(1);
-        owner.push(item(0));
-        let theft = thread::spawn(move || steal_some(&thief, 2));
-        owner.push(item(1)); // replaces the array unless the thief was here
-        let mut taken = pop_all(&owner);
-        taken.extend(theft.join().unwrap());
-        assert_each_once(taken, 2);
-    });
-}
-
-#[test]
-fn a_slot_is_used_again_only_after_its_thief_has_read_it() {
-    check(|| {
-        let (owner, thief) = deque(1);
-        owner.push(item(0));
-        let theft = thread::spawn(move || steal_some(&thief, 1));
-        let mut taken = pop_all(&owner);
-        owner.push(item(1));
-        taken.extend(pop_all(&owner));
-        taken.extend(theft.join().unwrap());
-        assert_each_once(taken, 2);
-    });
-}
-
-#[test]
-fn items_left_behind_are_dropped_with_the_last_handle() {
-    check(|| {
-        let counted = Arc::new(());
-        let (owner, thief) = deque(2);
-        owner.push(Box::new(Arc::clone(&counted)));
-        owner.push(Box::new(Arc::clone(&counted)));
-        let theft = thread::spawn(move || drop(thief.steal()));
-        drop(owner);
+fn a_lent_job_runs_once_at_the_owner_or_at_the_thief() {
+    check(4, || {
+        let (owner, thief) = numbers(2);
+        let latches = latches(1);
+        let theft = server(thief, &latches, 1);
+        let lent = lend(&owner, 0, &latches[0]);
+        assert_eq!(settle(&owner, &lent), run(0));
         theft.join().unwrap();
-        assert_eq!(Arc::strong_count(&counted), 1);
+    });
+}
+
+#[test]
+fn nested_jobs_come_back_to_their_own_frames() {
+    check(3, || {
+        let (owner, thief) = numbers(3);
+        let latches = latches(2);
+        let theft = server(thief, &latches, 2);
+        let outer = lend(&owner, 0, &latches[0]);
+        let inner = lend(&owner, 1, &latches[1]);
+        assert_eq!(settle(&owner, &inner), run(1));
+        assert_eq!(settle(&owner, &outer), run(0));
+        theft.join().unwrap();
+    });
+}
+
+/// A slot is used again at once after its job was taken back.
+#[test]
+fn a_thief_never_takes_the_job_that_was_there_before() {
+    check(3, || {
+        let (owner, thief) = numbers(2);
+        let latches = latches(2);
+        let theft = server(thief, &latches, 1);
+        for number in 0..2 {
+            let lent = lend(&owner, number, &latches[number as usize]);
+            assert_eq!(settle(&owner, &lent), run(number));
+        }
+        theft.join().unwrap();
+    });
+}
+
+#[test]
+fn two_thieves_never_take_the_same_job() {
+    check(2, || {
+        let (owner, thief) = numbers(3);
+        let latches = latches(2);
+        let outer = lend(&owner, 0, &latches[0]);
+        let inner = lend(&owner, 1, &latches[1]);
+        let thefts = [thief.clone(), thief].map(|thief| server(thief, &latches, 1));
+        assert_eq!(settle(&owner, &inner), run(1));
+        assert_eq!(settle(&owner, &outer), run(0));
+        for theft in thefts {
+            theft.join().unwrap();
+        }
+    });
+}
+
+/// Jobs that nobody waits for leave their slots when they are claimed.
+#[test]
+fn detached_jobs_are_taken_once_each_by_either_side() {
+    check(3, || {
+        let (owner, thief) = numbers(3);
+        let theft = thread::spawn(move || thief.steal_some(2));
+        owner.push(0);
+        owner.push(1);
+        let mut taken = owner.pop_all();
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 2);
+    });
+}
+
+#[test]
+fn slots_of_stolen_jobs_are_used_again_only_after_the_thief_has_copied() {
+    check(2, || {
+        let (owner, thief) = numbers(3);
+        let theft = thread::spawn(move || thief.steal_some(2));
+        owner.push(0);
+        let mut taken = owner.pop_all();
+        owner.push(1);
+        owner.push(2);
+        taken.extend(owner.pop_all());
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 3);
+    });
+}
+
+#[test]
+fn the_owner_can_take_its_oldest_job_beside_a_thief() {
+    check(2, || {
+        let (owner, thief) = numbers(3);
+        owner.push(0);
+        owner.push(1);
+        let theft = thread::spawn(move || thief.steal_some(1));
+        let mut taken: Vec<_> = owner.take_oldest().into_iter().collect();
+        taken.extend(owner.pop_all());
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 2);
+    });
+}
+
+/// An owner that is silent for ever: the thief takes everything all the same.
+#[test]
+fn a_silent_owner_keeps_nothing_from_a_thief() {
+    check(3, || {
+        let (owner, thief) = numbers(3);
+        let theft = thread::spawn(move || {
+            let mut taken = Vec::new();
+            while taken.len() < 2 {
+                taken.extend(thief.steal_some(1));
+                thread::yield_now();
+            }
+            taken
+        });
+        owner.push(0);
+        owner.push(1);
+        assert_eq!(theft.join().unwrap(), [0, 1]);
+        assert_eq!(owner.pop(), None);
     });
 }
 
 #[test]
 fn every_planted_fault_is_caught() {
-    let race = "owner_and_thief_never_take_the_same_item";
-    let publication = "a_thief_sees_what_the_owner_wrote_before_the_push";
-    let growth = "nothing_is_lost_when_the_array_grows_under_a_thief";
+    let one = "a_lent_job_runs_once_at_the_owner_or_at_the_thief";
+    let nested = "nested_jobs_come_back_to_their_own_frames";
     fault::assert_caught(&[
-        ("deque.pop.fence", race),
-        ("deque.steal.fence", race),
-        ("deque.push.bottom", publication),
-        ("deque.steal.bottom", publication),
-        ("deque.grow.buffer", growth),
-        ("deque.steal.buffer", growth),
+        ("deque.retract.light", one),
+        ("deque.expose.heavy", one),
+        ("deque.publish.kind", one),
+        ("deque.steal.kind", nested),
+        ("deque.expose.trap", nested),
+        ("deque.unlock", nested),
     ]);
 }

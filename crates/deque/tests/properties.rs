@@ -1,65 +1,61 @@
 //! The deque against a naive one: any sequence of operations by one thread
-//! gives the same answers, and every item is dropped exactly once.
+//! gives the same answers, with membarrier and without.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_deque::{deque_at, Injector, Steal};
+mod items;
+
+use heist_deque::{Injector, Steal};
+use heist_sync::BarrierRequest;
+use items::numbers;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Push,
     Pop,
     Steal,
+    TakeOldest,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![3 => Just(Step::Push), 2 => Just(Step::Pop), 2 => Just(Step::Steal)];
-    prop::collection::vec(step, 0..400)
+    let step = prop_oneof![
+        4 => Just(Step::Push),
+        2 => Just(Step::Pop),
+        2 => Just(Step::Steal),
+        1 => Just(Step::TakeOldest)
+    ];
+    prop::collection::vec(step, 0..200)
 }
 
-/// Where the indices start: anywhere, and often just before they wrap.
-fn start() -> impl Strategy<Value = usize> {
-    prop_oneof![
-        any::<usize>(),
-        (0..200_usize).prop_map(|n| usize::MAX - n),
-        (0..200_usize).prop_map(|n| isize::MAX as usize - n)
-    ]
+fn request() -> impl Strategy<Value = BarrierRequest> {
+    prop_oneof![Just(BarrierRequest::Auto), Just(BarrierRequest::Fence)]
 }
 
 proptest! {
     #[test]
-    fn the_deque_answers_as_a_naive_one(steps in steps(), start in start(), capacity in 1_usize..9) {
-        let (owner, thief) = deque_at(capacity, start);
+    fn the_deque_answers_as_a_naive_one(steps in steps(), request in request()) {
+        let (owner, thief) = numbers(400, request);
         let mut naive = VecDeque::new();
-        let counted = Arc::new(());
-        for (number, step) in steps.into_iter().enumerate() {
-            let same = |item: Option<Box<(usize, Arc<()>)>>, expected: Option<usize>| {
-                prop_assert_eq!(item.map(|item| item.0), expected);
-                Ok(())
-            };
+        for (number, step) in (0..).zip(steps) {
             match step {
                 Step::Push => {
-                    owner.push(Box::new((number, Arc::clone(&counted))));
+                    owner.push(number);
                     naive.push_back(number);
                 }
-                Step::Pop => same(owner.pop(), naive.pop_back())?,
-                Step::Steal => same(
-                    match thief.steal() {
-                        Steal::Success(item) => Some(item),
+                Step::Pop => prop_assert_eq!(owner.pop(), naive.pop_back()),
+                Step::TakeOldest => prop_assert_eq!(owner.take_oldest(), naive.pop_front()),
+                Step::Steal => {
+                    let stolen = match thief.steal() {
+                        Steal::Success(number) => Some(number),
                         Steal::Empty => None,
-                        Steal::Retry => panic!("nobody else could have won the race"),
-                    },
-                    naive.pop_front(),
-                )?,
+                        Steal::Retry => panic!("nobody else holds the lock"),
+                    };
+                    prop_assert_eq!(stolen, naive.pop_front());
+                }
             }
-            prop_assert_eq!(owner.len(), naive.len());
-            prop_assert_eq!(thief.is_empty(), naive.is_empty());
-            prop_assert_eq!(Arc::strong_count(&counted), naive.len() + 1);
+            prop_assert_eq!(thief.0.is_empty(), naive.is_empty());
         }
-        drop((owner, thief));
-        prop_assert_eq!(Arc::strong_count(&counted), 1);
     }
 
     #[test]

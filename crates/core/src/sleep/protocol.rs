@@ -19,21 +19,24 @@ const ASLEEP: u32 = 1;
 struct Counts(u32);
 
 impl Counts {
-    const ONE_SEARCHING: u32 = 1;
-    const ONE_SLEEPING: u32 = 1 << 16;
+    const ONE_SLEEPING: u32 = 1;
+    const ONE_SEARCHING: u32 = 1 << 16;
 
+    #[cfg(all(test, not(heist_loom)))]
     fn searching(self) -> u32 {
-        self.0 % Self::ONE_SLEEPING
+        self.0 / Self::ONE_SEARCHING
     }
 
     fn sleeping(self) -> u32 {
-        self.0 / Self::ONE_SLEEPING
+        self.0 % Self::ONE_SEARCHING
     }
 
     /// Somebody sleeps, and nobody is awake and looking.
     #[inline(always)]
     fn wants_a_wake_up(self) -> bool {
-        self.sleeping() > 0 && self.searching() == 0
+        // Nothing in the upper half and something in the lower: one comparison,
+        // since every push makes it.
+        self.0.wrapping_sub(1) < Self::ONE_SEARCHING - 1
     }
 }
 
@@ -257,6 +260,21 @@ impl Sleep {
 mod tests {
     use super::*;
     use heist_sync::BarrierRequest;
+
+    #[test]
+    fn a_wake_up_is_wanted_if_somebody_sleeps_and_nobody_searches() {
+        for (searching, sleeping, wanted) in [
+            (0, 0, false),
+            (0, 1, true),
+            (0, u16::MAX.into(), true),
+            (1, 0, false),
+            (1, 1, false),
+            (u16::MAX.into(), u16::MAX.into(), false),
+        ] {
+            let counts = searching * Counts::ONE_SEARCHING + sleeping * Counts::ONE_SLEEPING;
+            assert_eq!(Counts(counts).wants_a_wake_up(), wanted, "{counts:x}");
+        }
+    }
 
     fn sleep(workers: usize) -> Sleep {
         Sleep::new(workers, Barrier::new(BarrierRequest::Auto).expect("auto"))

@@ -1,0 +1,110 @@
+//! Numbers in a deque, for the tests: put in by the owner, taken by either side.
+
+#![allow(dead_code, reason = "not every test file needs everything")]
+use heist_deque::{Owner, Slot, Steal, Thief};
+use heist_sync::{Barrier, BarrierRequest};
+use std::ptr::NonNull;
+
+/// What is in a slot: a number, which whoever takes it copies.
+pub(crate) struct Number;
+
+pub(crate) static NUMBER: Number = Number;
+
+pub(crate) type Place = NonNull<Slot<Number>>;
+
+/// The owner of a deque of numbers.
+pub(crate) struct Stack(pub(crate) Owner<Number>);
+
+/// A thief of numbers.
+#[derive(Clone)]
+pub(crate) struct Robber(pub(crate) Thief<Number>);
+
+/// A deque of numbers.
+pub(crate) fn numbers(slots: usize, request: BarrierRequest) -> (Stack, Robber) {
+    let barrier = Barrier::new(request).expect("no test asks for membarrier by name");
+    let (owner, thief) = heist_deque::deque(slots, barrier);
+    (Stack(owner), Robber(thief))
+}
+
+impl Stack {
+    pub(crate) fn push(&self, number: u64) {
+        let slot = self.0.vacant();
+        // SAFETY: the slot is vacant.
+        unsafe { write(slot, number) };
+        // SAFETY: it holds a number, and those may go anywhere.
+        unsafe { self.0.publish(slot, &NUMBER) };
+    }
+
+    pub(crate) fn pop(&self) -> Option<u64> {
+        // SAFETY: thieves copy the number.
+        let slot = unsafe { self.0.pop_if(|_| true) }?;
+        // SAFETY: popped.
+        Some(unsafe { read(slot) })
+    }
+
+    pub(crate) fn take_oldest(&self) -> Option<u64> {
+        // SAFETY: the number is copied.
+        unsafe { self.0.take_oldest(|_, slot| read(slot)) }
+    }
+
+    pub(crate) fn pop_all(&self) -> Vec<u64> {
+        std::iter::from_fn(|| self.pop()).collect()
+    }
+}
+
+impl Robber {
+    /// Tries once, and asks the owner if need be.
+    pub(crate) fn steal(&self) -> Steal<u64> {
+        // SAFETY: the number is copied.
+        unsafe { self.0.steal(|| true, |_, slot| read(slot)) }
+    }
+
+    /// Tries some times and returns what it got.
+    pub(crate) fn steal_some(&self, attempts: usize) -> Vec<u64> {
+        let mut taken = Vec::new();
+        for _ in 0..attempts {
+            if let Steal::Success(number) = self.steal() {
+                taken.push(number);
+            }
+        }
+        taken
+    }
+}
+
+/// # Safety
+///
+/// The slot is the caller's.
+#[cfg(not(heist_loom))]
+pub(crate) unsafe fn write(slot: Place, number: u64) {
+    // SAFETY: by the caller; a number fits and is aligned.
+    unsafe { Slot::room(slot).cast::<u64>().write(number) };
+}
+
+/// # Safety
+///
+/// As for [`write`], and it holds a number.
+#[cfg(not(heist_loom))]
+pub(crate) unsafe fn read(slot: Place) -> u64 {
+    // SAFETY: by the caller.
+    unsafe { Slot::room(slot).cast::<u64>().read() }
+}
+
+/// As above; loom looks whether the slot really is the caller's.
+///
+/// # Safety
+///
+/// None is needed for memory: a wrong caller is what loom is there to find.
+#[cfg(heist_loom)]
+pub(crate) unsafe fn write(slot: Place, number: u64) {
+    // SAFETY: the deque is still there.
+    unsafe { Slot::watched(slot, |word| *word = number) };
+}
+
+/// # Safety
+///
+/// As for [`write`].
+#[cfg(heist_loom)]
+pub(crate) unsafe fn read(slot: Place) -> u64 {
+    // SAFETY: the deque is still there.
+    unsafe { Slot::watched(slot, |word| *word) }
+}
