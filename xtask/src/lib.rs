@@ -15,6 +15,7 @@
 pub mod ci;
 pub mod libtest;
 pub mod model;
+mod process;
 pub mod programs;
 pub mod published;
 pub mod rayon_tests;

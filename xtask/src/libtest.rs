@@ -1,13 +1,13 @@
 //! Test programs: building them, running each with a deadline, reading what it says of its tests.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
-use wait_timeout::ChildExt as _;
+
+use crate::process;
 
 /// A test program that cargo has built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,38 +161,16 @@ pub fn run_doc_tests(
 }
 
 fn run_command(command: &mut Command, deadline: Duration, log: &Path) -> anyhow::Result<Results> {
-    let writing = || format!("could not write {}", log.display());
-    log.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .with_context(writing)?;
-    let file = File::create(log).with_context(writing)?;
-    let errors = file.try_clone().with_context(writing)?;
-    let start = Instant::now();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(file)
-        .stderr(errors)
-        .spawn()
-        .with_context(|| {
-            let program = command.get_program().to_string_lossy();
-            format!("could not start {program}")
-        })?;
-    let status = child.wait_timeout(deadline)?;
-    if status.is_none() {
-        child.kill()?;
-        child.wait()?;
-    }
-    let time = start.elapsed();
-    let output = fs::read(log).with_context(|| format!("could not read {}", log.display()))?;
-    let mut results = Results::read(String::from_utf8_lossy(&output).into_owned());
-    results.time = time;
-    results.timed_out = status.is_none();
-    results.broken = match status {
-        None => Some(format!("stopped after {} s", deadline.as_secs())),
-        // Libtest and cargo end so when a test has failed; the rest is a crash.
-        Some(status) if status.code() == Some(101) && !results.failed.is_empty() => None,
-        Some(status) if status.success() => None,
-        Some(status) => Some(status.to_string()),
+    let ended = process::run(command, log, None, deadline)?;
+    let failure = ended.failure();
+    let mut results = Results::read(ended.output);
+    results.time = ended.time;
+    results.timed_out = ended.status.is_none();
+    // Libtest and cargo end with 101 when a test has failed; the rest is a crash.
+    let is_failed_test = ended.status.and_then(|status| status.code()) == Some(101);
+    results.broken = match results.failed.is_empty() {
+        false if is_failed_test => None,
+        _ => failure,
     };
     Ok(results)
 }

@@ -6,7 +6,6 @@
 
 mod job;
 mod own_tests;
-mod process;
 mod recipe;
 mod report;
 

@@ -105,7 +105,8 @@ impl TaskGroup {
         });
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
-        self.shared.pool.submit(job);
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        unsafe { self.shared.pool.submit(job) };
     }
 
     /// Waits until every job of the group has ended. A worker runs jobs while

@@ -4,12 +4,14 @@
 //! |---|---|---|---|
 //! | [`SlotJob`] | a slot of the deque of the worker that waits for it | once | the worker, after the latch is set or the job was taken back |
 //! | [`StackJob`] | the frame of whoever waits for it | once | the frame, after the latch is set |
+//! | [`DetachedJob`] | a slot, until it is taken | once | the run itself |
 //! | [`HeapJob`] | a box | once | the run itself |
 //! | [`SharedJob`] | an `Arc` | once for each reference | the last run |
 //!
-//! The second half of a join is a `SlotJob`. All others are known by a [`JobRef`],
-//! which points to a [`Header`], whose only field is the function that runs the
-//! job; deques, mailboxes and the injector hold such references.
+//! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs
+//! in its slot; what a worker spawns is a `DetachedJob`, which moves out first.
+//! Mailboxes and the injector hold a [`JobRef`] for each job, which points to a
+//! [`Header`], whose only field is the function that runs the job.
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
@@ -253,29 +255,28 @@ impl Fifo {
 /// A place in a worker's deque.
 pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 
-/// What is in a slot: a reference, or a job of its own.
+/// What is in a slot's room, and what becomes of it.
 pub(crate) struct Kind {
-    /// Runs the [`SlotJob`] in the slot; `None` if there is a [`JobRef`].
-    run: Option<unsafe fn(JobSlot)>,
+    /// Runs the job whose content lies at this address.
+    run: unsafe fn(NonNull<u8>),
+    /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
+    lent: bool,
 }
 
 impl Kind {
-    /// The slot holds a reference, which whoever takes it copies.
-    pub(crate) const REFERENCE: &'static Self = &Self { run: None };
-
-    pub(crate) fn is_reference(&self) -> bool {
-        self.run.is_none()
+    pub(crate) fn is_detached(&self) -> bool {
+        !self.lent
     }
 }
 
 /// A job that has been taken from where it waited, and is to be run once.
-#[derive(Clone, Copy, Debug)]
 pub(crate) enum Job {
     Reference(JobRef),
+    Detached(DetachedJob),
     /// In the slot of the worker with this index, which waits for it.
     Lent {
         slot: JobSlot,
-        run: unsafe fn(JobSlot),
+        kind: &'static Kind,
         owner: usize,
     },
 }
@@ -288,38 +289,90 @@ impl Job {
     /// 1. The caller has just taken the job in `slot`, which is of this kind, and
     ///    nobody else looks at the slot meanwhile.
     pub(crate) unsafe fn claim(kind: &'static Kind, slot: JobSlot, owner: usize) -> Self {
-        match kind.run {
-            // SAFETY: by 1. the slot holds a reference.
-            None => Self::Reference(unsafe { JobRef::read_from(slot) }),
-            Some(run) => {
-                // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by
-                // the one thief.
-                unsafe { lent_latch(slot).write(CoreLatch::new()) };
-                Self::Lent { slot, run, owner }
-            }
+        if kind.lent {
+            // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by the
+            // one thief.
+            unsafe { lent_latch(slot).write(CoreLatch::new()) };
+            Self::Lent { slot, kind, owner }
+        } else {
+            // SAFETY: by 1.
+            Self::Detached(unsafe { DetachedJob::move_from(slot, kind) })
         }
     }
 }
 
-impl JobRef {
-    /// Puts the reference into a slot of the caller's.
+/// A job that nobody waits for, while it is in no slot.
+pub(crate) struct DetachedJob {
+    kind: &'static Kind,
+    content: [MaybeUninit<u64>; ROOM / size_of::<u64>()],
+}
+
+impl DetachedJob {
+    /// Whether a closure can lie in a slot.
+    pub(crate) const fn fits<F>() -> bool {
+        size_of::<F>() <= ROOM && align_of::<F>() <= align_of::<u64>()
+    }
+
+    /// Puts a closure into a slot, and gives the kind to publish it with.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is vacant and the caller's, and the closure fits.
+    /// 2. What the closure borrows lives until it has run.
+    /// 3. The closure does not unwind.
+    #[inline]
+    pub(crate) unsafe fn put<F: FnOnce() + Send>(slot: JobSlot, closure: F) -> &'static Kind {
+        // SAFETY: by 1.
+        unsafe { Slot::room(slot).cast::<F>().write(closure) };
+        const {
+            &Kind {
+                run: Self::run::<F>,
+                lent: false,
+            }
+        }
+    }
+
+    /// The job in a slot, which is free then.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller has taken the job, which is detached and of this kind.
+    #[inline]
+    pub(crate) unsafe fn move_from(slot: JobSlot, kind: &'static Kind) -> Self {
+        // SAFETY: by 1. the room is the caller's; its bytes need not mean anything.
+        let content = unsafe { Slot::room(slot).cast().read() };
+        Self { kind, content }
+    }
+
+    /// Puts the job back into a slot, and gives the kind to publish it with.
     ///
     /// # Safety
     ///
     /// 1. The slot is vacant and the caller's.
-    pub(crate) unsafe fn write_to(self, slot: JobSlot) {
-        // SAFETY: by 1.; a word fits, and is aligned.
-        unsafe { Slot::room(slot).cast::<Self>().write(self) };
+    pub(crate) unsafe fn put_back(self, slot: JobSlot) -> &'static Kind {
+        // SAFETY: by 1.
+        unsafe { Slot::room(slot).cast().write(self.content) };
+        self.kind
     }
 
-    /// The reference in a slot.
+    /// Runs the job.
     ///
     /// # Safety
     ///
-    /// 1. The slot holds one, and the caller has taken it.
-    pub(crate) unsafe fn read_from(slot: JobSlot) -> Self {
+    /// 1. This is its one run: it was taken from where it was put.
+    #[inline]
+    pub(crate) unsafe fn execute(mut self) {
+        // SAFETY: the content is that of the kind; 1. is handed on.
+        unsafe { (self.kind.run)(NonNull::from(&mut self.content).cast()) }
+    }
+
+    /// # Safety
+    ///
+    /// 1. At `content` lies an `F`, to be moved out once.
+    unsafe fn run<F: FnOnce()>(content: NonNull<u8>) {
         // SAFETY: by 1.
-        unsafe { Slot::room(slot).cast::<Self>().read() }
+        let closure = unsafe { content.cast::<F>().read() };
+        closure();
     }
 }
 
@@ -332,6 +385,17 @@ impl JobRef {
 pub(crate) unsafe fn lent_latch(slot: JobSlot) -> NonNull<CoreLatch> {
     // SAFETY: by 1. The latch comes first.
     unsafe { Slot::room(slot) }.cast()
+}
+
+/// Runs a lent job in its slot. Its latch is the caller's to set.
+///
+/// # Safety
+///
+/// 1. The caller has taken the job, which is lent and of this kind, and this is
+///    its one run.
+pub(crate) unsafe fn run_lent(slot: JobSlot, kind: &'static Kind) {
+    // SAFETY: by 1.
+    unsafe { (kind.run)(Slot::room(slot)) };
 }
 
 /// A job that lies in a slot of its owner's deque: the closure, or where it is
@@ -350,11 +414,11 @@ impl<T> InRoom<T> {
 
     /// # Safety
     ///
-    /// 1. The slot is in use for a `SlotJob`, and a `T` fits.
+    /// 1. The room is in use for a `SlotJob`, and a `T` fits.
     #[inline(always)]
-    unsafe fn content(slot: JobSlot) -> *mut T {
+    unsafe fn content(room: NonNull<u8>) -> *mut T {
         // SAFETY: by 1.
-        unsafe { &raw mut (*Slot::room(slot).cast::<Self>().as_ptr()).content }
+        unsafe { &raw mut (*room.cast::<Self>().as_ptr()).content }
     }
 }
 
@@ -366,7 +430,8 @@ where
     B: FnOnce(FnContext) -> R,
 {
     pub(crate) const KIND: &'static Kind = &Kind {
-        run: Some(Self::run),
+        run: Self::run,
+        lent: true,
     };
 
     /// Puts the closure into the slot, or its address if it is too large.
@@ -375,15 +440,18 @@ where
     ///
     /// 1. The slot is vacant and the caller's.
     /// 2. `closure` stays where it is until the job was taken back or is done, and
-    ///    is not dropped.
+    ///    is then used if it was taken back and the slot's copy was not, and not
+    ///    otherwise.
     #[inline(always)]
     pub(crate) unsafe fn put(slot: JobSlot, closure: &ManuallyDrop<B>) {
+        // SAFETY: by 1.
+        let room = unsafe { Slot::room(slot) };
         if InRoom::<B>::FITS {
-            // SAFETY: by 1. The closure moves, by 2. for good.
-            unsafe { InRoom::<B>::content(slot).write(std::ptr::read(&raw const **closure)) };
+            // SAFETY: by 1. By 2. one of the two copies is used.
+            unsafe { InRoom::<B>::content(room).write(std::ptr::read(&raw const **closure)) };
         } else {
             // SAFETY: by 1.
-            unsafe { InRoom::<*const B>::content(slot).write(&raw const **closure) };
+            unsafe { InRoom::<*const B>::content(room).write(&raw const **closure) };
         }
     }
 
@@ -391,15 +459,15 @@ where
     ///
     /// # Safety
     ///
-    /// 1. The job is the caller's to run, and this is done once.
+    /// 1. The job in this room is the caller's to run, and this is done once.
     #[inline(always)]
-    pub(crate) unsafe fn take(slot: JobSlot) -> B {
+    pub(crate) unsafe fn take(room: NonNull<u8>) -> B {
         if InRoom::<B>::FITS {
             // SAFETY: by 1. it is still where `put` has put it.
-            unsafe { InRoom::<B>::content(slot).read() }
+            unsafe { InRoom::<B>::content(room).read() }
         } else {
             // SAFETY: as above; the frame is still there.
-            unsafe { InRoom::<*const B>::content(slot).read().read() }
+            unsafe { InRoom::<*const B>::content(room).read().read() }
         }
     }
 
@@ -407,19 +475,19 @@ where
     ///
     /// # Safety
     ///
-    /// 1. The job in the slot was put there with these types, and this is its one
+    /// 1. The job in the room was put there with these types, and this is its one
     ///    run.
-    unsafe fn run(slot: JobSlot) {
+    unsafe fn run(room: NonNull<u8>) {
         // SAFETY: by 1.
-        let closure = unsafe { Self::take(slot) };
+        let closure = unsafe { Self::take(room) };
         let result = unwind::halt(|| closure(FnContext::new(true)));
         if InRoom::<thread::Result<R>>::FITS {
             // SAFETY: the closure has left the slot, whose owner waits.
-            unsafe { InRoom::<thread::Result<R>>::content(slot).write(result) };
+            unsafe { InRoom::<thread::Result<R>>::content(room).write(result) };
         } else {
             let result = Box::into_raw(Box::new(result));
             // SAFETY: as above.
-            unsafe { InRoom::<*mut thread::Result<R>>::content(slot).write(result) };
+            unsafe { InRoom::<*mut thread::Result<R>>::content(room).write(result) };
         }
     }
 
@@ -427,14 +495,16 @@ where
     ///
     /// # Safety
     ///
-    /// 1. The latch is set, and the result is taken once.
+    /// 1. The latch of the job in `slot` is set, and the result is taken once.
     pub(crate) unsafe fn take_result(slot: JobSlot) -> thread::Result<R> {
+        // SAFETY: by 1.
+        let room = unsafe { Slot::room(slot) };
         if InRoom::<thread::Result<R>>::FITS {
             // SAFETY: by 1. `run` has written it.
-            unsafe { InRoom::<thread::Result<R>>::content(slot).read() }
+            unsafe { InRoom::<thread::Result<R>>::content(room).read() }
         } else {
             // SAFETY: by 1. `run` has leaked the box for this one time.
-            *unsafe { Box::from_raw(InRoom::<*mut thread::Result<R>>::content(slot).read()) }
+            *unsafe { Box::from_raw(InRoom::<*mut thread::Result<R>>::content(room).read()) }
         }
     }
 }

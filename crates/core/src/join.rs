@@ -10,6 +10,7 @@ use crate::job::{lent_latch, JobSlot, SlotJob};
 use crate::pool::Pool;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
+use heist_deque::Slot;
 use heist_sync::thread;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -123,7 +124,7 @@ where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    let b = ManuallyDrop::new(b);
+    let mut b = ManuallyDrop::new(b);
     // SAFETY: 1. `b` stays in this frame until the job is taken back or done: on
     // every way out below, also that of a panic in `a`. 2. `b` is Send and so is
     // its result, by the bounds of our callers.
@@ -138,9 +139,10 @@ where
     // SAFETY: lent above.
     if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back, so that nobody else runs it. If `b` panics,
+        // SAFETY: taken back, so that nobody else has it. What is in the slot is
+        // forgotten; this copy spares the compiler reading it back. If `b` panics,
         // nothing points into this frame any more.
-        let b = unsafe { SlotJob::<B, RB>::take(slot) };
+        let b = unsafe { ManuallyDrop::take(&mut b) };
         return (ra, b(FnContext::new(migrated)));
     }
     // SAFETY: lent above, with these types, and a thief has it.
@@ -187,7 +189,7 @@ where
     let result = if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
         // SAFETY: taken back.
-        let b = unsafe { SlotJob::<B, RB>::take(slot) };
+        let b = unsafe { SlotJob::<B, RB>::take(Slot::room(slot)) };
         unwind::halt(|| b(FnContext::new(false)))
     } else {
         // SAFETY: by 1., and a thief has it.

@@ -3,7 +3,7 @@
 use crate::config::ThreadPoolBuilder;
 use crate::counters::Counters;
 use crate::error::ThreadPoolBuildError;
-use crate::job::{Fifo, Job, JobRef, Kind, StackJob};
+use crate::job::{Fifo, HeapJob, Job, JobRef, Kind, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
 use crate::sleep::Sleep;
@@ -73,8 +73,8 @@ impl Seat {
             // SAFETY: just taken, and the deque's lock keeps others away.
             unsafe { Job::claim(kind, slot, index) }
         };
-        // SAFETY: `claim` copies a reference; the slot of a join stays with the
-        // thief until it sets the latch.
+        // SAFETY: `claim` moves a detached job out; the slot of a lent one stays
+        // with the thief until it sets the latch.
         unsafe { self.thief.steal(may_ask, claim) }
     }
 
@@ -285,10 +285,17 @@ impl Pool {
     }
 
     /// Queues a job: on the calling worker's deque, or from outside.
-    pub(crate) fn submit(&self, job: JobRef) {
+    ///
+    /// # Safety
+    ///
+    /// 1. What the closure borrows lives until it has run.
+    /// 2. The closure does not unwind.
+    pub(crate) unsafe fn submit(&self, job: impl FnOnce() + Send) {
         match self.current_worker() {
-            Some(worker) => worker.push(job),
-            None => self.inject(job),
+            // SAFETY: handed on.
+            Some(worker) => unsafe { worker.push(job) },
+            // SAFETY: handed on.
+            None => self.inject(unsafe { HeapJob::into_job_ref(job) }),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `scope`: jobs that may borrow, because the scope waits for them.
 
 use crate::broadcast::BroadcastContext;
-use crate::job::{Fifo, HeapJob, JobRef, SharedJob};
+use crate::job::{Fifo, HeapJob, SharedJob};
 use crate::latch::{CountLatch, Latch};
 use crate::pool::Pool;
 use crate::unwind::{self, FirstPanic};
@@ -24,7 +24,8 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// One allocation for each job.
+/// On a worker, 64 bytes of its deque for each job whose closure takes up to 40
+/// bytes, and no allocation; else one for each job.
 ///
 /// # Examples
 ///
@@ -191,7 +192,9 @@ impl<'scope> Scope<'scope> {
             let scope = scope;
             body(scope.get());
         });
-        self.base.pool.submit(job);
+        // SAFETY: 1. the scope waits for the job, so that what it borrows for
+        // `'scope` is there. 2. A panic in it is held back.
+        unsafe { self.base.pool.submit(job) };
     }
 
     /// Queues a job for each worker of the pool.
@@ -253,12 +256,15 @@ impl<'scope> ScopeFifo<'scope> {
             let scope = scope;
             body(scope.get());
         });
+        // SAFETY: 1. the scope waits for the job, so that what it borrows for
+        // `'scope` is there. 2. A panic in it is held back.
+        let job = unsafe { HeapJob::into_job_ref(job) };
         match self.base.pool.current_worker() {
             Some(worker) => {
                 // SAFETY: the queue lies in the scope, which waits for the job,
                 // and the reference is done with the queue when the job starts.
                 let reference = unsafe { self.fifos[worker.index()].queue(job) };
-                worker.push(reference);
+                worker.push_reference(reference);
             }
             None => self.base.pool.inject(job),
         }
@@ -325,18 +331,17 @@ impl<'scope> Base<'scope> {
         }
     }
 
-    /// Boxes a job of the scope.
-    fn job(&self, body: impl FnOnce() + Send + 'scope) -> JobRef {
+    /// A job of the scope, which does not unwind.
+    fn job<BODY>(&self, body: BODY) -> impl FnOnce() + Send + 'scope
+    where
+        BODY: FnOnce() + Send + 'scope,
+    {
         self.pending.increment();
         let base = Still(self);
-        // SAFETY: 1. the scope waits for the job, so that what it borrows for
-        // `'scope` is there. 2. A panic in it is held back.
-        unsafe {
-            HeapJob::into_job_ref(move || {
-                // The whole wrapper moves into the closure, not just its field.
-                let base = base;
-                Self::run(base, body);
-            })
+        move || {
+            // The whole wrapper moves into the closure, not just its field.
+            let base = base;
+            Self::run(base, body);
         }
     }
 

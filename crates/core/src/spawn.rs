@@ -1,6 +1,6 @@
 //! `spawn`: a job that nobody waits for.
 
-use crate::job::{HeapJob, JobRef};
+use crate::job::HeapJob;
 use crate::pool::Pool;
 use crate::unwind;
 use std::sync::Arc;
@@ -21,7 +21,9 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// One allocation of the closure's size and 8 bytes.
+/// On a worker, 64 bytes of its deque for a closure of up to 48 bytes, and no
+/// allocation; for a larger one, and from outside, one allocation of the closure's
+/// size and 16 bytes.
 ///
 /// # Examples
 ///
@@ -67,33 +69,35 @@ where
 
 pub(crate) fn spawn_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) {
     let job = detached(pool, job);
-    pool.submit(job);
+    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+    unsafe { pool.submit(job) };
 }
 
 pub(crate) fn spawn_fifo_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) {
-    let job = detached(pool, job);
+    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+    let job = unsafe { HeapJob::into_job_ref(detached(pool, job)) };
     match pool.current_worker() {
         // SAFETY: the worker's queue lies in the pool, which the job keeps.
-        Some(worker) => worker.push(unsafe { worker.fifo().queue(job) }),
+        Some(worker) => worker.push_reference(unsafe { worker.fifo().queue(job) }),
         None => pool.inject(job),
     }
 }
 
-/// Boxes a job that keeps the pool until it has run.
+/// A job that keeps the pool until it has run, and does not unwind.
 ///
 /// # Panics
 ///
 /// Panics if the pool has ended.
-pub(crate) fn detached(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) -> JobRef {
+pub(crate) fn detached(
+    pool: &Arc<Pool>,
+    job: impl FnOnce() + Send + 'static,
+) -> impl FnOnce() + Send + 'static {
     pool.keep_alive();
     let pool = Arc::clone(pool);
-    // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back.
-    unsafe {
-        HeapJob::into_job_ref(move || {
-            if let Err(payload) = unwind::halt(job) {
-                pool.handle_panic(payload);
-            }
-            pool.release();
-        })
+    move || {
+        if let Err(payload) = unwind::halt(job) {
+            pool.handle_panic(payload);
+        }
+        pool.release();
     }
 }

@@ -5,7 +5,9 @@
 
 use crate::config::RESERVED_SLOTS;
 use crate::counters::Activity;
-use crate::job::{lent_latch, Fifo, Job, JobRef, JobSlot, Kind, SlotJob};
+use crate::job::{
+    lent_latch, run_lent, DetachedJob, Fifo, HeapJob, Job, JobRef, JobSlot, Kind, SlotJob,
+};
 use crate::join::FnContext;
 use crate::latch::CoreLatch;
 use crate::policy::{IdleLadder, IdleStep, Manners, Rng, Victims};
@@ -199,28 +201,49 @@ impl Worker {
         // Jobs that were pushed while the worker waited keep their order.
         let mut newer = Vec::new();
         while !self.deque.is_newest(slot) {
-            newer.extend(self.pop_reference());
+            newer.extend(self.pop_detached());
         }
         // SAFETY: by 1. for the slot itself; those above it are free.
         unsafe { self.deque.reclaim(slot) };
         while let Some(job) = newer.pop() {
-            self.push(job);
+            let slot = self.deque.vacant();
+            // SAFETY: the slot is vacant.
+            let kind = unsafe { job.put_back(slot) };
+            // SAFETY: the slot holds such a job, and those may run anywhere.
+            unsafe { self.deque.publish(slot, kind) };
         }
     }
 
-    /// Pushes a job, to be popped back or stolen, and sees to it that somebody
-    /// who has nothing to do comes for it.
-    pub(crate) fn push(&self, job: JobRef) {
-        if !self.deque.has_room(RESERVED_SLOTS) {
-            // The rest of the slots is for joins, which have nowhere else to go.
-            return self.pool.inject(job);
+    /// Pushes a job that nobody waits for in this frame, to be popped back or
+    /// stolen, and sees to it that somebody who has nothing to do comes for it.
+    ///
+    /// # Safety
+    ///
+    /// 1. What the closure borrows lives until it has run.
+    /// 2. The closure does not unwind.
+    #[inline]
+    pub(crate) unsafe fn push<F: FnOnce() + Send>(&self, closure: F) {
+        // The last slots are for joins, which have nowhere else to go.
+        if !DetachedJob::fits::<F>() || !self.deque.has_room(RESERVED_SLOTS) {
+            // SAFETY: as for this function.
+            let job = unsafe { HeapJob::into_job_ref(closure) };
+            return self.push_reference(job);
         }
         let slot = self.deque.vacant();
-        // SAFETY: the slot is vacant.
-        unsafe { job.write_to(slot) };
-        // SAFETY: the slot holds a reference, and those may be run anywhere.
-        unsafe { self.deque.publish(slot, Kind::REFERENCE) };
+        // SAFETY: the slot is vacant, and the closure fits; 1. and 2. are handed on.
+        let kind = unsafe { DetachedJob::put(slot, closure) };
+        // SAFETY: the slot holds what the kind says, which may run anywhere.
+        unsafe { self.deque.publish(slot, kind) };
         self.wake_for_a_job();
+    }
+
+    /// Pushes a job by its reference.
+    pub(crate) fn push_reference(&self, job: JobRef) {
+        if !self.deque.has_room(RESERVED_SLOTS) {
+            return self.pool.inject(job);
+        }
+        // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
+        unsafe { self.push(move || job.execute()) };
     }
 
     #[inline(always)]
@@ -232,18 +255,19 @@ impl Worker {
     }
 
     /// Pops the newest job, unless it belongs to a join.
+    #[inline]
     fn pop(&self) -> Option<Job> {
-        let job = self.pop_reference()?;
+        let job = self.pop_detached()?;
         self.seat().counters.pops.add(1);
-        Some(Job::Reference(job))
+        Some(Job::Detached(job))
     }
 
     #[inline]
-    fn pop_reference(&self) -> Option<JobRef> {
-        // SAFETY: a thief copies the reference when it claims the job.
-        let slot = unsafe { self.deque.pop_if(Kind::is_reference) }?;
+    fn pop_detached(&self) -> Option<DetachedJob> {
+        // SAFETY: a thief moves such a job out of its slot when it claims it.
+        let (kind, slot) = unsafe { self.deque.pop_if(Kind::is_detached) }?;
         // SAFETY: just popped.
-        Some(unsafe { JobRef::read_from(slot) })
+        Some(unsafe { DetachedJob::move_from(slot, kind) })
     }
 
     /// The oldest job of the own deque, taken as thieves take it.
@@ -253,8 +277,8 @@ impl Worker {
         }
         // SAFETY: just taken, and the deque's lock keeps others away.
         let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index) };
-        // SAFETY: `claim` copies a reference, and the slot of a join stays in
-        // use until its latch is set.
+        // SAFETY: `claim` moves a detached job out, and the slot of a lent one stays
+        // in use until its latch is set.
         let job = unsafe { self.deque.take_oldest(claim) }?;
         self.seat().counters.pops.add(1);
         Some(job)
@@ -341,18 +365,16 @@ impl Worker {
             // SAFETY: taken from a deque, a mailbox or the injector, where each
             // reference was put once and is handed out once.
             Job::Reference(job) => unsafe { job.execute() },
-            Job::Lent { slot, run, owner } => {
-                let began_ns = self.pool.now_ns();
-                // SAFETY: taken from the owner's deque, which hands it out once.
-                unsafe { run(slot) };
+            // SAFETY: taken from a deque, which hands each job out once.
+            Job::Detached(job) => unsafe { job.execute() },
+            Job::Lent { slot, kind, owner } => {
+                // SAFETY: as above.
+                unsafe { run_lent(slot, kind) };
                 // SAFETY: the slot is in use until its latch is set. The owner
                 // may then use it again, and the pool keeps the memory.
                 if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
                     self.pool.ring(owner);
                 }
-                let mut manners = self.manners.get();
-                manners.stolen_job_took(self.pool.now_ns().saturating_sub(began_ns));
-                self.manners.set(manners);
             }
         }
         self.record(EventKind::JobEnd);
@@ -421,11 +443,17 @@ impl Worker {
                 }
             }
         };
-        self.turn_to(Activity::Working, EventKind::SearchEnd);
+        let began_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
         let woke = sleep.stop_search();
         self.seat().counters.wakes.add(woke as u64);
         if let Some(job) = found {
+            let is_stolen = !matches!(job, Job::Reference(_));
             self.execute(job);
+            if is_stolen {
+                let mut manners = self.manners.get();
+                manners.stolen_job_took(self.pool.now_ns().saturating_sub(began_ns));
+                self.manners.set(manners);
+            }
         }
     }
 
@@ -461,12 +489,14 @@ impl Worker {
                 .any(|other| self.pool.seat(other).has_a_job())
     }
 
-    fn turn_to(&self, activity: Activity, event: EventKind) {
+    /// Notes what the worker does from now on, and returns the time.
+    fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
         let now_ns = self.pool.now_ns();
         self.seat().counters.time.change(activity, now_ns);
         if let Some(recorder) = &self.seat().recorder {
             recorder.record(event, now_ns);
         }
+        now_ns
     }
 
     #[inline]

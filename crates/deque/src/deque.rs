@@ -325,15 +325,18 @@ impl<K> Owner<K> {
     ///
     /// 1. A thief has no more use for the slot of such a job when its claim has
     ///    returned.
-    pub unsafe fn pop_if(&self, wanted: impl Fn(&'static K) -> bool) -> Option<NonNull<Slot<K>>> {
-        let slot = self.newest_if(self.tail.get(), &wanted)?;
+    pub unsafe fn pop_if(
+        &self,
+        wanted: impl Fn(&'static K) -> bool,
+    ) -> Option<(&'static K, NonNull<Slot<K>>)> {
+        let (kind, slot) = self.newest_if(self.tail.get(), &wanted)?;
         // SAFETY: it is the newest.
         if unsafe { self.retract(slot) } {
-            return Some(slot);
+            return Some((kind, slot));
         }
         // Taken, as is all below it: what is wanted there is free again.
         let mut tail = slot;
-        while let Some(below) = self.newest_if(tail, &wanted) {
+        while let Some((_, below)) = self.newest_if(tail, &wanted) {
             // SAFETY: slots live as long as `shared`.
             unsafe { below.as_ref() }.clear_kind(Ordering::Relaxed);
             tail = below;
@@ -348,15 +351,15 @@ impl<K> Owner<K> {
         &self,
         tail: NonNull<Slot<K>>,
         wanted: &impl Fn(&'static K) -> bool,
-    ) -> Option<NonNull<Slot<K>>> {
+    ) -> Option<(&'static K, NonNull<Slot<K>>)> {
         if tail == self.shared.slots.first() {
             return None;
         }
         // SAFETY: not the first, so there is one below.
         let slot = unsafe { tail.sub(1) };
         // Relaxed: own write. SAFETY: slots live as long as `shared`.
-        let kind = unsafe { slot.as_ref() }.kind(Ordering::Relaxed);
-        kind.is_some_and(wanted).then_some(slot)
+        let kind = unsafe { slot.as_ref() }.kind(Ordering::Relaxed)?;
+        wanted(kind).then_some((kind, slot))
     }
 
     /// Takes the oldest job, as a thief would.

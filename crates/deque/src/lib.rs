@@ -40,7 +40,7 @@
 //! assert_eq!(oldest, Steal::Success(1));
 //! // Sound: as above.
 //! let newest = unsafe { owner.pop_if(|_| true) };
-//! assert_eq!(newest.map(read), Some(2));
+//! assert_eq!(newest.map(|(_, slot)| read(slot)), Some(2));
 //! ```
 
 mod deque;

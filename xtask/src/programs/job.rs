@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::process;
+use crate::process;
 
 /// How long one run may take; a job is meant to take a second.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
@@ -41,10 +41,19 @@ impl Driver<'_> {
             .with_context(|| format!("could not create {}", self.folder.display()))?;
         let mut command = Command::new(self.program);
         command.current_dir(self.folder);
-        let ended = process::run(&mut command, &self.logs.join("job.log"), LIMIT)?;
-        match ended.failure {
+        let errors = self.logs.join("job.err");
+        let ended = process::run(
+            &mut command,
+            &self.logs.join("job.log"),
+            Some(&errors),
+            LIMIT,
+        )?;
+        match ended.failure() {
             None => read(&ended.output),
-            Some(failure) => Err(anyhow::anyhow!(failure)),
+            Some(failure) => Err(anyhow::anyhow!(
+                "{failure}; its errors are in {}",
+                errors.display()
+            )),
         }
         .with_context(|| format!("the job {} failed", self.program.display()))
     }

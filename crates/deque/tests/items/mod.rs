@@ -37,7 +37,7 @@ impl Stack {
 
     pub(crate) fn pop(&self) -> Option<u64> {
         // SAFETY: thieves copy the number.
-        let slot = unsafe { self.0.pop_if(|_| true) }?;
+        let (_, slot) = unsafe { self.0.pop_if(|_| true) }?;
         // SAFETY: popped.
         Some(unsafe { read(slot) })
     }

@@ -1,0 +1,112 @@
+//! Running a program within a limit of time, with what it prints kept in files.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use wait_timeout::ChildExt as _;
+
+use crate::steps::Line;
+
+/// How a program ended, and what it wrote to its standard output.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None` if it was stopped at the limit.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) time: Duration,
+    pub(crate) output: String,
+}
+
+impl Ended {
+    /// Why it did not end well.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match self.status {
+            Some(status) if status.success() => None,
+            Some(status) => Some(status.to_string()),
+            None => Some(format!("it did not end within {} s", self.time.as_secs())),
+        }
+    }
+}
+
+/// Runs `command` for at most `limit`. Its output goes to the file `log`, and so do its
+/// errors, unless there is another file for them.
+///
+/// # Errors
+///
+/// Fails if it cannot be started or the files cannot be written.
+pub(crate) fn run(
+    command: &mut Command,
+    log: &Path,
+    errors: Option<&Path>,
+    limit: Duration,
+) -> anyhow::Result<Ended> {
+    let open = |path: &Path| {
+        path.parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| File::create(path))
+            .with_context(|| format!("could not write {}", path.display()))
+    };
+    let output = open(log)?;
+    let errors = match errors {
+        Some(path) => open(path)?,
+        None => output
+            .try_clone()
+            .with_context(|| format!("could not write {}", log.display()))?,
+    };
+    let start = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .spawn()
+        .with_context(|| format!("could not start {}", Line(command)))?;
+    let status = child.wait_timeout(limit)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    let time = start.elapsed();
+    let output = fs::read(log).with_context(|| format!("could not read {}", log.display()))?;
+    Ok(Ended {
+        status,
+        time,
+        output: String::from_utf8_lossy(&output).into_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn output_and_failure_are_both_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("new/cargo.log");
+        let errors = log.with_extension("err");
+        let mut good = Command::new(env!("CARGO"));
+        let good = run(good.arg("--version"), &log, Some(&errors), HOUR).unwrap();
+        assert!(good.failure().is_none() && good.output.starts_with("cargo "));
+        let mut bad = Command::new(env!("CARGO"));
+        let bad = run(bad.arg("no such command"), &log, Some(&errors), HOUR).unwrap();
+        assert!(bad.failure().is_some() && bad.output.is_empty());
+        assert!(fs::metadata(&errors).unwrap().len() > 0);
+        let mut bad = Command::new(env!("CARGO"));
+        let bad = run(bad.arg("no such command"), &log, None, HOUR).unwrap();
+        assert!(bad.output.contains("no such command"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_never_ends_is_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut endless = Command::new("tail");
+        endless.args(["-f", "/dev/null"]);
+        let limit = Duration::from_millis(1);
+        let ended = run(&mut endless, &folder.path().join("log"), None, limit).unwrap();
+        assert!(ended.failure().unwrap().contains("did not end within"));
+    }
+}
