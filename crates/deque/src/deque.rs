@@ -79,7 +79,7 @@ const HELD: u32 = 1;
 
 /// States of a request. Only the holder of the lock makes one.
 const NONE: u32 = 0;
-/// The owner is asked to publish half of its jobs.
+/// The owner is asked to publish its jobs.
 const ASKED: u32 = 1;
 /// The owner is at it.
 const ANSWERING: u32 = 2;
@@ -155,19 +155,26 @@ impl<K> Shared<K> {
         unsafe { self.slots.first().add(self.slots.len()) }
     }
 
-    /// Publishes half of the jobs below `end`, the older ones. Called by the
-    /// owner with the right to move the trap: under the lock, or answering.
-    fn publish_half(&self, end: NonNull<Slot<K>>) {
-        if self.fenced {
-            return;
+    /// Makes the jobs below `end` public, because a thief wants some. Called by
+    /// the owner with the right to move the trap: under the lock, or answering.
+    fn publish(&self, end: NonNull<Slot<K>>) {
+        self.set_trap(end.max(self.top()));
+    }
+
+    /// Makes the newer half of the jobs below `end` private again, because no
+    /// thief has come for the one that was there. Called as `publish` is.
+    fn withdraw_half(&self, end: NonNull<Slot<K>>) {
+        let top = self.top();
+        let jobs = (address(end) - address(top)) / size_of::<Slot<K>>();
+        // SAFETY: at most `end`.
+        self.set_trap(unsafe { top.add(jobs.div_ceil(2)) });
+    }
+
+    fn set_trap(&self, slot: NonNull<Slot<K>>) {
+        if !self.fenced {
+            // Relaxed: the owner is who relies on it; thieves look under the lock.
+            self.hot.trap.store(address(slot), Ordering::Relaxed);
         }
-        let size = size_of::<Slot<K>>();
-        let top = address(self.top());
-        let jobs = address(end).saturating_sub(top) / size;
-        // Relaxed: the owner is who relies on it, and thieves look under the lock.
-        self.hot
-            .trap
-            .store(top + jobs.div_ceil(2) * size, Ordering::Relaxed);
     }
 
     /// The next push is nothing special, unless there is no slot for it.
@@ -288,7 +295,7 @@ impl<K> Owner<K> {
         }
         let is_ours = slot >= shared.top();
         if is_ours {
-            shared.publish_half(slot);
+            shared.withdraw_half(slot);
         } else {
             // SAFETY: there is one slot behind the last.
             self.tail.set(unsafe { slot.add(1) });
@@ -311,9 +318,7 @@ impl<K> Owner<K> {
             patience.wait();
         }
         shared.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
-        if !shared.fenced {
-            shared.hot.trap.store(address(slot), Ordering::Relaxed);
-        }
+        shared.set_trap(slot);
         self.tail.set(slot);
         shared.unlock();
     }
@@ -406,7 +411,7 @@ impl<K> Owner<K> {
         loop {
             if shared.try_lock() {
                 if shared.hot.trap.load(Ordering::Relaxed) != ALL {
-                    shared.publish_half(self.tail.get());
+                    shared.publish(self.tail.get());
                 }
                 shared.unlock();
                 return;
@@ -421,7 +426,7 @@ impl<K> Owner<K> {
         }
     }
 
-    /// Publishes half of the jobs below `end` if a thief asks for it.
+    /// Publishes the jobs below `end` if a thief asks for it.
     fn answer(&self, end: NonNull<Slot<K>>) -> bool {
         let hot = &self.shared.hot;
         // (4) Acquire: who sees the trap sees the request.
@@ -436,7 +441,7 @@ impl<K> Owner<K> {
         {
             return false;
         }
-        self.shared.publish_half(end);
+        self.shared.publish(end);
         self.shared.disarm();
         // (6) Release: the thief sees the new trap, and that what we retracted is
         // gone. In a model the light barrier in `retract` is a fence, which makes a
