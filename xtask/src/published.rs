@@ -206,7 +206,8 @@ fn run_cargo(folder: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+/// Writes a file, and the folders above it.
+pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     path.parent()
         .map_or(Ok(()), fs::create_dir_all)
         .and_then(|()| fs::write(path, text))

@@ -81,7 +81,6 @@ impl<'a> BroadcastContext<'a> {
     }
 
     /// The worker's index in the pool.
-    #[inline]
     ///
     /// # Examples
     ///
@@ -90,13 +89,13 @@ impl<'a> BroadcastContext<'a> {
     /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
     /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn index(&self) -> usize {
         self.worker.index()
     }
 
     /// How many workers the broadcast goes to.
-    #[inline]
     ///
     /// # Examples
     ///
@@ -105,6 +104,7 @@ impl<'a> BroadcastContext<'a> {
     /// assert_eq!(pool.broadcast(|context| context.num_threads()), [2, 2]);
     /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn num_threads(&self) -> usize {
         self.worker.pool().len()

@@ -439,9 +439,9 @@ where
     /// # Safety
     ///
     /// 1. The slot is vacant and the caller's.
-    /// 2. `closure` stays where it is until the job was taken back or is done, and
-    ///    is then used if it was taken back and the slot's copy was not, and not
-    ///    otherwise.
+    /// 2. `closure` stays where it is until the job was taken back or is done. One
+    ///    of the two copies is used, once: this one only after the job was taken
+    ///    back.
     #[inline(always)]
     pub(crate) unsafe fn put(slot: JobSlot, closure: &ManuallyDrop<B>) {
         // SAFETY: by 1.

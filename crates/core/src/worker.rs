@@ -149,8 +149,8 @@ impl Worker {
     ///
     /// # Safety
     ///
-    /// 1. The closure stays where it is until the job was taken back or is done,
-    ///    and is not dropped.
+    /// 1. The closure stays where it is until the job was taken back or is done.
+    ///    This copy of it is used only if the job was taken back, and then once.
     /// 2. It may run on another thread, and its result come back.
     #[inline(always)]
     pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> JobSlot
@@ -211,6 +211,8 @@ impl Worker {
             let kind = unsafe { job.put_back(slot) };
             // SAFETY: the slot holds such a job, and those may run anywhere.
             unsafe { self.deque.publish(slot, kind) };
+            // Whoever fell asleep meanwhile has not seen it.
+            self.wake_for_a_job();
         }
     }
 
@@ -224,7 +226,7 @@ impl Worker {
     #[inline]
     pub(crate) unsafe fn push<F: FnOnce() + Send>(&self, closure: F) {
         // The last slots are for joins, which have nowhere else to go.
-        if !DetachedJob::fits::<F>() || !self.deque.has_room(RESERVED_SLOTS) {
+        if !DetachedJob::fits::<F>() || !self.has_room() {
             // SAFETY: as for this function.
             let job = unsafe { HeapJob::into_job_ref(closure) };
             return self.push_reference(job);
@@ -239,11 +241,28 @@ impl Worker {
 
     /// Pushes a job by its reference.
     pub(crate) fn push_reference(&self, job: JobRef) {
-        if !self.deque.has_room(RESERVED_SLOTS) {
+        if !self.has_room() {
             return self.pool.inject(job);
         }
         // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
         unsafe { self.push(move || job.execute()) };
+    }
+
+    /// True if a slot is vacant that is not kept for joins.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.deque.has_room(RESERVED_SLOTS) || self.make_room()
+    }
+
+    /// Makes the slots vacant again whose jobs others took, if those are all: a
+    /// worker that only pushes never pops, which does it otherwise.
+    #[cold]
+    fn make_room(&self) -> bool {
+        if !self.seat().has_a_job() {
+            let left = self.pop_detached();
+            debug_assert!(left.is_none(), "all jobs were taken");
+        }
+        self.deque.has_room(RESERVED_SLOTS)
     }
 
     #[inline(always)]

@@ -194,6 +194,26 @@ fn recorded_events_tell_who_stole_from_whom() {
     assert!(pool.recorder_started().is_some());
 }
 
+/// More jobs than a deque has slots, of which there are few at a time.
+#[test]
+fn slots_of_jobs_that_are_gone_are_used_again_without_a_pop() {
+    let jobs = 2_500_000;
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .breadth_first()
+        .build()
+        .expect("a pool");
+    pool.install(|| {
+        for _ in 0..jobs {
+            heist_core::spawn(|| ());
+            // Takes the oldest job from the other end.
+            heist_core::yield_now();
+        }
+    });
+    let injected = pool.counters().total().injected;
+    assert_eq!(injected, 1, "only the call from outside");
+}
+
 #[test]
 fn a_pool_without_a_recorder_has_no_events() {
     let pool = pool(1);

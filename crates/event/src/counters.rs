@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerCounters {
-    /// Jobs that the worker pushed on its own deque.
+    /// Jobs that the worker pushed on its own deque and that have left it again.
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,
@@ -20,9 +20,10 @@ pub struct WorkerCounters {
     pub jobs: u64,
     /// Jobs that the worker took from a victim's deque.
     pub steals: u64,
-    /// Steal attempts that found the victim's deque empty.
+    /// Steal attempts that found the victim's deque empty, or jobs that the victim
+    /// keeps to itself and could not be asked for.
     pub steals_empty: u64,
-    /// Steal attempts that saw a job and lost the race for it.
+    /// Steal attempts that saw a job and found somebody else at the deque.
     pub steals_lost: u64,
     /// Jobs that the worker took from the injector, where submissions from
     /// outside the pool wait.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::published::write;
+
 /// Tests that use private parts of the original and cannot be compiled against the public
 /// API: what replaces each, and why.
 pub(super) const REPLACED: [(&str, &str, &str); 2] = [
@@ -142,13 +144,6 @@ fn list(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    path.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(path, text))
-        .with_context(|| format!("could not write {}", path.display()))
 }
 
 #[cfg(test)]

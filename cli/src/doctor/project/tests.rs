@@ -9,7 +9,7 @@ use super::text;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// A graph under construction, of a workspace in `/work`.
+/// A graph under construction, of a workspace in `/project`.
 #[derive(Default)]
 struct Graph {
     packages: Vec<Value>,
@@ -40,7 +40,7 @@ impl Graph {
             "name": name, "version": version, "id": id, "source": source,
             "dependencies": uses.iter().map(dependency).collect::<Vec<_>>(),
             "targets": [], "features": {},
-            "manifest_path": format!("/work/{name}/Cargo.toml")
+            "manifest_path": format!("/project/{name}/Cargo.toml")
         }));
         let edge = |(id, _): &(&str, &str)| json!({ "name": "", "pkg": id, "dep_kinds": [] });
         self.nodes.push(json!({
@@ -65,7 +65,7 @@ impl Graph {
         let metadata: Metadata = serde_json::from_value(json!({
             "packages": self.packages, "workspace_members": [],
             "resolve": { "nodes": self.nodes, "root": null },
-            "workspace_root": "/work", "target_directory": "/work/target", "version": 1
+            "workspace_root": "/project", "target_directory": "/project/target", "version": 1
         }))
         .unwrap();
         Finding::new(&Evidence {
@@ -114,8 +114,8 @@ fn a_rayon_core_with_the_mark_of_the_stand_in_is_heist() {
     assert!(finding.reasons.is_empty());
     let text = text_of(&finding);
     for line in [
-        "project in /work",
-        "  verdict     runs on heist: rayon-core 1.13.0 is the stand-in from /work/rayon-core",
+        "project in /project",
+        "  verdict     runs on heist: rayon-core 1.13.0 is the stand-in from /project/rayon-core",
         "  used by     rayon 1.12.0, app 0.1.0",
     ] {
         assert!(
@@ -157,7 +157,7 @@ fn without_a_patch_the_cure_is_to_write_one() {
     assert_eq!(finding.verdict, Verdict::Registry);
     let (why, cure) = reason(&finding);
     assert_eq!(why, "nothing patches rayon-core");
-    assert!(cure.starts_with("write in /work/Cargo.toml"), "{cure}");
+    assert!(cure.starts_with("write in /project/Cargo.toml"), "{cure}");
     let table = cure.split_once('\n').unwrap().1;
     let table: toml::Table = toml::from_str(table).unwrap();
     let path = table["patch"]["crates-io"]["rayon-core"]["path"].as_str();
@@ -240,19 +240,19 @@ fn a_patch_of_the_version_that_is_locked_is_for_another_source() {
 #[test]
 fn a_patch_outside_the_root_is_pointed_out_with_where_it_belongs() {
     let finding = Graph::with_rayon_core("1.13.0", Some(CRATES_IO))
-        .finding_with("", &["/work/app/Cargo.toml"]);
+        .finding_with("", &["/project/app/Cargo.toml"]);
     let (why, cure) = reason(&finding);
     assert!(
-        why.starts_with("/work/app/Cargo.toml patches rayon-core"),
+        why.starts_with("/project/app/Cargo.toml patches rayon-core"),
         "{why}"
     );
-    assert_eq!(cure, "move the [patch] to /work/Cargo.toml");
+    assert_eq!(cure, "move the [patch] to /project/Cargo.toml");
 }
 
 #[test]
 fn a_rayon_core_without_the_mark_is_foreign() {
     let git = "git+https://example.org/rayon#0123abc";
-    for (source, origin) in [(None, "/work/rayon-core"), (Some(git), git)] {
+    for (source, origin) in [(None, "/project/rayon-core"), (Some(git), git)] {
         let finding = Graph::with_rayon_core("1.13.0", source).finding();
         assert_eq!(finding.verdict, Verdict::Foreign);
         let (why, _) = reason(&finding);
