@@ -1,6 +1,8 @@
 //! The sum over a linked binary tree in memory: little work per join, and
 //! every node a load.
 
+use std::hint::black_box;
+
 use crate::peer::ForkJoin;
 use crate::{measure, Request};
 
@@ -47,7 +49,7 @@ pub(crate) fn run_small<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<
     let units = ((1 << levels) - 1) * walks;
     request.repeat(|| {
         measure::sample(units, || {
-            peer.install(|context| (0..walks).map(|_| sum::<P>(context, &root)).sum())
+            peer.install(|context| (0..walks).map(|_| sum::<P>(context, black_box(&root))).sum())
         })
     })
 }

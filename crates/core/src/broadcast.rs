@@ -116,7 +116,7 @@ impl fmt::Debug for BroadcastContext<'_> {
         f.debug_struct("BroadcastContext")
             .field("index", &self.index())
             .field("num_threads", &self.num_threads())
-            .field("pool_id", &self.worker.pool_ptr())
+            .field("pool_id", &std::ptr::from_ref(self.worker.pool()))
             .finish()
     }
 }

@@ -6,11 +6,8 @@
 
 use crate::error::ThreadPoolBuildError;
 use crate::handle::ThreadPool;
-use crate::job::Kind;
 use crate::pool::{Handlers, Pool};
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
-use crate::worker::Worker;
-use heist_deque::Owner;
 use heist_sync::{thread, Barrier, BarrierRequest};
 use std::any::Any;
 use std::env;
@@ -508,16 +505,10 @@ impl<S> Config<S> {
 }
 
 impl<S: ThreadSpawn> Config<S> {
-    /// Starts the thread of the worker with this index, which will own `deque`.
-    pub(crate) fn start_thread(
-        &mut self,
-        pool: &Arc<Pool>,
-        index: usize,
-        deque: Owner<Kind>,
-    ) -> io::Result<()> {
+    /// Starts the thread of the worker with this index.
+    pub(crate) fn start_thread(&mut self, pool: &Arc<Pool>, index: usize) -> io::Result<()> {
         let name = self.thread_name.as_mut().map(|name| name(index));
-        let worker = Worker::new(Arc::clone(pool), index, deque);
-        let thread = ThreadBuilder::new(name, self.stack_size, worker);
+        let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
         self.spawner.spawn(thread)
     }
 }

@@ -48,7 +48,7 @@ use std::mem::ManuallyDrop;
 /// }
 /// assert_eq!(fib(20), 6765);
 /// ```
-#[inline]
+#[inline(always)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -74,7 +74,7 @@ where
 /// assert_eq!(migrated, (false, false)); // nobody there who could steal
 /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
 /// ```
-#[inline]
+#[inline(always)]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,

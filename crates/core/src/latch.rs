@@ -118,7 +118,7 @@ impl Latch for ForeignLatch<'_> {
         // waits for it.
         let owner = unsafe { (*this).owner };
         // The owner's pool may end as soon as the latch is set: hold it.
-        let (pool, index) = (Arc::clone(owner.pool()), owner.index());
+        let (pool, index) = (owner.pool().share(), owner.index());
         // SAFETY: alive by the caller's 1.
         if unsafe { CoreLatch::set(&raw const (*this).core) } {
             pool.ring(index);
@@ -209,7 +209,7 @@ impl CountLatch {
         let waiter = match owner {
             Some(worker) => Waiter::Worker {
                 core: CoreLatch::new(),
-                pool: Arc::clone(worker.pool()),
+                pool: worker.pool().share(),
                 index: worker.index(),
             },
             None => Waiter::Thread(LockLatch::new()),

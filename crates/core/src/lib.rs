@@ -52,6 +52,7 @@ pub mod policy;
 mod pool;
 mod recorder;
 mod scope;
+mod seat;
 mod sleep;
 mod spawn;
 mod threads;

@@ -1,25 +1,26 @@
 //! The pool: what its workers share, and how it starts, stops and is reached.
 
 use crate::config::ThreadPoolBuilder;
-use crate::counters::Counters;
 use crate::error::ThreadPoolBuildError;
-use crate::job::{Fifo, HeapJob, Job, JobRef, Kind, StackJob};
+use crate::job::{HeapJob, JobRef, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
+use crate::seat::Seat;
 use crate::sleep::Sleep;
 use crate::threads::ThreadSpawn;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
-use heist_deque::{deque, Injector, Steal, Thief};
+use heist_deque::Injector;
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{thread, CachePadded, Mutex};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 /// What the workers of a pool share.
 pub(crate) struct Pool {
+    me: Weak<Pool>,
     seats: Box<[CachePadded<Seat>]>,
     /// Jobs from outside the pool.
     pub(crate) injector: Injector<JobRef>,
@@ -47,42 +48,6 @@ pub(crate) struct Handlers {
     pub(crate) exit: Option<Box<dyn Fn(usize) + Send + Sync>>,
 }
 
-/// A worker's place in its pool: the part of it that others may touch.
-pub(crate) struct Seat {
-    thief: Thief<Kind>,
-    /// Jobs that only this worker may run.
-    pub(crate) mailbox: Injector<JobRef>,
-    pub(crate) fifo: Fifo,
-    pub(crate) counters: Counters,
-    pub(crate) recorder: Option<Recorder>,
-    /// Set when the worker can take jobs.
-    ready: LockLatch,
-    /// Set when the worker shall end.
-    end: CoreLatch,
-    /// Set when the worker has ended.
-    ended: LockLatch,
-}
-
-impl Seat {
-    /// Tries to take the oldest job of this worker, whose index is `index`;
-    /// `may_ask` says whether it may be disturbed.
-    #[inline]
-    pub(crate) fn steal(&self, index: usize, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
-        let claim = |kind, slot| {
-            self.counters.robbed.add(1);
-            // SAFETY: just taken, and the deque's lock keeps others away.
-            unsafe { Job::claim(kind, slot, index) }
-        };
-        // SAFETY: `claim` moves a detached job out; the slot of a lent one stays
-        // with the thief until it sets the latch.
-        unsafe { self.thief.steal(may_ask, claim) }
-    }
-
-    pub(crate) fn has_a_job(&self) -> bool {
-        !self.thief.is_empty()
-    }
-}
-
 impl Pool {
     /// Builds the pool and starts its threads with the configuration's spawner.
     pub(crate) fn start<S: ThreadSpawn>(
@@ -91,43 +56,40 @@ impl Pool {
         let mut config = builder.resolve()?;
         let workers = config.workers;
         let slots = config.slots();
-        let (owners, seats): (Vec<_>, Vec<_>) = (0..workers)
-            .map(|_| {
-                let (owner, thief) = deque(slots, config.barrier);
-                let seat = Seat {
-                    thief,
-                    mailbox: Injector::new(),
-                    fifo: Fifo::new(),
-                    counters: Counters::new(),
-                    recorder: config.record_events.map(Recorder::new),
-                    ready: LockLatch::new(),
-                    end: CoreLatch::new(),
-                    ended: LockLatch::new(),
-                };
-                (owner, CachePadded::new(seat))
-            })
-            .unzip();
         let usable = thread::available_parallelism().map_or(1, usize::from);
-        let pool = Arc::new(Self {
-            seats: seats.into(),
-            injector: Injector::new(),
-            sleep: Sleep::new(workers, config.barrier),
-            oversubscribed: workers > usable,
-            breadth_first: config.breadth_first,
-            live: CachePadded::new(AtomicUsize::new(1)),
-            posting: Mutex::new(()),
-            built: Instant::now(),
-            recording: config.record_events.is_some(),
-            handlers: std::mem::take(&mut config.handlers),
+        let pool = Arc::new_cyclic(|me: &Weak<Self>| {
+            let seat = |index| {
+                let recorder = config.record_events.map(Recorder::new);
+                CachePadded::new(Seat::new(
+                    me.as_ptr(),
+                    index,
+                    slots,
+                    config.barrier,
+                    recorder,
+                ))
+            };
+            Self {
+                me: me.clone(),
+                seats: (0..workers).map(seat).collect(),
+                injector: Injector::new(),
+                sleep: Sleep::new(workers, config.barrier),
+                oversubscribed: workers > usable,
+                breadth_first: config.breadth_first,
+                live: CachePadded::new(AtomicUsize::new(1)),
+                posting: Mutex::new(()),
+                built: Instant::now(),
+                recording: config.record_events.is_some(),
+                handlers: std::mem::take(&mut config.handlers),
+            }
         });
         // If a thread cannot be started, those that were end again.
         let undo = EndOnDrop(&pool);
-        for (index, owner) in owners.into_iter().enumerate() {
+        for index in 0..workers {
             if index == 0 && config.use_current_thread {
                 if Worker::current().is_some() {
                     return Err(ThreadPoolBuildError::already_a_worker());
                 }
-                Worker::new(Arc::clone(&pool), index, owner).adopt_current_thread();
+                Worker::adopt_current_thread(Arc::clone(&pool), index);
                 let seat = pool.seat(index);
                 // SAFETY: the pool holds the latches.
                 unsafe { LockLatch::set(&raw const seat.ready) };
@@ -136,7 +98,7 @@ impl Pool {
                 continue;
             }
             config
-                .start_thread(&pool, index, owner)
+                .start_thread(&pool, index)
                 .map_err(ThreadPoolBuildError::thread)?;
         }
         undo.defuse();
@@ -148,12 +110,15 @@ impl Pool {
         Ok(pool)
     }
 
-    /// What the thread of worker `index` does from start to end.
-    pub(crate) fn run(worker: &Worker) {
-        let pool = worker.pool();
-        let seat = pool.seat(worker.index());
-        // SAFETY: `leave` is called below, and the caller holds the worker.
-        unsafe { worker.enter() };
+    /// What the thread of the worker with this index does from start to end.
+    ///
+    /// # Safety
+    ///
+    /// 1. No other thread sits there.
+    pub(crate) unsafe fn run(&self, index: usize) {
+        let (pool, seat) = (self, self.seat(index));
+        // SAFETY: by 1.; `leave` is called below, and the caller holds the pool.
+        let worker = unsafe { Worker::sit(seat) };
         // SAFETY: the pool holds the latch.
         unsafe { LockLatch::set(&raw const seat.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
@@ -188,7 +153,7 @@ impl Pool {
     /// The pool of the calling worker, or else the global pool.
     pub(crate) fn current() -> Arc<Self> {
         match Worker::current() {
-            Some(worker) => Arc::clone(worker.pool()),
+            Some(worker) => worker.pool().share(),
             None => Arc::clone(Self::global()),
         }
     }
@@ -233,6 +198,11 @@ impl Pool {
         Ok(GLOBAL.get_or_init(|| pool))
     }
 
+    /// A share of the pool.
+    pub(crate) fn share(&self) -> Arc<Self> {
+        self.me.upgrade().expect("a pool that is borrowed is alive")
+    }
+
     /// Blocks until every worker can take jobs.
     pub(crate) fn wait_until_ready(&self) {
         self.seats.iter().for_each(|seat| seat.ready.wait());
@@ -261,7 +231,7 @@ impl Pool {
 
     /// The calling thread, if it is a worker of this pool.
     pub(crate) fn current_worker<'job>(&self) -> Option<&'job Worker> {
-        Worker::current().filter(|worker| std::ptr::eq(worker.pool_ptr(), self))
+        Worker::current().filter(|worker| std::ptr::eq(worker.pool(), self))
     }
 
     /// Wakes the worker with this index, if it sleeps.
@@ -278,10 +248,17 @@ impl Pool {
         }
     }
 
+    /// Calls all owners: their next pushes look whether somebody sleeps.
+    pub(crate) fn call_all(&self) {
+        self.seats
+            .iter()
+            .for_each(|seat| seat.deque().thief().call());
+    }
+
     /// Queues a job from outside the pool.
     pub(crate) fn inject(&self, job: JobRef) {
         self.injector.push(job);
-        self.sleep.published_outside();
+        self.sleep.published();
     }
 
     /// Queues a job: on the calling worker's deque, or from outside.
@@ -313,13 +290,10 @@ impl Pool {
 
     /// Runs `op` on a worker of this pool: here, if the caller is one; else it
     /// moves into the pool and the caller waits. `op` is told whether it moved.
-    pub(crate) fn in_worker<R: Send>(
-        self: &Arc<Self>,
-        op: impl FnOnce(&Worker, bool) -> R + Send,
-    ) -> R {
+    pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         match Worker::current() {
             None => self.in_worker_from_outside(op),
-            Some(worker) if Arc::ptr_eq(worker.pool(), self) => op(worker, false),
+            Some(worker) if std::ptr::eq(worker.pool(), self) => op(worker, false),
             Some(worker) => self.in_worker_from_another_pool(worker, op),
         }
     }

@@ -44,7 +44,7 @@ where
     R: Send,
 {
     on_worker(|worker| {
-        let scope = Scope::new(worker.pool(), Some(worker));
+        let scope = Scope::new(worker.pool().share(), Some(worker));
         scope.base.complete(Some(worker), || op(&scope))
     })
 }
@@ -76,7 +76,7 @@ where
     R: Send,
 {
     on_worker(|worker| {
-        let scope = ScopeFifo::new(worker.pool(), Some(worker));
+        let scope = ScopeFifo::new(worker.pool().share(), Some(worker));
         scope.base.complete(Some(worker), || op(&scope))
     })
 }
@@ -133,7 +133,7 @@ pub(crate) fn in_place_scope_in<'scope, R>(
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     let caller = Worker::current();
-    let scope = Scope::new(pool, caller);
+    let scope = Scope::new(Arc::clone(pool), caller);
     scope.base.complete(caller, || op(&scope))
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
     let caller = Worker::current();
-    let scope = ScopeFifo::new(pool, caller);
+    let scope = ScopeFifo::new(Arc::clone(pool), caller);
     scope.base.complete(caller, || op(&scope))
 }
 
@@ -160,7 +160,7 @@ pub struct Scope<'scope> {
 }
 
 impl<'scope> Scope<'scope> {
-    fn new(pool: &Arc<Pool>, waiter: Option<&Worker>) -> Self {
+    fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
         Self {
             base: Base::new(pool, waiter),
         }
@@ -229,10 +229,10 @@ pub struct ScopeFifo<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn new(pool: &Arc<Pool>, waiter: Option<&Worker>) -> Self {
+    fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
         Self {
-            base: Base::new(pool, waiter),
             fifos: (0..pool.len()).map(|_| Fifo::new()).collect(),
+            base: Base::new(pool, waiter),
         }
     }
 
@@ -305,9 +305,9 @@ struct Base<'scope> {
 }
 
 impl<'scope> Base<'scope> {
-    fn new(pool: &Arc<Pool>, waiter: Option<&Worker>) -> Self {
+    fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
         Self {
-            pool: Arc::clone(pool),
+            pool,
             pending: CountLatch::new(1, waiter),
             panic: FirstPanic::default(),
             borrows: PhantomData,

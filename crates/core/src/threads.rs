@@ -1,10 +1,10 @@
 //! How a worker gets its thread: the system's, or one of the user's making.
 
 use crate::pool::Pool;
-use crate::worker::Worker;
 use heist_sync::thread;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 /// How each worker's thread is started: [`DefaultSpawn`] or [`CustomSpawn`].
 pub trait ThreadSpawn {
@@ -73,19 +73,22 @@ pub(crate) fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
-    worker: Worker,
+    pool: Arc<Pool>,
+    index: usize,
 }
 
-// SAFETY: the worker has been used by no thread yet; the thread that calls
-// `run` is the first and the only one.
-unsafe impl Send for ThreadBuilder {}
-
 impl ThreadBuilder {
-    pub(crate) fn new(name: Option<String>, stack_size: Option<usize>, worker: Worker) -> Self {
+    pub(crate) fn new(
+        name: Option<String>,
+        stack_size: Option<usize>,
+        pool: Arc<Pool>,
+        index: usize,
+    ) -> Self {
         Self {
             name,
             stack_size,
-            worker,
+            pool,
+            index,
         }
     }
 
@@ -109,7 +112,7 @@ impl ThreadBuilder {
     /// ```
     #[must_use]
     pub fn index(&self) -> usize {
-        self.worker.index()
+        self.index
     }
 
     /// The name that the builder was given for the thread.
@@ -181,14 +184,15 @@ impl ThreadBuilder {
     /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
     /// ```
     pub fn run(self) {
-        Pool::run(&self.worker);
+        // SAFETY: one builder is made for each index, and it is used up here.
+        unsafe { self.pool.run(self.index) };
     }
 }
 
 impl fmt::Debug for ThreadBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadBuilder")
-            .field("pool", &self.worker.pool_ptr())
+            .field("pool", &Arc::as_ptr(&self.pool))
             .field("index", &self.index())
             .field("name", &self.name)
             .field("stack_size", &self.stack_size)

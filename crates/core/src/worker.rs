@@ -10,16 +10,18 @@ use crate::job::{
 };
 use crate::join::FnContext;
 use crate::latch::CoreLatch;
-use crate::policy::{IdleLadder, IdleStep, Manners, Rng, Victims};
-use crate::pool::{Pool, Seat};
+use crate::policy::{IdleLadder, IdleStep, Victims};
+use crate::pool::Pool;
+use crate::seat::{Own, Seat};
 use crate::unwind::AbortOnUnwind;
 use heist_deque::{Owner, Steal};
 use heist_event::{EventKind, WorkerId};
 use heist_sync::{hint, thread, thread_local};
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::Arc;
 
 thread_local! {
@@ -28,20 +30,17 @@ thread_local! {
 }
 
 thread_local! {
-    /// The worker that this thread became in the middle of its life.
+    /// The pool of which this thread became a worker in the middle of its life.
     static ADOPTED: Cell<Option<Adopted>> = const { Cell::new(None) }
 }
 
-/// A worker that goes when its thread does: when its last frame has gone.
-struct Adopted(NonNull<Worker>);
+/// Holds the pool of an adopted thread, until the thread goes, and its last
+/// frame with it.
+struct Adopted(#[expect(dead_code, reason = "held, not used")] Arc<Pool>);
 
 impl Drop for Adopted {
     fn drop(&mut self) {
         Worker::leave();
-        // SAFETY: leaked in `adopt_current_thread` for this one drop. The thread
-        // is not that worker any more, none of its frames is left that could
-        // hold the worker, and thieves hold the deque's shared part themselves.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
@@ -50,57 +49,41 @@ impl Drop for Adopted {
 /// never runs dry. Prime, so that it falls into step with no pattern of jobs.
 const INJECTOR_INTERVAL: u32 = 61;
 
-/// One worker of a pool, seen from its own thread.
+/// One worker of a pool, as the thread sees it that sits on its [`Seat`].
+#[repr(transparent)]
 pub(crate) struct Worker {
-    pool: Arc<Pool>,
-    /// The worker's own seat in `pool`, spared the look-up.
-    seat: NonNull<Seat>,
-    index: usize,
-    deque: Owner<Kind>,
-    rng: Cell<Rng>,
-    manners: Cell<Manners>,
-    /// Jobs that the top of the stack has run, for `INJECTOR_INTERVAL`.
-    ran: Cell<u32>,
+    seat: Seat,
+    /// Neither `Send` nor `Sync`.
+    here: PhantomData<*const ()>,
 }
 
 impl Worker {
-    pub(crate) fn new(pool: Arc<Pool>, index: usize, deque: Owner<Kind>) -> Self {
-        // The pool's address tells pools of one process apart, and differs from
-        // run to run where the system randomises addresses.
-        let seed = Arc::as_ptr(&pool) as usize as u64 ^ (index as u64) << 48;
-        Self {
-            seat: NonNull::from(pool.seat(index)),
-            pool,
-            index,
-            deque,
-            rng: Cell::new(Rng::new(seed)),
-            manners: Cell::new(Manners::new()),
-            ran: Cell::new(0),
-        }
-    }
-
     /// The worker that the calling thread is. It lives as long as the thread
-    /// runs its main loop, which is longer than any frame of a job: the borrow
-    /// must not be kept beyond the job.
+    /// sits there, which is longer than any frame of a job: the borrow must not
+    /// be kept beyond the job.
     #[inline(always)]
     pub(crate) fn current<'job>() -> Option<&'job Self> {
         let current = CURRENT.with(Cell::get);
-        // SAFETY: not null between `enter` and `leave`, and then it points to
-        // the worker that `enter` was given, which outlives the loop between.
+        // SAFETY: not null between `sit` and `leave`, and then it points to the
+        // seat that `sit` was given, which is there meanwhile.
         unsafe { current.as_ref() }
     }
 
-    /// Makes this worker the calling thread's.
+    /// Makes the calling thread the worker that sits here, until it calls `leave`.
     ///
     /// # Safety
     ///
-    /// 1. The worker stays in place until `leave` is called on this thread, or
-    ///    for ever.
-    pub(crate) unsafe fn enter(&self) {
+    /// 1. The seat stays in place until then, or for ever.
+    /// 2. Nobody else sits there meanwhile. What the last one did there happens
+    ///    before this.
+    pub(crate) unsafe fn sit(seat: &Seat) -> &Self {
+        // SAFETY: transparent, and by 2. the caller may have the worker's view.
+        let worker: &Self = unsafe { &*ptr::from_ref(seat).cast() };
         CURRENT.with(|current| {
             assert!(current.get().is_null(), "a thread is one worker at most");
-            current.set(self);
+            current.set(worker);
         });
+        worker
     }
 
     /// The calling thread is no worker any more.
@@ -108,41 +91,39 @@ impl Worker {
         CURRENT.with(|current| current.set(ptr::null()));
     }
 
-    /// Makes this worker the calling thread's, which has frames below it, for
-    /// the rest of the thread's life.
-    pub(crate) fn adopt_current_thread(self) {
-        let worker = NonNull::from(Box::leak(Box::new(self)));
-        // SAFETY: in place until `Adopted` drops it, which calls `leave` before.
-        unsafe { worker.as_ref().enter() };
-        ADOPTED.with(|adopted| adopted.set(Some(Adopted(worker))));
+    /// Makes the calling thread, which has frames below it, the worker with this
+    /// index for the rest of its life.
+    pub(crate) fn adopt_current_thread(pool: Arc<Pool>, index: usize) {
+        // SAFETY: `Adopted` holds the pool until it calls `leave`, and no other
+        // thread was started for the seat.
+        unsafe { Self::sit(pool.seat(index)) };
+        ADOPTED.with(|adopted| adopted.set(Some(Adopted(pool))));
     }
 
     #[inline(always)]
     pub(crate) fn index(&self) -> usize {
-        self.index
+        self.seat.index()
     }
 
     #[inline(always)]
-    pub(crate) fn pool(&self) -> &Arc<Pool> {
-        &self.pool
-    }
-
-    /// The pool, for those who must not borrow the worker.
-    #[inline(always)]
-    pub(crate) fn pool_ptr(&self) -> *const Pool {
-        Arc::as_ptr(&self.pool)
+    pub(crate) fn pool(&self) -> &Pool {
+        self.seat.pool()
     }
 
     #[inline(always)]
-    fn seat(&self) -> &Seat {
-        // SAFETY: the seats stay where they are as long as the pool, which
-        // `self.pool` keeps.
-        unsafe { self.seat.as_ref() }
+    fn deque(&self) -> &Owner<Kind> {
+        // SAFETY: a worker is what the one thread has that sits here.
+        unsafe { self.seat.deque().owner() }
+    }
+
+    #[inline(always)]
+    fn own(&self) -> &Own {
+        self.seat.own()
     }
 
     /// The queue that makes `spawn_fifo` first in, first out on this worker.
     pub(crate) fn fifo(&self) -> &Fifo {
-        &self.seat().fifo
+        &self.seat.fifo
     }
 
     /// Lends the second closure of a join to whoever comes for it.
@@ -157,12 +138,13 @@ impl Worker {
     where
         B: FnOnce(FnContext) -> R,
     {
-        let slot = self.deque.vacant();
+        let slot = self.deque().vacant();
         // SAFETY: the slot is vacant; 1. is handed on.
         unsafe { SlotJob::<B, R>::put(slot, closure) };
         // SAFETY: the slot holds what the kind says; by 2. others may run it.
-        unsafe { self.deque.publish(slot, SlotJob::<B, R>::KIND) };
-        self.wake_for_a_job();
+        if unsafe { self.deque().publish(slot, SlotJob::<B, R>::KIND) } {
+            self.attend();
+        }
         slot
     }
 
@@ -173,18 +155,18 @@ impl Worker {
     /// 1. The worker lent the job, and has taken back all that it lent since.
     #[inline(always)]
     pub(crate) unsafe fn take_back(&self, slot: JobSlot) -> bool {
-        if !self.deque.is_newest(slot) {
+        if !self.deque().is_newest(slot) {
             self.run_newer(slot);
         }
         // SAFETY: it is the newest now.
-        unsafe { self.deque.retract(slot) }
+        unsafe { self.deque().retract(slot) }
     }
 
     /// Runs what the first closure of a join left behind, newest first.
     #[cold]
     fn run_newer(&self, slot: JobSlot) {
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        while !self.deque.is_newest(slot) {
+        while !self.deque().is_newest(slot) {
             if let Some(job) = self.pop() {
                 self.execute(job);
             }
@@ -200,19 +182,19 @@ impl Worker {
     pub(crate) unsafe fn reclaim(&self, slot: JobSlot) {
         // Jobs that were pushed while the worker waited keep their order.
         let mut newer = Vec::new();
-        while !self.deque.is_newest(slot) {
+        while !self.deque().is_newest(slot) {
             newer.extend(self.pop_detached());
         }
         // SAFETY: by 1. for the slot itself; those above it are free.
-        unsafe { self.deque.reclaim(slot) };
+        unsafe { self.deque().reclaim(slot) };
         while let Some(job) = newer.pop() {
-            let slot = self.deque.vacant();
+            let slot = self.deque().vacant();
             // SAFETY: the slot is vacant.
             let kind = unsafe { job.put_back(slot) };
             // SAFETY: the slot holds such a job, and those may run anywhere.
-            unsafe { self.deque.publish(slot, kind) };
-            // Whoever fell asleep meanwhile has not seen it.
-            self.wake_for_a_job();
+            if unsafe { self.deque().publish(slot, kind) } {
+                self.attend();
+            }
         }
     }
 
@@ -231,18 +213,19 @@ impl Worker {
             let job = unsafe { HeapJob::into_job_ref(closure) };
             return self.push_reference(job);
         }
-        let slot = self.deque.vacant();
+        let slot = self.deque().vacant();
         // SAFETY: the slot is vacant, and the closure fits; 1. and 2. are handed on.
         let kind = unsafe { DetachedJob::put(slot, closure) };
         // SAFETY: the slot holds what the kind says, which may run anywhere.
-        unsafe { self.deque.publish(slot, kind) };
-        self.wake_for_a_job();
+        if unsafe { self.deque().publish(slot, kind) } {
+            self.attend();
+        }
     }
 
     /// Pushes a job by its reference.
     pub(crate) fn push_reference(&self, job: JobRef) {
         if !self.has_room() {
-            return self.pool.inject(job);
+            return self.pool().inject(job);
         }
         // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
         unsafe { self.push(move || job.execute()) };
@@ -251,73 +234,74 @@ impl Worker {
     /// True if a slot is vacant that is not kept for joins.
     #[inline]
     fn has_room(&self) -> bool {
-        self.deque.has_room(RESERVED_SLOTS) || self.make_room()
+        self.deque().has_room(RESERVED_SLOTS) || self.make_room()
     }
 
     /// Makes the slots vacant again whose jobs others took, if those are all: a
     /// worker that only pushes never pops, which does it otherwise.
     #[cold]
     fn make_room(&self) -> bool {
-        if !self.seat().has_a_job() {
+        if !self.seat.has_a_job() {
             let left = self.pop_detached();
             debug_assert!(left.is_none(), "all jobs were taken");
         }
-        self.deque.has_room(RESERVED_SLOTS)
+        self.deque().has_room(RESERVED_SLOTS)
     }
 
-    #[inline(always)]
-    fn wake_for_a_job(&self) {
-        let woke = self.pool.sleep.published();
-        if woke > 0 {
-            self.seat().counters.wakes.add(woke as u64);
-        }
+    /// Somebody has called: a thief wants jobs, or somebody sleeps.
+    #[cold]
+    #[inline(never)]
+    fn attend(&self) {
+        self.deque().attend();
+        let woke = self.pool().sleep.published();
+        self.seat.counters.wakes.add(woke as u64);
     }
 
     /// Pops the newest job, unless it belongs to a join.
     #[inline]
     fn pop(&self) -> Option<Job> {
         let job = self.pop_detached()?;
-        self.seat().counters.pops.add(1);
+        self.seat.counters.pops.add(1);
         Some(Job::Detached(job))
     }
 
     #[inline]
     fn pop_detached(&self) -> Option<DetachedJob> {
         // SAFETY: a thief moves such a job out of its slot when it claims it.
-        let (kind, slot) = unsafe { self.deque.pop_if(Kind::is_detached) }?;
+        let (kind, slot) = unsafe { self.deque().pop_if(Kind::is_detached) }?;
         // SAFETY: just popped.
         Some(unsafe { DetachedJob::move_from(slot, kind) })
     }
 
     /// The oldest job of the own deque, taken as thieves take it.
     fn take_oldest(&self) -> Option<Job> {
-        if !self.seat().has_a_job() {
+        if !self.seat.has_a_job() {
             return None;
         }
         // SAFETY: just taken, and the deque's lock keeps others away.
-        let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index) };
+        let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index()) };
         // SAFETY: `claim` moves a detached job out, and the slot of a lent one stays
         // in use until its latch is set.
-        let job = unsafe { self.deque.take_oldest(claim) }?;
-        self.seat().counters.pops.add(1);
+        let job = unsafe { self.deque().take_oldest(claim) }?;
+        self.seat.counters.pops.add(1);
         Some(job)
     }
 
     /// Counts a job that was taken back and run by the join that lent it.
     #[inline(always)]
     pub(crate) fn count_in_place(&self) {
-        self.seat().counters.in_place.add(1);
+        self.seat.counters.in_place.add(1);
     }
 
     /// True if the own deque holds a job.
     #[inline]
     pub(crate) fn has_pending(&self) -> bool {
-        self.seat().has_a_job()
+        self.seat.has_a_job()
     }
 
     /// A job that is the worker's already: from its own deque or its mailbox.
     pub(crate) fn take_own(&self) -> Option<Job> {
-        let queued = if self.pool.breadth_first {
+        let queued = if self.pool().breadth_first {
             self.take_oldest()
         } else {
             self.pop()
@@ -325,8 +309,8 @@ impl Worker {
         if queued.is_some() {
             return queued;
         }
-        let mail = self.seat().mailbox.take()?;
-        self.seat().counters.mailed.add(1);
+        let mail = self.seat.mailbox.take()?;
+        self.seat.counters.mailed.add(1);
         Some(Job::Reference(mail))
     }
 
@@ -340,25 +324,25 @@ impl Worker {
     }
 
     fn take_injected(&self) -> Option<Job> {
-        let job = self.pool.injector.take()?;
-        self.seat().counters.injected.add(1);
+        let job = self.pool().injector.take()?;
+        self.seat.counters.injected.add(1);
         self.record(EventKind::Injected);
         Some(Job::Reference(job))
     }
 
     /// Tries each victim once.
     fn steal(&self) -> Option<Job> {
-        let counters = &self.seat().counters;
-        let mut rng = self.rng.get();
+        let counters = &self.seat.counters;
+        let mut rng = self.own().rng.get();
         let mut found = None;
-        for victim in Victims::new(&mut rng, self.index, self.pool.len()) {
+        for victim in Victims::new(&mut rng, self.index(), self.pool().len()) {
             let may_ask = || {
-                let mut manners = self.manners.get();
-                let may = manners.may_ask(self.pool.now_ns());
-                self.manners.set(manners);
+                let mut manners = self.own().manners.get();
+                let may = manners.may_ask(self.pool().now_ns());
+                self.own().manners.set(manners);
                 may
             };
-            match self.pool.seat(victim).steal(victim, may_ask) {
+            match self.pool().seat(victim).steal(may_ask) {
                 Steal::Success(job) => {
                     counters.steals.add(1);
                     self.record(EventKind::Steal {
@@ -371,14 +355,14 @@ impl Worker {
                 Steal::Retry => counters.steals_lost.add(1),
             }
         }
-        self.rng.set(rng);
+        self.own().rng.set(rng);
         found
     }
 
     /// Runs a job that was taken from where it waited.
     pub(crate) fn execute(&self, job: Job) {
         // Counted before it runs: whoever learns that it is done finds it counted.
-        self.seat().counters.executed.add(1);
+        self.seat.counters.executed.add(1);
         self.record(EventKind::JobBegin);
         match job {
             // SAFETY: taken from a deque, a mailbox or the injector, where each
@@ -392,7 +376,7 @@ impl Worker {
                 // SAFETY: the slot is in use until its latch is set. The owner
                 // may then use it again, and the pool keeps the memory.
                 if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
-                    self.pool.ring(owner);
+                    self.pool().ring(owner);
                 }
             }
         }
@@ -424,8 +408,8 @@ impl Worker {
     /// The top of a worker's stack: runs jobs until the pool ends.
     pub(crate) fn main_loop(&self, end: &CoreLatch) {
         while !end.probe() {
-            let ran = self.ran.get();
-            self.ran.set(ran.wrapping_add(1));
+            let ran = self.own().ran.get();
+            self.own().ran.set(ran.wrapping_add(1));
             let injected = (ran % INJECTOR_INTERVAL == 0).then(|| self.take_injected());
             match injected.flatten().or_else(|| self.take_own()) {
                 Some(job) => self.execute(job),
@@ -437,10 +421,10 @@ impl Worker {
     /// Looks for a job until it has found one, and runs it, or until the latch
     /// is set.
     fn search_until(&self, latch: &CoreLatch) {
-        let sleep = &self.pool.sleep;
+        let sleep = &self.pool().sleep;
         sleep.start_search();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
-        let mut ladder = IdleLadder::new(self.pool.oversubscribed);
+        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
         let found = loop {
             if latch.probe() {
                 break None;
@@ -457,21 +441,21 @@ impl Worker {
                 IdleStep::Sleep if self.sees_a_job() => thread::yield_now(),
                 IdleStep::Sleep => {
                     if !self.fall_asleep(latch) {
-                        ladder = IdleLadder::at_the_bottom(self.pool.oversubscribed);
+                        ladder = IdleLadder::at_the_bottom(self.pool().oversubscribed);
                     }
                 }
             }
         };
         let began_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
         let woke = sleep.stop_search();
-        self.seat().counters.wakes.add(woke as u64);
+        self.seat.counters.wakes.add(woke as u64);
         if let Some(job) = found {
             let is_stolen = !matches!(job, Job::Reference(_));
             self.execute(job);
             if is_stolen {
-                let mut manners = self.manners.get();
-                manners.stolen_job_took(self.pool.now_ns().saturating_sub(began_ns));
-                self.manners.set(manners);
+                let mut manners = self.own().manners.get();
+                manners.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
+                self.own().manners.set(manners);
             }
         }
     }
@@ -479,17 +463,17 @@ impl Worker {
     /// Sleeps until the latch is set or there may be a job. False if it woke by
     /// itself, only to look again.
     fn fall_asleep(&self, latch: &CoreLatch) -> bool {
-        let sleep = &self.pool.sleep;
-        let Some(rest) = sleep.announce(self.index, latch) else {
+        let sleep = &self.pool().sleep;
+        let Some(rest) = sleep.announce(self.index(), latch, || self.pool().call_all()) else {
             return true;
         };
         let rung = if self.sees_a_job() {
-            sleep.cancel(self.index, rest);
+            sleep.cancel(self.index(), rest);
             true
         } else {
-            self.seat().counters.sleeps.add(1);
+            self.seat.counters.sleeps.add(1);
             self.turn_to(Activity::Asleep, EventKind::Sleep);
-            let rung = sleep.block(self.index, rest);
+            let rung = sleep.block(self.index(), rest);
             self.turn_to(Activity::Searching, EventKind::Wake);
             rung
         };
@@ -500,19 +484,19 @@ impl Worker {
     /// True if a job that this worker could run was published before the
     /// worker announced its sleep.
     fn sees_a_job(&self) -> bool {
-        let others = (0..self.pool.len()).filter(|&other| other != self.index);
-        !self.pool.injector.is_empty()
-            || !self.seat().mailbox.is_empty()
+        let others = (0..self.pool().len()).filter(|&other| other != self.index());
+        !self.pool().injector.is_empty()
+            || !self.seat.mailbox.is_empty()
             || others
                 .into_iter()
-                .any(|other| self.pool.seat(other).has_a_job())
+                .any(|other| self.pool().seat(other).has_a_job())
     }
 
     /// Notes what the worker does from now on, and returns the time.
     fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
-        let now_ns = self.pool.now_ns();
-        self.seat().counters.time.change(activity, now_ns);
-        if let Some(recorder) = &self.seat().recorder {
+        let now_ns = self.pool().now_ns();
+        self.seat.counters.time.change(activity, now_ns);
+        if let Some(recorder) = &self.seat.recorder {
             recorder.record(event, now_ns);
         }
         now_ns
@@ -520,8 +504,8 @@ impl Worker {
 
     #[inline]
     fn record(&self, event: EventKind) {
-        if let Some(recorder) = &self.seat().recorder {
-            recorder.record(event, self.pool.now_ns());
+        if let Some(recorder) = &self.seat.recorder {
+            recorder.record(event, self.pool().now_ns());
         }
     }
 }
@@ -529,7 +513,7 @@ impl Worker {
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker")
-            .field("index", &self.index)
+            .field("index", &self.index())
             .finish()
     }
 }

@@ -18,45 +18,8 @@ use heist_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use heist_sync::{fault, hint, thread, Barrier, BarrierMode, CachePadded};
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
-
-/// Makes a deque with `slots` places.
-///
-/// The memory is reserved and becomes real where it is touched: a deque costs
-/// 64 bytes for each place that was ever in use.
-///
-/// # Panics
-///
-/// Panics if `slots` is 0, or more than the address space holds.
-#[must_use]
-pub fn deque<K>(slots: usize, barrier: Barrier) -> (Owner<K>, Thief<K>) {
-    assert!(
-        slots > 0,
-        "a deque of 0 slots was asked for; accepted is 1 or more"
-    );
-    let slots = Slots::new(slots);
-    let first = slots.first();
-    let fenced = barrier.mode() == BarrierMode::Fence;
-    let shared = Arc::new(Shared {
-        hot: CachePadded::new(Hot {
-            trap: AtomicUsize::new(if fenced { ALL } else { address(first) }),
-            limit: AtomicUsize::new(0),
-            top: AtomicPtr::new(first.as_ptr()),
-            lock: AtomicU32::new(FREE),
-            request: AtomicU32::new(NONE),
-        }),
-        slots,
-        barrier,
-        fenced,
-    });
-    shared.disarm();
-    let owner = Owner {
-        shared: Arc::clone(&shared),
-        tail: Cell::new(first),
-    };
-    (owner, Thief { shared })
-}
 
 /// What an attempt to steal brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,25 +73,93 @@ struct Hot<K: 'static> {
     request: AtomicU32,
 }
 
-struct Shared<K: 'static> {
+/// What only the owner touches.
+struct Own<K: 'static> {
+    /// The slot behind the newest job.
+    tail: Cell<NonNull<Slot<K>>>,
+}
+
+/// A deque: what its [`Owner`] and its [`Thief`]s, which are views of it, share.
+///
+/// What is left in it when it goes is forgotten.
+#[repr(C)]
+pub struct Deque<K: 'static> {
     hot: CachePadded<Hot<K>>,
+    own: CachePadded<Own<K>>,
     slots: Slots<K>,
     barrier: Barrier,
     /// There is no heavy barrier: everything is public, always.
     fenced: bool,
 }
 
-// SAFETY: the atomics may be shared; slots are handed over by the protocol, and
-// what their bytes mean is their users' business, whose calls are unsafe.
-unsafe impl<K: Sync> Send for Shared<K> {}
-// SAFETY: as above.
-unsafe impl<K: Sync> Sync for Shared<K> {}
+// SAFETY: slots are handed over by the protocol, and what their bytes mean is
+// their users' business, whose calls are unsafe.
+unsafe impl<K: Sync> Send for Deque<K> {}
+// SAFETY: the atomics may be shared, and `own` is used by the one `Owner` only.
+unsafe impl<K: Sync> Sync for Deque<K> {}
 
 fn address<K>(slot: NonNull<Slot<K>>) -> usize {
     slot.as_ptr() as usize
 }
 
-impl<K> Shared<K> {
+impl<K> Deque<K> {
+    /// A deque with `slots` places.
+    ///
+    /// The memory is reserved and becomes real where it is touched: a deque costs
+    /// 64 bytes for each place that was ever in use.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `slots` is 0, or more than the address space holds.
+    #[must_use]
+    pub fn new(slots: usize, barrier: Barrier) -> Self {
+        assert!(
+            slots > 0,
+            "a deque of 0 slots was asked for; accepted is 1 or more"
+        );
+        let slots = Slots::new(slots);
+        let first = slots.first();
+        let fenced = barrier.mode() == BarrierMode::Fence;
+        let deque = Self {
+            hot: CachePadded::new(Hot {
+                trap: AtomicUsize::new(if fenced { ALL } else { address(first) }),
+                limit: AtomicUsize::new(0),
+                top: AtomicPtr::new(first.as_ptr()),
+                lock: AtomicU32::new(FREE),
+                request: AtomicU32::new(NONE),
+            }),
+            own: CachePadded::new(Own {
+                tail: Cell::new(first),
+            }),
+            slots,
+            barrier,
+            fenced,
+        };
+        deque.disarm();
+        deque
+    }
+
+    /// The owner's end.
+    ///
+    /// # Safety
+    ///
+    /// 1. One thread at a time uses it. When another takes over, everything that
+    ///    the former did happens before that.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn owner(&self) -> &Owner<K> {
+        // SAFETY: transparent.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+
+    /// The thieves' end.
+    #[inline(always)]
+    #[must_use]
+    pub fn thief(&self) -> &Thief<K> {
+        // SAFETY: transparent.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+
     fn try_lock(&self) -> bool {
         let lock = &self.hot.lock;
         // (2) Acquire: pairs with the release in `unlock`.
@@ -187,10 +218,7 @@ impl<K> Shared<K> {
 /// The owner's end of a deque.
 ///
 /// The owner writes a job into the [`vacant`](Self::vacant) slot and publishes
-/// it, and later retracts it, unless a thief has taken it. There is one owner. It
-/// may move to another thread, but not be shared.
-///
-/// What is left in a deque when its last handle goes is forgotten.
+/// it, and later retracts it, unless a thief has taken it.
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
@@ -201,65 +229,62 @@ impl<K> Shared<K> {
 /// fn copied<T: Clone>() {}
 /// copied::<heist_deque::Owner<u8>>();
 /// ```
+#[repr(transparent)]
 pub struct Owner<K: 'static> {
-    shared: Arc<Shared<K>>,
-    /// The slot behind the newest job.
-    tail: Cell<NonNull<Slot<K>>>,
+    deque: Deque<K>,
+    /// There is one at a time: neither `Send` nor `Sync`.
+    alone: PhantomData<*const ()>,
 }
-
-// SAFETY: whoever holds the owner is the owner; moving it moves the role with
-// the ordinary happens-before of a move.
-unsafe impl<K: Sync> Send for Owner<K> {}
 
 impl<K> Owner<K> {
     /// The slot for the next job. Its room is the owner's until it is published.
     #[inline(always)]
     #[must_use]
     pub fn vacant(&self) -> NonNull<Slot<K>> {
-        self.tail.get()
+        self.deque.own.tail.get()
     }
 
     /// True if more than `reserve` slots are vacant.
     #[inline]
     #[must_use]
     pub fn has_room(&self, reserve: usize) -> bool {
-        let slots = &self.shared.slots;
-        let used = address(self.tail.get()) - address(slots.first());
+        let slots = &self.deque.slots;
+        let used = address(self.deque.own.tail.get()) - address(slots.first());
         used / size_of::<Slot<K>>() + reserve < slots.len()
     }
 
-    /// Publishes the job in `slot`. From now on thieves may take it.
+    /// Publishes the job in `slot`. From now on thieves may take it. True if
+    /// somebody has [called](Thief::call) the owner, or it has run out of slots: it
+    /// must [`attend`](Self::attend) to that now.
     ///
     /// # Safety
     ///
     /// 1. It is the vacant slot, and its room holds what `kind` says.
     /// 2. The job may be taken and run by another thread, until it is retracted.
-    ///
-    /// # Aborts
-    ///
-    /// Aborts the process if there was no vacant slot.
     #[inline(always)]
-    pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) {
-        debug_assert_eq!(slot, self.tail.get());
-        // SAFETY: slots live as long as `shared`.
+    #[must_use]
+    pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
+        debug_assert_eq!(slot, self.deque.own.tail.get());
+        // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
         // (1) Release: a thief that acquires the kind sees the room.
         let order = fault::ordering("deque.publish.kind", Ordering::Release);
         place.set_kind(kind, order);
         // SAFETY: there is one slot behind the last.
-        self.tail.set(unsafe { slot.add(1) });
-        // Relaxed: a thief that is missed here asks later.
-        if address(slot) >= self.shared.hot.limit.load(Ordering::Relaxed) {
-            self.push_slowly(slot);
-        }
+        self.deque.own.tail.set(unsafe { slot.add(1) });
+        // (7) Store, then look: pairs with the caller's heavy barrier after `call`.
+        self.deque.barrier.light("deque.publish.light");
+        address(slot) >= self.deque.hot.limit.load(Ordering::Relaxed)
     }
 
     /// True if the job in `slot` is the newest.
     #[inline(always)]
     #[must_use]
     pub fn is_newest(&self, slot: NonNull<Slot<K>>) -> bool {
-        // SAFETY: there is one slot behind the last.
-        self.tail.get() == unsafe { slot.add(1) }
+        // A difference, because the compiler would otherwise keep the address of
+        // the slot above in a register of its own over the closure of a join.
+        let used = address(self.deque.own.tail.get()).wrapping_sub(address(slot));
+        used == size_of::<Slot<K>>()
     }
 
     /// Takes the newest job back, which lies in `slot`. False if a thief has it:
@@ -270,37 +295,37 @@ impl<K> Owner<K> {
     /// 1. The job in `slot` was published and is the newest.
     #[inline(always)]
     pub unsafe fn retract(&self, slot: NonNull<Slot<K>>) -> bool {
-        // SAFETY: slots live as long as `shared`.
+        // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
         place.clear_kind(Ordering::Relaxed);
-        self.tail.set(slot);
+        self.deque.own.tail.set(slot);
         // (3) Announce, then look: pairs with the heavy barrier in `expose`.
         // Either this look sees the trap, or the thief sees that the job is gone.
-        self.shared.barrier.light("deque.retract.light");
-        address(slot) >= self.shared.hot.trap.load(Ordering::Relaxed) || self.retract_slowly(slot)
+        self.deque.barrier.light("deque.retract.light");
+        address(slot) >= self.deque.hot.trap.load(Ordering::Relaxed) || self.retract_slowly(slot)
     }
 
     /// A job that is public, or that a thief has called us for.
     #[cold]
     #[inline(never)]
     fn retract_slowly(&self, slot: NonNull<Slot<K>>) -> bool {
-        let shared = &*self.shared;
+        let deque = &self.deque;
         let mut patience = Patience::new();
-        while !shared.try_lock() {
+        while !deque.try_lock() {
             // Answering gives the thief older jobs, so that this one is ours.
-            if self.answer(slot) && address(slot) >= shared.hot.trap.load(Ordering::Relaxed) {
+            if self.answer(slot) && address(slot) >= deque.hot.trap.load(Ordering::Relaxed) {
                 return true;
             }
             patience.wait();
         }
-        let is_ours = slot >= shared.top();
+        let is_ours = slot >= deque.top();
         if is_ours {
-            shared.withdraw_half(slot);
+            deque.withdraw_half(slot);
         } else {
             // SAFETY: there is one slot behind the last.
-            self.tail.set(unsafe { slot.add(1) });
+            self.deque.own.tail.set(unsafe { slot.add(1) });
         }
-        shared.unlock();
+        deque.unlock();
         is_ours
     }
 
@@ -311,16 +336,16 @@ impl<K> Owner<K> {
     ///
     /// 1. Nobody uses the slot, or one above it, any more.
     pub unsafe fn reclaim(&self, slot: NonNull<Slot<K>>) {
-        let shared = &*self.shared;
+        let deque = &self.deque;
         let mut patience = Patience::new();
-        while !shared.try_lock() {
+        while !deque.try_lock() {
             self.answer(slot);
             patience.wait();
         }
-        shared.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
-        shared.set_trap(slot);
-        self.tail.set(slot);
-        shared.unlock();
+        deque.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
+        deque.set_trap(slot);
+        self.deque.own.tail.set(slot);
+        deque.unlock();
     }
 
     /// Retracts the newest job if it is of a kind that is wanted. `None` also if
@@ -334,7 +359,7 @@ impl<K> Owner<K> {
         &self,
         wanted: impl Fn(&'static K) -> bool,
     ) -> Option<(&'static K, NonNull<Slot<K>>)> {
-        let (kind, slot) = self.newest_if(self.tail.get(), &wanted)?;
+        let (kind, slot) = self.newest_if(self.deque.own.tail.get(), &wanted)?;
         // SAFETY: it is the newest.
         if unsafe { self.retract(slot) } {
             return Some((kind, slot));
@@ -342,7 +367,7 @@ impl<K> Owner<K> {
         // Taken, as is all below it: what is wanted there is free again.
         let mut tail = slot;
         while let Some((_, below)) = self.newest_if(tail, &wanted) {
-            // SAFETY: slots live as long as `shared`.
+            // SAFETY: slots live as long as the deque.
             unsafe { below.as_ref() }.clear_kind(Ordering::Relaxed);
             tail = below;
         }
@@ -357,12 +382,12 @@ impl<K> Owner<K> {
         tail: NonNull<Slot<K>>,
         wanted: &impl Fn(&'static K) -> bool,
     ) -> Option<(&'static K, NonNull<Slot<K>>)> {
-        if tail == self.shared.slots.first() {
+        if tail == self.deque.slots.first() {
             return None;
         }
         // SAFETY: not the first, so there is one below.
         let slot = unsafe { tail.sub(1) };
-        // Relaxed: own write. SAFETY: slots live as long as `shared`.
+        // Relaxed: own write. SAFETY: slots live as long as the deque.
         let kind = unsafe { slot.as_ref() }.kind(Ordering::Relaxed)?;
         wanted(kind).then_some((kind, slot))
     }
@@ -376,50 +401,57 @@ impl<K> Owner<K> {
         &self,
         claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
     ) -> Option<R> {
-        let shared = &*self.shared;
+        let deque = &self.deque;
         let mut patience = Patience::new();
-        while !shared.try_lock() {
-            self.answer(self.tail.get());
+        while !deque.try_lock() {
+            self.answer(self.deque.own.tail.get());
             patience.wait();
         }
-        let top = shared.top();
-        // SAFETY: slots live as long as `shared`. Relaxed: own write.
+        let top = deque.top();
+        // SAFETY: slots live as long as the deque. Relaxed: own write.
         let kind = unsafe { top.as_ref() }.kind(Ordering::Relaxed);
         let taken = kind.map(|kind| {
             // SAFETY: `top` is a job, so there is a slot behind it.
             let next = unsafe { top.add(1) };
             // It is public now: the pop that looks for it will ask.
-            let trap = shared.hot.trap.load(Ordering::Relaxed).max(address(next));
-            shared.hot.trap.store(trap, Ordering::Relaxed);
-            shared.hot.top.store(next.as_ptr(), Ordering::Relaxed);
+            let trap = deque.hot.trap.load(Ordering::Relaxed).max(address(next));
+            deque.hot.trap.store(trap, Ordering::Relaxed);
+            deque.hot.top.store(next.as_ptr(), Ordering::Relaxed);
             claim(kind, top)
         });
-        shared.unlock();
+        deque.unlock();
         taken
     }
 
-    /// Somebody is hungry, or there was no slot left.
+    /// Somebody has called: makes the jobs public, and is ready for the next
+    /// call. Whoever calls after this is heard at the next push.
+    ///
+    /// # Aborts
+    ///
+    /// Aborts the process if the last job was published without a vacant slot.
     #[cold]
     #[inline(never)]
-    fn push_slowly(&self, slot: NonNull<Slot<K>>) {
-        let shared = &*self.shared;
-        shared.disarm();
-        if slot >= shared.end() {
-            overflow(shared.slots.len());
+    pub fn attend(&self) {
+        let deque = &self.deque;
+        deque.disarm();
+        if self.deque.own.tail.get() > deque.end() {
+            overflow(deque.slots.len());
         }
         let mut patience = Patience::new();
         loop {
-            if shared.try_lock() {
-                if shared.hot.trap.load(Ordering::Relaxed) != ALL {
-                    shared.publish(self.tail.get());
+            if deque.try_lock() {
+                if deque.hot.trap.load(Ordering::Relaxed) != ALL {
+                    deque.publish(self.deque.own.tail.get());
                 }
-                shared.unlock();
+                deque.unlock();
                 return;
             }
             // A thief holds the lock. It may be about to ask: answer, for we may
             // be silent for long afterwards. If it needs no answer, it takes what
             // it wants.
-            if self.answer(self.tail.get()) || shared.hot.trap.load(Ordering::Relaxed) == ALL {
+            if self.answer(self.deque.own.tail.get())
+                || deque.hot.trap.load(Ordering::Relaxed) == ALL
+            {
                 return;
             }
             patience.wait();
@@ -428,7 +460,7 @@ impl<K> Owner<K> {
 
     /// Publishes the jobs below `end` if a thief asks for it.
     fn answer(&self, end: NonNull<Slot<K>>) -> bool {
-        let hot = &self.shared.hot;
+        let hot = &self.deque.hot;
         // (4) Acquire: who sees the trap sees the request.
         if hot.trap.load(Ordering::Acquire) != ALL
             || hot.request.load(Ordering::Relaxed) != ASKED
@@ -441,8 +473,7 @@ impl<K> Owner<K> {
         {
             return false;
         }
-        self.shared.publish(end);
-        self.shared.disarm();
+        self.deque.publish(end);
         // (6) Release: the thief sees the new trap, and that what we retracted is
         // gone. In a model the light barrier in `retract` is a fence, which makes a
         // relaxed store here a release: no model notices.
@@ -452,21 +483,25 @@ impl<K> Owner<K> {
     }
 }
 
-impl<K> fmt::Debug for Owner<K> {
+impl<K> fmt::Debug for Deque<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let used = address(self.tail.get()) - address(self.shared.slots.first());
-        f.debug_struct("Owner")
-            .field("slots", &self.shared.slots.len())
-            .field("used", &(used / size_of::<Slot<K>>()))
+        f.debug_struct("Deque")
+            .field("slots", &self.slots.len())
+            .field("is_empty", &self.thief().is_empty())
             .finish()
     }
 }
 
-/// A thief's end of a deque: take the oldest job.
-///
-/// Thieves can be cloned and shared.
+impl<K> fmt::Debug for Owner<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Owner").field(&self.deque).finish()
+    }
+}
+
+/// The thieves' end of a deque: take the oldest job.
+#[repr(transparent)]
 pub struct Thief<K: 'static> {
-    shared: Arc<Shared<K>>,
+    deque: Deque<K>,
 }
 
 impl<K> Thief<K> {
@@ -489,30 +524,30 @@ impl<K> Thief<K> {
         may_ask: impl FnOnce() -> bool,
         claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
     ) -> Steal<R> {
-        let shared = &*self.shared;
-        let hot = &shared.hot;
+        let deque = &self.deque;
+        let hot = &deque.hot;
         if self.is_empty() {
             // Hungry: the next push shall be public at once.
-            if !shared.fenced && hot.limit.load(Ordering::Relaxed) != 0 && may_ask() {
+            if !deque.fenced && hot.limit.load(Ordering::Relaxed) != 0 && may_ask() {
                 hot.limit.store(0, Ordering::Relaxed);
             }
             return Steal::Empty;
         }
         let is_private = |top| hot.trap.load(Ordering::Relaxed) <= address(top);
-        let asks = is_private(shared.top());
+        let asks = is_private(deque.top());
         if asks && !may_ask() {
             return Steal::Empty;
         }
-        if !shared.try_lock() {
+        if !deque.try_lock() {
             return Steal::Retry;
         }
-        let top = shared.top();
+        let top = deque.top();
         let stolen = if is_private(top) && !(asks && !self.is_empty() && self.expose(top)) {
             Steal::Empty
         } else {
             // (1) Acquire: pairs with the release in `publish`.
             let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
-            // SAFETY: slots live as long as `shared`.
+            // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {
                 Some(kind) if !is_private(top) => {
                     // SAFETY: `top` is a job, so there is a slot behind it.
@@ -523,7 +558,7 @@ impl<K> Thief<K> {
                 _ => Steal::Empty,
             }
         };
-        shared.unlock();
+        deque.unlock();
         stolen
     }
 
@@ -531,8 +566,8 @@ impl<K> Thief<K> {
     /// that cannot be done.
     #[cold]
     fn expose(&self, top: NonNull<Slot<K>>) -> bool {
-        let shared = &*self.shared;
-        let hot = &shared.hot;
+        let deque = &self.deque;
+        let hot = &deque.hot;
         let answered = || {
             // (6) Acquire: pairs with the release in `answer`.
             hot.request.load(Ordering::Acquire) == ANSWERED
@@ -549,7 +584,7 @@ impl<K> Thief<K> {
         }) {
             // (3) Every pop from now on sees the trap; of every earlier one, we
             // see that its job is gone.
-            let ordered = shared.barrier.heavy("deque.expose.heavy");
+            let ordered = deque.barrier.heavy("deque.expose.heavy");
             // (5) Closes the request, unless the owner is answering it.
             let closed = hot
                 .request
@@ -571,31 +606,27 @@ impl<K> Thief<K> {
         exposed
     }
 
+    /// Calls the owner: its next push will tell it. (7) A caller that runs a heavy
+    /// barrier afterwards sees every job whose push did not.
+    pub fn call(&self) {
+        self.deque.hot.limit.store(0, Ordering::Relaxed);
+    }
+
     /// True if the deque held no job at some moment during the call.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         // Relaxed: a hint. A sleeper that relies on it runs its barrier before.
-        // SAFETY: slots live as long as `shared`.
-        unsafe { self.shared.top().as_ref() }
+        // SAFETY: slots live as long as the deque.
+        unsafe { self.deque.top().as_ref() }
             .kind(Ordering::Relaxed)
             .is_none()
     }
 }
 
-impl<K> Clone for Thief<K> {
-    fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
-    }
-}
-
 impl<K> fmt::Debug for Thief<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Thief")
-            .field("is_empty", &self.is_empty())
-            .finish()
+        f.debug_tuple("Thief").field(&self.deque).finish()
     }
 }
 

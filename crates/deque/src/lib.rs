@@ -1,6 +1,6 @@
 //! The work-stealing deque and the injector.
 //!
-//! Three nouns. The [`Owner`] of a deque publishes jobs at one end and takes them
+//! Four nouns. The [`Owner`] of a [`Deque`] publishes jobs at one end and takes them
 //! back there, as on a stack. Any number of [`Thief`]s take the oldest job from
 //! the other end. An [`Injector`] is the queue for everybody who owns no deque:
 //! nobody but the owner ever adds to a deque.
@@ -16,7 +16,7 @@
 //! A deque of numbers, which whoever takes one copies.
 //!
 //! ```
-//! use heist_deque::{deque, Slot, Steal};
+//! use heist_deque::{Deque, Slot, Steal};
 //! use heist_sync::{Barrier, BarrierRequest};
 //! use std::ptr::NonNull;
 //!
@@ -26,13 +26,16 @@
 //!     unsafe { Slot::room(slot).cast::<u64>().read() }
 //! };
 //!
-//! let (owner, thief) = deque(8, Barrier::new(BarrierRequest::Auto).unwrap());
+//! let deque = Deque::new(8, Barrier::new(BarrierRequest::Auto).unwrap());
+//! // Sound: this is the only thread here.
+//! let (owner, thief) = (unsafe { deque.owner() }, deque.thief());
 //! for number in [1_u64, 2] {
 //!     // Sound: the slot is vacant; then it holds a number, which may go anywhere.
 //!     unsafe {
 //!         let slot = owner.vacant();
 //!         Slot::room(slot).cast().write(number);
-//!         owner.publish(slot, &Number);
+//!         let called = owner.publish(slot, &Number);
+//!         assert!(!called, "no thief has been here");
 //!     }
 //! }
 //! // Sound: the claim copies the number, and so the slot may be used again.
@@ -47,6 +50,6 @@ mod deque;
 mod injector;
 mod slot;
 
-pub use deque::{deque, Owner, Steal, Thief};
+pub use deque::{Deque, Owner, Steal, Thief};
 pub use injector::Injector;
 pub use slot::{Slot, ROOM};

@@ -8,8 +8,8 @@ mod items;
 
 use heist_deque::Steal;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use heist_sync::{fault, hint, thread, BarrierRequest};
-use items::{read, write, Place, Robber, Stack, NUMBER};
+use heist_sync::{fault, hint, thread, Barrier, BarrierRequest};
+use items::{read, write, Place, Robber, Stack};
 use std::sync::Arc;
 
 fn numbers(slots: usize) -> (Stack, Robber) {
@@ -43,11 +43,8 @@ fn run(number: u64) -> u64 {
 
 /// Lends a job to thieves.
 fn lend(owner: &Stack, number: u64, latch: &Arc<AtomicBool>) -> Lent {
-    let slot = owner.0.vacant();
-    // SAFETY: the slot is vacant.
-    unsafe { write(slot, number) };
-    // SAFETY: it holds a number.
-    unsafe { owner.0.publish(slot, &NUMBER) };
+    let slot = owner.owner().vacant();
+    owner.push(number);
     let latch = Arc::clone(latch);
     Lent { slot, latch }
 }
@@ -55,7 +52,7 @@ fn lend(owner: &Stack, number: u64, latch: &Arc<AtomicBool>) -> Lent {
 /// Takes the job back and runs it, or waits for the thief; returns the result.
 fn settle(owner: &Stack, lent: &Lent) -> u64 {
     // SAFETY: scripts take back the newest first.
-    if unsafe { owner.0.retract(lent.slot) } {
+    if unsafe { owner.owner().retract(lent.slot) } {
         // SAFETY: taken back.
         return run(unsafe { read(lent.slot) });
     }
@@ -66,14 +63,14 @@ fn settle(owner: &Stack, lent: &Lent) -> u64 {
     // SAFETY: the thief is done.
     let result = unsafe { read(lent.slot) };
     // SAFETY: as above.
-    unsafe { owner.0.reclaim(lent.slot) };
+    unsafe { owner.owner().reclaim(lent.slot) };
     result
 }
 
 /// Tries to steal a lent job, runs it in its slot and sets its latch.
 fn serve(thief: &Robber, latches: &[Arc<AtomicBool>], ran: &AtomicUsize) {
     // SAFETY: the slot stays in use until its latch is set below.
-    let stolen = unsafe { thief.0.steal(|| true, |_, slot| slot) };
+    let stolen = unsafe { thief.0.thief().steal(|| true, |_, slot| slot) };
     if let Steal::Success(slot) = stolen {
         // SAFETY: stolen.
         let number = unsafe { read(slot) };
@@ -221,6 +218,23 @@ fn a_silent_owner_keeps_nothing_from_a_thief() {
     });
 }
 
+/// As a worker does it that falls asleep: it calls, and looks once more.
+#[test]
+fn a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller() {
+    check(4, || {
+        let (owner, thief) = numbers(2);
+        let caller = thread::spawn(move || {
+            thief.0.thief().call();
+            let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
+            assert!(barrier.heavy("test.call.heavy"));
+            !thief.is_empty()
+        });
+        let heard = owner.push(0);
+        let seen = caller.join().unwrap();
+        assert!(heard || seen);
+    });
+}
+
 #[test]
 fn every_planted_fault_is_caught() {
     let one = "a_lent_job_runs_once_at_the_owner_or_at_the_thief";
@@ -232,5 +246,9 @@ fn every_planted_fault_is_caught() {
         ("deque.steal.kind", nested),
         ("deque.expose.trap", nested),
         ("deque.unlock", nested),
+        (
+            "deque.publish.light",
+            "a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller",
+        ),
     ]);
 }

@@ -54,7 +54,7 @@ proptest! {
                     prop_assert_eq!(stolen, naive.pop_front());
                 }
             }
-            prop_assert_eq!(thief.0.is_empty(), naive.is_empty());
+            prop_assert_eq!(thief.is_empty(), naive.is_empty());
         }
     }
 

@@ -6,7 +6,7 @@ mod items;
 
 use heist_deque::Steal;
 use heist_sync::BarrierRequest;
-use items::{numbers, read, write, Robber, Stack, NUMBER};
+use items::{numbers, read, write, Robber, Stack};
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::thread;
@@ -57,18 +57,14 @@ fn join(owner: &Stack, books: &Books, next: &mut u64, noise: &mut Noise, depth: 
         return;
     }
     *next += 1;
-    let slot = owner.0.vacant();
-    // SAFETY: the slot is vacant, and holds a number then.
-    unsafe {
-        write(slot, job);
-        owner.0.publish(slot, &NUMBER);
-    }
+    let slot = owner.owner().vacant();
+    owner.push(job);
     noise.pause();
     for _ in 0..noise.below(3).min(depth) {
         join(owner, books, next, noise, depth - 1);
     }
     // SAFETY: what was lent since was settled.
-    let result = if unsafe { owner.0.retract(slot) } {
+    let result = if unsafe { owner.owner().retract(slot) } {
         // SAFETY: taken back.
         books.run(unsafe { read(slot) })
     } else {
@@ -78,7 +74,7 @@ fn join(owner: &Stack, books: &Books, next: &mut u64, noise: &mut Noise, depth: 
         // SAFETY: the thief is done with the slot.
         let result = unsafe { read(slot) };
         // SAFETY: as above.
-        unsafe { owner.0.reclaim(slot) };
+        unsafe { owner.owner().reclaim(slot) };
         result
     };
     assert_eq!(result, !job);
@@ -87,7 +83,7 @@ fn join(owner: &Stack, books: &Books, next: &mut u64, noise: &mut Noise, depth: 
 fn rob(thief: &Robber, books: &Books, noise: &mut Noise) {
     while !books.over.load(Ordering::Acquire) {
         // SAFETY: the slot stays in use until the job is done.
-        let stolen = unsafe { thief.0.steal(|| true, |_, slot| slot) };
+        let stolen = unsafe { thief.0.thief().steal(|| true, |_, slot| slot) };
         if let Steal::Success(slot) = stolen {
             books.stolen.fetch_add(1, Ordering::Relaxed);
             // SAFETY: stolen.
@@ -121,7 +117,7 @@ fn race(request: BarrierRequest, thieves: u64) {
         }
         books.over.store(true, Ordering::Release);
     });
-    assert!(thief.0.is_empty());
+    assert!(thief.is_empty());
     let wrong = |ran: &&AtomicU8| ran.load(Ordering::Relaxed) != 1;
     assert_eq!(books.ran.iter().filter(wrong).count(), 0);
     assert!(

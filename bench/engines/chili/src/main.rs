@@ -24,6 +24,7 @@ impl ForkJoin for Chili {
         task(&mut self.pool.scope())
     }
 
+    #[inline(always)]
     fn join<A, B, RA, RB>(context: &mut Scope<'_>, a: A, b: B) -> (RA, RB)
     where
         A: for<'s> FnOnce(&mut Scope<'s>) -> RA + Send,

@@ -23,6 +23,7 @@ impl ForkJoin for Forte {
         POOL.with_worker(|mut worker| task(&mut worker))
     }
 
+    #[inline(always)]
     fn join<A, B, RA, RB>(context: &mut &Worker, a: A, b: B) -> (RA, RB)
     where
         A: for<'s> FnOnce(&mut &'s Worker) -> RA + Send,

@@ -17,6 +17,7 @@ impl ForkJoin for Heist {
         self.pool.install(|| task(&mut ()))
     }
 
+    #[inline(always)]
     fn join<A, B, RA: Send, RB: Send>(_: &mut (), a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&mut ()) -> RA + Send,

@@ -20,6 +20,7 @@ impl ForkJoin for Rayon {
         self.pool.install(|| task(&mut ()))
     }
 
+    #[inline(always)]
     fn join<A, B, RA: Send, RB: Send>(_: &mut (), a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&mut ()) -> RA + Send,

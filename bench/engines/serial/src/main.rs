@@ -16,6 +16,7 @@ impl ForkJoin for Serial {
         task(&mut ())
     }
 
+    #[inline(always)]
     fn join<A, B, RA: Send, RB: Send>(context: &mut (), a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&mut ()) -> RA + Send,

@@ -5,7 +5,7 @@
 
 use super::Sleep;
 use crate::latch::CoreLatch;
-use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{fault, thread, Barrier, BarrierRequest};
 use std::sync::Arc;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 struct Pool {
     sleep: Sleep,
     jobs: AtomicUsize,
+    /// Whether the publisher, the one owner here, was called.
+    called: AtomicBool,
     end: Vec<CoreLatch>,
 }
 
@@ -23,14 +25,28 @@ impl Pool {
         Arc::new(Self {
             sleep: Sleep::new(workers, barrier),
             jobs: AtomicUsize::new(0),
+            called: AtomicBool::new(false),
             end: (0..workers).map(|_| CoreLatch::new()).collect(),
         })
     }
 
-    /// As a push: the store alone orders nothing with the counts.
+    /// As a push by `Worker::lend`: nothing is ordered with the counts, unless
+    /// the owner was called.
     fn publish(&self) {
         self.jobs.fetch_add(1, Ordering::Relaxed);
-        self.sleep.published();
+        // P1.
+        let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
+        barrier.light("sleep.model.light");
+        if self.called.load(Ordering::Relaxed) {
+            self.called.store(false, Ordering::Relaxed);
+            self.sleep.published();
+        }
+    }
+
+    fn call_all(&self) {
+        if !fault::planted("sleep.model.call") {
+            self.called.store(true, Ordering::Relaxed);
+        }
     }
 
     fn take(&self) -> bool {
@@ -58,7 +74,7 @@ impl Pool {
             if self.take() {
                 break true;
             }
-            if let Some(rest) = self.sleep.announce(worker, latch) {
+            if let Some(rest) = self.sleep.announce(worker, latch, || self.call_all()) {
                 if self.jobs.load(Ordering::Relaxed) > 0 {
                     self.sleep.cancel(worker, rest);
                 } else {
@@ -107,7 +123,7 @@ fn a_job_from_outside_is_found_by_a_worker_that_falls_asleep() {
             move || assert!(pool.search(0, &pool.end[0]))
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        pool.sleep.published_outside();
+        pool.sleep.published();
         worker.join().unwrap();
     });
 }
@@ -202,9 +218,11 @@ fn every_planted_fault_is_caught() {
     let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
     let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
     fault::assert_caught(&[
-        ("sleep.published.light", job),
+        ("sleep.model.light", job),
+        ("sleep.model.call", job),
         ("sleep.announce.heavy", job),
-        ("sleep.published_outside.fence", outside),
+        ("sleep.published.fence", outside),
+        ("sleep.announce.fence", two),
         ("sleep.pass_on", two),
         ("sleep.wake_one.fence", two),
         ("sleep.mail.fence", mail),

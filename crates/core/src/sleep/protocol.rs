@@ -106,26 +106,13 @@ impl Sleep {
         }
     }
 
-    /// P1 to P3: a worker has just published a job; sees to it that somebody
-    /// comes for it. Returns how many workers it woke.
-    #[inline(always)]
+    /// P2 and P3: somebody has published a job and was called, or is outside the
+    /// pool, where no call is heard. Sees to it that somebody comes for it.
+    /// Returns how many workers it woke.
     pub(crate) fn published(&self) -> usize {
-        // P1. Pairs with the heavy barrier in `announce`.
-        self.barrier.light("sleep.published.light");
-        self.wake_if_wanted()
-    }
-
-    /// As [`published`](Self::published), from outside the pool. There may be no
-    /// worker awake to look again, so this side pays for a fence.
-    pub(crate) fn published_outside(&self) -> usize {
-        // Pairs with the fence of the heavy barrier in `announce`.
-        fault::fence("sleep.published_outside.fence", Ordering::SeqCst);
-        self.wake_if_wanted()
-    }
-
-    #[inline(always)]
-    fn wake_if_wanted(&self) -> usize {
-        // P2. Relaxed: ordered by the barrier.
+        // P2. Pairs with the fences in `announce`: whoever is not seen here calls
+        // after this, and then looks for the job.
+        fault::fence("sleep.published.fence", Ordering::SeqCst);
         if Counts(self.counts.load(Ordering::Relaxed)).wants_a_wake_up() {
             self.wake_one()
         } else {
@@ -182,7 +169,12 @@ impl Sleep {
     /// rings or its latch is set. It must then look for work once more and
     /// [`block`](Self::block) or [`cancel`](Self::cancel). `None` if the latch is
     /// set: the worker must not sleep, and is still searching.
-    pub(crate) fn announce(&self, worker: usize, latch: &CoreLatch) -> Option<Rest> {
+    pub(crate) fn announce(
+        &self,
+        worker: usize,
+        latch: &CoreLatch,
+        call_all: impl FnOnce(),
+    ) -> Option<Rest> {
         // S1. Searching turns into sleeping before the bell is armed, so that
         // whoever rings it can turn the count back.
         let change = Counts::ONE_SLEEPING.wrapping_sub(Counts::ONE_SEARCHING);
@@ -195,7 +187,11 @@ impl Sleep {
             self.wake_oneself(worker);
             return None;
         }
-        // S3. Pairs with P1: a publisher that we have not seen sees us.
+        // S3. Pairs with the fence of P2: the call comes after that of an owner
+        // which was ready for calls, and did not see us in the counts.
+        fault::fence("sleep.announce.fence", Ordering::SeqCst);
+        call_all();
+        // S4. Pairs with P1: a publisher that does not hear the call is seen.
         if self.barrier.heavy("sleep.announce.heavy") {
             return Some(Rest::UntilRung);
         }
@@ -287,7 +283,7 @@ mod tests {
     /// Lets a searching worker announce its sleep.
     fn announce(sleep: &Sleep, worker: usize) -> Rest {
         sleep.start_search();
-        let rest = sleep.announce(worker, &CoreLatch::new());
+        let rest = sleep.announce(worker, &CoreLatch::new(), || {});
         rest.expect("its latch is not set")
     }
 
@@ -335,7 +331,7 @@ mod tests {
         // SAFETY: the latch lives to the end of the test.
         assert!(!unsafe { CoreLatch::set(&raw const latch) });
         sleep.start_search();
-        assert_eq!(sleep.announce(0, &latch), None);
+        assert_eq!(sleep.announce(0, &latch, || {}), None);
         assert_eq!(counts(&sleep), (1, 0));
     }
 

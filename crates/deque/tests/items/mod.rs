@@ -1,9 +1,10 @@
 //! Numbers in a deque, for the tests: put in by the owner, taken by either side.
 
 #![allow(dead_code, reason = "not every test file needs everything")]
-use heist_deque::{Owner, Slot, Steal, Thief};
+use heist_deque::{Deque, Owner, Slot, Steal};
 use heist_sync::{Barrier, BarrierRequest};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// What is in a slot: a number, which whoever takes it copies.
 pub(crate) struct Number;
@@ -13,38 +14,48 @@ pub(crate) static NUMBER: Number = Number;
 pub(crate) type Place = NonNull<Slot<Number>>;
 
 /// The owner of a deque of numbers.
-pub(crate) struct Stack(pub(crate) Owner<Number>);
+pub(crate) struct Stack(Arc<Deque<Number>>);
 
 /// A thief of numbers.
 #[derive(Clone)]
-pub(crate) struct Robber(pub(crate) Thief<Number>);
+pub(crate) struct Robber(pub(crate) Arc<Deque<Number>>);
 
 /// A deque of numbers.
 pub(crate) fn numbers(slots: usize, request: BarrierRequest) -> (Stack, Robber) {
     let barrier = Barrier::new(request).expect("no test asks for membarrier by name");
-    let (owner, thief) = heist_deque::deque(slots, barrier);
-    (Stack(owner), Robber(thief))
+    let deque = Arc::new(Deque::new(slots, barrier));
+    (Stack(Arc::clone(&deque)), Robber(deque))
 }
 
 impl Stack {
-    pub(crate) fn push(&self, number: u64) {
-        let slot = self.0.vacant();
+    pub(crate) fn owner(&self) -> &Owner<Number> {
+        // SAFETY: a stack is neither copied nor shared among threads.
+        unsafe { self.0.owner() }
+    }
+
+    /// True if somebody had called.
+    pub(crate) fn push(&self, number: u64) -> bool {
+        let slot = self.owner().vacant();
         // SAFETY: the slot is vacant.
         unsafe { write(slot, number) };
         // SAFETY: it holds a number, and those may go anywhere.
-        unsafe { self.0.publish(slot, &NUMBER) };
+        let called = unsafe { self.owner().publish(slot, &NUMBER) };
+        if called {
+            self.owner().attend();
+        }
+        called
     }
 
     pub(crate) fn pop(&self) -> Option<u64> {
         // SAFETY: thieves copy the number.
-        let (_, slot) = unsafe { self.0.pop_if(|_| true) }?;
+        let (_, slot) = unsafe { self.owner().pop_if(|_| true) }?;
         // SAFETY: popped.
         Some(unsafe { read(slot) })
     }
 
     pub(crate) fn take_oldest(&self) -> Option<u64> {
         // SAFETY: the number is copied.
-        unsafe { self.0.take_oldest(|_, slot| read(slot)) }
+        unsafe { self.owner().take_oldest(|_, slot| read(slot)) }
     }
 
     pub(crate) fn pop_all(&self) -> Vec<u64> {
@@ -56,7 +67,11 @@ impl Robber {
     /// Tries once, and asks the owner if need be.
     pub(crate) fn steal(&self) -> Steal<u64> {
         // SAFETY: the number is copied.
-        unsafe { self.0.steal(|| true, |_, slot| read(slot)) }
+        unsafe { self.0.thief().steal(|| true, |_, slot| read(slot)) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.thief().is_empty()
     }
 
     /// Tries some times and returns what it got.

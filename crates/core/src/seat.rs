@@ -1,0 +1,120 @@
+//! A worker's place in its pool: what it owns, and what others may touch.
+
+use crate::counters::Counters;
+use crate::job::{Fifo, Job, JobRef, Kind};
+use crate::latch::{CoreLatch, LockLatch};
+use crate::policy::{Manners, Rng};
+use crate::pool::Pool;
+use crate::recorder::Recorder;
+use heist_deque::{Deque, Injector, Steal};
+use heist_sync::Barrier;
+use std::cell::Cell;
+
+/// A worker's place in its pool. The thread that sits there is the
+/// [`Worker`](crate::worker::Worker), and sees more of it than others do.
+pub(crate) struct Seat {
+    deque: Deque<Kind>,
+    /// Written by whoever sits here.
+    pub(crate) counters: Counters,
+    own: Own,
+    pool: *const Pool,
+    index: usize,
+    /// Jobs that only this worker may run.
+    pub(crate) mailbox: Injector<JobRef>,
+    pub(crate) fifo: Fifo,
+    pub(crate) recorder: Option<Recorder>,
+    /// Set when the worker can take jobs.
+    pub(crate) ready: LockLatch,
+    /// Set when the worker shall end.
+    pub(crate) end: CoreLatch,
+    /// Set when the worker has ended.
+    pub(crate) ended: LockLatch,
+}
+
+/// What only the thread that sits here touches.
+pub(crate) struct Own {
+    pub(crate) rng: Cell<Rng>,
+    pub(crate) manners: Cell<Manners>,
+    /// Jobs that the top of the stack has run.
+    pub(crate) ran: Cell<u32>,
+}
+
+// SAFETY: `own` is touched by the one thread that sits here, which
+// `Worker::sit` is promised; so is the owner's end of the deque. `pool` is the
+// pool that the seat is part of, so that it is there as long as the seat.
+unsafe impl Sync for Seat {}
+// SAFETY: as above.
+unsafe impl Send for Seat {}
+
+impl Seat {
+    /// The seat with this index in a pool that is being made at that address.
+    pub(crate) fn new(
+        pool: *const Pool,
+        index: usize,
+        slots: usize,
+        barrier: Barrier,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        // The pool's address tells pools of one process apart, and differs from
+        // run to run where the system randomises addresses.
+        let seed = pool as usize as u64 ^ (index as u64) << 48;
+        Self {
+            deque: Deque::new(slots, barrier),
+            counters: Counters::new(),
+            own: Own {
+                rng: Cell::new(Rng::new(seed)),
+                manners: Cell::new(Manners::new()),
+                ran: Cell::new(0),
+            },
+            pool,
+            index,
+            mailbox: Injector::new(),
+            fifo: Fifo::new(),
+            recorder,
+            ready: LockLatch::new(),
+            end: CoreLatch::new(),
+            ended: LockLatch::new(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn pool(&self) -> &Pool {
+        // SAFETY: the seat is part of it.
+        unsafe { &*self.pool }
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The deque: the worker takes the owner's end, everybody else the thieves'.
+    #[inline(always)]
+    pub(crate) fn deque(&self) -> &Deque<Kind> {
+        &self.deque
+    }
+
+    /// For the worker only.
+    #[inline(always)]
+    pub(crate) fn own(&self) -> &Own {
+        &self.own
+    }
+
+    /// Tries to take the oldest job of this worker; `may_ask` says whether it may
+    /// be disturbed.
+    #[inline]
+    pub(crate) fn steal(&self, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
+        let claim = |kind, slot| {
+            self.counters.robbed.add(1);
+            // SAFETY: just taken, and the deque's lock keeps others away.
+            unsafe { Job::claim(kind, slot, self.index) }
+        };
+        // SAFETY: `claim` moves a detached job out; the slot of a lent one stays
+        // with the thief until it sets the latch.
+        unsafe { self.deque.thief().steal(may_ask, claim) }
+    }
+
+    pub(crate) fn has_a_job(&self) -> bool {
+        !self.deque.thief().is_empty()
+    }
+}
