@@ -48,6 +48,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     stack_size: Option<usize>,
     record_events: Option<usize>,
     breadth_first: bool,
+    callers_take_part: Option<bool>,
     handlers: Handlers,
     spawner: S,
 }
@@ -64,6 +65,7 @@ impl ThreadPoolBuilder {
             stack_size: None,
             record_events: None,
             breadth_first: false,
+            callers_take_part: None,
             handlers: Handlers::default(),
             spawner: DefaultSpawn::new(),
         }
@@ -308,6 +310,36 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Whether a thread from outside takes part in what it calls: whether it runs
+    /// the closures of [`join`](crate::join()), [`scope`](crate::scope()) and their
+    /// like itself, on the seat of a worker that sleeps meanwhile, or moves them
+    /// into the pool and blocks. [`ThreadPool::install`] moves in any case.
+    ///
+    /// Taking part spares two changes of threads, some microseconds. During the
+    /// call the thread is a worker like any other, has an index, and may run any
+    /// jobs of the pool. If no worker sleeps, the call moves into the pool all the
+    /// same.
+    ///
+    /// The default is yes; but no if the pool's threads are special, so that jobs
+    /// may rely on them: if there is a start or exit handler, a spawn handler or a
+    /// stack size.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread::current;
+    /// let pool = heist_core::ThreadPoolBuilder::new().callers_take_part(false).build()?;
+    /// let here = current().id();
+    /// let (a, _) = pool.join(|| current().id(), || ());
+    /// assert_ne!(a, here);
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn callers_take_part(mut self, take_part: bool) -> Self {
+        self.callers_take_part = Some(take_part);
+        self
+    }
+
     /// Switches the event recorder on: each worker keeps the newest
     /// `capacity` events, 8 bytes each, and counts the older ones it dropped.
     /// Without this call `HEIST_RECORD_EVENTS` decides.
@@ -358,6 +390,7 @@ impl<S> ThreadPoolBuilder<S> {
             stack_size: self.stack_size,
             record_events: self.record_events,
             breadth_first: self.breadth_first,
+            callers_take_part: Some(self.callers_take_part.unwrap_or(false)),
             handlers: self.handlers,
             spawner: CustomSpawn::new(spawn),
         }
@@ -445,7 +478,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             None => events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
             told => told,
         };
+        let handlers = &self.handlers;
+        let are_common =
+            handlers.start.is_none() && handlers.exit.is_none() && self.stack_size.is_none();
         Ok(Config {
+            guests: self.callers_take_part.unwrap_or(are_common),
             workers,
             barrier,
             banner: wants_banner(env::var_os("HEIST_BANNER"))?,
@@ -469,6 +506,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("stack_size", &self.stack_size)
             .field("record_events", &self.record_events)
             .field("breadth_first", &self.breadth_first)
+            .field("callers_take_part", &self.callers_take_part)
             .finish_non_exhaustive()
     }
 }
@@ -482,6 +520,8 @@ pub(crate) struct Config<S> {
     pub(crate) handlers: Handlers,
     pub(crate) record_events: Option<usize>,
     pub(crate) breadth_first: bool,
+    /// Callers from outside take part.
+    pub(crate) guests: bool,
     pub(crate) use_current_thread: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,

@@ -84,7 +84,7 @@ where
 {
     match Worker::current() {
         Some(worker) => join_on(worker, false, a, b),
-        None => Pool::global().in_worker(|worker, migrated| join_on(worker, migrated, a, b)),
+        None => Pool::global().take_part(|worker, migrated| join_on(worker, migrated, a, b)),
     }
 }
 

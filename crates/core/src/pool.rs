@@ -29,6 +29,8 @@ pub(crate) struct Pool {
     pub(crate) oversubscribed: bool,
     /// Workers run the oldest of their own jobs first.
     pub(crate) breadth_first: bool,
+    /// Callers from outside take part in what they wait for.
+    guests: bool,
     /// What still needs the workers: one for the handle, one for each detached
     /// job. At zero they end.
     live: CachePadded<AtomicUsize>,
@@ -75,6 +77,7 @@ impl Pool {
                 sleep: Sleep::new(workers, config.barrier),
                 oversubscribed: workers > usable,
                 breadth_first: config.breadth_first,
+                guests: config.guests,
                 live: CachePadded::new(AtomicUsize::new(1)),
                 posting: Mutex::new(()),
                 built: Instant::now(),
@@ -219,6 +222,10 @@ impl Pool {
         self.seats.len()
     }
 
+    pub(crate) fn seats(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().map(|seat| &**seat)
+    }
+
     #[inline(always)]
     pub(crate) fn seat(&self, index: usize) -> &Seat {
         &self.seats[index]
@@ -295,6 +302,19 @@ impl Pool {
             None => self.in_worker_from_outside(op),
             Some(worker) if std::ptr::eq(worker.pool(), self) => op(worker, false),
             Some(worker) => self.in_worker_from_another_pool(worker, op),
+        }
+    }
+
+    /// As [`in_worker`](Self::in_worker), but a caller from outside takes part: it
+    /// runs `op` itself, as a guest, if the pool is open to guests and a worker
+    /// sleeps whose seat it can have.
+    pub(crate) fn take_part<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        if !self.guests || Worker::current().is_some() {
+            return self.in_worker(op);
+        }
+        match Worker::visit(self, op) {
+            Ok(result) => result,
+            Err(op) => self.in_worker_from_outside(op),
         }
     }
 

@@ -150,7 +150,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
 fn on_worker<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
     match Worker::current() {
         Some(worker) => op(worker),
-        None => Pool::global().in_worker(|worker, _| op(worker)),
+        None => Pool::global().take_part(|worker, _| op(worker)),
     }
 }
 

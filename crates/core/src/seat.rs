@@ -37,6 +37,8 @@ pub(crate) struct Own {
     pub(crate) manners: Cell<Manners>,
     /// Jobs that the top of the stack has run.
     pub(crate) ran: Cell<u32>,
+    /// When the guest sat down that sits here, if it is one.
+    pub(crate) visit_ns: Cell<Option<u64>>,
 }
 
 // SAFETY: `own` is touched by the one thread that sits here, which
@@ -65,6 +67,7 @@ impl Seat {
                 rng: Cell::new(Rng::new(seed)),
                 manners: Cell::new(Manners::new()),
                 ran: Cell::new(0),
+                visit_ns: Cell::new(None),
             },
             pool,
             index,
@@ -116,5 +119,17 @@ impl Seat {
 
     pub(crate) fn has_a_job(&self) -> bool {
         !self.deque.thief().is_empty()
+    }
+
+    /// True if a job that the worker here could run was published before the
+    /// worker announced its sleep. Its own deque is not looked at: what is there
+    /// belongs to frames that wait.
+    pub(crate) fn sees_a_job(&self) -> bool {
+        let pool = self.pool();
+        !pool.injector.is_empty()
+            || !self.mailbox.is_empty()
+            || pool
+                .seats()
+                .any(|seat| seat.index != self.index && seat.has_a_job())
     }
 }

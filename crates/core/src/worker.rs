@@ -13,6 +13,7 @@ use crate::latch::CoreLatch;
 use crate::policy::{IdleLadder, IdleStep, Victims};
 use crate::pool::Pool;
 use crate::seat::{Own, Seat};
+use crate::sleep::Bell;
 use crate::unwind::AbortOnUnwind;
 use heist_deque::{Owner, Steal};
 use heist_event::{EventKind, WorkerId};
@@ -43,6 +44,29 @@ impl Drop for Adopted {
         Worker::leave();
     }
 }
+
+/// A guest on its seat; it leaves when this is dropped.
+struct Visit<'a>(&'a Worker);
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let seat = &self.0.seat;
+        let (pool, index) = (seat.pool(), seat.index());
+        let now_ns = self.0.turn_to(Activity::Searching, EventKind::SearchBegin);
+        self.0.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
+        seat.own().visit_ns.set(None);
+        Worker::leave();
+        let is_seen = pool.sleep.stand_up(index, || pool.call_all());
+        // What the guest spawned and did not wait for is the worker's now.
+        if !is_seen || seat.has_a_job() || seat.sees_a_job() {
+            pool.ring(index);
+        }
+    }
+}
+
+/// Work of a guest that has not lasted longer is not worth waking somebody for,
+/// who would come when it is done.
+const BRIEF_NS: u64 = 5_000;
 
 /// After this many jobs from its own deque a worker looks into the injector
 /// first, so that a job submitted from outside is not starved by a worker that
@@ -89,6 +113,30 @@ impl Worker {
     /// The calling thread is no worker any more.
     pub(crate) fn leave() {
         CURRENT.with(|current| current.set(ptr::null()));
+    }
+
+    /// Runs `op` on the calling thread as a guest of the pool: on the seat of a
+    /// worker that sleeps. Gives `op` back if none does. `op` is told that it has not
+    /// migrated.
+    pub(crate) fn visit<F, R>(pool: &Pool, op: F) -> Result<R, F>
+    where
+        F: FnOnce(&Self, bool) -> R,
+    {
+        let Some(index) = pool.sleep.sit_down() else {
+            return Err(op);
+        };
+        // SAFETY: the caller holds the pool, the worker that sat here sleeps on,
+        // and `stand_up` comes with the end of `visit`.
+        let worker = unsafe { Self::sit(pool.seat(index)) };
+        let visit = Visit(worker);
+        let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
+        worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
+        worker.own().visit_ns.set(Some(now_ns));
+        // Somebody may sleep, which a worker that begins to work would see to.
+        worker.seat.deque().thief().call();
+        let result = op(worker, false);
+        drop(visit);
+        Ok(result)
     }
 
     /// Makes the calling thread, which has frames below it, the worker with this
@@ -253,8 +301,14 @@ impl Worker {
     #[inline(never)]
     fn attend(&self) {
         self.deque().attend();
-        let woke = self.pool().sleep.published();
-        self.seat.counters.wakes.add(woke as u64);
+        let is_brief = || {
+            let since_ns = self.own().visit_ns.get();
+            since_ns.is_some_and(|since_ns| self.pool().now_ns() - since_ns < BRIEF_NS)
+        };
+        match self.pool().sleep.published_by(is_brief) {
+            Some(woke) => self.seat.counters.wakes.add(woke as u64),
+            None => self.seat.deque().thief().call(),
+        }
     }
 
     /// Pops the newest job, unless it belongs to a join.
@@ -399,7 +453,7 @@ impl Worker {
         while !latch.probe() {
             match self.take_own() {
                 Some(job) => self.execute(job),
-                None => self.search_until(latch),
+                None => self.search_until(latch, false),
             }
         }
         abort.defuse();
@@ -413,14 +467,14 @@ impl Worker {
             let injected = (ran % INJECTOR_INTERVAL == 0).then(|| self.take_injected());
             match injected.flatten().or_else(|| self.take_own()) {
                 Some(job) => self.execute(job),
-                None => self.search_until(end),
+                None => self.search_until(end, true),
             }
         }
     }
 
     /// Looks for a job until it has found one, and runs it, or until the latch
-    /// is set.
-    fn search_until(&self, latch: &CoreLatch) {
+    /// is set. `vacates`: a guest may take the seat while the worker sleeps.
+    fn search_until(&self, latch: &CoreLatch, vacates: bool) {
         let sleep = &self.pool().sleep;
         sleep.start_search();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
@@ -438,12 +492,8 @@ impl Worker {
                 // A job that somebody else is about to take, or that we may not
                 // ask for just now. Announcing our sleep would be for nothing,
                 // and disturb everybody.
-                IdleStep::Sleep if self.sees_a_job() => thread::yield_now(),
-                IdleStep::Sleep => {
-                    if !self.fall_asleep(latch) {
-                        ladder = IdleLadder::at_the_bottom(self.pool().oversubscribed);
-                    }
-                }
+                IdleStep::Sleep if self.seat.sees_a_job() => thread::yield_now(),
+                IdleStep::Sleep => self.fall_asleep(latch, vacates),
             }
         };
         let began_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
@@ -460,46 +510,43 @@ impl Worker {
         }
     }
 
-    /// Sleeps until the latch is set or there may be a job. False if it woke by
-    /// itself, only to look again.
-    fn fall_asleep(&self, latch: &CoreLatch) -> bool {
+    /// Sleeps until the latch is set or there may be a job.
+    fn fall_asleep(&self, latch: &CoreLatch, vacates: bool) {
         let sleep = &self.pool().sleep;
-        let Some(rest) = sleep.announce(self.index(), latch, || self.pool().call_all()) else {
-            return true;
+        let bell = self.bell();
+        let Some(rest) = sleep.announce(bell, vacates, latch, || self.pool().call_all()) else {
+            return;
         };
-        let rung = if self.sees_a_job() {
-            sleep.cancel(self.index(), rest);
-            true
+        if self.seat.sees_a_job() {
+            sleep.cancel(bell, rest);
         } else {
             self.seat.counters.sleeps.add(1);
             self.turn_to(Activity::Asleep, EventKind::Sleep);
-            let rung = sleep.block(self.index(), rest);
+            sleep.block(bell, rest, || self.seat.sees_a_job());
             self.turn_to(Activity::Searching, EventKind::Wake);
-            rung
-        };
+        }
         latch.wake_up();
-        rung
     }
 
-    /// True if a job that this worker could run was published before the
-    /// worker announced its sleep.
-    fn sees_a_job(&self) -> bool {
-        let others = (0..self.pool().len()).filter(|&other| other != self.index());
-        !self.pool().injector.is_empty()
-            || !self.seat.mailbox.is_empty()
-            || others
-                .into_iter()
-                .any(|other| self.pool().seat(other).has_a_job())
+    fn bell(&self) -> Bell {
+        match self.own().visit_ns.get() {
+            None => Bell::Worker(self.index()),
+            Some(_) => Bell::Guest(self.index()),
+        }
     }
 
     /// Notes what the worker does from now on, and returns the time.
     fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
         let now_ns = self.pool().now_ns();
+        self.turn_to_at(activity, event, now_ns);
+        now_ns
+    }
+
+    fn turn_to_at(&self, activity: Activity, event: EventKind, now_ns: u64) {
         self.seat.counters.time.change(activity, now_ns);
         if let Some(recorder) = &self.seat.recorder {
             recorder.record(event, now_ns);
         }
-        now_ns
     }
 
     #[inline]

@@ -242,7 +242,7 @@ fn every_planted_fault_is_caught() {
     fault::assert_caught(&[
         ("deque.retract.light", one),
         ("deque.expose.heavy", one),
-        ("deque.publish.kind", one),
+        ("deque.publish.kind", nested),
         ("deque.steal.kind", nested),
         ("deque.expose.trap", nested),
         ("deque.unlock", nested),

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
+use heist_bench_workloads::peer::{ForkJoin, Loop, PairTask, Spawn};
 use heist_bench_workloads::{fork_join, loops, serve, spawns};
 
 struct Heist {
@@ -25,11 +25,15 @@ impl ForkJoin for Heist {
     {
         heist::join(|| a(&mut ()), || b(&mut ()))
     }
+
+    fn pair(&mut self, task: &PairTask) {
+        self.pool.join(|| task(0), || task(1));
+    }
 }
 
 impl Loop for Heist {
     fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F) {
-        self.pool.install(|| {
+        self.pool.take_part(|| {
             heist::parallel_for(0..len, |part| {
                 for index in part {
                     body(index);

@@ -48,16 +48,6 @@ impl IdleLadder {
         }
     }
 
-    /// One step above sleep: for a worker that slept, woke by itself to look
-    /// again, and need only do that.
-    #[must_use]
-    pub fn at_the_bottom(oversubscribed: bool) -> Self {
-        Self {
-            round: SPIN_ROUNDS + YIELD_ROUNDS,
-            oversubscribed,
-        }
-    }
-
     /// The step after one more round that found nothing.
     pub fn step(&mut self) -> IdleStep {
         let spins = if self.oversubscribed { 0 } else { SPIN_ROUNDS };
@@ -104,11 +94,6 @@ mod tests {
     fn nobody_spins_when_there_are_more_workers_than_processors() {
         let steps = until_sleep(true);
         assert!(steps.iter().all(|&step| step == IdleStep::Yield));
-    }
-
-    #[test]
-    fn at_the_bottom_the_next_step_is_sleep() {
-        assert_eq!(IdleLadder::at_the_bottom(false).step(), IdleStep::Sleep);
     }
 
     #[test]

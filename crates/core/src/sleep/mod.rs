@@ -4,4 +4,4 @@
 mod model;
 mod protocol;
 
-pub(crate) use protocol::Sleep;
+pub(crate) use protocol::{Bell, Sleep};

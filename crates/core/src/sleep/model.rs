@@ -3,7 +3,7 @@
 //! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom
 //! reports that every thread is blocked.
 
-use super::Sleep;
+use super::{Bell, Sleep};
 use crate::latch::CoreLatch;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
@@ -66,6 +66,15 @@ impl Pool {
     /// What a worker does from running out of work to finding a job (true) or
     /// to its latch being set (false), as `Worker::search_until` does it.
     fn search(&self, worker: usize, latch: &CoreLatch) -> bool {
+        self.search_and_vacate(worker, latch, false)
+    }
+
+    fn sees_a_job(&self) -> bool {
+        self.jobs.load(Ordering::Relaxed) > 0
+    }
+
+    /// As above; while it sleeps a guest may take its seat, if it `vacates`.
+    fn search_and_vacate(&self, worker: usize, latch: &CoreLatch, vacates: bool) -> bool {
         self.sleep.start_search();
         let found = loop {
             if latch.probe() {
@@ -74,11 +83,13 @@ impl Pool {
             if self.take() {
                 break true;
             }
-            if let Some(rest) = self.sleep.announce(worker, latch, || self.call_all()) {
-                if self.jobs.load(Ordering::Relaxed) > 0 {
-                    self.sleep.cancel(worker, rest);
+            let bell = Bell::Worker(worker);
+            let rest = self.sleep.announce(bell, vacates, latch, || self.call_all());
+            if let Some(rest) = rest {
+                if self.sees_a_job() {
+                    self.sleep.cancel(bell, rest);
                 } else {
-                    self.sleep.block(worker, rest);
+                    self.sleep.block(bell, rest, || self.sees_a_job());
                 }
                 latch.wake_up();
             }
@@ -210,12 +221,101 @@ fn a_set_latch_wakes_its_waiter_and_hands_over_the_result() {
     });
 }
 
+/// A worker that sleeps, and whose seat may be taken meanwhile.
+fn sleeper(pool: &Arc<Pool>, worker: usize) -> thread::JoinHandle<()> {
+    let pool = Arc::clone(pool);
+    thread::spawn(move || assert!(pool.search_and_vacate(worker, &pool.end[worker], true)))
+}
+
+impl Pool {
+    /// What `Worker::visit` does, with a job that the guest leaves behind.
+    fn visit(&self, job: bool) {
+        let Some(seat) = self.sleep.sit_down() else {
+            if job {
+                self.jobs.fetch_add(1, Ordering::Relaxed);
+                self.sleep.published();
+            }
+            return;
+        };
+        if job {
+            self.jobs.fetch_add(1, Ordering::Relaxed);
+        }
+        let is_seen = self.sleep.stand_up(seat, || self.call_all());
+        if !is_seen || self.sees_a_job() {
+            self.sleep.ring(seat);
+        }
+    }
+}
+
+#[test]
+fn a_job_that_a_guest_leaves_behind_is_found() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = sleeper(&pool, 0);
+        pool.visit(true);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_from_outside_is_found_when_a_guest_leaves() {
+    check(3, || {
+        let pool = Pool::new(1);
+        let worker = sleeper(&pool, 0);
+        let guest = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.visit(false)
+        });
+        pool.jobs.store(1, Ordering::Relaxed);
+        pool.sleep.published();
+        worker.join().unwrap();
+        guest.join().unwrap();
+    });
+}
+
+/// The publisher is the second worker, which works all the time.
+#[test]
+fn a_published_job_is_found_when_a_guest_leaves() {
+    check(3, || {
+        let pool = Pool::new(2);
+        let worker = sleeper(&pool, 0);
+        let guest = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.visit(false)
+        });
+        pool.publish();
+        worker.join().unwrap();
+        guest.join().unwrap();
+    });
+}
+
+/// The guest wakes nobody if there is a lookout, who may be about to give up.
+#[test]
+fn a_job_that_is_left_to_the_lookout_is_found() {
+    check(3, || {
+        let pool = Pool::new(2);
+        // The second worker sleeps, and there has been a guest.
+        pool.sleep.start_search();
+        let rest = pool.sleep.announce(Bell::Worker(1), true, &pool.end[1], || {});
+        assert!(rest.is_some());
+        pool.visit(false);
+        let lookout = sleeper(&pool, 0);
+        assert_eq!(pool.sleep.sit_down().map(|_| ()), Some(()));
+        pool.jobs.fetch_add(1, Ordering::Relaxed);
+        // Left to the lookout, or somebody is woken.
+        pool.sleep.published_by(|| true);
+        lookout.join().unwrap();
+    });
+}
+
 #[test]
 fn every_planted_fault_is_caught() {
     let job = "sleep::model::a_published_job_is_found_by_a_worker_that_falls_asleep";
     let outside = "sleep::model::a_job_from_outside_is_found_by_a_worker_that_falls_asleep";
     let two = "sleep::model::two_published_jobs_occupy_two_workers";
     let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
+    let guest = "sleep::model::a_job_from_outside_is_found_when_a_guest_leaves";
+    let lookout = "sleep::model::a_job_that_is_left_to_the_lookout_is_found";
     let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
     fault::assert_caught(&[
         ("sleep.model.light", job),
@@ -226,6 +326,8 @@ fn every_planted_fault_is_caught() {
         ("sleep.pass_on", two),
         ("sleep.wake_one.fence", two),
         ("sleep.mail.fence", mail),
+        ("sleep.stand_up.fence", guest),
+        ("sleep.keep_watch.fence", lookout),
         ("latch.fall_asleep", latch),
         ("latch.set", latch),
         ("latch.probe", latch),
