@@ -22,6 +22,7 @@ fn ensure_from_outside() {
     ENSURED.get_or_init(|| {
         heist_core::ThreadPoolBuilder::new()
             .num_threads(default_num_threads())
+            .callers_take_part(false)
             .build_global_if_absent();
     });
 }

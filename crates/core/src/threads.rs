@@ -2,8 +2,10 @@
 
 use crate::pool::Pool;
 use heist_sync::thread;
+use std::cell::Cell;
 use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// How each worker's thread is started: [`DefaultSpawn`] or [`CustomSpawn`].
@@ -75,6 +77,8 @@ pub struct ThreadBuilder {
     stack_size: Option<usize>,
     pool: Arc<Pool>,
     index: usize,
+    /// `Send` but not `Sync`, as a thread to be.
+    alone: PhantomData<Cell<()>>,
 }
 
 impl ThreadBuilder {
@@ -89,6 +93,7 @@ impl ThreadBuilder {
             stack_size,
             pool,
             index,
+            alone: PhantomData,
         }
     }
 

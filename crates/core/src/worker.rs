@@ -53,7 +53,8 @@ impl Drop for Visit<'_> {
         let seat = &self.0.seat;
         let (pool, index) = (seat.pool(), seat.index());
         let now_ns = self.0.turn_to(Activity::Searching, EventKind::SearchBegin);
-        self.0.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
+        self.0
+            .turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
         seat.own().visit_ns.set(None);
         Worker::leave();
         let is_seen = pool.sleep.stand_up(index, || pool.call_all());
@@ -486,7 +487,12 @@ impl Worker {
             if let Some(job) = self.find() {
                 break Some(job);
             }
-            match ladder.step() {
+            let step = if vacates && sleep.is_a_seat_wanted() {
+                IdleStep::Sleep
+            } else {
+                ladder.step()
+            };
+            match step {
                 IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
                 IdleStep::Yield => thread::yield_now(),
                 // A job that somebody else is about to take, or that we may not

@@ -10,6 +10,7 @@
 
 use heist_core::policy::Grain;
 use heist_core::{current_thread_has_pending_tasks, join_context};
+use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -70,9 +71,16 @@ where
     }
     let middle = range.start + range.len() / 2;
     let (lower, upper) = (range.start..middle, middle..range.end);
+    // What the lower half has learned when the upper one begins.
+    let learned = AtomicUsize::new(grain.len());
     join_context(
-        |_| run(lower, grain, body),
+        |_| {
+            let grain = run(lower, grain, body);
+            // Relaxed: read by the same thread, or too early, which does no harm.
+            learned.store(grain.len(), Ordering::Relaxed);
+        },
         |context| {
+            let grain = Grain::of(learned.load(Ordering::Relaxed));
             if context.migrated() {
                 // Stolen, so that somebody is hungry: offer half again.
                 split(upper, grain, body);
@@ -84,15 +92,16 @@ where
 }
 
 /// Runs a range piece by piece, and offers half of the rest when nothing else
-/// of this worker's is on offer.
-fn run<F>(mut range: Range<usize>, mut grain: Grain, body: &F)
+/// of this worker's is on offer. Returns what it has learned.
+fn run<F>(mut range: Range<usize>, mut grain: Grain, body: &F) -> Grain
 where
     F: Fn(Range<usize>) + Sync,
 {
     let mut then = Instant::now();
     while !range.is_empty() {
         if range.len() > grain.len() && current_thread_has_pending_tasks() == Some(false) {
-            return split(range, grain, body);
+            split(range, grain, body);
+            return grain;
         }
         let end = range.start + grain.len().min(range.len());
         let full = end - range.start == grain.len();
@@ -105,4 +114,5 @@ where
         }
         then = now;
     }
+    grain
 }

@@ -8,7 +8,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ("event", &[]),
     ("deque", &["sync"]),
     ("core", &["sync", "event", "deque"]),
-    ("par", &["core"]),
+    ("par", &["sync", "core"]),
     ("observe", &["event"]),
     ("heist", &["core", "par", "observe", "event"]),
     ("rayon-core", &["core"]),

@@ -6,9 +6,10 @@
 /// A look costs some tens of nanoseconds (a clock, a glance at the own deque),
 /// so the pieces should last some microseconds; how many iterations that is
 /// nobody knows beforehand, and it may change along the loop. So the grain
-/// starts at one iteration, doubles while pieces are short and halves when they
-/// are long: a body of 1 ns is reached in a dozen doublings, and a body that
-/// suddenly takes a millisecond costs one long piece at most.
+/// starts at one iteration, grows while pieces are short, by what would make them
+/// long enough and sixteenfold at most, and shrinks when they are long: a body of
+/// 1 ns is reached in three steps, and a body that suddenly takes a millisecond
+/// costs one long piece at most.
 ///
 /// # Examples
 ///
@@ -18,8 +19,8 @@
 /// let mut grain = Grain::new();
 /// assert_eq!(grain.len(), 1);
 /// grain.ran(50); // one iteration took 50 ns
-/// assert_eq!(grain.len(), 2);
-/// grain.ran(1_000_000); // two took a millisecond
+/// assert_eq!(grain.len(), 16);
+/// grain.ran(1_000_000); // sixteen took a millisecond
 /// assert_eq!(grain.len(), 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,12 @@ impl Grain {
         Self { len: 1 }
     }
 
+    /// This many iterations, or one if that is 0.
+    #[must_use]
+    pub fn of(len: usize) -> Self {
+        Self { len: len.max(1) }
+    }
+
     /// How many iterations to run now. At least 1.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a grain is never empty")]
@@ -49,7 +56,8 @@ impl Grain {
     /// Learns that a piece of [`len`](Self::len) iterations took this long.
     pub fn ran(&mut self, piece_ns: u64) {
         if piece_ns < PIECE_NS_MIN {
-            self.len = self.len.saturating_mul(2);
+            let factor = (PIECE_NS_MIN / piece_ns.max(1)).clamp(2, 16);
+            self.len = self.len.saturating_mul(factor as usize);
         } else if piece_ns > PIECE_NS_MAX {
             // Straight to the length that would have been right, if it is
             // the iterations and not an interruption that took so long.

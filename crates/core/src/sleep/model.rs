@@ -84,7 +84,9 @@ impl Pool {
                 break true;
             }
             let bell = Bell::Worker(worker);
-            let rest = self.sleep.announce(bell, vacates, latch, || self.call_all());
+            let rest = self
+                .sleep
+                .announce(bell, vacates, latch, || self.call_all());
             if let Some(rest) = rest {
                 if self.sees_a_job() {
                     self.sleep.cancel(bell, rest);
@@ -296,7 +298,9 @@ fn a_job_that_is_left_to_the_lookout_is_found() {
         let pool = Pool::new(2);
         // The second worker sleeps, and there has been a guest.
         pool.sleep.start_search();
-        let rest = pool.sleep.announce(Bell::Worker(1), true, &pool.end[1], || {});
+        let rest = pool
+            .sleep
+            .announce(Bell::Worker(1), true, &pool.end[1], || {});
         assert!(rest.is_some());
         pool.visit(false);
         let lookout = sleeper(&pool, 0);

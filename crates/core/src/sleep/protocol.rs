@@ -51,6 +51,8 @@ pub(crate) struct Sleep {
     barrier: Barrier,
     /// True while some worker sleeps as the lookout.
     lookout: AtomicBool,
+    /// True if a guest has found no seat. A hint.
+    seat_wanted: AtomicBool,
     /// How often a guest has sat down.
     visits: AtomicU32,
     /// How many visits the last lookout had seen when it gave up.
@@ -77,7 +79,7 @@ pub(crate) enum Rest {
 /// How long a job may lie unseen: one that was published without a barrier while
 /// a worker fell asleep, on systems that have no membarrier; or one for which a
 /// guest did not think it worth to wake anybody.
-const WATCH: Duration = Duration::from_micros(500);
+const WATCH: Duration = Duration::from_millis(1);
 
 impl Sleep {
     /// For this many workers, all awake and none searching.
@@ -88,6 +90,7 @@ impl Sleep {
             bells: bells.collect(),
             barrier,
             lookout: AtomicBool::new(false),
+            seat_wanted: AtomicBool::new(false),
             visits: AtomicU32::new(0),
             seen: AtomicU32::new(0),
         }
@@ -363,13 +366,27 @@ impl Sleep {
             let bell = self.bell(Bell::Worker(worker));
             // Acquire: pairs with the release in `announce` and in `stand_up`:
             // what those did who sat here has happened.
-            bell.load(Ordering::Relaxed) == VACANT
-                && bell.replace(VACANT, TAKEN, Ordering::Acquire)
-        })?;
+            bell.load(Ordering::Relaxed) == VACANT && bell.replace(VACANT, TAKEN, Ordering::Acquire)
+        });
+        let Some(seat) = seat else {
+            self.seat_wanted.store(true, Ordering::Relaxed);
+            return None;
+        };
         self.counts
             .fetch_sub(Counts::ONE_SLEEPING, Ordering::Relaxed);
         self.visits.fetch_add(1, Ordering::Relaxed);
         Some(seat)
+    }
+
+    /// True, once, if a guest has found no seat: an idle worker that still spins
+    /// should then sleep. Or else a caller that comes back at once would find it
+    /// spinning each time.
+    pub(crate) fn is_a_seat_wanted(&self) -> bool {
+        let is_wanted = self.seat_wanted.load(Ordering::Relaxed);
+        if is_wanted {
+            self.seat_wanted.store(false, Ordering::Relaxed);
+        }
+        is_wanted
     }
 
     /// The guest leaves the seat of this worker, which sleeps on. The caller must
@@ -378,7 +395,10 @@ impl Sleep {
     #[must_use]
     pub(crate) fn stand_up(&self, worker: usize, call_all: impl FnOnce()) -> bool {
         // As S1 to S4.
-        let before = Counts(self.counts.fetch_add(Counts::ONE_SLEEPING, Ordering::Relaxed));
+        let before = Counts(
+            self.counts
+                .fetch_add(Counts::ONE_SLEEPING, Ordering::Relaxed),
+        );
         // Release: pairs with the acquire of whoever sits here next.
         self.bell(Bell::Worker(worker))
             .store(VACANT, Ordering::Release);
@@ -500,7 +520,11 @@ mod tests {
         assert_eq!(rest, Rest::AsLookout);
         sleep.block(Bell::Worker(0), rest, || true);
         assert_eq!(counts(&sleep), (1, 0));
-        assert_eq!(announce(&sleep, 0), Rest::AsLookout, "the role is free again");
+        assert_eq!(
+            announce(&sleep, 0),
+            Rest::AsLookout,
+            "the role is free again"
+        );
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! Callers from outside that take part, on the seat of a worker that sleeps.
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use heist_core::{current_num_threads, current_thread_index, ThreadPool, ThreadPoolBuilder};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::Barrier;
+use std::thread;
+
+fn pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .expect("a pool")
+}
+
+/// Calls until some worker sleeps, so that the caller can have its seat.
+fn take_part<R: Send>(pool: &ThreadPool, op: impl Fn() -> R + Sync) -> R {
+    let here = thread::current().id();
+    loop {
+        let part = pool.take_part(|| (thread::current().id() == here).then(&op));
+        if let Some(result) = part {
+            return result;
+        }
+        thread::yield_now();
+    }
+}
+
+fn sum(from: usize, to: usize) -> usize {
+    if to - from < 2 {
+        return from;
+    }
+    let middle = from + (to - from) / 2;
+    let (low, high) = heist_core::join(|| sum(from, middle), || sum(middle, to));
+    low + high
+}
+
+#[test]
+fn a_guest_is_a_worker_with_an_index_while_its_call_lasts() {
+    let pool = pool(2);
+    let (index, threads) = take_part(&pool, || (current_thread_index(), current_num_threads()));
+    assert!(index.is_some_and(|index| index < 2));
+    assert_eq!(threads, 2);
+    assert_eq!(current_thread_index(), None);
+}
+
+#[test]
+fn install_moves_into_the_pool_even_if_all_workers_sleep() {
+    let pool = pool(2);
+    take_part(&pool, || ());
+    assert_ne!(
+        pool.install(|| thread::current().id()),
+        thread::current().id()
+    );
+}
+
+#[test]
+fn nobody_takes_part_in_a_pool_whose_threads_are_special() {
+    let builders = [
+        ThreadPoolBuilder::new().stack_size(1 << 20),
+        ThreadPoolBuilder::new().start_handler(|_| ()),
+        ThreadPoolBuilder::new().callers_take_part(false),
+    ];
+    for builder in builders {
+        let pool = builder.num_threads(1).build().expect("a pool");
+        for _ in 0..100 {
+            let (there, _) = pool.join(|| thread::current().id(), || ());
+            assert_ne!(there, thread::current().id());
+        }
+    }
+}
+
+#[test]
+fn what_a_guest_spawns_runs_when_it_has_left() {
+    let pool = pool(1);
+    for _ in 0..100 {
+        let (say, heard) = channel();
+        take_part(&pool, || {
+            let say = say.clone();
+            heist_core::spawn(move || say.send(1).expect("the test listens"));
+        });
+        assert_eq!(heard.recv(), Ok(1));
+    }
+}
+
+#[test]
+fn a_guest_that_panics_leaves_its_seat() {
+    let pool = pool(1);
+    for _ in 0..10 {
+        let panicked = catch_unwind(AssertUnwindSafe(|| take_part(&pool, || panic!("a guest"))));
+        let payload: Box<dyn std::any::Any + Send> = panicked.expect_err("it panics");
+        assert_eq!(payload.downcast_ref(), Some(&"a guest"));
+        assert_eq!(current_thread_index(), None);
+    }
+    assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
+/// Whether there is a lookout or not: somebody comes for the job although the
+/// guest is silent.
+#[test]
+fn a_guests_job_starts_while_the_guest_is_in_a_closure_that_never_calls_the_pool() {
+    let pool = pool(2);
+    for regions in [0, 1, 5, 100] {
+        for _ in 0..regions {
+            assert_eq!(pool.join(|| 1, || 2), (1, 2));
+        }
+        let both = Barrier::new(2);
+        take_part(&pool, || heist_core::join(|| both.wait(), || both.wait()));
+    }
+}
+
+#[test]
+fn many_callers_at_once_get_their_own_results_and_every_job_runs_once() {
+    let pool = pool(2);
+    let before = pool.counters();
+    thread::scope(|scope| {
+        for caller in 0..8 {
+            let pool = &pool;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let to = caller * 10 + round;
+                    assert_eq!(pool.take_part(|| sum(0, to + 1)), to * (to + 1) / 2);
+                }
+            });
+        }
+    });
+    let done = pool.counters().since(&before).total();
+    assert_eq!(done.pushes, done.pops + done.steals);
+    let joins: u64 = (0..8).flat_map(|c| (0..50).map(move |r| c * 10 + r)).sum();
+    assert_eq!(done.pushes, joins);
+}
+
+#[test]
+fn a_guests_broadcast_reaches_every_worker_once() {
+    let pool = pool(3);
+    for _ in 0..20 {
+        let indices = take_part(&pool, || heist_core::broadcast(|context| context.index()));
+        assert_eq!(indices, [0, 1, 2]);
+    }
+}
+
+#[test]
+fn a_broadcast_to_a_pool_with_a_guest_arrives_when_the_guest_has_left() {
+    let pool = pool(2);
+    let (say, heard) = channel();
+    let reached = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let (pool, reached) = (&pool, &reached);
+        scope.spawn(move || {
+            heard.recv().expect("the guest is there");
+            pool.broadcast(|_| reached.fetch_add(1, Ordering::Relaxed));
+        });
+        take_part(pool, || say.send(()).expect("the other listens"));
+    });
+    assert_eq!(reached.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_guest_of_one_pool_can_call_another() {
+    let (first, second) = (pool(1), pool(2));
+    let seen = take_part(&first, || {
+        second.join(|| sum(0, 100), || first.install(|| 7))
+    });
+    assert_eq!(seen, (4950, 7));
+}
