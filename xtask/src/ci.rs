@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::instructions;
 use crate::model;
 use crate::steps::{Outcome, Runner};
 use crate::tidy;
@@ -12,7 +13,7 @@ use crate::tidy;
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
     /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in, the
-    /// benchmark's own checks.
+    /// benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
     /// Leave out `cargo test --workspace`, because it has just passed.
@@ -61,6 +62,10 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         asan(root, &mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
         bench_steps(root, &mut runner)?;
+        runner.step("instructions", |out| {
+            let outcome = instructions::run(root, instructions::Args::default(), out);
+            Ok(outcome.unwrap_or_else(|error| Outcome::Failed(format!("{error:#}"))))
+        })?;
     }
     Ok(runner.finish()?)
 }

@@ -6,6 +6,7 @@
 //! - [`published`]: published packages, prepared to run on rayon or on the stand-in.
 //! - [`programs`]: published programs on rayon and on heist, with times.
 //! - [`libtest`]: test programs, run with a deadline.
+//! - [`instructions`]: what a join and a spawn cost, in instructions.
 //! - [`ci`]: everything a change must pass, cheapest first.
 //!
 //! Each runs as `cargo xtask NAME`.
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ci;
+pub mod instructions;
 pub mod libtest;
 pub mod model;
 mod process;

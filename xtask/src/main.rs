@@ -6,7 +6,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{ci, model, programs, rayon_tests, repository_root, steps::Runner, tidy};
+use xtask::steps::{Outcome, Runner};
+use xtask::{ci, instructions, model, programs, rayon_tests, repository_root, tidy};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -32,6 +33,8 @@ enum Chore {
     RayonTests(rayon_tests::Args),
     /// Run published programs on rayon and on heist: their own tests, equal results, times.
     Programs(programs::Args),
+    /// Count the instructions of a join and of a spawn, and compare them with the record.
+    Instructions(instructions::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
         /// What the runner is told, such as `--quick`.
@@ -59,6 +62,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
         Chore::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
         Chore::Programs(arguments) => programs::run(&root, &arguments, &mut out)?,
+        Chore::Instructions(arguments) => {
+            let outcome = instructions::run(&root, arguments, &mut out)?;
+            writeln!(out, "{outcome}")?;
+            !matches!(outcome, Outcome::Failed(_))
+        }
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {
