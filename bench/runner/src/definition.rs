@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{ensure, Context, Result};
 use serde::Deserialize;
 
+use crate::stats::Spread;
+
 /// One workload.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +40,9 @@ pub(crate) struct Definition {
     /// The peer whose time the others' are divided by.
     #[serde(default = "heist")]
     pub(crate) over: String,
+    /// Peers are not run with fewer workers, where that would say nothing.
+    #[serde(default)]
+    pub(crate) workers_min: u32,
     /// The engines that have it.
     pub(crate) peers: Vec<String>,
     /// Further columns.
@@ -63,10 +68,11 @@ pub(crate) struct Also {
     pub(crate) take: Take,
 }
 
-/// How the samples of a column become one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// How many numbers become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Take {
+    #[default]
     Median,
     Max,
 }
@@ -96,6 +102,25 @@ pub(crate) struct Size {
     pub(crate) rounds_max: Option<u32>,
     /// The result of every engine.
     pub(crate) checksum: String,
+}
+
+impl Take {
+    /// None for no numbers.
+    pub(crate) fn of(self, numbers: &[f64]) -> Option<f64> {
+        let spread = Spread::of(numbers)?;
+        Some(match self {
+            Self::Median => spread.median,
+            Self::Max => spread.max,
+        })
+    }
+
+    /// What it is called in a report.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Max => "max",
+        }
+    }
 }
 
 fn yes() -> bool {
@@ -211,6 +236,14 @@ pub(crate) mod tests {
             (2, Some("rayon"))
         );
         assert_eq!(fib.scale, 1.0);
+    }
+
+    #[test]
+    fn numbers_become_their_median_or_their_largest() {
+        let numbers = [3.0, 1.0, 9.0];
+        assert_eq!(Take::Median.of(&numbers), Some(3.0));
+        assert_eq!(Take::Max.of(&numbers), Some(9.0));
+        assert_eq!(Take::Max.of(&[]), None);
     }
 
     #[test]

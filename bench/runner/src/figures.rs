@@ -2,7 +2,7 @@
 
 use heist_bench_workloads::Sample;
 
-use crate::definition::{Also, Definition, Take};
+use crate::definition::{Also, Definition};
 use crate::run::Run;
 use crate::stats::{median, median_of_ratios, ratio_of_medians, Spread};
 
@@ -41,12 +41,12 @@ impl<'a> Figures<'a> {
         ratio_of_medians(&self.headline(peer, workers), &self.headline(baseline, 1))
     }
 
-    /// The median over rounds of the ratio to another peer; over the rounds in
-    /// which neither was disturbed, if there is one.
-    pub(crate) fn over_peer(&self, peer: &str, other: &str, workers: u32) -> Option<f64> {
+    /// The median over rounds of the ratio of one peer with its number of workers
+    /// to another; over the rounds in which neither was disturbed, if there is one.
+    pub(crate) fn ratio(&self, this: (&str, u32), other: (&str, u32)) -> Option<f64> {
         let over = |any| {
-            let of = |name| self.by_round(name, workers, any);
-            median_of_ratios(&of(peer), &of(other))
+            let of = |(peer, workers)| self.by_round(peer, workers, any);
+            median_of_ratios(&of(this), &of(other))
         };
         over(false).or_else(|| over(true))
     }
@@ -54,11 +54,7 @@ impl<'a> Figures<'a> {
     /// A further column.
     pub(crate) fn also(&self, also: &Also, peer: &str, workers: u32) -> Option<f64> {
         let runs = self.counting(peer, workers);
-        let spread = Spread::of(&numbers(runs, &also.figure, also.scale))?;
-        Some(match also.take {
-            Take::Median => spread.median,
-            Take::Max => spread.max,
-        })
+        also.take.of(&numbers(runs, &also.figure, also.scale))
     }
 
     /// The runs of a peer that failed; they give no figures.
@@ -174,7 +170,8 @@ pub(crate) mod tests {
         );
         assert_eq!(figures.over_baseline("rayon", 2, "serial"), Some(4.0));
         // 3 over 3 in the first round, 30 over 10 in the second.
-        assert_eq!(figures.over_peer("rayon", "heist", 2), Some(2.0));
+        assert_eq!(figures.ratio(("rayon", 2), ("heist", 2)), Some(2.0));
+        assert_eq!(figures.ratio(("rayon", 2), ("serial", 1)), Some(3.0));
     }
 
     #[test]

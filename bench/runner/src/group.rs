@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{ensure, Context, Result};
 use serde::Deserialize;
 
-use crate::definition::{toml_files, Definition};
+use crate::definition::{toml_files, Definition, Take};
 
 /// Workloads whose ratios of one peer to another are looked at together.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,15 +20,20 @@ pub(crate) struct Group {
     pub(crate) peer: String,
     /// By whose.
     pub(crate) against: String,
-    /// What is demanded of the median over all workloads.
+    /// With how many workers; the same number unless given.
+    pub(crate) against_workers: Option<u32>,
+    /// What the ratios of all workloads become in the last line.
     #[serde(default)]
-    pub(crate) bar: Vec<MedianBar>,
+    pub(crate) take: Take,
+    /// What is demanded of that. The group is left out of a report without any of
+    /// these numbers of workers.
+    pub(crate) bar: Vec<RatioBar>,
 }
 
-/// A demand on the median ratio.
+/// A demand on the median or the largest ratio.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MedianBar {
+pub(crate) struct RatioBar {
     pub(crate) workers: u32,
     pub(crate) at_most: f64,
 }

@@ -26,7 +26,7 @@ impl Report<'_> {
             text.push('\n');
             text.push_str(&self.workload(definition));
             // Behind the last workload of a group comes what they say together.
-            for group in &self.plan.groups {
+            for group in self.plan.groups_to_judge() {
                 let members = self.plan.members(group);
                 if members
                     .last()
@@ -158,7 +158,7 @@ impl Report<'_> {
             if figures.definition.ratios {
                 let over_serial =
                     baseline.and_then(|name| figures.over_baseline(peer, workers, name));
-                let over_peer = figures.over_peer(peer, &figures.definition.over, workers);
+                let over_peer = figures.ratio((peer, workers), (&figures.definition.over, workers));
                 for ratio in [over_serial, over_peer] {
                     cells.push(ratio.map_or_else(nothing, |ratio| format!("{ratio:.2}")));
                 }
@@ -192,7 +192,7 @@ fn verdict(bar: &Bar, figures: &Figures<'_>) -> String {
     let (what, value) = match against {
         Some(other) => (
             format!("{peer}/{other}"),
-            figures.over_peer(peer, other, *workers),
+            figures.ratio((peer, *workers), (other, *workers)),
         ),
         None => (
             peer.clone(),

@@ -13,7 +13,7 @@ use crate::args::Args;
 use crate::build::Engine;
 use crate::definition::{Definition, Size};
 use crate::figures::figure;
-use crate::group::Group;
+use crate::group::{Group, RatioBar};
 use crate::machine::Ticks;
 
 /// What is to be run.
@@ -76,6 +76,13 @@ impl Plan {
             .filter(|definition| definition.group.as_ref() == Some(&group.name))
     }
 
+    /// The groups of which something is demanded with these numbers of workers.
+    pub(crate) fn groups_to_judge(&self) -> impl Iterator<Item = &Group> {
+        let is_run = |bar: &RatioBar| self.workers.contains(&bar.workers);
+        let groups = self.groups.iter();
+        groups.filter(move |group| group.bar.iter().any(is_run))
+    }
+
     /// Runs everything; a failure of an engine is part of the result.
     pub(crate) fn run(&self) -> Result<Vec<Run>> {
         let mut rng = fastrand::Rng::with_seed(self.seed);
@@ -115,7 +122,8 @@ impl Plan {
         engines
             .flat_map(|engine| {
                 let workers = if engine.baseline.is_some() {
-                    self.workers.clone()
+                    let enough = |workers: &u32| *workers >= definition.workers_min;
+                    self.workers.iter().copied().filter(enough).collect()
                 } else {
                     vec![1]
                 };
@@ -255,6 +263,7 @@ fn check(definition: &Definition, samples: &[Sample], expected: &str) -> Option<
 mod tests {
     use super::*;
     use crate::definition::tests::fib;
+    use crate::group::tests::pair;
 
     fn engine(name: &str, baseline: Option<&str>) -> Engine {
         let (name, version) = (name.to_owned(), String::new());
@@ -266,11 +275,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn baselines_run_once_and_peers_with_every_number_of_workers() {
-        let plan = Plan {
-            definitions: vec![fib()],
-            groups: Vec::new(),
+    fn plan(definition: Definition, groups: Vec<Group>) -> Plan {
+        Plan {
+            definitions: vec![definition],
+            groups,
             engines: vec![
                 engine("serial", None),
                 engine("rayon", Some("serial")),
@@ -280,13 +288,40 @@ mod tests {
             rounds: 1,
             quick: true,
             seed: 1,
+        }
+    }
+
+    fn jobs_of(plan: &Plan) -> Vec<(&str, u32)> {
+        let jobs = plan.jobs(&plan.definitions[0]).into_iter();
+        jobs.map(|(engine, workers)| (&*engine.name, workers))
+            .collect()
+    }
+
+    #[test]
+    fn baselines_run_once_and_peers_with_every_number_of_workers() {
+        let plan = plan(fib(), Vec::new());
+        let jobs = [("serial", 1), ("rayon", 1), ("rayon", 2)];
+        assert_eq!(jobs_of(&plan), jobs);
+    }
+
+    #[test]
+    fn no_peer_runs_with_too_few_workers() {
+        let definition = Definition {
+            workers_min: 2,
+            ..fib()
         };
-        let jobs = plan.jobs(&plan.definitions[0]);
-        let jobs: Vec<_> = jobs
-            .iter()
-            .map(|(engine, workers)| (&*engine.name, *workers))
-            .collect();
-        assert_eq!(jobs, [("serial", 1), ("rayon", 1), ("rayon", 2)]);
+        let plan = plan(definition, Vec::new());
+        assert_eq!(jobs_of(&plan), [("serial", 1), ("rayon", 2)]);
+    }
+
+    #[test]
+    fn a_group_is_judged_if_a_number_of_workers_runs_on_which_it_has_a_bar() {
+        let mut crowd = pair();
+        crowd.bar[0].workers = 64;
+        let mut plan = plan(fib(), vec![pair(), crowd]);
+        assert_eq!(plan.groups_to_judge().count(), 1);
+        plan.workers.push(64);
+        assert_eq!(plan.groups_to_judge().count(), 2);
     }
 
     #[test]

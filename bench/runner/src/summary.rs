@@ -8,7 +8,6 @@ use crate::figures::Figures;
 use crate::group::Group;
 use crate::report::bar_line;
 use crate::run::{Plan, Run};
-use crate::stats::median;
 use crate::table::{nothing, table};
 
 /// The section of one group.
@@ -18,8 +17,14 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
         title,
         peer,
         against,
+        against_workers,
+        take,
         bar,
     } = group;
+    let against_label = match against_workers {
+        Some(workers) => format!("{against} P{workers}"),
+        None => against.clone(),
+    };
     let members: Vec<&Definition> = plan.members(group).collect();
     let ratio = |definition: &Definition, workers| {
         let figures = Figures {
@@ -27,13 +32,14 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
             runs,
             rounds: plan.rounds,
         };
-        figures.over_peer(peer, against, workers)
+        let other = (against.as_str(), against_workers.unwrap_or(workers));
+        figures.ratio((peer, workers), other)
     };
     let over_all = |workers| {
         let each = members
             .iter()
             .filter_map(|definition| ratio(definition, workers));
-        median(&each.collect::<Vec<f64>>())
+        take.of(&each.collect::<Vec<f64>>())
     };
 
     let row = |label: &str, ratio: &dyn Fn(u32) -> Option<f64>| {
@@ -45,18 +51,18 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
         .iter()
         .map(|definition| row(&definition.name, &|workers| ratio(definition, workers)))
         .collect();
-    rows.push(row("median", &over_all));
+    rows.push(row(take.word(), &over_all));
     let counts = plan.workers.iter().map(|workers| format!("P{workers}"));
     let columns: Vec<String> = ["workload".to_owned()].into_iter().chain(counts).collect();
 
     let mut text = format!("## {name}: {title}\n\n");
     let _ = writeln!(
         text,
-        "{peer}/{against}; below 1, {peer} is the faster one.\n"
+        "{peer}/{against_label}; below 1, the former is the faster one.\n"
     );
     text.push_str(&table(&columns, &rows));
     for demand in bar {
-        let what = format!("median of {peer}/{against}");
+        let what = format!("{} of {peer}/{against_label}", take.word());
         let line = bar_line(
             &what,
             demand.workers,
@@ -72,10 +78,11 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
 mod tests {
     use super::*;
     use crate::definition::tests::fib;
+    use crate::definition::Take;
     use crate::figures::tests::run;
     use crate::group::tests::pair;
 
-    fn summary_of(names: &[&str], runs: &[Run]) -> String {
+    fn summary_of(group: Group, names: &[&str], runs: &[Run]) -> String {
         let definition = |name: &&str| Definition {
             name: (*name).to_owned(),
             group: Some("pair".to_owned()),
@@ -83,7 +90,7 @@ mod tests {
         };
         let plan = Plan {
             definitions: names.iter().map(definition).collect(),
-            groups: vec![pair()],
+            groups: vec![group],
             engines: Vec::new(),
             workers: vec![1, 2],
             rounds: 1,
@@ -108,6 +115,7 @@ mod tests {
             pair_of_runs("c", 9, 10),
         ];
         let text = summary_of(
+            pair(),
             &["a", "b", "c"],
             &runs.into_iter().flatten().collect::<Vec<_>>(),
         );
@@ -119,8 +127,32 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_may_be_compared_with_itself_on_another_number_of_workers() {
+        let group = Group {
+            against: "heist".to_owned(),
+            against_workers: Some(1),
+            take: Take::Max,
+            ..pair()
+        };
+        let of = |workload: &str, workers, ns| Run {
+            workload: workload.to_owned(),
+            ..run("heist", workers, 1, &[ns])
+        };
+        let runs = [
+            of("a", 1, 10),
+            of("a", 2, 12),
+            of("b", 1, 10),
+            of("b", 2, 5),
+        ];
+        let text = summary_of(group, &["a", "b"], &runs);
+        assert!(text.contains("| max      | 1.000 | 1.200 |"), "{text}");
+        let bar = "Bar: max of heist/heist P1 at 2 workers <= 1: 1.200, short";
+        assert!(text.contains(bar), "{text}");
+    }
+
+    #[test]
     fn a_group_without_figures_was_not_run() {
-        let text = summary_of(&["a"], &[]);
+        let text = summary_of(pair(), &["a"], &[]);
         assert!(text.contains("<= 1: not run"), "{text}");
     }
 }
