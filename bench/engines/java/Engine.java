@@ -19,6 +19,7 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntConsumer;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -159,6 +160,13 @@ public final class Engine {
         long started = System.nanoTime();
         work.run();
         return System.nanoTime() - started;
+    }
+
+    /** Busy, so that only the others go to sleep. */
+    private static void waitUs(long pause) {
+        for (long started = System.nanoTime(); System.nanoTime() - started < pause * 1000;) {
+            Thread.onSpinWait();
+        }
     }
 
     private static Sample sample(long units, LongSupplier work) {
@@ -580,14 +588,11 @@ public final class Engine {
 
     private static void regions(Request request, Runnable region, LongSupplier checksum) {
         int regions = (int) request.size("regions");
-        long pause = request.size("pause_us") * 1000;
+        long pause = request.size("pause_us");
         long[] times = new long[regions];
         request.repeat(() -> {
             for (int at = 0; at < regions; ++at) {
-                // Busy, so that only the pool goes to sleep.
-                for (long started = System.nanoTime(); System.nanoTime() - started < pause;) {
-                    Thread.onSpinWait();
-                }
+                waitUs(pause);
                 times[at] = timed(region);
             }
             Sample taken = new Sample();
@@ -619,23 +624,28 @@ public final class Engine {
 
     private static void leaves(Peer peer, Request request) {
         long spins = request.size("spins");
+        long idle = request.size("idle_us");
         long[] results = new long[2];
+        LongConsumer both = each -> {
+            if (peer.parallel()) {
+                ForkJoinTask.invokeAll(
+                    action(() -> results[0] = spin(0, each)),
+                    action(() -> results[1] = spin(1, each)));
+            } else {
+                results[0] = spin(0, each);
+                results[1] = spin(1, each);
+            }
+        };
         request.repeat(() -> {
             Sample taken = new Sample();
             taken.units = 2;
             peer.install(() -> {
                 long[] alone = new long[1];
                 long aloneNs = timed(() -> alone[0] = spin(0, spins));
-                taken.ns = timed(() -> {
-                    if (peer.parallel()) {
-                        ForkJoinTask.invokeAll(
-                            action(() -> results[0] = spin(0, spins)),
-                            action(() -> results[1] = spin(1, spins)));
-                    } else {
-                        results[0] = spin(0, spins);
-                        results[1] = spin(1, spins);
-                    }
-                });
+                // Short leaves wake everybody up, and without a pause they stay awake.
+                for (int at = 0; at < 10; ++at) both.accept(spins / 200);
+                waitUs(idle);
+                taken.ns = timed(() -> both.accept(spins));
                 taken.checksum = alone[0] + results[0] + results[1];
                 taken.extra.put("leaves", (double) taken.ns / aloneNs);
                 return 0;
@@ -706,7 +716,7 @@ public final class Engine {
             taken.checksum = ran.get();
             taken.extra.put("call_ns", (double) callNs[0] / tasks);
             try {
-                taken.extra.put("peak_rss_mb", (peakRssKb() - beforeKb) / 1024.0);
+                taken.extra.put("task_bytes", (peakRssKb() - beforeKb) * 1024.0 / tasks);
             } catch (IOException error) {
                 throw new IllegalArgumentException(error.getMessage());
             }

@@ -58,6 +58,12 @@ uint64_t timed(F work) {
     return now_ns() - started;
 }
 
+// Busy, so that only the others go to sleep.
+inline void wait_us(uint64_t pause) {
+    for (uint64_t started = now_ns(); pause && now_ns() - started < pause * 1000;) {
+    }
+}
+
 inline uint64_t peak_rss_kb() {
     std::unique_ptr<FILE, int (*)(FILE*)> status(std::fopen("/proc/self/status", "r"), std::fclose);
     char line[256];
@@ -416,14 +422,12 @@ void run_loop(P& peer, const Request& request, F spins) {
 template <class F, class C>
 void run_regions(const Request& request, F region, C checksum) {
     size_t regions = request.size("regions");
-    uint64_t pause = request.size("pause_us") * 1000;
+    uint64_t pause = request.size("pause_us");
     std::vector<uint64_t> times;
     request.repeat([&] {
         times.clear();
         for (size_t at = 0; at < regions; ++at) {
-            // Busy, so that only the pool goes to sleep.
-            for (uint64_t started = now_ns(); pause && now_ns() - started < pause;) {
-            }
+            wait_us(pause);
             times.push_back(timed(region));
         }
         std::sort(times.begin(), times.end());
@@ -458,15 +462,19 @@ void run_region_loop(P& peer, const Request& request) {
 
 template <class P>
 void run_leaves(P& peer, const Request& request) {
-    uint64_t spins = request.size("spins");
+    uint64_t spins = request.size("spins"), idle = request.size("idle_us");
     request.repeat([&] {
         Sample taken;
         peer.install([&] {
             uint64_t alone, first, second;
-            uint64_t alone_ns = timed([&] { alone = spin(0, spins); });
-            taken.ns = timed([&] {
+            auto both = [&](uint64_t spins) {
                 P::join([&] { first = spin(0, spins); }, [&] { second = spin(1, spins); });
-            });
+            };
+            uint64_t alone_ns = timed([&] { alone = spin(0, spins); });
+            // Short leaves wake everybody up, and without a pause they stay awake.
+            for (int at = 0; at < 10; ++at) both(spins / 200);
+            wait_us(idle);
+            taken.ns = timed([&] { both(spins); });
             taken.units = 2;
             taken.checksum = alone + first + second;
             taken.extra["leaves"] = double(taken.ns) / alone_ns;
@@ -543,7 +551,7 @@ void run_spawns(const Request& request, Wave wave) {
         taken.units = tasks;
         taken.checksum = ran;
         taken.extra["call_ns"] = double(call_ns) / tasks;
-        taken.extra["peak_rss_mb"] = (peak_rss_kb() - before_kb) / 1024.0;
+        taken.extra["task_bytes"] = (peak_rss_kb() - before_kb) * 1024.0 / tasks;
         return taken;
     });
 }

@@ -1,6 +1,6 @@
 //! Clocks: wall time, CPU time of the process, peak memory, percentiles.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::time::{clock_gettime, ClockId};
 
@@ -22,6 +22,27 @@ pub fn sample_of<R>(
     let (ns, result) = timed(work);
     let cpu = cpu_ns() - cpu_before;
     Sample::new(ns, units, checksum(result)).with("cpu_ns", cpu as f64)
+}
+
+/// A sample of one unit for each of the times in ns, which are sorted for the
+/// percentiles `p50_us` and `p99_us` and the longest, `max_us`.
+pub(crate) fn sample_of_times(times: &mut [u64], checksum: u64) -> Sample {
+    times.sort_unstable();
+    let us = |percent| percentile(times, percent) as f64 / 1e3;
+    Sample::new(times.iter().sum(), times.len() as u64, checksum)
+        .with("p50_us", us(50))
+        .with("p99_us", us(99))
+        .with("max_us", us(100))
+}
+
+/// Keeps the calling thread busy, so that only the others go to sleep.
+pub(crate) fn wait(pause: Duration) {
+    if !pause.is_zero() {
+        let started = Instant::now();
+        while started.elapsed() < pause {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// Runs `work` and returns how long it took with its result.
@@ -68,6 +89,15 @@ mod tests {
         assert_eq!(percentile(&list, 50), 50);
         assert_eq!(percentile(&list, 99), 99);
         assert_eq!(percentile(&[7], 99), 7);
+    }
+
+    #[test]
+    fn times_become_a_sample_with_their_percentiles() {
+        let mut times: Vec<u64> = (1..=100).rev().map(|us| us * 1000).collect();
+        let sample = sample_of_times(&mut times, 7);
+        assert_eq!((sample.ns, sample.units), (5_050_000, 100));
+        let figures = ["p50_us", "p99_us", "max_us"].map(|name| sample.extra[name]);
+        assert_eq!(figures, [50.0, 99.0, 100.0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::measure::{cpu_ns, percentile, timed};
+use crate::measure::{cpu_ns, percentile, timed, wait};
 use crate::peer::{ForkJoin, PairTask};
 use crate::spin::spin;
 use crate::{region, Outcome, Request, Sample};
@@ -32,24 +32,22 @@ pub(crate) fn run_leaves_inside<P: ForkJoin>(
     peer: &mut P,
     request: &Request,
 ) -> Result<(), String> {
-    let spins = request.size("spins")?;
+    let leaves = Leaves::of(request)?;
     request.repeat(|| {
         peer.install(|context| {
-            leaves_sample(spins, || {
-                P::join(context, |_| spin(0, spins), |_| spin(1, spins))
-            })
+            leaves.sample(|spins| P::join(context, |_| spin(0, spins), |_| spin(1, spins)))
         })
     })
 }
 
 /// Measures a region of two long leaves for peers without a join inside.
 fn run_leaves(request: &Request, pair: &mut impl FnMut(&PairTask)) -> Result<(), String> {
-    let spins = request.size("spins")?;
-    let (sum, task) = summing(spins);
+    let leaves = Leaves::of(request)?;
     request.repeat(|| {
-        leaves_sample(spins, || {
+        leaves.sample(|spins| {
+            let (sum, task) = summing(spins);
             pair(&task);
-            (sum.swap(0, Ordering::Relaxed), 0)
+            (sum.load(Ordering::Relaxed), 0)
         })
     })
 }
@@ -65,13 +63,33 @@ fn summing(spins: u64) -> (Arc<AtomicU64>, PairTask) {
     (sum, Arc::new(task))
 }
 
-/// Times one leaf alone and then both; a unit is one leaf, and `leaves` is how
-/// many leaves' time the two took.
-fn leaves_sample(spins: u64, both: impl FnOnce() -> (u64, u64)) -> Sample {
-    let (alone_ns, alone) = timed(|| spin(0, spins));
-    let (ns, (first, second)) = timed(both);
-    Sample::new(ns, 2, alone.wrapping_add(first).wrapping_add(second))
-        .with("leaves", ns as f64 / alone_ns as f64)
+/// How long the leaves are, and the silence before them.
+struct Leaves {
+    spins: u64,
+    idle: Duration,
+}
+
+impl Leaves {
+    fn of(request: &Request) -> Result<Self, String> {
+        Ok(Self {
+            spins: request.size("spins")?,
+            idle: Duration::from_micros(request.size("idle_us")?),
+        })
+    }
+
+    /// Times one leaf alone and then both, which get the number of spins; a unit
+    /// is one leaf, and `leaves` is how many leaves' time the two took.
+    fn sample(&self, mut both: impl FnMut(u64) -> (u64, u64)) -> Sample {
+        let (alone_ns, alone) = timed(|| spin(0, self.spins));
+        // Short leaves wake everybody up, and without a pause they stay awake.
+        for _ in 0..10 {
+            both(self.spins / 200);
+        }
+        wait(self.idle);
+        let (ns, (first, second)) = timed(|| both(self.spins));
+        Sample::new(ns, 2, alone.wrapping_add(first).wrapping_add(second))
+            .with("leaves", ns as f64 / alone_ns as f64)
+    }
 }
 
 /// Measures a region of two empty tasks from outside; a unit is one region.

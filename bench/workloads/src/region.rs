@@ -1,12 +1,12 @@
 //! Short regions opened from outside the pool, one after the other or after a
 //! pause: what it costs to get work in and the result out.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::measure::{percentile, timed};
+use crate::measure::{sample_of_times, timed, wait};
 use crate::peer::Loop;
 use crate::skew::Items;
-use crate::{Request, Sample};
+use crate::Request;
 
 /// Measures a loop over `len` cheap items from outside; a unit is one loop.
 pub(crate) fn run_loop<P: Loop>(peer: &mut P, request: &Request) -> Result<(), String> {
@@ -35,20 +35,6 @@ pub(crate) fn run(
             wait(pause);
             times.push(timed(&mut region).0);
         }
-        times.sort_unstable();
-        let us = |percent| percentile(&times, percent) as f64 / 1e3;
-        Sample::new(times.iter().sum(), regions as u64, checksum())
-            .with("p50_us", us(50))
-            .with("p99_us", us(99))
+        sample_of_times(&mut times, checksum())
     })
-}
-
-/// Keeps the calling thread busy, so that only the pool goes to sleep.
-fn wait(pause: Duration) {
-    if !pause.is_zero() {
-        let started = Instant::now();
-        while started.elapsed() < pause {
-            std::hint::spin_loop();
-        }
-    }
 }

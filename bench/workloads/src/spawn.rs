@@ -56,7 +56,7 @@ fn run(
         let call_ns = calls_ns.load(Ordering::Relaxed) as f64 / tasks as f64;
         Sample::new(ns, tasks, checksum)
             .with("call_ns", call_ns)
-            .with("peak_rss_mb", grown_kb as f64 / 1024.0)
+            .with("task_bytes", grown_kb as f64 * 1024.0 / tasks as f64)
     })?;
     memory
 }
