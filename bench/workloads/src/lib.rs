@@ -2,23 +2,26 @@
 //! that between two engines only the parallel construct differs.
 //!
 //! An engine implements the traits of [`peer`] that fit its runtime and calls
-//! [`serve`] from `main`; [`fork_join`], [`loops`] and [`spawns`] run the
-//! workload that the command line asks for if it is one of theirs.
-#![forbid(unsafe_code)]
+//! [`serve`] from `main`; [`fork_join`], [`loops`], [`spawns`] and [`mixed`] run
+//! the workload that the command line asks for if it is one of theirs.
+#![deny(unsafe_code)]
 
 pub mod peer;
 pub mod protocol;
 pub mod rng;
 
 mod fib;
+mod injected;
 mod measure;
 mod nqueens;
 mod pair;
 mod region;
+mod silent;
 mod skew;
 mod sort;
 mod spawn;
 mod spin;
+mod stop;
 mod tree;
 mod uts;
 mod wait_group;
@@ -45,6 +48,8 @@ pub fn fork_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Outcome {
         "uts" => uts::run(peer, request)?,
         "sort_join" => sort::run_join(peer, request)?,
         "leaves" => pair::run_leaves_inside(peer, request)?,
+        "silent_stopped" => silent::run_stopped(peer, request)?,
+        "silent_busy" => silent::run_busy(peer, request)?,
         _ => return pairs(request, |task| peer.pair(task)),
     }
     Ok(true)
@@ -62,6 +67,23 @@ pub fn loops<P: Loop>(peer: &mut P, request: &Request) -> Outcome {
         "loop_cluster_low" => skew::run_cluster_low(peer, request)?,
         "loop_cluster_high" => skew::run_cluster_high(peer, request)?,
         "region_loop" => region::run_loop(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one of tasks among joins, for peers that
+/// need nothing in hand to fork.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn mixed<P>(peer: &mut P, request: &Request) -> Outcome
+where
+    P: Spawn + for<'s> ForkJoin<Context<'s> = ()>,
+{
+    match request.workload() {
+        "injected_start" => injected::run(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

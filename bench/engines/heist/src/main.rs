@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use heist_bench_workloads::peer::{ForkJoin, Loop, PairTask, Spawn};
-use heist_bench_workloads::{fork_join, loops, serve, spawns};
+use heist_bench_workloads::{fork_join, loops, mixed, serve, spawns};
 
 struct Heist {
     pool: heist::ThreadPool,
@@ -70,6 +70,7 @@ fn main() -> ExitCode {
         let mut peer = Heist { pool };
         Ok(fork_join(&mut peer, request)?
             || loops(&mut peer, request)?
-            || spawns(&mut peer, request)?)
+            || spawns(&mut peer, request)?
+            || mixed(&mut peer, request)?)
     })
 }

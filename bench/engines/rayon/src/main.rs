@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use heist_bench_demos::{demos, Form};
 use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
-use heist_bench_workloads::{fork_join, loops, serve, sort_library, spawns};
+use heist_bench_workloads::{fork_join, loops, mixed, serve, sort_library, spawns};
 use rayon::prelude::*;
 
 struct Rayon {
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Ok(fork_join(&mut peer, request)?
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
+            || mixed(&mut peer, request)?
             || sort_library(request, |data| {
                 peer.pool.install(|| data.par_sort_unstable());
             })?
