@@ -27,7 +27,9 @@ impl ThreadPoolBuilder {
     /// A builder with the defaults.
     pub fn new() -> Self {
         Self {
-            inner: heist_core::ThreadPoolBuilder::new().callers_take_part(false),
+            inner: heist_core::ThreadPoolBuilder::new()
+                .callers_take_part(false)
+                .prompt(false),
             num_threads: 0,
         }
     }

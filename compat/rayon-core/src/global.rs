@@ -23,6 +23,7 @@ fn ensure_from_outside() {
         heist_core::ThreadPoolBuilder::new()
             .num_threads(default_num_threads())
             .callers_take_part(false)
+            .prompt(false)
             .build_global_if_absent();
     });
 }

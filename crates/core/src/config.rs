@@ -49,6 +49,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     record_events: Option<usize>,
     breadth_first: bool,
     callers_take_part: Option<bool>,
+    prompt: bool,
     handlers: Handlers,
     spawner: S,
 }
@@ -66,6 +67,7 @@ impl ThreadPoolBuilder {
             record_events: None,
             breadth_first: false,
             callers_take_part: None,
+            prompt: true,
             handlers: Handlers::default(),
             spawner: DefaultSpawn::new(),
         }
@@ -340,6 +342,35 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Whether a job from outside starts soon even if all workers are deep in work
+    /// of their own: the next worker that pushes a job, at a `join` or a `spawn`,
+    /// then runs it first, on top of what it is doing. Or it waits until some
+    /// worker comes to an end. The default is yes.
+    ///
+    /// Say no if jobs from outside want a lock that is held over a `join` or a
+    /// `spawn`: with yes, that call would wait for itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = heist_core::ThreadPoolBuilder::new().num_threads(1).prompt(true).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// let pool = &pool;
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| pool.spawn(move || say.send(()).unwrap()));
+    ///     // Joins until the job from outside has started.
+    ///     pool.install(move || while heard.try_recv().is_err() {
+    ///         heist_core::join(|| (), || ());
+    ///     });
+    /// });
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn prompt(mut self, prompt: bool) -> Self {
+        self.prompt = prompt;
+        self
+    }
+
     /// Switches the event recorder on: each worker keeps the newest
     /// `capacity` events, 8 bytes each, and counts the older ones it dropped.
     /// Without this call `HEIST_RECORD_EVENTS` decides.
@@ -391,6 +422,7 @@ impl<S> ThreadPoolBuilder<S> {
             record_events: self.record_events,
             breadth_first: self.breadth_first,
             callers_take_part: Some(self.callers_take_part.unwrap_or(false)),
+            prompt: self.prompt,
             handlers: self.handlers,
             spawner: CustomSpawn::new(spawn),
         }
@@ -483,6 +515,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             handlers.start.is_none() && handlers.exit.is_none() && self.stack_size.is_none();
         Ok(Config {
             guests: self.callers_take_part.unwrap_or(are_common),
+            prompt: self.prompt,
             workers,
             barrier,
             banner: wants_banner(env::var_os("HEIST_BANNER"))?,
@@ -507,6 +540,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("record_events", &self.record_events)
             .field("breadth_first", &self.breadth_first)
             .field("callers_take_part", &self.callers_take_part)
+            .field("prompt", &self.prompt)
             .finish_non_exhaustive()
     }
 }
@@ -522,6 +556,7 @@ pub(crate) struct Config<S> {
     pub(crate) breadth_first: bool,
     /// Callers from outside take part.
     pub(crate) guests: bool,
+    pub(crate) prompt: bool,
     pub(crate) use_current_thread: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,

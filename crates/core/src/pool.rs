@@ -29,6 +29,8 @@ pub(crate) struct Pool {
     pub(crate) oversubscribed: bool,
     /// Workers run the oldest of their own jobs first.
     pub(crate) breadth_first: bool,
+    /// Jobs from outside do not wait for busy workers to come to an end.
+    prompt: bool,
     /// Callers from outside take part in what they wait for.
     guests: bool,
     /// What still needs the workers: one for the handle, one for each detached
@@ -77,6 +79,7 @@ impl Pool {
                 sleep: Sleep::new(workers, config.barrier),
                 oversubscribed: workers > usable,
                 breadth_first: config.breadth_first,
+                prompt: config.prompt,
                 guests: config.guests,
                 live: CachePadded::new(AtomicUsize::new(1)),
                 posting: Mutex::new(()),
@@ -265,7 +268,15 @@ impl Pool {
     /// Queues a job from outside the pool.
     pub(crate) fn inject(&self, job: JobRef) {
         self.injector.push(job);
-        self.sleep.published();
+        if self.sleep.published() == 0 && self.waits_for_a_worker() {
+            self.call_all();
+        }
+    }
+
+    /// True if a job from outside waits, nobody is free who would come for it,
+    /// and the busy ones are to take it in turn.
+    pub(crate) fn waits_for_a_worker(&self) -> bool {
+        self.prompt && !self.injector.is_empty() && self.sleep.all_work()
     }
 
     /// Queues a job: on the calling worker's deque, or from outside.

@@ -37,6 +37,8 @@ pub(crate) struct Own {
     pub(crate) manners: Cell<Manners>,
     /// Jobs that the top of the stack has run.
     pub(crate) ran: Cell<u32>,
+    /// True while a job from outside runs in the middle of another.
+    pub(crate) is_serving: Cell<bool>,
     /// When the guest sat down that sits here, if it is one.
     pub(crate) visit_ns: Cell<Option<u64>>,
 }
@@ -67,6 +69,7 @@ impl Seat {
                 rng: Cell::new(Rng::new(seed)),
                 manners: Cell::new(Manners::new()),
                 ran: Cell::new(0),
+                is_serving: Cell::new(false),
                 visit_ns: Cell::new(None),
             },
             pool,

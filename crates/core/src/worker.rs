@@ -134,7 +134,7 @@ impl Worker {
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
         worker.own().visit_ns.set(Some(now_ns));
         // Somebody may sleep, which a worker that begins to work would see to.
-        worker.seat.deque().thief().call();
+        worker.call_oneself();
         let result = op(worker, false);
         drop(visit);
         Ok(result)
@@ -242,8 +242,12 @@ impl Worker {
             let kind = unsafe { job.put_back(slot) };
             // SAFETY: the slot holds such a job, and those may run anywhere.
             if unsafe { self.deque().publish(slot, kind) } {
-                self.attend();
+                // No more than that: a job that ran here could wait for one of ours.
+                self.hear_the_call();
             }
+        }
+        if self.pool().waits_for_a_worker() {
+            self.call_oneself();
         }
     }
 
@@ -297,10 +301,27 @@ impl Worker {
         self.deque().has_room(RESERVED_SLOTS)
     }
 
-    /// Somebody has called: a thief wants jobs, or somebody sleeps.
+    /// Somebody has called: a thief wants jobs, somebody sleeps, or a job from
+    /// outside waits while all workers are busy.
     #[cold]
     #[inline(never)]
     fn attend(&self) {
+        self.hear_the_call();
+        let own = self.own();
+        if !own.is_serving.get() && self.pool().waits_for_a_worker() {
+            // On the stack of a frame that has other things to do: one at a time.
+            own.is_serving.set(true);
+            if let Some(job) = self.take_injected() {
+                self.execute(job);
+            }
+            own.is_serving.set(false);
+        }
+        if self.pool().waits_for_a_worker() {
+            self.call_oneself();
+        }
+    }
+
+    fn hear_the_call(&self) {
         self.deque().attend();
         let is_brief = || {
             let since_ns = self.own().visit_ns.get();
@@ -308,8 +329,13 @@ impl Worker {
         };
         match self.pool().sleep.published_by(is_brief) {
             Some(woke) => self.seat.counters.wakes.add(woke as u64),
-            None => self.seat.deque().thief().call(),
+            None => self.call_oneself(),
         }
+    }
+
+    /// The next push attends.
+    fn call_oneself(&self) {
+        self.seat.deque().thief().call();
     }
 
     /// Pops the newest job, unless it belongs to a join.
@@ -505,6 +531,10 @@ impl Worker {
         let began_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
         let woke = sleep.stop_search();
         self.seat.counters.wakes.add(woke as u64);
+        if self.pool().waits_for_a_worker() {
+            // Somebody may have counted on this search.
+            self.call_oneself();
+        }
         if let Some(job) = found {
             let is_stolen = !matches!(job, Job::Reference(_));
             self.execute(job);

@@ -608,8 +608,13 @@ impl<K> Thief<K> {
 
     /// Calls the owner: its next push will tell it. (7) A caller that runs a heavy
     /// barrier afterwards sees every job whose push did not.
+    #[inline]
     pub fn call(&self) {
-        self.deque.hot.limit.store(0, Ordering::Relaxed);
+        let limit = &self.deque.hot.limit;
+        // Not to take the line from the owner for nothing.
+        if limit.load(Ordering::Relaxed) != 0 {
+            limit.store(0, Ordering::Relaxed);
+        }
     }
 
     /// True if the deque held no job at some moment during the call.

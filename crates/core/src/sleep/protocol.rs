@@ -325,6 +325,11 @@ impl Sleep {
         Counts(self.counts.load(Ordering::Relaxed)).wants_a_wake_up()
     }
 
+    /// True if everybody is neither searching nor asleep.
+    pub(crate) fn all_work(&self) -> bool {
+        self.counts.load(Ordering::Relaxed) == 0
+    }
+
     /// True if anybody is neither searching nor asleep.
     fn somebody_works(&self) -> bool {
         let counts = Counts(self.counts.load(Ordering::Relaxed));
