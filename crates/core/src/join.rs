@@ -18,8 +18,9 @@ use std::mem::ManuallyDrop;
 /// Runs both closures, perhaps in parallel, and returns both results.
 ///
 /// On a worker the second closure is made available to thieves, the first runs
-/// at once, and then the second, unless it was stolen. Called outside any pool,
-/// both move into the global pool and the caller blocks.
+/// at once, and then the second, unless it was stolen. A caller outside any pool
+/// takes part in the global one, as a worker in the place of one that sleeps; if
+/// none sleeps, both closures move into the pool and the caller blocks.
 ///
 /// While it waits for a stolen closure the worker runs other jobs, which may be
 /// any jobs of the pool: do not hold a lock over a `join` that such a job could
@@ -105,13 +106,15 @@ impl FnContext {
         }
     }
 
-    /// True if the closure was stolen, or came from outside the pool.
+    /// True if the closure was stolen, or has moved into the pool from outside.
     ///
     /// # Examples
     ///
     /// ```
+    /// heist_core::ThreadPoolBuilder::new().callers_take_part(false).build_global()?;
     /// let (a, _) = heist_core::join_context(|a| a.migrated(), |_| ());
-    /// assert!(a, "called from outside, both closures moved into the pool");
+    /// assert!(a, "both closures moved into the pool");
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
     /// ```
     #[must_use]
     pub fn migrated(&self) -> bool {

@@ -18,7 +18,8 @@
 //!
 //! The names and meanings are those of rayon-core 1.13 where that has them.
 //! Called on a worker, an operation uses that worker's pool; called elsewhere,
-//! the global pool, which is built on first use.
+//! the global pool, which is built on first use. A caller that waits takes part:
+//! it is a worker while the call lasts.
 //!
 //! This crate is the engine room; programs depend on the crate `heist`.
 //!

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// Calls `op` with a scope in which jobs can be spawned that borrow from
 /// outside it, and returns when all of them have run.
 ///
-/// `op` runs on a worker: here if the caller is one, else in the global pool.
+/// `op` runs on a worker: here if the caller is one or can take part in the global
+/// pool, as in [`join`](crate::join()); else it moves there.
 /// A job of the scope can spawn further jobs in it. While it waits the worker
 /// runs other jobs, as in [`join`](crate::join).
 ///

@@ -121,6 +121,11 @@ fn join_context_says_who_migrated() {
         )
     });
     assert_eq!(migrated, (false, true));
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .callers_take_part(false);
+    let moved = pool.build_global();
+    assert!(moved.is_ok(), "no other test here uses the global pool");
     let outside = heist_core::join_context(|a| a.migrated(), |b| b.migrated());
     assert_eq!(outside, (true, true));
 }

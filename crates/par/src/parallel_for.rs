@@ -18,8 +18,8 @@ use std::time::Instant;
 /// perhaps in parallel; returns when all calls have ended.
 ///
 /// There is no grain size to choose. A worker runs the sub-ranges that it keeps
-/// in ascending order. Called outside any pool, the loop moves into the global
-/// pool.
+/// in ascending order. A caller outside any pool takes part in the global one, as
+/// with [`join`](heist_core::join()).
 ///
 /// # Panics
 ///
