@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use crate::instructions;
 use crate::model;
 use crate::steps::{Outcome, Runner};
+use crate::targets;
 use crate::tidy;
 
 /// What to run besides the usual.
@@ -48,6 +49,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         "rustdoc",
         cargo(&["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
+    targets::add_steps(&mut runner)?;
     if args.tests_passed {
         runner.skip("test", "it has just passed")?;
     } else {

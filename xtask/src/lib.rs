@@ -2,6 +2,7 @@
 //!
 //! - [`tidy`]: rules about the source that no compiler checks.
 //! - [`model`]: the models of the protocols, under loom and shuttle.
+//! - [`targets`]: the libraries on other systems.
 //! - [`rayon_tests`]: rayon's own tests on the stand-in.
 //! - [`published`]: published packages, prepared to run on rayon or on the stand-in.
 //! - [`programs`]: published programs on rayon and on heist, with times.
@@ -22,6 +23,7 @@ pub mod programs;
 pub mod published;
 pub mod rayon_tests;
 pub mod steps;
+pub mod targets;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

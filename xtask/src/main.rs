@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::steps::{Outcome, Runner};
-use xtask::{ci, instructions, model, programs, rayon_tests, repository_root, tidy};
+use xtask::{ci, instructions, model, programs, rayon_tests, repository_root, targets, tidy};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -27,6 +27,8 @@ enum Chore {
         #[arg(long)]
         mutants: bool,
     },
+    /// Check the libraries for other systems, and run them as WebAssembly in node.
+    Targets(targets::Args),
     /// Run everything that a change must pass, cheapest first.
     Ci(ci::Args),
     /// Run rayon's own tests, as published, on the stand-in for rayon-core.
@@ -59,6 +61,7 @@ fn main() -> anyhow::Result<ExitCode> {
             runner.finish()?
         }
         Chore::Model { mutants: true } => model::mutants(&root, &mut out)?,
+        Chore::Targets(arguments) => targets::run(&root, &arguments, &mut out)?,
         Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
         Chore::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
         Chore::Programs(arguments) => programs::run(&root, &arguments, &mut out)?,

@@ -64,7 +64,8 @@ const KNOWN: [Definition; 4] = [
     },
     Definition {
         name: "HEIST_BARRIER",
-        changes: "how a worker that goes to sleep makes sure that it misses no job",
+        changes:
+            "how idle workers see what busy ones do: by membarrier, or with a lock for each job",
         accepts: "auto, membarrier or fence; auto or unset: membarrier where it is offered",
         is_accepted: |value| matches!(value, "auto" | "membarrier" | "fence"),
     },

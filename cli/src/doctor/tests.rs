@@ -417,6 +417,14 @@ fn a_pool_that_cannot_start_is_trouble_and_says_why() {
 }
 
 #[test]
+fn a_system_whose_membarrier_has_another_name_is_said_to_have_one() {
+    let mut host = Host::ask(&Environment::new([]));
+    (host.os, host.membarrier) = ("windows", None);
+    let text = text_of(&Machine::two_sockets().report_of(host, &[]));
+    assert!(text.contains("FlushProcessWriteBuffers"), "{text}");
+}
+
+#[test]
 fn a_malformed_value_is_shown_with_what_is_accepted() {
     let machine = Machine::two_sockets();
     for (name, value, accepted) in [

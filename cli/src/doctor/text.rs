@@ -221,10 +221,11 @@ fn caches(caches: &[Cache]) -> Vec<String> {
 }
 
 fn barrier(report: &Report) -> String {
-    let offered = match report.host.membarrier {
-        Some(true) => "the kernel offers membarrier (PRIVATE_EXPEDITED)",
-        Some(false) => "membarrier is not offered (Linux before 4.14, or a sandbox)",
-        None => "this system has no membarrier",
+    let offered = match (report.host.membarrier, report.host.os) {
+        (Some(true), _) => "the kernel offers membarrier (PRIVATE_EXPEDITED)",
+        (Some(false), _) => "membarrier is not offered (Linux before 4.14, or a sandbox)",
+        (None, "windows") => "the system's is FlushProcessWriteBuffers",
+        (None, _) => "this system has no membarrier",
     };
     match &report.default_pool.barrier {
         Some(mode) => format!("{mode}; {offered}"),

@@ -29,7 +29,7 @@
 //! | `RAYON_RS_NUM_CPUS` | the same, if the former are not set |
 //! | `HEIST_BANNER` | 1: a line on standard error for each pool that starts |
 //! | `HEIST_RECORD_EVENTS` | how many events each worker keeps |
-//! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how a worker that goes to sleep makes sure that it misses no job |
+//! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how idle workers see what busy ones do |
 //!
 //! As in rayon, a variable of rayon's that is no number counts as not set. A
 //! variable of heist's that is malformed is an error when a pool is built.

@@ -5,6 +5,7 @@
 //! thread outside, which blocks. Each waiter brings its own latch.
 
 use crate::latch::{CountLatch, Latch};
+use crate::pool::Pool;
 use crate::worker::Worker;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::Mutex;
@@ -43,9 +44,15 @@ impl Completion {
     }
 
     /// Waits until no job is pending: helps on a worker, blocks elsewhere.
-    pub(crate) fn wait(&self) {
+    ///
+    /// # Panics
+    ///
+    /// Panics if some are and the workers of `pool`, where they are, are not of this
+    /// process.
+    pub(crate) fn wait(&self, pool: &Pool) {
         let caller = Worker::current();
         while !self.is_done() {
+            pool.demand_workers("wait for a job of");
             let latch = Arc::new(CountLatch::new(1, caller));
             {
                 let mut waiters = self.waiters.lock();

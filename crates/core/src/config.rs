@@ -564,18 +564,13 @@ pub(crate) struct Config<S> {
 }
 
 impl<S> Config<S> {
-    /// How many slots each worker's deque has. Enough for spawned jobs by the
-    /// million, where memory is only real once it is touched; and one for each 32
-    /// bytes of the stack, within reason: a join takes more than that of the
-    /// stack, so that its slot is always there.
+    /// How many slots each worker's deque has. Some for spawned jobs; and one for
+    /// each 32 bytes of the stack, within reason: a join takes more than that of
+    /// the stack, so that its slot is always there.
     pub(crate) fn slots(&self) -> usize {
-        if cfg!(any(heist_loom, heist_shuttle)) {
-            return 2 * RESERVED_SLOTS;
-        }
         const LARGE_STACK: usize = 128 << 20;
-        let for_spawned_jobs = if cfg!(unix) { 1 << 21 } else { 1 << 16 };
         let stack_size = self.stack_size.unwrap_or(0).min(LARGE_STACK);
-        for_spawned_jobs + RESERVED_SLOTS.max(stack_size / 32)
+        SLOTS_FOR_SPAWNED + RESERVED_SLOTS.max(stack_size / 32)
     }
 }
 
@@ -588,11 +583,33 @@ impl<S: ThreadSpawn> Config<S> {
     }
 }
 
+/// Slots for spawned jobs, of 64 bytes each. By the million where addresses are
+/// plenty and memory is only real once it is touched. Elsewhere a deque costs
+/// something when it is made: Windows promises the memory, WebAssembly fills it with
+/// zeroes, and 32 bits soon run out of addresses. Jobs beyond go to the injector.
+const SLOTS_FOR_SPAWNED: usize = if cfg!(any(heist_loom, heist_shuttle)) {
+    32
+} else if cfg!(all(unix, target_pointer_width = "64")) {
+    1 << 21
+} else {
+    1 << 14
+};
+
 /// Slots that are kept for joins: one for each 32 bytes of a common stack.
 pub(crate) const RESERVED_SLOTS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
     32
 } else {
-    (8 << 20) / 32
+    COMMON_STACK / 32
+};
+
+/// The stack that threads usually have at most, in bytes. The first thread has
+/// more than others on Unix, and less on Windows.
+const COMMON_STACK: usize = if cfg!(target_family = "wasm") {
+    1 << 20
+} else if cfg!(unix) {
+    8 << 20
+} else {
+    2 << 20
 };
 
 /// How many workers a pool gets that was not told.

@@ -99,7 +99,7 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(heist_core::fork(|| "done").join(), "done");
     /// ```
     pub fn join(self) -> T {
-        self.shared.completion.wait();
+        self.shared.completion.wait(&self.shared.pool);
         let result = self.shared.result.lock().take();
         match result.expect("a job that has ended has left its result") {
             Ok(value) => value,

@@ -131,7 +131,7 @@ impl TaskGroup {
     /// }
     /// ```
     pub fn wait(&self) {
-        self.shared.completion.wait();
+        self.shared.completion.wait(&self.shared.pool);
         let panicked = self.shared.panic.take();
         if let Some(payload) = panicked {
             unwind::resume(payload);

@@ -19,6 +19,15 @@ use std::time::Instant;
 /// what that spawns, still runs; then the threads end. To wait for that, call
 /// [`shutdown`](Self::shutdown).
 ///
+/// # Forked processes
+///
+/// A child made by `fork` has one thread, so the workers of a pool that it inherits
+/// are not there. In the child, whatever would wait for them panics and says so; the
+/// global pool is no exception. Dropping the handle is fine, and so is building
+/// another pool. In the child of a job that calls `fork` the thread is no worker any
+/// more; such a child must end in the job, by `exec` or `exit`, and is aborted when
+/// it comes back to the pool.
+///
 /// # Examples
 ///
 /// ```

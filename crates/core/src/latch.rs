@@ -227,6 +227,12 @@ impl CountLatch {
         debug_assert!(before > 0, "the latch was set already");
     }
 
+    /// True if the count is zero.
+    pub(crate) fn is_set(&self) -> bool {
+        // Relaxed: a glance; whoever relies on it waits.
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
     /// Waits until the count is zero: helps if `owner` is the worker that the
     /// latch was made for, blocks if it was made for a thread.
     pub(crate) fn wait(&self, owner: Option<&Worker>) {

@@ -13,7 +13,8 @@ use crate::worker::Worker;
 use heist_deque::Injector;
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::atomic::{AtomicUsize, Ordering};
-use heist_sync::{thread, CachePadded, Mutex};
+use heist_sync::process::{self, Generation};
+use heist_sync::{thread, CachePadded, Clock, Mutex};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
@@ -39,7 +40,10 @@ pub(crate) struct Pool {
     /// Held while a broadcast is posted, so that all workers see all
     /// broadcasts in the same order.
     posting: Mutex<()>,
-    built: Instant,
+    /// Runs since the pool was built.
+    clock: Clock,
+    /// The process in which it was built, and has its workers.
+    born: Generation,
     recording: bool,
     handlers: Handlers,
 }
@@ -58,6 +62,7 @@ impl Pool {
         builder: ThreadPoolBuilder<S>,
     ) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let mut config = builder.resolve()?;
+        process::after_fork(Worker::leave);
         let workers = config.workers;
         let slots = config.slots();
         let usable = thread::available_parallelism().map_or(1, usize::from);
@@ -83,7 +88,8 @@ impl Pool {
                 guests: config.guests,
                 live: CachePadded::new(AtomicUsize::new(1)),
                 posting: Mutex::new(()),
-                built: Instant::now(),
+                clock: Clock::start(),
+                born: Generation::present(),
                 recording: config.record_events.is_some(),
                 handlers: std::mem::take(&mut config.handlers),
             }
@@ -216,6 +222,7 @@ impl Pool {
 
     /// Blocks until every worker has ended.
     pub(crate) fn wait_until_ended(&self) {
+        self.demand_workers("wait for the end of");
         self.seats.iter().for_each(|seat| seat.ended.wait());
     }
 
@@ -236,7 +243,30 @@ impl Pool {
 
     /// Nanoseconds since the pool was built.
     pub(crate) fn now_ns(&self) -> u64 {
-        u64::try_from(self.built.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.clock.elapsed_ns()
+    }
+
+    /// Called by whatever begins outside of the pool and would wait for it.
+    ///
+    /// # Panics
+    ///
+    /// Panics in a forked child of the process that built the pool: the workers
+    /// are the parent's, and nobody would ever come.
+    pub(crate) fn demand_workers(&self, attempt: &str) {
+        assert!(
+            !self.born.is_past(),
+            "could not {attempt} a pool that was built before this process was forked: its workers are threads of the parent; build a ThreadPool in the child and call its methods, or let the child call exec"
+        );
+    }
+
+    /// Called by what may have begun before a fork and go on in the child. There it
+    /// would run the parent's jobs a second time, or wait for ever. Nor can it panic:
+    /// the frames below may wait for ever too.
+    #[inline]
+    pub(crate) fn abort_if_forked(&self) {
+        if self.born.is_past() {
+            unwind::abort("a job or the closure of a scope has called fork, and in the child it came back to a pool whose workers are the parent's; call exec or exit in the child")
+        }
     }
 
     /// The calling thread, if it is a worker of this pool.
@@ -296,6 +326,7 @@ impl Pool {
 
     /// Posts one job to each worker's mailbox, in the order of their indices.
     pub(crate) fn post(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
+        self.demand_workers("post a job to each worker of");
         assert_eq!(jobs.len(), self.len());
         let posting = self.posting.lock();
         for (seat, job) in self.seats.iter().zip(jobs) {
@@ -323,6 +354,7 @@ impl Pool {
         if !self.guests || Worker::current().is_some() {
             return self.in_worker(op);
         }
+        self.demand_workers("take part in");
         match Worker::visit(self, op) {
             Ok(result) => result,
             Err(op) => self.in_worker_from_outside(op),
@@ -331,6 +363,7 @@ impl Pool {
 
     #[cold]
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        self.demand_workers("move a call into");
         heist_sync::thread_local! { static LATCH: LockLatch = LockLatch::new() }
         LATCH.with(|latch| {
             let job = StackJob::new(on_current_worker(op), LatchRef(latch));
@@ -350,6 +383,7 @@ impl Pool {
         caller: &Worker,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
+        self.demand_workers("move a call into");
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         self.inject(unsafe { job.as_job_ref() });
@@ -362,8 +396,9 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Panics if the pool has ended.
+    /// Panics if the pool has ended, or its workers are not of this process.
     pub(crate) fn keep_alive(&self) {
+        self.demand_workers("submit a job to");
         // Relaxed: a share is taken from one that the caller knows of.
         let more = |live| (live > 0).then_some(live + 1);
         let before = self
@@ -378,7 +413,8 @@ impl Pool {
     /// One thing needs the workers no more. At the last they end.
     pub(crate) fn release(&self) {
         // AcqRel: the last to leave has seen the others' jobs done.
-        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // In a forked child there are none that could end.
+        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 && !self.born.is_past() {
             for (index, seat) in self.seats.iter().enumerate() {
                 // SAFETY: the pool holds the latch.
                 if unsafe { CoreLatch::set(&raw const seat.end) } {
@@ -389,6 +425,8 @@ impl Pool {
     }
 
     pub(crate) fn counters(&self) -> PoolCounters {
+        // A worker may have been in the middle of a change.
+        self.demand_workers("read the counters of");
         let now_ns = self.now_ns();
         let seats = self.seats.iter();
         PoolCounters::new(seats.map(|seat| seat.counters.snapshot(now_ns)).collect())
@@ -401,7 +439,7 @@ impl Pool {
 
     /// The moment from which the times of events count, if any are recorded.
     pub(crate) fn recorder_started(&self) -> Option<Instant> {
-        self.recording.then_some(self.built)
+        self.clock.began().filter(|_| self.recording)
     }
 }
 

@@ -320,6 +320,9 @@ impl<'scope> Base<'scope> {
         let result = unwind::halt(op).map_err(|payload| self.panic.keep(payload));
         // SAFETY: the latch lies in the scope, which is still here.
         unsafe { CountLatch::set(&raw const self.pending) };
+        if !self.pending.is_set() {
+            self.pool.abort_if_forked();
+        }
         self.pending.wait(waiter);
         let panicked = self.panic.take();
         match (result, panicked) {
@@ -337,6 +340,7 @@ impl<'scope> Base<'scope> {
     where
         BODY: FnOnce() + Send + 'scope,
     {
+        self.pool.demand_workers("submit a job to");
         self.pending.increment();
         let base = Still(self);
         move || {

@@ -142,11 +142,14 @@ impl Worker {
 
     /// Makes the calling thread, which has frames below it, the worker with this
     /// index for the rest of its life.
+    #[expect(clippy::mem_forget, reason = "what frames may use is leaked")]
     pub(crate) fn adopt_current_thread(pool: Arc<Pool>, index: usize) {
         // SAFETY: `Adopted` holds the pool until it calls `leave`, and no other
         // thread was started for the seat.
         unsafe { Self::sit(pool.seat(index)) };
-        ADOPTED.with(|adopted| adopted.set(Some(Adopted(pool))));
+        let former = ADOPTED.with(|adopted| adopted.replace(Some(Adopted(pool))));
+        // There is one in a forked child, whose frames may use it: it stays.
+        std::mem::forget(former);
     }
 
     #[inline(always)]
@@ -442,6 +445,7 @@ impl Worker {
 
     /// Runs a job that was taken from where it waited.
     pub(crate) fn execute(&self, job: Job) {
+        self.pool().abort_if_forked();
         // Counted before it runs: whoever learns that it is done finds it counted.
         self.seat.counters.executed.add(1);
         self.record(EventKind::JobBegin);
@@ -502,6 +506,7 @@ impl Worker {
     /// Looks for a job until it has found one, and runs it, or until the latch
     /// is set. `vacates`: a guest may take the seat while the worker sleeps.
     fn search_until(&self, latch: &CoreLatch, vacates: bool) {
+        self.pool().abort_if_forked();
         let sleep = &self.pool().sleep;
         sleep.start_search();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);

@@ -14,7 +14,8 @@
 //! numbers in parentheses below are its edges.
 
 use crate::slot::{Slot, Slots};
-use heist_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use heist_sync::process::Generation;
 use heist_sync::{fault, hint, thread, Barrier, BarrierMode, CachePadded};
 use std::cell::Cell;
 use std::fmt;
@@ -88,8 +89,11 @@ pub struct Deque<K: 'static> {
     own: CachePadded<Own<K>>,
     slots: Slots<K>,
     barrier: Barrier,
-    /// There is no heavy barrier: everything is public, always.
-    fenced: bool,
+    /// There is no heavy barrier, or no more: everything is public for good, from
+    /// the next time that the owner sets the trap. A thief that the barrier was
+    /// refused to may switch it on.
+    fenced: AtomicBool,
+    born: Generation,
 }
 
 // SAFETY: slots are handed over by the protocol, and what their bytes mean is
@@ -133,7 +137,8 @@ impl<K> Deque<K> {
             }),
             slots,
             barrier,
-            fenced,
+            fenced: AtomicBool::new(fenced),
+            born: Generation::present(),
         };
         deque.disarm();
         deque
@@ -202,10 +207,14 @@ impl<K> Deque<K> {
     }
 
     fn set_trap(&self, slot: NonNull<Slot<K>>) {
-        if !self.fenced {
-            // Relaxed: the owner is who relies on it; thieves look under the lock.
-            self.hot.trap.store(address(slot), Ordering::Relaxed);
-        }
+        let trap = if self.is_fenced() { ALL } else { address(slot) };
+        // Relaxed: the owner is who relies on it; thieves look under the lock.
+        self.hot.trap.store(trap, Ordering::Relaxed);
+    }
+
+    fn is_fenced(&self) -> bool {
+        // Relaxed: whoever misses that it was switched on goes on as before.
+        self.fenced.load(Ordering::Relaxed)
     }
 
     /// The next push is nothing special, unless there is no slot for it.
@@ -310,7 +319,7 @@ impl<K> Owner<K> {
     #[inline(never)]
     fn retract_slowly(&self, slot: NonNull<Slot<K>>) -> bool {
         let deque = &self.deque;
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(deque.born);
         while !deque.try_lock() {
             // Answering gives the thief older jobs, so that this one is ours.
             if self.answer(slot) && address(slot) >= deque.hot.trap.load(Ordering::Relaxed) {
@@ -337,7 +346,7 @@ impl<K> Owner<K> {
     /// 1. Nobody uses the slot, or one above it, any more.
     pub unsafe fn reclaim(&self, slot: NonNull<Slot<K>>) {
         let deque = &self.deque;
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(deque.born);
         while !deque.try_lock() {
             self.answer(slot);
             patience.wait();
@@ -402,7 +411,7 @@ impl<K> Owner<K> {
         claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
     ) -> Option<R> {
         let deque = &self.deque;
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(deque.born);
         while !deque.try_lock() {
             self.answer(self.deque.own.tail.get());
             patience.wait();
@@ -437,7 +446,7 @@ impl<K> Owner<K> {
         if self.deque.own.tail.get() > deque.end() {
             overflow(deque.slots.len());
         }
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(deque.born);
         loop {
             if deque.try_lock() {
                 if deque.hot.trap.load(Ordering::Relaxed) != ALL {
@@ -461,11 +470,10 @@ impl<K> Owner<K> {
     /// Publishes the jobs below `end` if a thief asks for it.
     fn answer(&self, end: NonNull<Slot<K>>) -> bool {
         let hot = &self.deque.hot;
-        // (4) Acquire: who sees the trap sees the request.
-        if hot.trap.load(Ordering::Acquire) != ALL
+        if hot.trap.load(Ordering::Relaxed) != ALL
             || hot.request.load(Ordering::Relaxed) != ASKED
             // (5) One word decides between this answer and the thief's end of
-            // patience.
+            // patience. (4) Acquire: the present top, and no trap of before.
             || hot
                 .request
                 .compare_exchange(ASKED, ANSWERING, Ordering::Acquire, Ordering::Relaxed)
@@ -528,7 +536,7 @@ impl<K> Thief<K> {
         let hot = &deque.hot;
         if self.is_empty() {
             // Hungry: the next push shall be public at once.
-            if !deque.fenced && hot.limit.load(Ordering::Relaxed) != 0 && may_ask() {
+            if !deque.is_fenced() && hot.limit.load(Ordering::Relaxed) != 0 && may_ask() {
                 hot.limit.store(0, Ordering::Relaxed);
             }
             return Steal::Empty;
@@ -572,10 +580,12 @@ impl<K> Thief<K> {
             // (6) Acquire: pairs with the release in `answer`.
             hot.request.load(Ordering::Acquire) == ANSWERED
         };
-        hot.request.store(ASKED, Ordering::Relaxed);
-        // (4) Release: who sees the trap sees the request.
-        let order = fault::ordering("deque.expose.trap", Ordering::Release);
-        hot.trap.store(ALL, order);
+        // (4) Release: who answers comes after all that thieves did before.
+        let order = fault::ordering("deque.expose.asked", Ordering::Release);
+        hot.request.store(ASKED, order);
+        // Relaxed: an owner that sees the trap and not yet the request is as good as
+        // silent, until it looks again.
+        hot.trap.store(ALL, Ordering::Relaxed);
         hot.limit.store(0, Ordering::Relaxed);
         let mut exposed = true;
         if !(0..PATIENCE).any(|_| {
@@ -584,7 +594,8 @@ impl<K> Thief<K> {
         }) {
             // (3) Every pop from now on sees the trap; of every earlier one, we
             // see that its job is gone.
-            let ordered = deque.barrier.heavy("deque.expose.heavy");
+            let ordered =
+                deque.barrier.heavy("deque.expose.heavy") || fault::planted("deque.expose.refused");
             // (5) Closes the request, unless the owner is answering it.
             let closed = hot
                 .request
@@ -596,8 +607,10 @@ impl<K> Thief<K> {
                     thread::yield_now();
                 }
             } else if !ordered {
-                // The kernel has withdrawn its barrier. Nobody relied on this
-                // trap yet; take it back.
+                // The system has withdrawn its barrier. Nobody relied on this
+                // trap yet; take it back. The limit stays: at its next push the
+                // owner sets a trap on which everybody can rely, for good.
+                deque.fenced.store(true, Ordering::Relaxed);
                 hot.trap.store(address(top), Ordering::Relaxed);
                 exposed = false;
             }
@@ -637,21 +650,37 @@ impl<K> fmt::Debug for Thief<K> {
 
 /// Waiting for the lock, which is held for some instructions only, unless its
 /// holder lost its processor.
-struct Patience(u32);
+struct Patience {
+    waits: u32,
+    /// When the deque was made.
+    born: Generation,
+}
 
 impl Patience {
-    fn new() -> Self {
-        Self(0)
+    fn new(born: Generation) -> Self {
+        Self { waits: 0, born }
     }
 
     fn wait(&mut self) {
-        self.0 += 1;
-        if self.0 < PATIENCE {
+        self.waits += 1;
+        if self.waits < PATIENCE {
             hint::spin_loop();
-        } else {
-            thread::yield_now();
+            return;
         }
+        if self.born.is_past() {
+            orphaned();
+        }
+        thread::yield_now();
     }
+}
+
+/// In a forked child: the thread that holds the lock is the parent's.
+#[cold]
+fn orphaned() -> ! {
+    eprintln!(
+        "heist: a job has called fork, and in the child it wants back what was being stolen from it in the parent; call exec or exit in the child, and do not return from the job"
+    );
+    std::process::abort();
 }
 
 #[cold]

@@ -112,8 +112,9 @@ impl<K> Slots<K> {
             .checked_mul(size_of::<Slot<K>>())
             .and_then(|size| size.checked_add(ALIGN));
         // A modest alignment: with it, allocators hand out pages of zeroes that
-        // become memory only when they are touched.
-        let layout = size.and_then(|size| Layout::from_size_align(size, 16).ok());
+        // become memory only when they are touched. (Not in WebAssembly, which has
+        // no such pages.) With more than 8, std writes the zeroes on 32-bit systems.
+        let layout = size.and_then(|size| Layout::from_size_align(size, 8).ok());
         let layout = layout.expect("the slots of a deque fit the address space");
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc_zeroed(layout) };

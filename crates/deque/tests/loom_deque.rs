@@ -16,6 +16,11 @@ fn numbers(slots: usize) -> (Stack, Robber) {
     items::numbers(slots, BarrierRequest::Auto)
 }
 
+/// A deque that was promised a barrier which the system now refuses.
+fn without_its_barrier(slots: usize) -> (Stack, Robber) {
+    items::numbers_with(slots, Barrier::withdrawn())
+}
+
 /// Each of the numbers below `count` was taken exactly once.
 fn assert_each_once(mut taken: Vec<u64>, count: u64) {
     taken.sort_unstable();
@@ -236,16 +241,50 @@ fn a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller() {
 }
 
 #[test]
+fn a_thief_that_is_refused_the_barrier_takes_no_job_twice() {
+    check(2, || {
+        let (owner, thief) = without_its_barrier(3);
+        let theft = thread::spawn(move || thief.steal_some(2));
+        owner.push(0);
+        owner.push(1);
+        let mut taken = owner.pop_all();
+        owner.push(2);
+        taken.extend(owner.pop_all());
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 3);
+    });
+}
+
+#[test]
+fn an_owner_whose_thief_was_refused_the_barrier_hides_nothing_from_its_next_push_on() {
+    check(1, || {
+        let (owner, thief) = without_its_barrier(4);
+        owner.push(0);
+        assert_eq!(thief.steal(), Steal::Empty);
+        owner.push(1);
+        assert_eq!(thief.steal(), Steal::Success(0));
+        assert_eq!(owner.pop(), Some(1));
+        owner.push(2);
+        owner.push(3);
+        assert_eq!(thief.steal_some(2), [2, 3]);
+        assert_eq!(owner.pop(), None);
+    });
+}
+
+#[test]
 fn every_planted_fault_is_caught() {
     let one = "a_lent_job_runs_once_at_the_owner_or_at_the_thief";
     let nested = "nested_jobs_come_back_to_their_own_frames";
+    let refused = "a_thief_that_is_refused_the_barrier_takes_no_job_twice";
     fault::assert_caught(&[
         ("deque.retract.light", one),
         ("deque.expose.heavy", one),
         ("deque.publish.kind", nested),
         ("deque.steal.kind", nested),
-        ("deque.expose.trap", nested),
+        ("deque.expose.asked", nested),
         ("deque.unlock", nested),
+        ("deque.expose.refused", refused),
+        ("deque.expose.asked", refused),
         (
             "deque.publish.light",
             "a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller",

@@ -81,9 +81,25 @@
 //! | `HEIST_NUM_THREADS` | the number of workers of pools that were not told one; 0 means one per processor |
 //! | `HEIST_BANNER` | 1: each pool that starts says so in a line on standard error |
 //! | `HEIST_RECORD_EVENTS` | how many events each worker keeps in pools that were not told; 0: none |
-//! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how a worker that goes to sleep makes sure that it misses no job |
+//! | `HEIST_BARRIER` | how idle workers see what busy ones do. `membarrier`: the system interrupts these when that matters; `fence`: they take a lock for each job; `auto`: the former where the system can |
 //!
 //! A malformed value is an error when a pool is built.
+//!
+//! # Where it runs
+//!
+//! | system | pools | barrier |
+//! |---|---|---|
+//! | Linux | threads | membarrier, from 4.14 on and unless a sandbox refuses it |
+//! | Windows | threads | its own form of membarrier |
+//! | macOS and other Unix | threads | fences |
+//! | WebAssembly | none; the global pool is its caller, which runs everything in place | fences |
+//!
+//! Where there are no threads, [`ThreadPoolBuilder::build`] fails with an error that
+//! [says so](ThreadPoolBuildError::is_unsupported), and a job of [`spawn`](spawn())
+//! runs when the caller waits in an operation or calls [`yield_now`]. Where there is
+//! no clock either (`wasm32-unknown-unknown`), all times are 0.
+//!
+//! A pool does not survive `fork`: see [`ThreadPool`].
 
 #![forbid(unsafe_code)]
 

@@ -11,8 +11,8 @@
 use heist_core::policy::Grain;
 use heist_core::{current_thread_has_pending_tasks, join_context};
 use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::Clock;
 use std::ops::Range;
-use std::time::Instant;
 
 /// Calls `body` with sub-ranges that together are `range`, each index once,
 /// perhaps in parallel; returns when all calls have ended.
@@ -97,7 +97,8 @@ fn run<F>(mut range: Range<usize>, mut grain: Grain, body: &F) -> Grain
 where
     F: Fn(Range<usize>) + Sync,
 {
-    let mut then = Instant::now();
+    let clock = Clock::start();
+    let mut then_ns = 0;
     while !range.is_empty() {
         if range.len() > grain.len() && current_thread_has_pending_tasks() == Some(false) {
             split(range, grain, body);
@@ -107,12 +108,11 @@ where
         let full = end - range.start == grain.len();
         body(range.start..end);
         range.start = end;
-        let now = Instant::now();
+        let now_ns = clock.elapsed_ns();
         if full {
-            let piece_ns = now.duration_since(then).as_nanos();
-            grain.ran(u64::try_from(piece_ns).unwrap_or(u64::MAX));
+            grain.ran(now_ns - then_ns);
         }
-        then = now;
+        then_ns = now_ns;
     }
     grain
 }

@@ -3,8 +3,10 @@
 //! Two threads that each store one thing and then load the other's need a full
 //! barrier between the two on both sides, or both loads may miss both stores.
 //! Where one side runs millions of times a second and the other almost never,
-//! the kernel can do the frequent side's part: `membarrier` makes every running
-//! thread of the process pass a full barrier, and only the rare side calls it.
+//! the system can do the frequent side's part: a *membarrier* makes every running
+//! thread of the process pass a full barrier, and only the rare side asks for it.
+//! Linux has a system call of that name; on Windows it is
+//! `FlushProcessWriteBuffers`. Nothing else that is used here has one.
 //!
 //! [`light`](Barrier::light) then only keeps the compiler from moving accesses
 //! across, and [`heavy`](Barrier::heavy) is the system call. The meaning is that
@@ -12,7 +14,7 @@
 //! order as two sequentially consistent fences do; **two light ones order
 //! nothing**.
 //!
-//! Where the kernel does not offer membarrier the frequent side still pays
+//! Where the system does not offer membarrier the frequent side still pays
 //! nothing, and the heavy barrier says that it has ordered nothing: its caller
 //! must look again later.
 //!
@@ -26,7 +28,7 @@ use std::fmt;
 /// Which barriers a program asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BarrierRequest {
-    /// Membarrier where the kernel offers it, else none.
+    /// Membarrier where the system offers it, else none.
     #[default]
     Auto,
     /// Membarrier, or an error.
@@ -38,7 +40,8 @@ pub enum BarrierRequest {
 /// Which barriers a program got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierMode {
-    /// The heavy side orders the light one: a system call of some microseconds.
+    /// The heavy side orders the light one: a system call of some microseconds,
+    /// by whatever name the system knows it.
     Membarrier,
     /// The heavy side is a fence for its caller and orders nobody else.
     Fence,
@@ -59,7 +62,7 @@ pub struct BarrierError(());
 
 impl fmt::Display for BarrierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the system does not offer membarrier (it needs Linux 4.14 and a seccomp filter that lets it pass)")
+        f.write_str("the system does not offer membarrier (it needs Windows, or Linux 4.14 and a seccomp filter that lets it pass)")
     }
 }
 
@@ -80,6 +83,8 @@ impl std::error::Error for BarrierError {}
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
     mode: BarrierMode,
+    #[cfg(heist_loom)]
+    is_withdrawn: bool,
 }
 
 impl Barrier {
@@ -95,7 +100,34 @@ impl Barrier {
             BarrierRequest::Auto | BarrierRequest::Fence => BarrierMode::Fence,
             BarrierRequest::Membarrier => return Err(BarrierError(())),
         };
-        Ok(Self { mode })
+        Ok(Self {
+            mode,
+            #[cfg(heist_loom)]
+            is_withdrawn: false,
+        })
+    }
+
+    /// A membarrier that the system refuses from now on: for a model of that, the
+    /// light side is nothing and the heavy one says that it has ordered nothing.
+    #[cfg(heist_loom)]
+    #[must_use]
+    pub fn withdrawn() -> Self {
+        Self {
+            mode: BarrierMode::Membarrier,
+            is_withdrawn: true,
+        }
+    }
+
+    #[cfg(heist_loom)]
+    fn is_withdrawn(&self) -> bool {
+        self.is_withdrawn
+    }
+
+    /// In a program only the system knows, and only when it is asked.
+    #[cfg(not(heist_loom))]
+    #[inline(always)]
+    fn is_withdrawn(&self) -> bool {
+        false
     }
 
     /// The mode that was chosen.
@@ -107,14 +139,16 @@ impl Barrier {
     /// The frequent side. `name` is its [fault](crate::fault).
     #[inline(always)]
     pub fn light(&self, name: &'static str) {
-        imp::light(name);
+        if !self.is_withdrawn() {
+            imp::light(name);
+        }
     }
 
     /// The rare side. `name` is its [fault](crate::fault). A full fence for the
     /// caller in any case.
     ///
     /// Returns true if it is ordered with every light barrier. False where the
-    /// kernel has no membarrier, or has withdrawn it (a seccomp filter installed
+    /// system has no membarrier, or has withdrawn it (a seccomp filter installed
     /// later): then a light side may have missed the caller's stores, and the
     /// caller that side's.
     #[cold]
@@ -123,7 +157,7 @@ impl Barrier {
         // Pairs with the fences of those who pay for one, and in a model with
         // the one in `light`.
         fault::fence(name, Ordering::SeqCst);
-        self.mode == BarrierMode::Membarrier && imp::membarrier()
+        self.mode == BarrierMode::Membarrier && !self.is_withdrawn() && imp::membarrier()
     }
 }
 
@@ -138,25 +172,20 @@ mod imp {
         crate::atomic::compiler_fence(super::Ordering::SeqCst);
     }
 
-    #[cfg(target_os = "linux")]
-    pub(super) use linux::{membarrier, register};
+    pub(super) use system::{membarrier, register};
 
     #[cfg(target_os = "linux")]
-    mod linux {
-        use std::sync::OnceLock;
-
+    mod system {
         fn call(command: libc::c_int) -> bool {
             // SAFETY: membarrier takes no pointers; an unknown command is an error.
             unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
         }
 
-        /// Tells the kernel that this process will call `membarrier`. Once for
-        /// the process, before any thread relies on it.
+        /// Tells the kernel that this process will call `membarrier`, before any
+        /// thread relies on it, and tries. Again for each pool: to register twice
+        /// costs nothing, and a seccomp filter may have come since the last time.
         pub(in super::super) fn register() -> bool {
-            static REGISTERED: OnceLock<bool> = OnceLock::new();
-            *REGISTERED.get_or_init(|| {
-                call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier()
-            })
+            call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier()
         }
 
         /// Makes every running thread of the process pass a full barrier.
@@ -165,14 +194,31 @@ mod imp {
         }
     }
 
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn register() -> bool {
-        false
+    #[cfg(windows)]
+    mod system {
+        use windows_sys::Win32::System::Threading::FlushProcessWriteBuffers;
+
+        pub(in super::super) fn register() -> bool {
+            true
+        }
+
+        /// Interrupts every processor that runs a thread of the process.
+        pub(in super::super) fn membarrier() -> bool {
+            // SAFETY: it takes nothing, returns nothing and cannot fail.
+            unsafe { FlushProcessWriteBuffers() };
+            true
+        }
     }
 
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn membarrier() -> bool {
-        false
+    #[cfg(not(any(target_os = "linux", windows)))]
+    mod system {
+        pub(in super::super) fn register() -> bool {
+            false
+        }
+
+        pub(in super::super) fn membarrier() -> bool {
+            false
+        }
     }
 }
 

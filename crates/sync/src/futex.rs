@@ -1,10 +1,11 @@
 //! An atomic word that a thread can sleep on.
 //!
-//! On Linux this is the futex system call. Elsewhere, and under a model, a lock
-//! and a condition variable beside the word give the same meaning: a waiter
+//! On 64-bit Linux this is the futex system call. Elsewhere, and under a model, a
+//! lock and a condition variable beside the word give the same meaning: a waiter
 //! looks at the word under the lock, and a waker passes through the lock after
 //! the word has changed, so either the waiter sees the change or the waker
-//! finds it waiting.
+//! finds it waiting. (32-bit Linux has two forms of the call, for two widths of
+//! time; what is left to std there is not worth telling them apart.)
 
 use crate::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -88,7 +89,11 @@ impl Futex {
     }
 }
 
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    not(any(heist_loom, heist_shuttle))
+))]
 mod imp {
     use super::{AtomicU32, Duration};
     use std::ptr;
@@ -105,7 +110,7 @@ mod imp {
 
     pub(super) fn wait(word: &AtomicU32, _: &Sleepers, expected: u32, timeout: Option<Duration>) {
         let timeout = timeout.map(|timeout| libc::timespec {
-            tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
@@ -136,7 +141,11 @@ mod imp {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle)))))]
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    not(any(heist_loom, heist_shuttle))
+)))]
 mod imp {
     use super::{AtomicU32, Duration, Ordering};
     use crate::{Condvar, Mutex};

@@ -18,8 +18,20 @@
 //!   [`thread_local!`]: the usual, with a lock that does not poison.
 //! - [`Futex`]: an atomic word that a thread can sleep on.
 //! - [`Barrier`]: a pair of barriers of which one side is almost free.
+//! - [`Clock`]: the time since something began, on systems without a clock too.
+//! - [`process`]: noticing that the process is a child made by `fork`.
 //! - [`CachePadded`]: keeps neighbours off a cache line.
 //! - [`fault`]: names for orderings and fences, so that a test can break each.
+//!
+//! # What is behind the door of each system
+//!
+//! | system | barrier | futex | besides |
+//! |---|---|---|---|
+//! | Linux, 64-bit | `membarrier`, unless the kernel refuses | the system call | |
+//! | Linux, 32-bit | as above | a lock and a condition variable | |
+//! | Windows | `FlushProcessWriteBuffers` | as above | no `fork` |
+//! | macOS and other Unix | fences only | as above | |
+//! | WebAssembly | fences only | as above | no `fork`; mostly no threads; in browsers no clock |
 //!
 //! # Examples
 //!
@@ -53,13 +65,16 @@ pub mod cell;
 #[cfg(heist_loom)]
 pub use loom::cell;
 mod cache_padded;
+mod clock;
 pub mod fault;
 mod futex;
 mod lock;
+pub mod process;
 
 pub use backend::{atomic, hint, thread};
 pub use barrier::{Barrier, BarrierError, BarrierMode, BarrierRequest};
 pub use cache_padded::CachePadded;
+pub use clock::Clock;
 pub use futex::Futex;
 pub use lock::{Condvar, Mutex, MutexGuard};
 

@@ -21,7 +21,7 @@ fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
         ("CHANGELOG.md", "## 0.1.0\n"),
         (
             "ARCHITECTURE.md",
-            "crates/\n  deque/ sync/ core/ par/ new/\ncli/ bench/ `.ci`\n",
+            "crates/\n  deque/ sync/ core/ par/ observe/ new/\ncli/ bench/ `.ci`\n",
         ),
         ("target/CACHEDIR.TAG", ""),
         ("target/debug/generated.rs", concat!("// TO", "DO\n")),
@@ -278,8 +278,8 @@ fn a_file_that_is_no_rust_is_named() {
 
 #[test]
 fn dependencies_point_down() {
-    let manifest = |text: &str| format!("[package]\nname = \"heist-par\"\n{text}\n");
-    let path = "crates/par/Cargo.toml";
+    let manifest = |text: &str| format!("[package]\nname = \"heist-observe\"\n{text}\n");
+    let path = "crates/observe/Cargo.toml";
     for text in [
         "[dependencies]\nheist-deque.workspace = true",
         "[dependencies]\nd = { path = \"../deque\", package = \"heist-deque\" }",
@@ -296,14 +296,14 @@ fn dependencies_point_down() {
         assert_caught(
             &[(path, &manifest(text))],
             &format!("{path}:{line}"),
-            "`par` must not depend on `deque`: it may use only core",
+            "`observe` must not depend on `deque`: it may use only event",
         );
     }
     assert_clean(&[
         (
             path,
             &manifest(
-                "[dependencies]\nheist-core.workspace = true\n\
+                "[dependencies]\nheist-event.workspace = true\n\
                  [dev-dependencies]\nheist-sync.workspace = true",
             ),
         ),

@@ -22,7 +22,13 @@ pub(crate) struct Robber(pub(crate) Arc<Deque<Number>>);
 
 /// A deque of numbers.
 pub(crate) fn numbers(slots: usize, request: BarrierRequest) -> (Stack, Robber) {
-    let barrier = Barrier::new(request).expect("no test asks for membarrier by name");
+    numbers_with(
+        slots,
+        Barrier::new(request).expect("no test asks for membarrier by name"),
+    )
+}
+
+pub(crate) fn numbers_with(slots: usize, barrier: Barrier) -> (Stack, Robber) {
     let deque = Arc::new(Deque::new(slots, barrier));
     (Stack(Arc::clone(&deque)), Robber(deque))
 }

@@ -1,0 +1,314 @@
+//! A pool and a process that calls `fork`: in the child, which has one thread, every
+//! call that would wait for a worker is refused; a pool of its own works.
+//!
+//! Whatever forks runs in a process of its own, away from the threads of the test
+//! harness; a child that hangs is killed by an alarm, and fails.
+#![cfg(all(unix, not(any(heist_loom, heist_shuttle))))]
+
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
+use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+fn pool(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.build().expect("a pool")
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = heist_core::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Runs one of the tests below in a process of its own.
+fn alone(test: &str) -> Output {
+    let program = std::env::current_exe().expect("the path of this test");
+    Command::new(program)
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .output()
+        .expect("the test runs again")
+}
+
+fn assert_passes(test: &str) {
+    let output = alone(test);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// How a child ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Exit(i32),
+    Signal(i32),
+}
+
+const FINE: End = End::Exit(0);
+
+/// Calls `f` in a forked child, which ends then: well, unless `f` panics.
+fn in_fork(f: impl FnOnce()) -> End {
+    // SAFETY: what the child does with its copy of the memory is what is tested.
+    match unsafe { libc::fork() } {
+        -1 => panic!("could not fork: {}", io::Error::last_os_error()),
+        0 => {
+            // SAFETY: it sets a timer that kills the process.
+            unsafe { libc::alarm(60) };
+            let ended_well = catch_unwind(AssertUnwindSafe(f)).is_ok();
+            // SAFETY: ends the process, without the parent's exit handlers.
+            unsafe { libc::_exit(i32::from(!ended_well)) }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: the place for the status is ours.
+            let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+            assert_eq!(waited, child);
+            match libc::WIFSIGNALED(status) {
+                true => End::Signal(libc::WTERMSIG(status)),
+                false => End::Exit(libc::WEXITSTATUS(status)),
+            }
+        }
+    }
+}
+
+/// `call` panics, and says what it attempted and why that cannot be.
+fn assert_refused<R>(attempt: &str, call: impl FnOnce() -> R) {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else {
+        panic!("the attempt to {attempt} the parent's pool was not refused")
+    };
+    let text: &String = payload.downcast_ref().expect("a message");
+    let says = format!("could not {attempt} a pool that was built before this process was forked");
+    assert!(text.starts_with(&says), "{text}");
+}
+
+#[test]
+fn a_child_is_refused_every_call_that_would_wait_for_a_worker_of_its_parent() {
+    assert_passes("in_a_process::the_calls");
+}
+
+#[test]
+fn a_child_is_refused_the_global_pool_of_its_parent() {
+    assert_passes("in_a_process::the_global_pool");
+}
+
+#[test]
+fn a_child_can_drop_what_it_inherited_and_build_a_pool_of_its_own() {
+    assert_passes("in_a_process::a_new_pool");
+}
+
+#[test]
+fn a_job_that_forks_is_no_worker_in_the_child() {
+    assert_passes("in_a_process::a_job");
+}
+
+#[test]
+fn a_thread_that_was_a_worker_can_be_one_again_in_the_child() {
+    assert_passes("in_a_process::an_adopted_thread");
+}
+
+#[test]
+fn a_child_that_comes_back_into_its_parents_pool_is_stopped_with_a_word() {
+    for test in ["returning_job", "stolen_half", "open_scope"] {
+        let output = alone(&format!("in_a_process::{test}"));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{test}: {text}");
+        let says = "call exec or exit in the child";
+        assert_eq!(text.matches(says).count(), 1, "{test}: {text}");
+    }
+}
+
+/// Only run by the tests above, each in a process of its own.
+mod in_a_process {
+    use super::*;
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn the_calls() {
+        let pool = pool(2);
+        let group = TaskGroup::new_in(&pool);
+        let done = pool.fork(|| 1);
+        while !done.is_finished() {
+            std::thread::yield_now();
+        }
+        let release = Arc::new(AtomicBool::new(false));
+        let pending = pool.fork({
+            let release = Arc::clone(&release);
+            move || until(&release)
+        });
+        let end = in_fork(|| {
+            assert_eq!(done.join(), 1, "what is done is done");
+            assert_refused("wait for a job of", || pending.join());
+            assert_refused("move a call into", || pool.install(|| ()));
+            let take_part = "take part in";
+            assert_refused(take_part, || pool.join(|| (), || ()));
+            assert_refused(take_part, || pool.scope(|_| ()));
+            let post = "post a job to each worker of";
+            assert_refused(post, || pool.broadcast(|_| ()));
+            assert_refused(post, || pool.spawn_broadcast(|_| ()));
+            let submit = "submit a job to";
+            assert_refused(submit, || pool.spawn(|| ()));
+            assert_refused(submit, || pool.spawn_fifo(|| ()));
+            assert_refused(submit, || pool.fork(|| ()));
+            assert_refused(submit, || group.run(|| ()));
+            assert_refused(submit, || pool.in_place_scope(|scope| scope.spawn(|_| ())));
+            group.wait(); // it has no jobs
+            assert_refused("read the counters of", || pool.counters());
+            assert_eq!(pool.current_num_threads(), 2);
+            assert_eq!(pool.current_thread_index(), None);
+            assert_refused("wait for the end of", || pool.shutdown());
+        });
+        release.store(true, Ordering::Relaxed);
+        assert_eq!(end, FINE);
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn the_global_pool() {
+        assert_eq!(heist_core::join(|| 1, || 2), (1, 2));
+        let end = in_fork(|| {
+            assert_refused("take part in", || heist_core::join(|| 1, || 2));
+            assert_refused("submit a job to", || heist_core::spawn(|| ()));
+            let again = ThreadPoolBuilder::new().build_global();
+            assert!(again.unwrap_err().is_already_initialized());
+        });
+        assert_eq!(end, FINE);
+        assert_eq!(heist_core::join(|| 1, || 2), (1, 2), "the parent goes on");
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn a_new_pool() {
+        let mut inherited = Some(pool(2));
+        let end = in_fork(|| {
+            drop(inherited.take());
+            let own = pool(2);
+            assert_eq!(own.install(|| fib(15)), 610);
+            assert_eq!(
+                in_fork(|| assert_refused("move a call into", || own.install(|| ()))),
+                FINE
+            );
+            own.shutdown();
+            // The first that this program builds, so that it is the child's.
+            assert_eq!(fib(15), 610);
+        });
+        assert_eq!(end, FINE);
+        let inherited = inherited.expect("only the child has dropped it");
+        assert_eq!(inherited.install(|| fib(15)), 610, "the parent goes on");
+        inherited.shutdown();
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn a_job() {
+        let pool = pool(2);
+        let end = pool.install(|| {
+            in_fork(|| {
+                assert_eq!(heist_core::current_thread_index(), None);
+                assert_eq!(heist_core::yield_now(), None);
+                assert_refused("move a call into", || pool.install(|| ()));
+                assert_eq!(super::pool(2).install(|| fib(15)), 610);
+            })
+        });
+        assert_eq!(end, FINE);
+        assert_eq!(pool.install(|| fib(15)), 610, "the parent goes on");
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn an_adopted_thread() {
+        let adopt = || ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        let inherited = adopt().build().expect("a pool");
+        let (end, _) = inherited.join(
+            || {
+                in_fork(|| {
+                    assert_refused("move a call into", || inherited.install(|| ()));
+                    let own = adopt().build().expect("the thread is no worker here");
+                    assert_eq!(own.current_thread_index(), Some(0));
+                    assert_eq!(own.install(|| fib(15)), 610);
+                })
+            },
+            || (),
+        );
+        assert_eq!(end, FINE);
+        assert_eq!(inherited.install(|| fib(15)), 610, "the parent goes on");
+    }
+
+    fn until(release: &AtomicBool) {
+        while !release.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Calls `f`, which forks and goes on in both processes; the child must not
+    /// come out of it. Returns how it ended.
+    fn assert_child_stays(f: impl FnOnce(&mut Option<libc::pid_t>)) {
+        let mut child = None;
+        f(&mut child);
+        let child = child.expect("a child");
+        if child == 0 {
+            // SAFETY: as in `in_fork`.
+            unsafe { libc::_exit(1) };
+        }
+        let mut status = 0;
+        // SAFETY: the place for the status is ours.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFSIGNALED(status), "{status}");
+        assert_eq!(libc::WTERMSIG(status), libc::SIGABRT);
+    }
+
+    fn fork() -> Option<libc::pid_t> {
+        // SAFETY: as in `in_fork`.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0, "{}", io::Error::last_os_error());
+        // SAFETY: as in `in_fork`.
+        unsafe { libc::alarm(60) };
+        Some(child)
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn returning_job() {
+        let pool = pool(1);
+        assert_child_stays(|child| pool.install(|| *child = fork()));
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn stolen_half() {
+        let pool = pool(2);
+        let both = std::sync::Barrier::new(2);
+        let release = AtomicBool::new(false);
+        assert_child_stays(|child| {
+            pool.join(
+                || {
+                    both.wait();
+                    *child = fork();
+                    release.store(*child != Some(0), Ordering::Relaxed);
+                },
+                || {
+                    both.wait();
+                    until(&release);
+                },
+            );
+        });
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn open_scope() {
+        let pool = pool(1);
+        let release = AtomicBool::new(false);
+        assert_child_stays(|child| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| until(&release));
+                *child = fork();
+                release.store(*child != Some(0), Ordering::Relaxed);
+            });
+        });
+    }
+}

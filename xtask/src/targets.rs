@@ -1,0 +1,150 @@
+//! The libraries on other systems: checked for each, and run where this machine can.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+
+use crate::steps::Runner;
+
+/// What to do with the targets.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Args {
+    /// Only name them, one a line.
+    #[arg(long)]
+    list: bool,
+}
+
+/// A system of each kind that the libraries have code for, besides this one.
+const TARGETS: [&str; 6] = [
+    "aarch64-unknown-linux-gnu",
+    "i686-unknown-linux-gnu",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "wasm32-unknown-unknown",
+    "wasm32-wasip1",
+];
+
+/// The packages that are no libraries.
+const PROGRAMS: [&str; 2] = ["heist-cli", "xtask"];
+
+/// Checks the libraries for each target, and returns whether all is well.
+///
+/// # Errors
+///
+/// Fails if a step cannot be set up or the report cannot be written.
+pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+    if args.list {
+        for target in TARGETS {
+            writeln!(out, "{target}")?;
+        }
+        return Ok(true);
+    }
+    let mut runner = Runner::new(root, out);
+    add_steps(&mut runner)?;
+    Ok(runner.finish()?)
+}
+
+/// Adds the targets to a run: one step for each, and one for each that can be run.
+///
+/// # Errors
+///
+/// Fails if a step cannot be set up or the report cannot be written.
+pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    let root = runner.root();
+    for target in TARGETS {
+        if !has_std(&root, target)? {
+            let reason =
+                format!("its standard library is not installed (rustup target add {target})");
+            runner.skip(target, &reason)?;
+            continue;
+        }
+        let mut check = Command::new("cargo");
+        check.args(["clippy", "--target", target, "--workspace"]);
+        for program in PROGRAMS {
+            check.args(["--exclude", program]);
+        }
+        runner.command(target, check.args(["--", "-D", "warnings"]))?;
+        if target.starts_with("wasm32") {
+            run_in_node(&root, target, runner)?;
+        }
+    }
+    Ok(())
+}
+
+/// True if programs can be compiled for the target. Only the compiler knows, since
+/// not every toolchain is rustup's.
+fn has_std(root: &Path, target: &str) -> anyhow::Result<bool> {
+    let output = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .current_dir(root)
+        .output()
+        .context("could not start rustc")?;
+    let folder = String::from_utf8(output.stdout).context("rustc named no folder")?;
+    Ok(holds_std(&PathBuf::from(folder.trim_end())))
+}
+
+fn holds_std(folder: &Path) -> bool {
+    let Ok(mut entries) = folder.read_dir() else {
+        return false; // rustup makes the folder together with the libraries.
+    };
+    entries.any(|entry| {
+        let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
+        let name = name.to_string_lossy();
+        name.starts_with("libstd-") && name.ends_with(".rlib")
+    })
+}
+
+/// Runs the example of all operations without threads.
+fn run_in_node<W: Write>(
+    root: &Path,
+    target: &str,
+    runner: &mut Runner<'_, W>,
+) -> anyhow::Result<()> {
+    let name = format!("{target} in node");
+    let node = Command::new("node")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    if !node.is_ok_and(|status| status.success()) {
+        return Ok(runner.skip(&name, "there is no node to run WebAssembly")?);
+    }
+    let script = root.join("xtask/shims/run_wasm.mjs");
+    let node = toml::Value::from(vec![
+        "node".to_owned(),
+        "--no-warnings".to_owned(),
+        script.display().to_string(),
+    ]);
+    let mut command = Command::new("cargo");
+    command
+        .args(["run", "--target", target, "--config"])
+        .arg(format!("target.{target}.runner={node}"))
+        .args(["--package", "heist", "--example", "in_place"]);
+    Ok(runner.command(&name, &mut command)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_holds_a_standard_library_if_its_file_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!holds_std(&folder.path().join("missing")));
+        std::fs::write(folder.path().join("libcore-0.rlib"), "").unwrap();
+        assert!(!holds_std(folder.path()));
+        std::fs::write(folder.path().join("libstd-0.rlib"), "").unwrap();
+        assert!(holds_std(folder.path()));
+    }
+
+    #[test]
+    fn the_compiler_has_the_library_of_its_own_host_and_none_of_an_unknown_target() {
+        let here = Path::new(".");
+        let output = Command::new("rustc").arg("-vV").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        assert!(has_std(here, host.unwrap()).unwrap());
+        assert!(!has_std(here, "no-such-target").unwrap());
+    }
+}
