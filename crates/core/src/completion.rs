@@ -61,7 +61,7 @@ impl Completion {
                 }
                 waiters.push(Arc::clone(&latch));
             }
-            latch.wait(caller);
+            latch.wait_in_job(caller);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::handle::ThreadPool;
 use crate::pool::{Handlers, Pool};
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
+use crate::waiting::Waiting;
 use heist_sync::{thread, Barrier, BarrierRequest};
 use std::any::Any;
 use std::env;
@@ -50,6 +51,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     breadth_first: bool,
     callers_take_part: Option<bool>,
     prompt: bool,
+    waiting: Waiting,
     handlers: Handlers,
     spawner: S,
 }
@@ -68,6 +70,7 @@ impl ThreadPoolBuilder {
             breadth_first: false,
             callers_take_part: None,
             prompt: true,
+            waiting: Waiting::Any,
             handlers: Handlers::default(),
             spawner: DefaultSpawn::new(),
         }
@@ -371,6 +374,29 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// What a worker may run while it waits: any job of the pool, which is the
+    /// default, or descendants of the waiting frame only: see [`Waiting`]. For a
+    /// single call there is [`with_waiting`](crate::with_waiting).
+    ///
+    /// With `Descendants` there are up to as many spare workers as workers. A spare's
+    /// thread starts when the first of the pool's workers has found nothing that it may
+    /// run. Its index is above those of the workers; broadcasts do not reach it.
+    /// Each reserves a deque.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_core::{ThreadPoolBuilder, Waiting};
+    /// let pool = ThreadPoolBuilder::new().waiting(Waiting::Descendants).build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.waiting = waiting;
+        self
+    }
+
     /// Switches the event recorder on: each worker keeps the newest
     /// `capacity` events, 8 bytes each, and counts the older ones it dropped.
     /// Without this call `HEIST_RECORD_EVENTS` decides.
@@ -423,6 +449,7 @@ impl<S> ThreadPoolBuilder<S> {
             breadth_first: self.breadth_first,
             callers_take_part: Some(self.callers_take_part.unwrap_or(false)),
             prompt: self.prompt,
+            waiting: self.waiting,
             handlers: self.handlers,
             spawner: CustomSpawn::new(spawn),
         }
@@ -516,6 +543,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(Config {
             guests: self.callers_take_part.unwrap_or(are_common),
             prompt: self.prompt,
+            waiting: self.waiting,
             workers,
             barrier,
             banner: wants_banner(env::var_os("HEIST_BANNER"))?,
@@ -541,6 +569,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("breadth_first", &self.breadth_first)
             .field("callers_take_part", &self.callers_take_part)
             .field("prompt", &self.prompt)
+            .field("waiting", &self.waiting)
             .finish_non_exhaustive()
     }
 }
@@ -557,6 +586,7 @@ pub(crate) struct Config<S> {
     /// Callers from outside take part.
     pub(crate) guests: bool,
     pub(crate) prompt: bool,
+    pub(crate) waiting: Waiting,
     pub(crate) use_current_thread: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
@@ -564,6 +594,10 @@ pub(crate) struct Config<S> {
 }
 
 impl<S> Config<S> {
+    pub(crate) fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
     /// How many slots each worker's deque has. Some for spawned jobs; and one for
     /// each 32 bytes of the stack, within reason: a join takes more than that of
     /// the stack, so that its slot is always there.

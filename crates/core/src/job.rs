@@ -272,12 +272,18 @@ impl Kind {
 /// A job that has been taken from where it waited, and is to be run once.
 pub(crate) enum Job {
     Reference(JobRef),
-    Detached(DetachedJob),
+    Detached {
+        job: DetachedJob,
+        /// Waits in it are for descendants only.
+        is_strict: bool,
+    },
     /// In the slot of the worker with this index, which waits for it.
     Lent {
         slot: JobSlot,
         kind: &'static Kind,
         owner: usize,
+        /// As above.
+        is_strict: bool,
     },
 }
 
@@ -288,15 +294,26 @@ impl Job {
     ///
     /// 1. The caller has just taken the job in `slot`, which is of this kind, and
     ///    nobody else looks at the slot meanwhile.
-    pub(crate) unsafe fn claim(kind: &'static Kind, slot: JobSlot, owner: usize) -> Self {
+    pub(crate) unsafe fn claim(
+        kind: &'static Kind,
+        slot: JobSlot,
+        owner: usize,
+        is_strict: bool,
+    ) -> Self {
         if kind.lent {
             // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by the
             // one thief.
             unsafe { lent_latch(slot).write(CoreLatch::new()) };
-            Self::Lent { slot, kind, owner }
+            Self::Lent {
+                slot,
+                kind,
+                owner,
+                is_strict,
+            }
         } else {
             // SAFETY: by 1.
-            Self::Detached(unsafe { DetachedJob::move_from(slot, kind) })
+            let job = unsafe { DetachedJob::move_from(slot, kind) };
+            Self::Detached { job, is_strict }
         }
     }
 }

@@ -170,7 +170,9 @@ where
     B: FnOnce(FnContext) -> RB,
 {
     // SAFETY: by 1.
-    worker.wait_until(unsafe { lent_latch(slot).as_ref() });
+    let latch = unsafe { lent_latch(slot).as_ref() };
+    // What is above the slot was pushed by the first closure.
+    worker.wait_until(latch, slot.as_ptr() as usize + 1);
     // SAFETY: the latch is set, and the result is taken once.
     let result = unsafe { SlotJob::<B, RB>::take_result(slot) };
     // SAFETY: the thief is done with it.

@@ -198,6 +198,8 @@ enum Waiter {
         core: CoreLatch,
         pool: Arc<Pool>,
         index: usize,
+        /// Where the worker's next job was to lie when the latch was made.
+        next_slot: usize,
     },
     Thread(LockLatch),
 }
@@ -211,6 +213,7 @@ impl CountLatch {
                 core: CoreLatch::new(),
                 pool: worker.pool().share(),
                 index: worker.index(),
+                next_slot: worker.next_slot(),
             },
             None => Waiter::Thread(LockLatch::new()),
         };
@@ -235,9 +238,31 @@ impl CountLatch {
 
     /// Waits until the count is zero: helps if `owner` is the worker that the
     /// latch was made for, blocks if it was made for a thread.
+    ///
+    /// A worker that runs descendants only takes for such what was pushed on it since
+    /// the latch was made.
     pub(crate) fn wait(&self, owner: Option<&Worker>) {
+        self.wait_with(owner, |worker, latch, next_slot| {
+            worker.wait_until(latch, next_slot);
+        });
+    }
+
+    /// As [`wait`](Self::wait), for a latch that was made only now: a worker takes for
+    /// descendants what its present job has pushed.
+    pub(crate) fn wait_in_job(&self, owner: Option<&Worker>) {
+        self.wait_with(owner, |worker, latch, _| worker.wait_in_job(latch));
+    }
+
+    fn wait_with(&self, owner: Option<&Worker>, wait: impl FnOnce(&Worker, &CoreLatch, usize)) {
         match (&self.waiter, owner) {
-            (Waiter::Worker { core, .. }, Some(worker)) => worker.wait_until(core),
+            (
+                Waiter::Worker {
+                    core, next_slot, ..
+                },
+                Some(worker),
+            ) => {
+                wait(worker, core, *next_slot);
+            }
             (Waiter::Thread(latch), _) => latch.wait(),
             (Waiter::Worker { .. }, None) => {
                 unreachable!("a worker's latch is waited for on that worker")
@@ -256,7 +281,9 @@ impl Latch for CountLatch {
         }
         // SAFETY: this is the last to set, and the waiter waits for it.
         match unsafe { &(*this).waiter } {
-            Waiter::Worker { core, pool, index } => {
+            Waiter::Worker {
+                core, pool, index, ..
+            } => {
                 let (pool, index) = (Arc::clone(pool), *index);
                 // SAFETY: alive until this swap.
                 if unsafe { CoreLatch::set(core) } {

@@ -55,9 +55,11 @@ mod recorder;
 mod scope;
 mod seat;
 mod sleep;
+mod spares;
 mod spawn;
 mod threads;
 mod unwind;
+mod waiting;
 mod worker;
 mod yielding;
 
@@ -73,6 +75,7 @@ pub use join::{join, join_context, FnContext};
 pub use scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use spawn::{spawn, spawn_fifo};
 pub use threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
+pub use waiting::{with_waiting, Waiting};
 pub use yielding::{yield_local, yield_now, Yield};
 
 use pool::Pool;

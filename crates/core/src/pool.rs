@@ -1,14 +1,16 @@
 //! The pool: what its workers share, and how it starts, stops and is reached.
 
-use crate::config::ThreadPoolBuilder;
+use crate::config::{max_num_threads, ThreadPoolBuilder};
 use crate::error::ThreadPoolBuildError;
 use crate::job::{HeapJob, JobRef, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
 use crate::seat::Seat;
 use crate::sleep::Sleep;
+use crate::spares::Spares;
 use crate::threads::ThreadSpawn;
 use crate::unwind::{self, AbortOnUnwind, Payload};
+use crate::waiting::Waiting;
 use crate::worker::Worker;
 use heist_deque::Injector;
 use heist_event::{PoolCounters, WorkerEvents};
@@ -22,7 +24,9 @@ use std::time::Instant;
 /// What the workers of a pool share.
 pub(crate) struct Pool {
     me: Weak<Pool>,
+    /// The workers' seats, then those of the spares.
     seats: Box<[CachePadded<Seat>]>,
+    pub(crate) spares: Spares,
     /// Jobs from outside the pool.
     pub(crate) injector: Injector<JobRef>,
     pub(crate) sleep: Sleep,
@@ -64,6 +68,10 @@ impl Pool {
         let mut config = builder.resolve()?;
         process::after_fork(Worker::leave);
         let workers = config.workers;
+        let spares = match config.waiting {
+            Waiting::Any => 0,
+            Waiting::Descendants => workers.min(max_num_threads() - workers),
+        };
         let slots = config.slots();
         let usable = thread::available_parallelism().map_or(1, usize::from);
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
@@ -74,14 +82,16 @@ impl Pool {
                     index,
                     slots,
                     config.barrier,
+                    config.waiting,
                     recorder,
                 ))
             };
             Self {
                 me: me.clone(),
-                seats: (0..workers).map(seat).collect(),
+                seats: (0..workers + spares).map(seat).collect(),
+                spares: Spares::new(spares, config.stack_size()),
                 injector: Injector::new(),
-                sleep: Sleep::new(workers, config.barrier),
+                sleep: Sleep::new(workers, spares, config.barrier),
                 oversubscribed: workers > usable,
                 breadth_first: config.breadth_first,
                 prompt: config.prompt,
@@ -135,7 +145,11 @@ impl Pool {
         unsafe { LockLatch::set(&raw const seat.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
         pool.call_handler(pool.handlers.start.as_deref(), worker.index());
-        worker.main_loop(&seat.end);
+        if self.is_spare(index) {
+            worker.stand_in();
+        } else {
+            worker.main_loop(&seat.end, || false);
+        }
         pool.call_handler(pool.handlers.exit.as_deref(), worker.index());
         abort.defuse();
         Worker::leave();
@@ -217,22 +231,28 @@ impl Pool {
 
     /// Blocks until every worker can take jobs.
     pub(crate) fn wait_until_ready(&self) {
-        self.seats.iter().for_each(|seat| seat.ready.wait());
+        self.seats()
+            .take(self.len())
+            .for_each(|seat| seat.ready.wait());
     }
 
     /// Blocks until every worker has ended.
     pub(crate) fn wait_until_ended(&self) {
         self.demand_workers("wait for the end of");
-        self.seats.iter().for_each(|seat| seat.ended.wait());
+        let started = self.len() + self.spares.started();
+        self.seats()
+            .take(started)
+            .for_each(|seat| seat.ended.wait());
     }
 
     /// How many workers the pool has.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.seats.len()
+        self.seats.len() - self.spares.most()
     }
 
-    pub(crate) fn seats(&self) -> impl Iterator<Item = &Seat> {
+    /// The workers' seats, then those of the spares.
+    pub(crate) fn seats(&self) -> impl ExactSizeIterator<Item = &Seat> {
         self.seats.iter().map(|seat| &**seat)
     }
 
@@ -387,7 +407,7 @@ impl Pool {
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         self.inject(unsafe { job.as_job_ref() });
-        caller.wait_until(&job.latch.core);
+        caller.wait_until(&job.latch.core, caller.next_slot());
         // SAFETY: the latch is set, and the result is taken once.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }
@@ -428,7 +448,7 @@ impl Pool {
         // A worker may have been in the middle of a change.
         self.demand_workers("read the counters of");
         let now_ns = self.now_ns();
-        let seats = self.seats.iter();
+        let seats = self.seats();
         PoolCounters::new(seats.map(|seat| seat.counters.snapshot(now_ns)).collect())
     }
 

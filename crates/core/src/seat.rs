@@ -6,7 +6,9 @@ use crate::latch::{CoreLatch, LockLatch};
 use crate::policy::{Manners, Rng};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
+use crate::waiting::Waiting;
 use heist_deque::{Deque, Injector, Steal};
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Barrier;
 use std::cell::Cell;
 
@@ -19,6 +21,9 @@ pub(crate) struct Seat {
     own: Own,
     pool: *const Pool,
     index: usize,
+    /// Who sits here waits for descendants only, and so shall whoever steals here.
+    /// Written by the worker.
+    pub(crate) is_strict: AtomicBool,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
     pub(crate) fifo: Fifo,
@@ -35,6 +40,9 @@ pub(crate) struct Seat {
 pub(crate) struct Own {
     pub(crate) rng: Cell<Rng>,
     pub(crate) manners: Cell<Manners>,
+    /// The address of the lowest slot that the job at the top of the stack could
+    /// have filled.
+    pub(crate) base: Cell<usize>,
     /// Jobs that the top of the stack has run.
     pub(crate) ran: Cell<u32>,
     /// True while a job from outside runs in the middle of another.
@@ -57,6 +65,7 @@ impl Seat {
         index: usize,
         slots: usize,
         barrier: Barrier,
+        waiting: Waiting,
         recorder: Option<Recorder>,
     ) -> Self {
         // The pool's address tells pools of one process apart, and differs from
@@ -68,12 +77,14 @@ impl Seat {
             own: Own {
                 rng: Cell::new(Rng::new(seed)),
                 manners: Cell::new(Manners::new()),
+                base: Cell::new(usize::MAX),
                 ran: Cell::new(0),
                 is_serving: Cell::new(false),
                 visit_ns: Cell::new(None),
             },
             pool,
             index,
+            is_strict: AtomicBool::new(waiting == Waiting::Descendants),
             mailbox: Injector::new(),
             fifo: Fifo::new(),
             recorder,
@@ -112,8 +123,10 @@ impl Seat {
     pub(crate) fn steal(&self, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
         let claim = |kind, slot| {
             self.counters.robbed.add(1);
+            // Relaxed: the victim has set it before it pushed the job.
+            let is_strict = self.is_strict.load(Ordering::Relaxed);
             // SAFETY: just taken, and the deque's lock keeps others away.
-            unsafe { Job::claim(kind, slot, self.index) }
+            unsafe { Job::claim(kind, slot, self.index, is_strict) }
         };
         // SAFETY: `claim` moves a detached job out; the slot of a lent one stays
         // with the thief until it sets the latch.

@@ -15,8 +15,10 @@ use crate::pool::Pool;
 use crate::seat::{Own, Seat};
 use crate::sleep::Bell;
 use crate::unwind::AbortOnUnwind;
+use crate::waiting::Waiting;
 use heist_deque::{Owner, Steal};
 use heist_event::{EventKind, WorkerId};
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{hint, thread, thread_local};
 use std::cell::Cell;
 use std::fmt;
@@ -133,6 +135,7 @@ impl Worker {
         let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
         worker.own().visit_ns.set(Some(now_ns));
+        worker.own().base.set(worker.next_slot());
         // Somebody may sleep, which a worker that begins to work would see to.
         worker.call_oneself();
         let result = op(worker, false);
@@ -146,7 +149,8 @@ impl Worker {
     pub(crate) fn adopt_current_thread(pool: Arc<Pool>, index: usize) {
         // SAFETY: `Adopted` holds the pool until it calls `leave`, and no other
         // thread was started for the seat.
-        unsafe { Self::sit(pool.seat(index)) };
+        let worker = unsafe { Self::sit(pool.seat(index)) };
+        worker.own().base.set(worker.next_slot());
         let former = ADOPTED.with(|adopted| adopted.replace(Some(Adopted(pool))));
         // There is one in a forked child, whose frames may use it: it stays.
         std::mem::forget(former);
@@ -311,7 +315,8 @@ impl Worker {
     fn attend(&self) {
         self.hear_the_call();
         let own = self.own();
-        if !own.is_serving.get() && self.pool().waits_for_a_worker() {
+        let is_strict = self.seat.is_strict.load(Ordering::Relaxed);
+        if !is_strict && !own.is_serving.get() && self.pool().waits_for_a_worker() {
             // On the stack of a frame that has other things to do: one at a time.
             own.is_serving.set(true);
             if let Some(job) = self.take_injected() {
@@ -319,7 +324,7 @@ impl Worker {
             }
             own.is_serving.set(false);
         }
-        if self.pool().waits_for_a_worker() {
+        if !is_strict && self.pool().waits_for_a_worker() {
             self.call_oneself();
         }
     }
@@ -346,7 +351,10 @@ impl Worker {
     fn pop(&self) -> Option<Job> {
         let job = self.pop_detached()?;
         self.seat.counters.pops.add(1);
-        Some(Job::Detached(job))
+        Some(Job::Detached {
+            job,
+            is_strict: false,
+        })
     }
 
     #[inline]
@@ -363,7 +371,7 @@ impl Worker {
             return None;
         }
         // SAFETY: just taken, and the deque's lock keeps others away.
-        let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index()) };
+        let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index(), false) };
         // SAFETY: `claim` moves a detached job out, and the slot of a lent one stays
         // in use until its latch is set.
         let job = unsafe { self.deque().take_oldest(claim) }?;
@@ -393,6 +401,10 @@ impl Worker {
         if queued.is_some() {
             return queued;
         }
+        self.take_mail()
+    }
+
+    fn take_mail(&self) -> Option<Job> {
         let mail = self.seat.mailbox.take()?;
         self.seat.counters.mailed.add(1);
         Some(Job::Reference(mail))
@@ -419,7 +431,7 @@ impl Worker {
         let counters = &self.seat.counters;
         let mut rng = self.own().rng.get();
         let mut found = None;
-        for victim in Victims::new(&mut rng, self.index(), self.pool().len()) {
+        for victim in Victims::new(&mut rng, self.index(), self.pool().seats().len()) {
             let may_ask = || {
                 let mut manners = self.own().manners.get();
                 let may = manners.may_ask(self.pool().now_ns());
@@ -449,15 +461,24 @@ impl Worker {
         // Counted before it runs: whoever learns that it is done finds it counted.
         self.seat.counters.executed.add(1);
         self.record(EventKind::JobBegin);
+        let base = self.own().base.replace(self.next_slot());
         match job {
             // SAFETY: taken from a deque, a mailbox or the injector, where each
             // reference was put once and is handed out once.
             Job::Reference(job) => unsafe { job.execute() },
-            // SAFETY: taken from a deque, which hands each job out once.
-            Job::Detached(job) => unsafe { job.execute() },
-            Job::Lent { slot, kind, owner } => {
+            Job::Detached { job, is_strict } => {
+                // SAFETY: taken from a deque, which hands each job out once.
+                let run = || unsafe { job.execute() };
+                self.strictly_if(is_strict, run);
+            }
+            Job::Lent {
+                slot,
+                kind,
+                owner,
+                is_strict,
+            } => {
                 // SAFETY: as above.
-                unsafe { run_lent(slot, kind) };
+                self.strictly_if(is_strict, || unsafe { run_lent(slot, kind) });
                 // SAFETY: the slot is in use until its latch is set. The owner
                 // may then use it again, and the pool keeps the memory.
                 if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
@@ -465,40 +486,143 @@ impl Worker {
                 }
             }
         }
+        self.own().base.set(base);
         self.record(EventKind::JobEnd);
     }
 
-    /// Runs jobs until the latch is set; sleeps while there are none.
-    #[inline]
-    pub(crate) fn wait_until(&self, latch: &CoreLatch) {
-        if !latch.probe() {
-            self.help_until(latch);
+    /// What waits in `op` waits in this way.
+    pub(crate) fn with_waiting<R>(&self, waiting: Waiting, op: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(&'a AtomicBool, bool);
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.store(self.1, Ordering::Relaxed);
+            }
+        }
+        let is_strict = &self.seat.is_strict;
+        // Relaxed: what is pushed from now on publishes it.
+        let _restore = Restore(is_strict, is_strict.load(Ordering::Relaxed));
+        is_strict.store(waiting == Waiting::Descendants, Ordering::Relaxed);
+        op()
+    }
+
+    fn strictly_if<R>(&self, is_strict: bool, op: impl FnOnce() -> R) -> R {
+        if is_strict {
+            self.with_waiting(Waiting::Descendants, op)
+        } else {
+            op()
         }
     }
 
+    /// Runs jobs until the latch is set; sleeps while there are none. If only
+    /// descendants may run here, those are the jobs at this address and above.
+    #[inline]
+    pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: usize) {
+        if !latch.probe() {
+            self.help_until(latch, oldest);
+        }
+    }
+
+    /// As [`wait_until`](Self::wait_until); the descendants are what the present job
+    /// has pushed.
+    pub(crate) fn wait_in_job(&self, latch: &CoreLatch) {
+        self.wait_until(latch, self.own().base.get());
+    }
+
+    /// The address of the slot that the next job will be in.
+    #[inline]
+    pub(crate) fn next_slot(&self) -> usize {
+        self.deque().vacant().as_ptr() as usize
+    }
+
     #[cold]
-    fn help_until(&self, latch: &CoreLatch) {
+    fn help_until(&self, latch: &CoreLatch, oldest: usize) {
         // No job unwinds, and an unwinding frame here would leave a latch
         // behind that somebody is about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        while !latch.probe() {
-            match self.take_own() {
-                Some(job) => self.execute(job),
-                None => self.search_until(latch, false),
+        if self.seat.is_strict.load(Ordering::Relaxed) {
+            self.wait_for_descendants(latch, oldest);
+        } else {
+            while !latch.probe() {
+                match self.take_own() {
+                    Some(job) => self.execute(job),
+                    None => self.search_until(latch, false),
+                }
             }
         }
         abort.defuse();
     }
 
-    /// The top of a worker's stack: runs jobs until the pool ends.
-    pub(crate) fn main_loop(&self, end: &CoreLatch) {
-        while !end.probe() {
+    fn wait_for_descendants(&self, latch: &CoreLatch, oldest: usize) {
+        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        while !latch.probe() {
+            let own = (self.next_slot() > oldest).then(|| self.pop());
+            if let Some(job) = own.flatten().or_else(|| self.take_mail()) {
+                self.execute(job);
+                continue;
+            }
+            match ladder.step() {
+                IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
+                IdleStep::Yield => thread::yield_now(),
+                IdleStep::Sleep => {
+                    let mut is_replaced = false;
+                    let replace = || {
+                        is_replaced = true;
+                        self.pool().replace_one();
+                    };
+                    self.withdraw_until(latch, || !self.seat.mailbox.is_empty(), replace);
+                    if is_replaced {
+                        self.pool().spares.give_back();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sleeps until the latch is set, or somebody rings for this worker by name.
+    pub(crate) fn withdraw_until(
+        &self,
+        latch: &CoreLatch,
+        is_wanted: impl FnOnce() -> bool,
+        replace: impl FnOnce(),
+    ) {
+        self.pool().abort_if_forked();
+        self.turn_to(Activity::Searching, EventKind::SearchBegin);
+        self.turn_to(Activity::Asleep, EventKind::Sleep);
+        let sleep = &self.pool().sleep;
+        let is_searching = sleep.withdraw(self.bell(), latch, is_wanted, replace);
+        latch.wake_up();
+        self.turn_to(Activity::Searching, EventKind::Wake);
+        if is_searching {
+            self.seat.counters.sleeps.add(1);
+            self.end_search();
+        } else {
+            self.turn_to(Activity::Working, EventKind::SearchEnd);
+        }
+    }
+
+    /// The worker has found a job or what it waits for, or is not to search.
+    /// Returns the time.
+    pub(crate) fn end_search(&self) -> u64 {
+        let now_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
+        let woke = self.pool().sleep.stop_search();
+        self.seat.counters.wakes.add(woke as u64);
+        now_ns
+    }
+
+    pub(crate) fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// The top of a worker's stack: runs jobs until the pool ends, or the worker
+    /// `is_recalled`.
+    pub(crate) fn main_loop(&self, end: &CoreLatch, is_recalled: impl Fn() -> bool) {
+        while !end.probe() && !is_recalled() {
             let ran = self.own().ran.get();
             self.own().ran.set(ran.wrapping_add(1));
             let injected = (ran % INJECTOR_INTERVAL == 0).then(|| self.take_injected());
             match injected.flatten().or_else(|| self.take_own()) {
                 Some(job) => self.execute(job),
-                None => self.search_until(end, true),
+                None => self.search_until(end, !self.pool().is_spare(self.index())),
             }
         }
     }
@@ -533,9 +657,7 @@ impl Worker {
                 IdleStep::Sleep => self.fall_asleep(latch, vacates),
             }
         };
-        let began_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
-        let woke = sleep.stop_search();
-        self.seat.counters.wakes.add(woke as u64);
+        let began_ns = self.end_search();
         if self.pool().waits_for_a_worker() {
             // Somebody may have counted on this search.
             self.call_oneself();
@@ -563,7 +685,10 @@ impl Worker {
         } else {
             self.seat.counters.sleeps.add(1);
             self.turn_to(Activity::Asleep, EventKind::Sleep);
-            sleep.block(bell, rest, || self.seat.sees_a_job());
+            // As the lookout it looks at its own deque as well: a guest may sit here.
+            sleep.block(bell, rest, || {
+                self.seat.has_a_job() || self.seat.sees_a_job()
+            });
             self.turn_to(Activity::Searching, EventKind::Wake);
         }
         latch.wake_up();

@@ -164,3 +164,27 @@ fn a_guest_of_one_pool_can_call_another() {
     });
     assert_eq!(seen, (4950, 7));
 }
+
+/// Nobody but the lookout sees a brief job of a guest that is silent, and the
+/// lookout may be the worker on whose seat the guest sits.
+#[test]
+fn a_guests_job_starts_even_if_the_guest_has_the_seat_of_the_lookout() {
+    let pool = pool(2);
+    let sleeps = |worker: usize| pool.counters().workers()[worker].sleeps;
+    for _ in 0..50 {
+        // The last worker wakes for what a guest has left, and falls asleep after it.
+        let (before, (say, heard)) = (sleeps(1), channel());
+        take_part(&pool, || {
+            let say = say.clone();
+            heist_core::spawn(move || say.send(()).expect("the test listens"));
+        });
+        assert_eq!(heard.recv(), Ok(()));
+        for _ in 0..1000 {
+            if sleeps(1) == before {
+                thread::yield_now();
+            }
+        }
+        let both = Barrier::new(2);
+        pool.join(|| both.wait(), || both.wait());
+    }
+}

@@ -23,7 +23,7 @@ impl Pool {
     fn new(workers: usize) -> Arc<Self> {
         let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
         Arc::new(Self {
-            sleep: Sleep::new(workers, barrier),
+            sleep: Sleep::new(workers, 0, barrier),
             jobs: AtomicUsize::new(0),
             called: AtomicBool::new(false),
             end: (0..workers).map(|_| CoreLatch::new()).collect(),
@@ -312,6 +312,62 @@ fn a_job_that_is_left_to_the_lookout_is_found() {
     });
 }
 
+/// A worker that would take no job is woken by its latch, and by its mail, and by
+/// nothing else.
+#[test]
+fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                let has_mail = || pool.sees_a_job();
+                while !pool.take() && !pool.end[0].probe() {
+                    let bell = Bell::Worker(0);
+                    let rung = pool.sleep.withdraw(bell, &pool.end[0], has_mail, || ());
+                    pool.end[0].wake_up();
+                    if rung {
+                        pool.sleep.stop_search();
+                    }
+                }
+            }
+        });
+        let mailer = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                pool.jobs.store(1, Ordering::Relaxed);
+                pool.sleep.ring_for_mail(0);
+            }
+        });
+        assert_eq!(pool.sleep.published(), 0, "it is not there for that");
+        mailer.join().unwrap();
+        worker.join().unwrap();
+        pool.set(&pool.end[0], 0);
+    });
+}
+
+#[test]
+fn a_worker_that_withdraws_is_woken_by_its_latch() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                while !pool.end[0].probe() {
+                    let bell = Bell::Worker(0);
+                    let rung = pool.sleep.withdraw(bell, &pool.end[0], || false, || ());
+                    pool.end[0].wake_up();
+                    if rung {
+                        pool.sleep.stop_search();
+                    }
+                }
+            }
+        });
+        pool.set(&pool.end[0], 0);
+        worker.join().unwrap();
+    });
+}
+
 #[test]
 fn every_planted_fault_is_caught() {
     let job = "sleep::model::a_published_job_is_found_by_a_worker_that_falls_asleep";
@@ -320,6 +376,7 @@ fn every_planted_fault_is_caught() {
     let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
     let guest = "sleep::model::a_job_from_outside_is_found_when_a_guest_leaves";
     let lookout = "sleep::model::a_job_that_is_left_to_the_lookout_is_found";
+    let withdraws = "sleep::model::a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail";
     let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
     fault::assert_caught(&[
         ("sleep.model.light", job),
@@ -332,6 +389,7 @@ fn every_planted_fault_is_caught() {
         ("sleep.mail.fence", mail),
         ("sleep.stand_up.fence", guest),
         ("sleep.keep_watch.fence", lookout),
+        ("sleep.withdraw.fence", withdraws),
         ("latch.fall_asleep", latch),
         ("latch.set", latch),
         ("latch.probe", latch),

@@ -19,6 +19,9 @@ const VACANT: u32 = 2;
 /// The bell of a worker that sleeps on, whatever happens, while a guest sits on
 /// its seat.
 const TAKEN: u32 = 3;
+/// The bell of somebody who sleeps and would not take a job: it rings for its latch
+/// or its mail only.
+const WITHDRAWN: u32 = 4;
 
 /// How many workers search and how many sleep, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +85,16 @@ pub(crate) enum Rest {
 const WATCH: Duration = Duration::from_millis(1);
 
 impl Sleep {
-    /// For this many workers, all awake and none searching.
-    pub(crate) fn new(workers: usize, barrier: Barrier) -> Self {
-        let bells = (0..2 * workers).map(|_| CachePadded::new(Futex::new(AWAKE)));
+    /// For this many workers, all awake and none searching, and some more behind
+    /// them that have withdrawn.
+    pub(crate) fn new(workers: usize, withdrawn: usize, barrier: Barrier) -> Self {
+        let all = workers + withdrawn;
+        let bells = (0..2 * all).map(|bell| {
+            let is_awake = bell < workers || bell >= all;
+            CachePadded::new(Futex::new(if is_awake { AWAKE } else { WITHDRAWN }))
+        });
         Self {
-            counts: CachePadded::new(AtomicU32::new(0)),
+            counts: CachePadded::new(AtomicU32::new(withdrawn as u32 * Counts::ONE_SLEEPING)),
             bells: bells.collect(),
             barrier,
             lookout: AtomicBool::new(false),
@@ -168,13 +176,23 @@ impl Sleep {
         // bell. This fence pairs with its heavy barrier: either we find its
         // bell armed or it finds the job for whose sake we came.
         fault::fence("sleep.wake_one.fence", Ordering::SeqCst);
-        let woke = (0..self.workers()).any(|worker| self.ring(worker));
+        let woke =
+            (0..self.workers()).any(|worker| self.ring_if(worker, |state| state != WITHDRAWN));
         usize::from(woke)
     }
 
     /// Wakes this worker if it sleeps, or the guest that sits in its place. True if
     /// it did.
     pub(crate) fn ring(&self, worker: usize) -> bool {
+        self.ring_if(worker, |_| true)
+    }
+
+    /// Wakes this worker if it has withdrawn.
+    pub(crate) fn call_in(&self, worker: usize) -> bool {
+        self.ring_if(worker, |state| state == WITHDRAWN)
+    }
+
+    fn ring_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
         let mut bell = self.bell(Bell::Worker(worker));
         // Relaxed look first: most bells are not armed.
         let mut state = bell.load(Ordering::Relaxed);
@@ -184,7 +202,8 @@ impl Sleep {
         }
         // Acquire: pairs with the release in `announce`, so that our change of
         // the counts comes after the sleeper's. One swap: one waker wins.
-        if !matches!(state, ASLEEP | VACANT) || !bell.replace(state, AWAKE, Ordering::Acquire) {
+        let sleeps = matches!(state, ASLEEP | VACANT | WITHDRAWN) && is_meant(state);
+        if !sleeps || !bell.replace(state, AWAKE, Ordering::Acquire) {
             return false;
         }
         self.wakes_up();
@@ -261,6 +280,38 @@ impl Sleep {
         call_all();
         // S4. Pairs with P1: a publisher that does not hear the call is seen.
         self.barrier.heavy("sleep.announce.heavy")
+    }
+
+    /// Somebody who works, and would take no job, sleeps until it is rung for, by
+    /// whoever sets its latch or by name, unless it `is_wanted` at once. It searches
+    /// afterwards, as everybody does who was rung for; false if it did not sleep,
+    /// and works on. `replace` comes before it sleeps.
+    pub(crate) fn withdraw(
+        &self,
+        bell: Bell,
+        latch: &CoreLatch,
+        is_wanted: impl FnOnce() -> bool,
+        replace: impl FnOnce(),
+    ) -> bool {
+        // As S1 and S2. It relies on no publisher, and calls nobody.
+        self.counts
+            .fetch_add(Counts::ONE_SLEEPING, Ordering::Relaxed);
+        self.bell(bell).store(WITHDRAWN, Ordering::Release);
+        let sleeps = latch.fall_asleep();
+        // Pairs with the fence in `ring_for_mail`.
+        fault::fence("sleep.withdraw.fence", Ordering::SeqCst);
+        if !sleeps || is_wanted() {
+            // Relaxed: nothing is handed over.
+            if self.bell(bell).replace(WITHDRAWN, AWAKE, Ordering::Relaxed) {
+                self.counts
+                    .fetch_sub(Counts::ONE_SLEEPING, Ordering::Relaxed);
+                return false;
+            }
+            return true;
+        }
+        replace();
+        self.wait_for_the_bell(bell);
+        true
     }
 
     /// It found something after it had announced: it searches again.
@@ -446,11 +497,19 @@ mod tests {
     }
 
     fn sleep(workers: usize) -> Sleep {
-        Sleep::new(workers, Barrier::new(BarrierRequest::Auto).expect("auto"))
+        Sleep::new(
+            workers,
+            0,
+            Barrier::new(BarrierRequest::Auto).expect("auto"),
+        )
     }
 
     fn sleep_without_membarrier(workers: usize) -> Sleep {
-        Sleep::new(workers, Barrier::new(BarrierRequest::Fence).expect("fence"))
+        Sleep::new(
+            workers,
+            0,
+            Barrier::new(BarrierRequest::Fence).expect("fence"),
+        )
     }
 
     /// Lets a searching worker announce its sleep.

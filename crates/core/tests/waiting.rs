@@ -1,0 +1,243 @@
+//! Waiting for descendants only: no unrelated work on a waiting stack.
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use heist_core::{join, scope, with_waiting, ThreadPool, ThreadPoolBuilder, Waiting};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+fn strict_pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .waiting(Waiting::Descendants)
+        .build()
+        .expect("a pool")
+}
+
+/// Keeps a worker busy for long enough to be robbed.
+fn work(turns: u64) -> u64 {
+    (0..turns).fold(1_u64, |sum, turn| black_box(sum.wrapping_mul(31) ^ turn))
+}
+
+thread_local! {
+    /// How many tasks are on this thread's stack.
+    static NESTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A task that joins, and says how many tasks are on its stack.
+fn task() -> usize {
+    let nested = NESTED.get() + 1;
+    NESTED.set(nested);
+    join(|| work(2_000), || work(20_000));
+    NESTED.set(nested - 1);
+    nested
+}
+
+/// The deepest stack of tasks when many run in the pool, and whether any half was
+/// stolen.
+fn deepest(pool: &ThreadPool) -> (usize, u64) {
+    let before = pool.counters();
+    let deepest = AtomicUsize::new(0);
+    pool.scope(|scope| {
+        for _ in 0..500 {
+            scope.spawn(|_| {
+                deepest.fetch_max(task(), Ordering::Relaxed);
+            });
+        }
+    });
+    let stolen = pool.counters().since(&before).total().steals;
+    (deepest.into_inner(), stolen)
+}
+
+#[test]
+fn no_task_runs_on_the_stack_of_another_that_waits() {
+    for workers in [1, 2, 4, 16] {
+        let pool = strict_pool(workers);
+        // The scope itself waits on a worker, and runs its tasks.
+        let (deepest, stolen) = (0..20).fold((0, 0), |(depth, thefts), _| {
+            let (deepest, stolen) = deepest(&pool);
+            (depth.max(deepest), thefts + stolen)
+        });
+        assert_eq!(deepest, 1, "{workers} workers, {stolen} thefts");
+    }
+}
+
+/// A23 (b) and (c): with `Any` a waiting worker takes another task, which wants the
+/// lock that the frame below holds.
+#[test]
+fn a23_a_lock_that_is_held_over_a_join_does_not_wait_for_itself() {
+    let pool = strict_pool(4);
+    let account = Mutex::new(0);
+    pool.scope(|scope| {
+        for _ in 0..2_000 {
+            scope.spawn(|_| {
+                let mut account = account.lock().expect("no task panics");
+                let (a, b) = join(|| work(100).min(1), || work(1_000).min(1));
+                *account += a + b;
+            });
+        }
+    });
+    assert_eq!(account.into_inner().expect("no task panics"), 4_000);
+}
+
+#[test]
+fn a_single_call_can_be_strict_in_a_pool_that_is_not() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(3)
+        .build()
+        .expect("a pool");
+    let account = Mutex::new(0);
+    pool.scope(|scope| {
+        for _ in 0..2_000 {
+            scope.spawn(|_| {
+                let mut account = account.lock().expect("no task panics");
+                let halves = || join(|| work(100).min(1), || work(1_000).min(1));
+                let (a, b) = with_waiting(Waiting::Descendants, halves);
+                *account += a + b;
+            });
+        }
+    });
+    assert_eq!(account.into_inner().expect("no task panics"), 4_000);
+}
+
+/// How many bytes of a stack a computation needs at most: the distance between the
+/// shallowest and the deepest leaf of it on any one thread.
+struct Depths(Mutex<Vec<(thread::ThreadId, usize, usize)>>);
+
+impl Depths {
+    fn note(&self) {
+        let marker = 0_u8;
+        let address = std::ptr::from_ref(black_box(&marker)) as usize;
+        let mut threads = self.0.lock().expect("no test panics here");
+        let me = thread::current().id();
+        match threads.iter_mut().find(|(thread, ..)| *thread == me) {
+            Some((_, low, high)) => {
+                *low = address.min(*low);
+                *high = address.max(*high);
+            }
+            None => threads.push((me, address, address)),
+        }
+    }
+
+    fn most(self) -> usize {
+        let threads = self.0.into_inner().expect("no test panics here");
+        let spans = threads.iter().map(|(_, low, high)| high - low);
+        spans.max().unwrap_or(0)
+    }
+}
+
+fn tree(levels: u32, depths: &Depths) {
+    if levels == 0 {
+        return depths.note();
+    }
+    scope(|scope| {
+        scope.spawn(|_| tree(levels - 1, depths));
+        join(|| tree(levels - 1, depths), || tree(levels - 1, depths));
+    });
+}
+
+/// Many trees at the same time: a worker that waits in one could begin another. With
+/// `Any` it does, and needs several times the stack.
+#[test]
+fn a_waiting_stack_is_not_deeper_than_the_serial_one() {
+    let bytes = |workers| {
+        let (pool, depths) = (strict_pool(workers), Depths(Mutex::default()));
+        pool.scope(|scope| {
+            depths.note();
+            for _ in 0..300 {
+                scope.spawn(|_| tree(5, &depths));
+            }
+        });
+        depths.most()
+    };
+    let serial = bytes(1);
+    for workers in [2, 8] {
+        // Where a part is stolen there is another frame or two.
+        let parallel = bytes(workers);
+        assert!(
+            parallel <= serial + serial / 4,
+            "{parallel} bytes with {workers} workers, {serial} with one"
+        );
+    }
+}
+
+/// The forked job waits in the injector, and the only worker waits for it.
+#[test]
+fn a_spare_takes_the_place_of_a_worker_that_waits_for_something_unrelated() {
+    let pool = strict_pool(1);
+    for round in 0..100 {
+        let value = pool.install(|| {
+            let handle = thread::scope(|threads| {
+                let submit = threads.spawn(|| pool.fork(move || round));
+                submit.join().expect("it is submitted")
+            });
+            handle.join()
+        });
+        assert_eq!(value, round);
+    }
+    pool.shutdown();
+}
+
+/// All workers wait at the same time, each for a job that another has pushed.
+#[test]
+fn spares_work_while_all_workers_wait() {
+    let pool = strict_pool(2);
+    for _ in 0..50 {
+        let both = Barrier::new(2);
+        let exchange = |give: &Mutex<Option<heist_core::JoinHandle<u64>>>,
+                        take: &Mutex<Option<heist_core::JoinHandle<u64>>>| {
+            let handle = heist_core::fork(|| work(100).min(1));
+            *give.lock().expect("no panic") = Some(handle);
+            both.wait();
+            let other = take.lock().expect("no panic").take();
+            other.expect("the other has put it there").join()
+        };
+        let (left, right) = (Mutex::default(), Mutex::default());
+        let sums = pool.join(|| exchange(&left, &right), || exchange(&right, &left));
+        assert_eq!(sums, (1, 1));
+    }
+}
+
+#[test]
+fn every_operation_ends_with_one_strict_worker() {
+    let pool = strict_pool(1);
+    let ran = AtomicUsize::new(0);
+    let count = || ran.fetch_add(1, Ordering::Relaxed);
+    pool.install(|| {
+        join(count, || join(count, count));
+        scope(|scope| {
+            scope.spawn(|scope| scope.spawn(|_| drop(count())));
+            scope.spawn(|_| drop(count()));
+        });
+        heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| drop(count())));
+        heist_core::in_place_scope(|scope| scope.spawn(|_| drop(count())));
+        assert_eq!(heist_core::broadcast(|context| context.index()), [0]);
+        assert_eq!(heist_core::fork(|| 1).join(), 1);
+        let group = heist_core::TaskGroup::new();
+        group.run(|| ());
+        group.wait();
+    });
+    assert_eq!(ran.into_inner(), 7);
+    let panicked = catch_unwind(AssertUnwindSafe(|| pool.join(|| (), || panic!("b"))));
+    assert!(panicked.is_err());
+    assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
+#[test]
+fn a_broadcast_reaches_workers_that_wait() {
+    let pool = strict_pool(2);
+    for _ in 0..50 {
+        let both = Barrier::new(2);
+        let (_, indices) = pool.join(
+            || both.wait(),
+            || {
+                both.wait();
+                heist_core::broadcast(|context| context.index())
+            },
+        );
+        assert_eq!(indices, [0, 1]);
+    }
+}
