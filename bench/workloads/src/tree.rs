@@ -49,7 +49,11 @@ pub(crate) fn run_small<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<
     let units = ((1 << levels) - 1) * walks;
     request.repeat(|| {
         measure::sample(units, || {
-            peer.install(|context| (0..walks).map(|_| sum::<P>(context, black_box(&root))).sum())
+            peer.install(|context| {
+                (0..walks)
+                    .map(|_| sum::<P>(context, black_box(&root)))
+                    .sum()
+            })
         })
     })
 }
