@@ -24,7 +24,7 @@ use std::mem::ManuallyDrop;
 ///
 /// While it waits for a stolen closure the worker runs other jobs, which may be
 /// any jobs of the pool: do not hold a lock over a `join` that such a job could
-/// want.
+/// want, unless you say so by [`Waiting::Descendants`](crate::Waiting).
 ///
 /// # Panics
 ///

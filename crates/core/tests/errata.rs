@@ -2,8 +2,7 @@
 //! number in their list of errata (A15 to A33) as a case that must come out
 //! right. A20, A28, A29, A31 and A32 are also tested beside the policies, the races
 //! of A16 also in `stress.rs`, and A15 beside the deque. Of A23, (b) and (c) hold
-//! only for a policy of waiting that heist does not have yet: see decision 6 in
-//! `ARCHITECTURE.md`.
+//! for a pool that waits for descendants only, in `waiting.rs`.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder, WorkerCounters};

@@ -142,6 +142,7 @@ fn tree(levels: u32, depths: &Depths) {
 /// Many trees at the same time: a worker that waits in one could begin another. With
 /// `Any` it does, and needs several times the stack.
 #[test]
+#[cfg_attr(heist_asan, ignore = "the sanitizer keeps locals away from the stack")]
 fn a_waiting_stack_is_not_deeper_than_the_serial_one() {
     let bytes = |workers| {
         let (pool, depths) = (strict_pool(workers), Depths(Mutex::default()));
