@@ -206,15 +206,17 @@ fn spares_work_while_all_workers_wait() {
 fn every_operation_ends_with_one_strict_worker() {
     let pool = strict_pool(1);
     let ran = AtomicUsize::new(0);
-    let count = || ran.fetch_add(1, Ordering::Relaxed);
+    let count = || {
+        ran.fetch_add(1, Ordering::Relaxed);
+    };
     pool.install(|| {
         join(count, || join(count, count));
         scope(|scope| {
-            scope.spawn(|scope| scope.spawn(|_| drop(count())));
-            scope.spawn(|_| drop(count()));
+            scope.spawn(|scope| scope.spawn(|_| count()));
+            scope.spawn(|_| count());
         });
-        heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| drop(count())));
-        heist_core::in_place_scope(|scope| scope.spawn(|_| drop(count())));
+        heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| count()));
+        heist_core::in_place_scope(|scope| scope.spawn(|_| count()));
         assert_eq!(heist_core::broadcast(|context| context.index()), [0]);
         assert_eq!(heist_core::fork(|| 1).join(), 1);
         let group = heist_core::TaskGroup::new();
