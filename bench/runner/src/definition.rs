@@ -85,6 +85,14 @@ pub(crate) struct Bar {
     pub(crate) workers: u32,
     /// The peer to compare with; without it the figure itself is meant.
     pub(crate) against: Option<String>,
+    /// How many workers that one has, if not as many.
+    pub(crate) against_workers: Option<u32>,
+    /// A serial peer whose median is taken off both medians before they are divided:
+    /// what is left is what the parallel ones cost.
+    pub(crate) less: Option<String>,
+    /// Compare with the fastest of all that are not on heist themselves.
+    #[serde(default)]
+    pub(crate) against_rivals: bool,
     pub(crate) at_most: f64,
 }
 
@@ -148,7 +156,7 @@ impl Definition {
         let mut definition: Self = toml::from_str(text)?;
         name.clone_into(&mut definition.name);
         for bar in &definition.bar {
-            for peer in [Some(&bar.peer), bar.against.as_ref()]
+            for peer in [Some(&bar.peer), bar.against.as_ref(), bar.less.as_ref()]
                 .into_iter()
                 .flatten()
             {

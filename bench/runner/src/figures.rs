@@ -51,6 +51,19 @@ impl<'a> Figures<'a> {
         over(false).or_else(|| over(true))
     }
 
+    /// As [`ratio`](Self::ratio), of medians, after the median of a serial peer was
+    /// taken off both.
+    pub(crate) fn ratio_less(
+        &self,
+        this: (&str, u32),
+        other: (&str, u32),
+        less: &str,
+    ) -> Option<f64> {
+        let serial = self.spread(less, 1)?.median;
+        let above = |(peer, workers)| Some(self.spread(peer, workers)?.median - serial);
+        Some(above(this)? / above(other)?)
+    }
+
     /// A further column.
     pub(crate) fn also(&self, also: &Also, peer: &str, workers: u32) -> Option<f64> {
         let runs = self.counting(peer, workers);

@@ -119,9 +119,52 @@ impl Report<'_> {
             );
         }
         for bar in &definition.bar {
-            let _ = writeln!(text, "\n{}", verdict(bar, &figures));
+            let _ = writeln!(text, "\n{}", self.verdict(bar, &figures));
         }
         text
+    }
+
+    /// Whether a bar is reached.
+    fn verdict(&self, bar: &Bar, figures: &Figures<'_>) -> String {
+        let (peer, workers) = (bar.peer.as_str(), bar.workers);
+        let this = (peer, workers);
+        let (what, value) = if let Some(against) = &bar.against {
+            let other = (against.as_str(), bar.against_workers.unwrap_or(workers));
+            let label = match bar.against_workers {
+                Some(workers) => format!("{peer}/{against} P{workers}"),
+                None => format!("{peer}/{against}"),
+            };
+            match &bar.less {
+                Some(less) => (
+                    format!("{label}, both less {less},"),
+                    figures.ratio_less(this, other, less),
+                ),
+                None => (label, figures.ratio(this, other)),
+            }
+        } else if bar.against_rivals {
+            let ratios = self.rivals().filter_map(|rival| {
+                let ratio = figures.ratio(this, (rival, workers))?;
+                Some((rival, ratio))
+            });
+            match ratios.max_by(|(_, one), (_, other)| one.total_cmp(other)) {
+                Some((rival, ratio)) => {
+                    (format!("{peer}/{rival}, the fastest rival,"), Some(ratio))
+                }
+                None => (format!("{peer}/rivals"), None),
+            }
+        } else {
+            let spread = figures.spread(peer, workers);
+            (peer.to_owned(), spread.map(|spread| spread.median))
+        };
+        bar_line(&what, workers, bar.at_most, value)
+    }
+
+    /// The parallel peers that are not on heist themselves.
+    fn rivals(&self) -> impl Iterator<Item = &str> {
+        let parallel = self.plan.engines.iter();
+        parallel
+            .filter(|engine| engine.baseline.is_some() && !engine.name.contains("heist"))
+            .map(|engine| engine.name.as_str())
     }
 
     fn columns(&self, definition: &Definition) -> Vec<String> {
@@ -181,27 +224,6 @@ struct Row {
     cells: Vec<String>,
 }
 
-/// Whether a bar is reached.
-fn verdict(bar: &Bar, figures: &Figures<'_>) -> String {
-    let Bar {
-        peer,
-        workers,
-        against,
-        at_most,
-    } = bar;
-    let (what, value) = match against {
-        Some(other) => (
-            format!("{peer}/{other}"),
-            figures.ratio((peer, *workers), (other, *workers)),
-        ),
-        None => (
-            peer.clone(),
-            figures.spread(peer, *workers).map(|spread| spread.median),
-        ),
-    };
-    bar_line(&what, *workers, *at_most, value)
-}
-
 /// What is demanded at a number of workers, what came out, and whether it will do.
 pub(crate) fn bar_line(what: &str, workers: u32, at_most: f64, value: Option<f64>) -> String {
     let outcome = match value {
@@ -223,6 +245,10 @@ mod tests {
     use crate::figures::tests::run;
 
     fn report_of(runs: &[Run]) -> String {
+        report_with(fib(), runs)
+    }
+
+    fn report_with(definition: Definition, runs: &[Run]) -> String {
         let engine = |name: &str, baseline: Option<&str>| Engine {
             name: name.to_owned(),
             baseline: baseline.map(str::to_owned),
@@ -230,7 +256,7 @@ mod tests {
             version: "1".to_owned(),
         };
         let plan = Plan {
-            definitions: vec![fib()],
+            definitions: vec![definition],
             groups: Vec::new(),
             engines: vec![
                 engine("serial", None),
@@ -287,6 +313,42 @@ mod tests {
         assert!(slow.contains("1.500, short"), "{slow}");
         let none = report_of(&[run("rayon", 2, 1, &[20])]);
         assert!(none.contains("not run"), "{none}");
+    }
+
+    #[test]
+    fn a_bar_may_be_about_the_cost_above_serial_oneself_or_all_rivals() {
+        let mut definition = fib();
+        let bar = definition.bar[0].clone();
+        definition.bar = vec![
+            Bar {
+                less: Some("serial".to_owned()),
+                ..bar.clone()
+            },
+            Bar {
+                against: Some("heist".to_owned()),
+                against_workers: Some(1),
+                ..bar.clone()
+            },
+            Bar {
+                against: None,
+                against_rivals: true,
+                ..bar
+            },
+        ];
+        let runs = [
+            run("serial", 1, 1, &[10]),
+            run("heist", 1, 1, &[24]),
+            run("heist", 2, 1, &[12]),
+            run("rayon", 2, 1, &[50]),
+        ];
+        let text = report_with(definition, &runs);
+        for bar in [
+            "Bar: heist/rayon, both less serial, at 2 workers <= 1: 0.050, pass",
+            "Bar: heist/heist P1 at 2 workers <= 1: 0.500, pass",
+            "Bar: heist/rayon, the fastest rival, at 2 workers <= 1: 0.240, pass",
+        ] {
+            assert!(text.contains(bar), "{text}");
+        }
     }
 
     #[test]
