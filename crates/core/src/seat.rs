@@ -40,6 +40,8 @@ pub(crate) struct Seat {
 pub(crate) struct Own {
     pub(crate) rng: Cell<Rng>,
     pub(crate) manners: Cell<Manners>,
+    /// True if there were jobs in the last round that `manners` forbids to ask for.
+    pub(crate) was_refused: Cell<bool>,
     /// The address of the lowest slot that the job at the top of the stack could
     /// have filled.
     pub(crate) base: Cell<usize>,
@@ -77,6 +79,7 @@ impl Seat {
             own: Own {
                 rng: Cell::new(Rng::new(seed)),
                 manners: Cell::new(Manners::new()),
+                was_refused: Cell::new(false),
                 base: Cell::new(usize::MAX),
                 ran: Cell::new(0),
                 is_serving: Cell::new(false),

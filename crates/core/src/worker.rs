@@ -435,6 +435,7 @@ impl Worker {
             let may_ask = || {
                 let mut manners = self.own().manners.get();
                 let may = manners.may_ask(self.pool().now_ns());
+                self.own().was_refused.set(!may);
                 self.own().manners.set(manners);
                 may
             };
@@ -642,6 +643,7 @@ impl Worker {
             if let Some(job) = self.find() {
                 break Some(job);
             }
+            self.look_away(latch);
             let step = if vacates && sleep.is_a_seat_wanted() {
                 IdleStep::Sleep
             } else {
@@ -669,6 +671,17 @@ impl Worker {
                 let mut manners = self.own().manners.get();
                 manners.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
                 self.own().manners.set(manners);
+            }
+        }
+    }
+
+    /// Leaves the owners alone for a moment, if the last round found jobs that the
+    /// worker may not ask for.
+    fn look_away(&self, latch: &CoreLatch) {
+        if self.own().was_refused.replace(false) && !self.pool().oversubscribed {
+            let until_ns = self.pool().now_ns() + self.own().manners.get().pause_ns();
+            while self.pool().now_ns() < until_ns && !latch.probe() {
+                hint::spin_loop();
             }
         }
     }

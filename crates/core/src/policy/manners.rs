@@ -49,6 +49,13 @@ impl Manners {
         may
     }
 
+    /// How long to look away after a round that found nothing. A look at a deque takes
+    /// its cache lines from the owner; who may not ask for long need not look often.
+    #[must_use]
+    pub fn pause_ns(&self) -> u64 {
+        (self.distance_ns - DISTANCE_MIN_NS) / 8
+    }
+
     /// A stolen job took this long.
     pub fn stolen_job_took(&mut self, ns: u64) {
         self.distance_ns = if ns < WORTH_NS {
@@ -78,6 +85,16 @@ mod tests {
         assert!(manners.may_ask(1));
         assert!(!manners.may_ask(DISTANCE_MAX_NS));
         assert!(manners.may_ask(DISTANCE_MAX_NS + 1));
+    }
+
+    #[test]
+    fn who_may_not_ask_for_long_looks_away_for_a_while() {
+        let mut manners = Manners::new();
+        assert_eq!(manners.pause_ns(), 0);
+        for _ in 0..100 {
+            manners.stolen_job_took(WORTH_NS - 1);
+        }
+        assert!((1..DISTANCE_MAX_NS / 4).contains(&manners.pause_ns()));
     }
 
     #[test]
