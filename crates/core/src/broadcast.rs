@@ -164,7 +164,7 @@ where
     let job = SharedJob::new({
         let pool = Arc::clone(pool);
         move || {
-            if let Err(payload) = unwind::halt(|| BroadcastContext::with(&op)) {
+            if let Err(payload) = unwind::halt_job(|| BroadcastContext::with(&op)) {
                 pool.handle_panic(payload);
             }
             pool.release();

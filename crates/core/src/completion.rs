@@ -47,8 +47,8 @@ impl Completion {
     ///
     /// # Panics
     ///
-    /// Panics if some are and the workers of `pool`, where they are, are not of this
-    /// process.
+    /// Panics if some are, and the workers of `pool`, to which they were submitted,
+    /// are not of this process.
     pub(crate) fn wait(&self, pool: &Pool) {
         let caller = Worker::current();
         while !self.is_done() {

@@ -61,7 +61,7 @@ fn fork_in<T: Send + 'static>(
     shared.completion.add();
     let task = Arc::clone(&shared);
     spawn::spawn_in(pool, move || {
-        let result = unwind::halt(job);
+        let result = unwind::halt_job(job);
         *task.result.lock() = Some(result);
         task.completion.finish();
     });

@@ -98,7 +98,7 @@ impl TaskGroup {
     {
         let shared = Arc::clone(&self.shared);
         let job = spawn::detached(&self.shared.pool, move || {
-            if let Err(payload) = unwind::halt(job) {
+            if let Err(payload) = unwind::halt_job(job) {
                 shared.panic.keep(payload);
             }
             shared.completion.finish();

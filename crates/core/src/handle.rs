@@ -392,7 +392,7 @@ impl ThreadPool {
     }
 
     /// The moment from which the times of [`events`](Self::events) count, or
-    /// `None` if none are recorded.
+    /// `None` if none are recorded or the system has no clock.
     ///
     /// # Examples
     ///

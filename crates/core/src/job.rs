@@ -123,7 +123,7 @@ where
             let this = unsafe { &*this };
             // SAFETY: the one run by J1, so that the closure is taken once.
             let closure = this.closure.with(|closure| unsafe { closure.read() });
-            let result = unwind::halt(ManuallyDrop::into_inner(closure));
+            let result = unwind::halt_job(ManuallyDrop::into_inner(closure));
             // SAFETY: the maker reads the result only after the latch is set.
             this.result.with_mut(|slot| unsafe {
                 slot.write(MaybeUninit::new(result));
@@ -497,7 +497,7 @@ where
     unsafe fn run(room: NonNull<u8>) {
         // SAFETY: by 1.
         let closure = unsafe { Self::take(room) };
-        let result = unwind::halt(|| closure(FnContext::new(true)));
+        let result = unwind::halt_job(|| closure(FnContext::new(true)));
         if InRoom::<thread::Result<R>>::FITS {
             // SAFETY: the closure has left the slot, whose owner waits.
             unsafe { InRoom::<thread::Result<R>>::content(room).write(result) };

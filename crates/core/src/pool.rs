@@ -279,13 +279,13 @@ impl Pool {
         );
     }
 
-    /// Called by what may have begun before a fork and go on in the child. There it
-    /// would run the parent's jobs a second time, or wait for ever. Nor can it panic:
-    /// the frames below may wait for ever too.
+    /// Called by what may have begun before a fork and go on in the child, where it
+    /// would run the parent's jobs a second time, or wait for ever. To panic would not
+    /// end that: the frames below may wait as well.
     #[inline]
     pub(crate) fn abort_if_forked(&self) {
         if self.born.is_past() {
-            unwind::abort("a job or the closure of a scope has called fork, and in the child it came back to a pool whose workers are the parent's; call exec or exit in the child")
+            unwind::abort_child();
         }
     }
 

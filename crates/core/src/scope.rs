@@ -365,7 +365,7 @@ impl<'scope> Base<'scope> {
 
     /// Runs a job of the scope on a worker.
     fn run(base: Still<Self>, body: impl FnOnce()) {
-        if let Err(payload) = unwind::halt(body) {
+        if let Err(payload) = unwind::halt_job(body) {
             base.get().panic.keep(payload);
         }
         // SAFETY: the scope is there until this job has set the latch.

@@ -95,7 +95,7 @@ pub(crate) fn detached(
     pool.keep_alive();
     let pool = Arc::clone(pool);
     move || {
-        if let Err(payload) = unwind::halt(job) {
+        if let Err(payload) = unwind::halt_job(job) {
             pool.handle_panic(payload);
         }
         pool.release();

@@ -1,5 +1,6 @@
 //! Where panics stop and start again: catch, resume, discard, abort.
 
+use heist_sync::process::Generation;
 use heist_sync::{thread, Mutex};
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -14,6 +15,18 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 /// were whole.
 pub(crate) fn halt<R>(f: impl FnOnce() -> R) -> thread::Result<R> {
     catch_unwind(AssertUnwindSafe(f))
+}
+
+/// As [`halt`], for a whole job. If the job has called `fork`, its child must not
+/// come back: whoever waits for the job is not there, and may have been holding the
+/// very lock under which it would be told.
+pub(crate) fn halt_job<R>(job: impl FnOnce() -> R) -> thread::Result<R> {
+    let process = Generation::present();
+    let result = halt(job);
+    if process.is_past() {
+        abort_child();
+    }
+    result
 }
 
 /// Lets a panic that was held back go on. The panic hook is not called again.
@@ -80,6 +93,12 @@ impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
         abort(self.0);
     }
+}
+
+/// Ends a forked child that has come back to what only its parent can finish.
+#[cold]
+pub(crate) fn abort_child() -> ! {
+    abort("a job or the closure of a scope has called fork, and in the child it came back to a pool whose workers are the parent's; call exec or exit in the child")
 }
 
 /// Ends the process with a word to stderr.

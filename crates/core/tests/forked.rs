@@ -113,7 +113,12 @@ fn a_thread_that_was_a_worker_can_be_one_again_in_the_child() {
 
 #[test]
 fn a_child_that_comes_back_into_its_parents_pool_is_stopped_with_a_word() {
-    for test in ["returning_job", "stolen_half", "open_scope"] {
+    for test in [
+        "returning_job",
+        "panicking_job",
+        "stolen_half",
+        "open_scope",
+    ] {
         let output = alone(&format!("in_a_process::{test}"));
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{test}: {text}");
@@ -275,6 +280,18 @@ mod in_a_process {
     fn returning_job() {
         let pool = pool(1);
         assert_child_stays(|child| pool.install(|| *child = fork()));
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn panicking_job() {
+        let pool = pool(1);
+        assert_child_stays(|child| {
+            pool.install(|| {
+                *child = fork();
+                assert_ne!(*child, Some(0), "the child panics");
+            });
+        });
     }
 
     #[test]
