@@ -1,6 +1,7 @@
 //! All ways to place queens on a board: by join over the free columns of
 //! a row, and by one task per placement.
 
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::peer::{ForkJoin, Spawn};
@@ -82,7 +83,7 @@ pub(crate) fn run_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<(
     let placements = board.placements();
     request.repeat(|| {
         measure::sample(placements, || {
-            peer.install(|context| row::<P>(context, &board))
+            peer.install(|context| row::<P>(context, black_box(&board)))
         })
     })
 }

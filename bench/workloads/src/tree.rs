@@ -34,8 +34,11 @@ pub(crate) fn run<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<(), St
     let levels = request.size("levels")?;
     let root = build(levels, &mut 1);
     let nodes = (1 << levels) - 1;
-    let outcome = request
-        .repeat(|| measure::sample(nodes, || peer.install(|context| sum::<P>(context, &root))));
+    let outcome = request.repeat(|| {
+        measure::sample(nodes, || {
+            peer.install(|context| sum::<P>(context, black_box(&root)))
+        })
+    });
     // The process ends next; freeing millions of nodes one by one would cost seconds.
     Box::leak(Box::new(root));
     outcome

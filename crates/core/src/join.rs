@@ -165,6 +165,7 @@ where
 ///
 /// 1. The slot holds a job of these types, which a thief has taken.
 #[cold]
+#[inline(never)]
 unsafe fn stolen<B, RB>(worker: &Worker, slot: JobSlot) -> thread::Result<RB>
 where
     B: FnOnce(FnContext) -> RB,
@@ -187,6 +188,7 @@ where
 ///
 /// 1. The slot holds a job of these types that this worker has lent.
 #[cold]
+#[inline(never)]
 unsafe fn finish_and_resume<B, RB>(worker: &Worker, slot: JobSlot, payload: Payload) -> !
 where
     B: FnOnce(FnContext) -> RB,

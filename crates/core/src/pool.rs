@@ -370,6 +370,8 @@ impl Pool {
     /// As [`in_worker`](Self::in_worker), but a caller from outside takes part: it
     /// runs `op` itself, as a guest, if the pool is open to guests and a worker
     /// sleeps whose seat it can have.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn take_part<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         if !self.guests || Worker::current().is_some() {
             return self.in_worker(op);

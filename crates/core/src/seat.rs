@@ -14,6 +14,10 @@ use std::cell::Cell;
 
 /// A worker's place in its pool. The thread that sits there is the
 /// [`Worker`](crate::worker::Worker), and sees more of it than others do.
+///
+/// It begins a page: what the deque's slots lie opposite to then does not depend on
+/// the allocator (`deque/src/slot.rs`).
+#[repr(C, align(4096))]
 pub(crate) struct Seat {
     deque: Deque<Kind>,
     /// Written by whoever sits here.

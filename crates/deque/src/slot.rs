@@ -107,10 +107,14 @@ impl<K> Slots<K> {
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub(crate) fn new(len: usize) -> Self {
         use std::alloc::{alloc_zeroed, handle_alloc_error, Layout};
-        const ALIGN: usize = 64;
+        // A load waits for an earlier store whose address agrees in the lower twelve
+        // bits. Whoever has the deque puts it at the beginning of a page; the slots
+        // begin further up in theirs, so that it takes a deep nesting to meet.
+        const PAGE: usize = 4096;
+        const OFFSET: usize = 1024;
         let size = (len + 1)
             .checked_mul(size_of::<Slot<K>>())
-            .and_then(|size| size.checked_add(ALIGN));
+            .and_then(|size| size.checked_add(PAGE + OFFSET));
         // A modest alignment: with it, allocators hand out pages of zeroes that
         // become memory only when they are touched. (Not in WebAssembly, which has
         // no such pages.) With more than 8, std writes the zeroes on 32-bit systems.
@@ -121,8 +125,8 @@ impl<K> Slots<K> {
         let Some(memory) = NonNull::new(memory) else {
             handle_alloc_error(layout)
         };
-        // SAFETY: there are `ALIGN` bytes more than the slots need.
-        let first = unsafe { memory.byte_add(memory.align_offset(ALIGN)) };
+        // SAFETY: there are that many bytes more than the slots need.
+        let first = unsafe { memory.byte_add(memory.align_offset(PAGE) + OFFSET) };
         // All zero is a vacant slot: a null pointer and bytes of no meaning.
         Self {
             first: first.cast(),
