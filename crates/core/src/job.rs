@@ -4,14 +4,15 @@
 //! |---|---|---|---|
 //! | [`SlotJob`] | a slot of the deque of the worker that waits for it | once | the worker, after the latch is set or the job was taken back |
 //! | [`StackJob`] | the frame of whoever waits for it | once | the frame, after the latch is set |
-//! | [`DetachedJob`] | a slot, until it is taken | once | the run itself |
+//! | [`DetachedJob`] | a slot or the injector, until it is taken | once | the run itself |
 //! | [`HeapJob`] | a box | once | the run itself |
 //! | [`SharedJob`] | an `Arc` | once for each reference | the last run |
 //!
 //! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs
-//! in its slot; what a worker spawns is a `DetachedJob`, which moves out first.
-//! Mailboxes and the injector hold a [`JobRef`] for each job, which points to a
-//! [`Header`], whose only field is the function that runs the job.
+//! in its slot; what a worker spawns is a `DetachedJob`, which moves out first. So
+//! does the injector. Mailboxes hold a [`JobRef`] for each job, which points to a
+//! [`Header`], whose only field is the function that runs the job; what does not fit
+//! a slot is a `DetachedJob` that runs such a reference.
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
@@ -272,6 +273,14 @@ impl Kind {
 /// A job that has been taken from where it waited, and is to be run once.
 pub(crate) enum Job {
     Reference(JobRef),
+    /// Still in the slot from which the worker popped it, which is vacant: it must
+    /// start before anything else is pushed.
+    Popped {
+        slot: JobSlot,
+        kind: &'static Kind,
+    },
+    /// From outside the pool.
+    Injected(DetachedJob),
     Detached {
         job: DetachedJob,
         /// Waits in it are for descendants only.
@@ -324,10 +333,41 @@ pub(crate) struct DetachedJob {
     content: [MaybeUninit<u64>; ROOM / size_of::<u64>()],
 }
 
+// SAFETY: `new` and `put` take closures that may run anywhere.
+unsafe impl Send for DetachedJob {}
+
 impl DetachedJob {
     /// Whether a closure can lie in a slot.
     pub(crate) const fn fits<F>() -> bool {
         size_of::<F>() <= ROOM && align_of::<F>() <= align_of::<u64>()
+    }
+
+    /// A job that is in no slot yet. Boxes a closure that does not fit one.
+    ///
+    /// # Safety
+    ///
+    /// 1. What the closure borrows lives until it has run.
+    /// 2. The closure does not unwind.
+    #[inline]
+    pub(crate) unsafe fn new<F: FnOnce() + Send>(closure: F) -> Self {
+        if !Self::fits::<F>() {
+            // SAFETY: as for this function.
+            return Self::from(unsafe { HeapJob::into_job_ref(closure) });
+        }
+        let mut content = [MaybeUninit::uninit(); ROOM / size_of::<u64>()];
+        // SAFETY: the closure fits, and the content is aligned as it needs.
+        unsafe { content.as_mut_ptr().cast::<F>().write(closure) };
+        let kind = Self::kind_of::<F>();
+        Self { kind, content }
+    }
+
+    const fn kind_of<F: FnOnce() + Send>() -> &'static Kind {
+        const {
+            &Kind {
+                run: Self::run::<F>,
+                lent: false,
+            }
+        }
     }
 
     /// Puts a closure into a slot, and gives the kind to publish it with.
@@ -341,12 +381,7 @@ impl DetachedJob {
     pub(crate) unsafe fn put<F: FnOnce() + Send>(slot: JobSlot, closure: F) -> &'static Kind {
         // SAFETY: by 1.
         unsafe { Slot::room(slot).cast::<F>().write(closure) };
-        const {
-            &Kind {
-                run: Self::run::<F>,
-                lent: false,
-            }
-        }
+        Self::kind_of::<F>()
     }
 
     /// The job in a slot, which is free then.
@@ -393,6 +428,13 @@ impl DetachedJob {
     }
 }
 
+impl From<JobRef> for DetachedJob {
+    fn from(job: JobRef) -> Self {
+        // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
+        unsafe { Self::new(move || job.execute()) }
+    }
+}
+
 /// The latch of the [`SlotJob`] in a slot; meaningful once a thief has it.
 ///
 /// # Safety
@@ -404,14 +446,15 @@ pub(crate) unsafe fn lent_latch(slot: JobSlot) -> NonNull<CoreLatch> {
     unsafe { Slot::room(slot) }.cast()
 }
 
-/// Runs a lent job in its slot. Its latch is the caller's to set.
+/// Runs a job that is in its slot. The latch of a lent one is the caller's to set.
 ///
 /// # Safety
 ///
-/// 1. The caller has taken the job, which is lent and of this kind, and this is
-///    its one run.
-pub(crate) unsafe fn run_lent(slot: JobSlot, kind: &'static Kind) {
-    // SAFETY: by 1.
+/// 1. The caller has taken the job, which is of this kind, and this is its one run.
+/// 2. A lent job's slot stays in use; into that of another one nothing was put.
+#[inline]
+pub(crate) unsafe fn run_in_slot(slot: JobSlot, kind: &'static Kind) {
+    // SAFETY: by 1. and 2. A job that is not lent moves out before it starts.
     unsafe { (kind.run)(Slot::room(slot)) };
 }
 

@@ -10,13 +10,13 @@
 //! | [`CoreLatch`] | the state itself; a worker that helps, then sleeps on its bell; in the slot of a lent job it stands alone |
 //! | [`ForeignLatch`] | a worker, set from another pool |
 //! | [`LockLatch`] | a thread that is no worker |
-//! | [`CountLatch`] | either, until a counter has fallen to zero |
+//! | [`CountLatch`] | either, until a [count](Pending) has fallen to zero |
 
+use crate::pending::Pending;
 use crate::pool::Pool;
 use crate::worker::Worker;
-use heist_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::{fault, Condvar, Mutex};
-use std::fmt;
 use std::sync::Arc;
 
 /// Something that can be set once.
@@ -186,13 +186,15 @@ impl<L: Latch> Latch for LatchRef<'_, L> {
     }
 }
 
-/// A latch that is set when a counter has fallen to zero.
+/// A latch that is set when a count has fallen to zero.
+#[derive(Debug)]
 pub(crate) struct CountLatch {
-    count: AtomicUsize,
+    pending: Pending,
     waiter: Waiter,
 }
 
-/// Who waits for a [`CountLatch`].
+/// Who waits for a [`CountLatch`], when it has run out of own jobs.
+#[derive(Debug)]
 enum Waiter {
     Worker {
         core: CoreLatch,
@@ -205,8 +207,8 @@ enum Waiter {
 }
 
 impl CountLatch {
-    /// A latch for `owner`, or for a thread outside, that must be set `count`
-    /// times.
+    /// A latch for the calling thread, which is the worker `owner` or none, that
+    /// must be set `count` times.
     pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
         let waiter = match owner {
             Some(worker) => Waiter::Worker {
@@ -218,42 +220,38 @@ impl CountLatch {
             None => Waiter::Thread(LockLatch::new()),
         };
         Self {
-            count: AtomicUsize::new(count),
+            pending: Pending::new(count as u64),
             waiter,
         }
     }
 
     /// One more time to set. Called by somebody who has yet to set the latch.
+    #[inline]
     pub(crate) fn increment(&self) {
-        // Relaxed: the caller's own share keeps the count above zero.
-        let before = self.count.fetch_add(1, Ordering::Relaxed);
-        debug_assert!(before > 0, "the latch was set already");
+        self.pending.add();
     }
 
-    /// True if the count is zero.
+    /// True if the latch is set. For the thread that it was made for, before it waits.
     pub(crate) fn is_set(&self) -> bool {
-        // Relaxed: a glance; whoever relies on it waits.
-        self.count.load(Ordering::Relaxed) == 0
+        self.pending.is_zero()
     }
 
-    /// Waits until the count is zero: helps if `owner` is the worker that the
-    /// latch was made for, blocks if it was made for a thread.
+    /// Waits until the latch is set, once, on the thread that it was made for: a
+    /// worker helps, any other thread blocks.
     ///
     /// A worker that runs descendants only takes for such what was pushed on it since
     /// the latch was made.
     pub(crate) fn wait(&self, owner: Option<&Worker>) {
-        self.wait_with(owner, |worker, latch, next_slot| {
-            worker.wait_until(latch, next_slot);
-        });
+        self.wait_from(owner, |_, next_slot| next_slot);
     }
 
     /// As [`wait`](Self::wait), for a latch that was made only now: a worker takes for
     /// descendants what its present job has pushed.
     pub(crate) fn wait_in_job(&self, owner: Option<&Worker>) {
-        self.wait_with(owner, |worker, latch, _| worker.wait_in_job(latch));
+        self.wait_from(owner, |worker, _| worker.base());
     }
 
-    fn wait_with(&self, owner: Option<&Worker>, wait: impl FnOnce(&Worker, &CoreLatch, usize)) {
+    fn wait_from(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker, usize) -> usize) {
         match (&self.waiter, owner) {
             (
                 Waiter::Worker {
@@ -261,9 +259,16 @@ impl CountLatch {
                 },
                 Some(worker),
             ) => {
-                wait(worker, core, *next_slot);
+                let oldest = oldest(worker, *next_slot);
+                if !self.pending.settle(|| worker.run_own_job(oldest)) {
+                    worker.wait_until(core, oldest);
+                }
             }
-            (Waiter::Thread(latch), _) => latch.wait(),
+            (Waiter::Thread(latch), _) => {
+                if !self.pending.settle(|| false) {
+                    latch.wait();
+                }
+            }
             (Waiter::Worker { .. }, None) => {
                 unreachable!("a worker's latch is waited for on that worker")
             }
@@ -272,14 +277,25 @@ impl CountLatch {
 }
 
 impl Latch for CountLatch {
+    #[inline]
     unsafe fn set(this: *const Self) {
-        // AcqRel: whoever brings the count to zero has seen all the others'
-        // work, and hands it on by setting the waiter's latch.
-        // SAFETY: alive by the caller's 1.
-        if unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) } != 1 {
-            return; // Not the last: the latch may be gone already.
+        // SAFETY: alive by the caller's 1., who has yet to set it.
+        if unsafe { Pending::take_off(&raw const (*this).pending) } {
+            // SAFETY: this is the last to set, and the waiter waits for it.
+            unsafe { Self::wake(this) };
         }
-        // SAFETY: this is the last to set, and the waiter waits for it.
+    }
+}
+
+impl CountLatch {
+    /// The last has set the latch.
+    ///
+    /// # Safety
+    ///
+    /// 1. The waiter waits for this call.
+    #[cold]
+    unsafe fn wake(this: *const Self) {
+        // SAFETY: alive by 1.
         match unsafe { &(*this).waiter } {
             Waiter::Worker {
                 core, pool, index, ..
@@ -293,14 +309,5 @@ impl Latch for CountLatch {
             // SAFETY: alive until the lock is free.
             Waiter::Thread(latch) => unsafe { LockLatch::set(latch) },
         }
-    }
-}
-
-impl fmt::Debug for CountLatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: for people to look at.
-        f.debug_tuple("CountLatch")
-            .field(&self.count.load(Ordering::Relaxed))
-            .finish()
     }
 }

@@ -49,6 +49,7 @@ mod handle;
 mod job;
 mod join;
 mod latch;
+mod pending;
 pub mod policy;
 mod pool;
 mod recorder;
@@ -91,7 +92,7 @@ use worker::Worker;
 /// ```
 #[must_use]
 pub fn current_num_threads() -> usize {
-    Pool::current().len()
+    Pool::here().len()
 }
 
 /// The calling worker's index in its pool, or `None` on a thread that is no

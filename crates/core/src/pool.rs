@@ -2,7 +2,7 @@
 
 use crate::config::{max_num_threads, ThreadPoolBuilder};
 use crate::error::ThreadPoolBuildError;
-use crate::job::{HeapJob, JobRef, StackJob};
+use crate::job::{DetachedJob, JobRef, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
 use crate::seat::Seat;
@@ -28,7 +28,7 @@ pub(crate) struct Pool {
     seats: Box<[CachePadded<Seat>]>,
     pub(crate) spares: Spares,
     /// Jobs from outside the pool.
-    pub(crate) injector: Injector<JobRef>,
+    pub(crate) injector: Injector<DetachedJob>,
     pub(crate) sleep: Sleep,
     /// More workers than processors: whoever waits should not spin.
     pub(crate) oversubscribed: bool,
@@ -178,9 +178,15 @@ impl Pool {
 
     /// The pool of the calling worker, or else the global pool.
     pub(crate) fn current() -> Arc<Self> {
+        Self::here().share()
+    }
+
+    /// As [`current`](Self::current), for no longer than the present job.
+    #[inline]
+    pub(crate) fn here<'job>() -> &'job Self {
         match Worker::current() {
-            Some(worker) => worker.pool().share(),
-            None => Arc::clone(Self::global()),
+            Some(worker) => worker.pool(),
+            None => Self::global(),
         }
     }
 
@@ -290,6 +296,7 @@ impl Pool {
     }
 
     /// The calling thread, if it is a worker of this pool.
+    #[inline]
     pub(crate) fn current_worker<'job>(&self) -> Option<&'job Worker> {
         Worker::current().filter(|worker| std::ptr::eq(worker.pool(), self))
     }
@@ -316,7 +323,7 @@ impl Pool {
     }
 
     /// Queues a job from outside the pool.
-    pub(crate) fn inject(&self, job: JobRef) {
+    pub(crate) fn inject(&self, job: DetachedJob) {
         self.injector.push(job);
         if self.sleep.published() == 0 && self.waits_for_a_worker() {
             self.call_all();
@@ -340,7 +347,7 @@ impl Pool {
             // SAFETY: handed on.
             Some(worker) => unsafe { worker.push(job) },
             // SAFETY: handed on.
-            None => self.inject(unsafe { HeapJob::into_job_ref(job) }),
+            None => self.inject(unsafe { DetachedJob::new(job) }),
         }
     }
 
@@ -390,7 +397,7 @@ impl Pool {
         LATCH.with(|latch| {
             let job = StackJob::new(on_current_worker(op), LatchRef(latch));
             // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
-            self.inject(unsafe { job.as_job_ref() });
+            self.inject(unsafe { job.as_job_ref() }.into());
             latch.wait_and_reset();
             // SAFETY: the latch was set, and the result is taken once.
             unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
@@ -408,7 +415,7 @@ impl Pool {
         self.demand_workers("move a call into");
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
-        self.inject(unsafe { job.as_job_ref() });
+        self.inject(unsafe { job.as_job_ref() }.into());
         caller.wait_until(&job.latch.core, caller.next_slot());
         // SAFETY: the latch is set, and the result is taken once.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))

@@ -25,8 +25,8 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// On a worker, 64 bytes of its deque for each job whose closure takes up to 40
-/// bytes, and no allocation; else one for each job.
+/// 64 bytes for each job whose closure takes up to 48 bytes, of the worker's deque or of
+/// the injector, which allocates when it grows; for a larger one also an allocation.
 ///
 /// # Examples
 ///
@@ -187,12 +187,14 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Self) + Send + 'scope,
     {
+        self.base.add();
         let scope = Still(self);
-        let job = self.base.job(move || {
+        let job = move || {
             // The whole wrapper moves into the closure, not just its field.
             let scope = scope;
-            body(scope.get());
-        });
+            let scope = scope.get();
+            Base::run(Still(&raw const scope.base), || body(scope));
+        };
         // SAFETY: 1. the scope waits for the job, so that what it borrows for
         // `'scope` is there. 2. A panic in it is held back.
         unsafe { self.base.pool.submit(job) };
@@ -251,24 +253,24 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&Self) + Send + 'scope,
     {
+        self.base.add();
         let scope = Still(self);
-        let job = self.base.job(move || {
+        let job = move || {
             // The whole wrapper moves into the closure, not just its field.
             let scope = scope;
-            body(scope.get());
-        });
-        // SAFETY: 1. the scope waits for the job, so that what it borrows for
-        // `'scope` is there. 2. A panic in it is held back.
+            let scope = scope.get();
+            Base::run(Still(&raw const scope.base), || body(scope));
+        };
+        let Some(worker) = self.base.pool.current_worker() else {
+            // SAFETY: 1. the scope waits for the job, so that what it borrows for
+            // `'scope` is there. 2. A panic in it is held back.
+            return unsafe { self.base.pool.submit(job) };
+        };
+        // SAFETY: as above.
         let job = unsafe { HeapJob::into_job_ref(job) };
-        match self.base.pool.current_worker() {
-            Some(worker) => {
-                // SAFETY: the queue lies in the scope, which waits for the job,
-                // and the reference is done with the queue when the job starts.
-                let reference = unsafe { self.fifos[worker.index()].queue(job) };
-                worker.push_reference(reference);
-            }
-            None => self.base.pool.inject(job),
-        }
+        // SAFETY: the queue lies in the scope, which waits for the job, and the
+        // reference is done with the queue when the job starts.
+        worker.push_reference(unsafe { self.fifos[worker.index()].queue(job) });
     }
 
     /// Queues a job for each worker of the pool.
@@ -335,19 +337,11 @@ impl<'scope> Base<'scope> {
         }
     }
 
-    /// A job of the scope, which does not unwind.
-    fn job<BODY>(&self, body: BODY) -> impl FnOnce() + Send + 'scope
-    where
-        BODY: FnOnce() + Send + 'scope,
-    {
+    /// One more job, about to be queued.
+    #[inline]
+    fn add(&self) {
         self.pool.demand_workers("submit a job to");
         self.pending.increment();
-        let base = Still(self);
-        move || {
-            // The whole wrapper moves into the closure, not just its field.
-            let base = base;
-            Self::run(base, body);
-        }
     }
 
     /// Queues a job for each worker.
@@ -363,7 +357,7 @@ impl<'scope> Base<'scope> {
         self.pool.post(references);
     }
 
-    /// Runs a job of the scope on a worker.
+    /// Runs a job of the scope on a worker. Does not unwind.
     fn run(base: Still<Self>, body: impl FnOnce()) {
         if let Err(payload) = unwind::halt_job(body) {
             base.get().panic.keep(payload);

@@ -3,7 +3,7 @@
 use crate::job::HeapJob;
 use crate::pool::Pool;
 use crate::unwind;
-use std::sync::Arc;
+use crate::worker::Worker;
 
 /// Queues a job that nobody waits for, in the pool of the calling worker, or
 /// else in the global pool.
@@ -21,9 +21,9 @@ use std::sync::Arc;
 ///
 /// # Cost
 ///
-/// On a worker, 64 bytes of its deque for a closure of up to 48 bytes, and no
-/// allocation; for a larger one, and from outside, one allocation of the closure's
-/// size and 16 bytes.
+/// 64 bytes for a closure of up to 56 bytes, of the worker's deque or of the injector,
+/// which allocates when it grows; for a larger one, and for [`spawn_fifo`] on a worker,
+/// also one allocation of the closure's size and 16 bytes.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ pub fn spawn<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_in(&Pool::current(), job);
+    spawn_in(Pool::here(), job);
 }
 
 /// As [`spawn`], but jobs that one worker spawns with this function start in
@@ -64,23 +64,25 @@ pub fn spawn_fifo<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_in(&Pool::current(), job);
+    spawn_fifo_in(Pool::here(), job);
 }
 
-pub(crate) fn spawn_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
     let job = detached(pool, job);
     // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
     unsafe { pool.submit(job) };
 }
 
-pub(crate) fn spawn_fifo_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'static) {
-    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-    let job = unsafe { HeapJob::into_job_ref(detached(pool, job)) };
-    match pool.current_worker() {
-        // SAFETY: the worker's queue lies in the pool, which the job keeps.
-        Some(worker) => worker.push_reference(unsafe { worker.fifo().queue(job) }),
-        None => pool.inject(job),
-    }
+pub(crate) fn spawn_fifo_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
+    let job = detached(pool, job);
+    let Some(worker) = pool.current_worker() else {
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        return unsafe { pool.submit(job) };
+    };
+    // SAFETY: as above.
+    let job = unsafe { HeapJob::into_job_ref(job) };
+    // SAFETY: the worker's queue lies in the pool, which the job keeps.
+    worker.push_reference(unsafe { worker.fifo().queue(job) });
 }
 
 /// A job that keeps the pool until it has run, and does not unwind.
@@ -89,12 +91,14 @@ pub(crate) fn spawn_fifo_in(pool: &Arc<Pool>, job: impl FnOnce() + Send + 'stati
 ///
 /// Panics if the pool has ended.
 pub(crate) fn detached(
-    pool: &Arc<Pool>,
+    pool: &Pool,
     job: impl FnOnce() + Send + 'static,
 ) -> impl FnOnce() + Send + 'static {
     pool.keep_alive();
-    let pool = Arc::clone(pool);
     move || {
+        // One of the pool's, which is there as long as somebody sits on its seats.
+        let worker = Worker::current().expect("jobs run on workers");
+        let pool = worker.pool();
         if let Err(payload) = unwind::halt_job(job) {
             pool.handle_panic(payload);
         }

@@ -6,7 +6,7 @@
 use crate::config::RESERVED_SLOTS;
 use crate::counters::Activity;
 use crate::job::{
-    lent_latch, run_lent, DetachedJob, Fifo, HeapJob, Job, JobRef, JobSlot, Kind, SlotJob,
+    lent_latch, run_in_slot, DetachedJob, Fifo, HeapJob, Job, JobRef, JobSlot, Kind, SlotJob,
 };
 use crate::join::FnContext;
 use crate::latch::CoreLatch;
@@ -35,6 +35,13 @@ thread_local! {
 thread_local! {
     /// The pool of which this thread became a worker in the middle of its life.
     static ADOPTED: Cell<Option<Adopted>> = const { Cell::new(None) }
+}
+
+/// Tells the calling thread from all others that there are: the address of
+/// something that each has.
+#[inline(always)]
+pub(crate) fn this_thread() -> usize {
+    CURRENT.with(|current| ptr::from_ref(current) as usize)
 }
 
 /// Holds the pool of an adopted thread, until the thread goes, and its last
@@ -239,7 +246,10 @@ impl Worker {
         // Jobs that were pushed while the worker waited keep their order.
         let mut newer = Vec::new();
         while !self.deque().is_newest(slot) {
-            newer.extend(self.pop_detached());
+            if let Some((kind, slot)) = self.pop_detached() {
+                // SAFETY: just popped.
+                newer.push(unsafe { DetachedJob::move_from(slot, kind) });
+            }
         }
         // SAFETY: by 1. for the slot itself; those above it are free.
         unsafe { self.deque().reclaim(slot) };
@@ -267,11 +277,14 @@ impl Worker {
     /// 2. The closure does not unwind.
     #[inline]
     pub(crate) unsafe fn push<F: FnOnce() + Send>(&self, closure: F) {
-        // The last slots are for joins, which have nowhere else to go.
-        if !DetachedJob::fits::<F>() || !self.has_room() {
+        if !DetachedJob::fits::<F>() {
             // SAFETY: as for this function.
-            let job = unsafe { HeapJob::into_job_ref(closure) };
-            return self.push_reference(job);
+            return self.push_reference(unsafe { HeapJob::into_job_ref(closure) });
+        }
+        // The last slots are for joins, which have nowhere else to go.
+        if !self.has_room() {
+            // SAFETY: as for this function.
+            return self.pool().inject(unsafe { DetachedJob::new(closure) });
         }
         let slot = self.deque().vacant();
         // SAFETY: the slot is vacant, and the closure fits; 1. and 2. are handed on.
@@ -284,9 +297,6 @@ impl Worker {
 
     /// Pushes a job by its reference.
     pub(crate) fn push_reference(&self, job: JobRef) {
-        if !self.has_room() {
-            return self.pool().inject(job);
-        }
         // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
         unsafe { self.push(move || job.execute()) };
     }
@@ -315,7 +325,7 @@ impl Worker {
     fn attend(&self) {
         self.hear_the_call();
         let own = self.own();
-        let is_strict = self.seat.is_strict.load(Ordering::Relaxed);
+        let is_strict = self.is_strict();
         if !is_strict && !own.is_serving.get() && self.pool().waits_for_a_worker() {
             // On the stack of a frame that has other things to do: one at a time.
             own.is_serving.set(true);
@@ -349,20 +359,15 @@ impl Worker {
     /// Pops the newest job, unless it belongs to a join.
     #[inline]
     fn pop(&self) -> Option<Job> {
-        let job = self.pop_detached()?;
+        let (kind, slot) = self.pop_detached()?;
         self.seat.counters.pops.add(1);
-        Some(Job::Detached {
-            job,
-            is_strict: false,
-        })
+        Some(Job::Popped { slot, kind })
     }
 
     #[inline]
-    fn pop_detached(&self) -> Option<DetachedJob> {
+    fn pop_detached(&self) -> Option<(&'static Kind, JobSlot)> {
         // SAFETY: a thief moves such a job out of its slot when it claims it.
-        let (kind, slot) = unsafe { self.deque().pop_if(Kind::is_detached) }?;
-        // SAFETY: just popped.
-        Some(unsafe { DetachedJob::move_from(slot, kind) })
+        unsafe { self.deque().pop_if(Kind::is_detached) }
     }
 
     /// The oldest job of the own deque, taken as thieves take it.
@@ -423,7 +428,7 @@ impl Worker {
         let job = self.pool().injector.take()?;
         self.seat.counters.injected.add(1);
         self.record(EventKind::Injected);
-        Some(Job::Reference(job))
+        Some(Job::Injected(job))
     }
 
     /// Tries each victim once.
@@ -464,12 +469,19 @@ impl Worker {
         self.record(EventKind::JobBegin);
         let base = self.own().base.replace(self.next_slot());
         match job {
-            // SAFETY: taken from a deque, a mailbox or the injector, where each
-            // reference was put once and is handed out once.
+            // SAFETY: taken from a mailbox, where each reference was put once and is
+            // handed out once.
             Job::Reference(job) => unsafe { job.execute() },
+            // SAFETY: taken from a deque, which hands each job out once. Nothing was
+            // pushed since it was popped.
+            Job::Popped { slot, kind } => unsafe { run_in_slot(slot, kind) },
+            // Moved, not referred to: or else the compiler copies every `Job` whole
+            // before this, and a popped one waits until its few bytes are written.
+            // SAFETY: taken from the injector, which hands each job out once.
+            Job::Injected(job) => unsafe { job.execute() },
             Job::Detached { job, is_strict } => {
                 // SAFETY: taken from a deque, which hands each job out once.
-                let run = || unsafe { job.execute() };
+                let run = move || unsafe { job.execute() };
                 self.strictly_if(is_strict, run);
             }
             Job::Lent {
@@ -479,7 +491,7 @@ impl Worker {
                 is_strict,
             } => {
                 // SAFETY: as above.
-                self.strictly_if(is_strict, || unsafe { run_lent(slot, kind) });
+                self.strictly_if(is_strict, || unsafe { run_in_slot(slot, kind) });
                 // SAFETY: the slot is in use until its latch is set. The owner
                 // may then use it again, and the pool keeps the memory.
                 if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
@@ -523,10 +535,9 @@ impl Worker {
         }
     }
 
-    /// As [`wait_until`](Self::wait_until); the descendants are what the present job
-    /// has pushed.
-    pub(crate) fn wait_in_job(&self, latch: &CoreLatch) {
-        self.wait_until(latch, self.own().base.get());
+    /// The address of the lowest slot that the present job could have filled.
+    pub(crate) fn base(&self) -> usize {
+        self.own().base.get()
     }
 
     /// The address of the slot that the next job will be in.
@@ -540,43 +551,67 @@ impl Worker {
         // No job unwinds, and an unwinding frame here would leave a latch
         // behind that somebody is about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        if self.seat.is_strict.load(Ordering::Relaxed) {
-            self.wait_for_descendants(latch, oldest);
-        } else {
-            while !latch.probe() {
-                match self.take_own() {
-                    Some(job) => self.execute(job),
-                    None => self.search_until(latch, false),
-                }
+        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        while !latch.probe() {
+            if self.run_own_job(oldest) {
+                ladder = IdleLadder::new(self.pool().oversubscribed);
+            } else if self.is_strict() {
+                self.step_down(&mut ladder, latch);
+            } else {
+                self.search_until(latch, false);
             }
         }
         abort.defuse();
     }
 
-    fn wait_for_descendants(&self, latch: &CoreLatch, oldest: usize) {
-        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
-        while !latch.probe() {
-            let own = (self.next_slot() > oldest).then(|| self.pop());
-            if let Some(job) = own.flatten().or_else(|| self.take_mail()) {
+    /// Runs a job that is the worker's already. If only descendants may run here,
+    /// those are the jobs at the address `oldest` and above. False if there is none.
+    pub(crate) fn run_own_job(&self, oldest: usize) -> bool {
+        // As in `help_until`.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        let has_run = if self.is_strict() {
+            self.next_slot() > oldest && self.run(self.pop()) || self.run(self.take_mail())
+        } else {
+            self.run(self.take_own())
+        };
+        abort.defuse();
+        has_run
+    }
+
+    /// Runs the job, if there is one.
+    #[inline(always)]
+    fn run(&self, job: Option<Job>) -> bool {
+        match job {
+            Some(job) => {
                 self.execute(job);
-                continue;
+                true
             }
-            match ladder.step() {
-                IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
-                IdleStep::Yield => thread::yield_now(),
-                IdleStep::Sleep => {
-                    let mut is_replaced = false;
-                    let replace = || {
-                        is_replaced = true;
-                        self.pool().replace_one();
-                    };
-                    self.withdraw_until(latch, || !self.seat.mailbox.is_empty(), replace);
-                    if is_replaced {
-                        self.pool().spares.give_back();
-                    }
+            None => false,
+        }
+    }
+
+    /// There is nothing that may run here: spins, yields, and withdraws in the end.
+    fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch) {
+        match ladder.step() {
+            IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
+            IdleStep::Yield => thread::yield_now(),
+            IdleStep::Sleep => {
+                let mut is_replaced = false;
+                let replace = || {
+                    is_replaced = true;
+                    self.pool().replace_one();
+                };
+                self.withdraw_until(latch, || !self.seat.mailbox.is_empty(), replace);
+                if is_replaced {
+                    self.pool().spares.give_back();
                 }
             }
         }
+    }
+
+    fn is_strict(&self) -> bool {
+        // Relaxed: own write.
+        self.seat.is_strict.load(Ordering::Relaxed)
     }
 
     /// Sleeps until the latch is set, or somebody rings for this worker by name.
@@ -617,15 +652,31 @@ impl Worker {
     /// The top of a worker's stack: runs jobs until the pool ends, or the worker
     /// `is_recalled`.
     pub(crate) fn main_loop(&self, end: &CoreLatch, is_recalled: impl Fn() -> bool) {
+        let vacates = !self.pool().is_spare(self.index());
         while !end.probe() && !is_recalled() {
             let ran = self.own().ran.get();
             self.own().ran.set(ran.wrapping_add(1));
-            let injected = (ran % INJECTOR_INTERVAL == 0).then(|| self.take_injected());
-            match injected.flatten().or_else(|| self.take_own()) {
-                Some(job) => self.execute(job),
-                None => self.search_until(end, !self.pool().is_spare(self.index())),
+            let is_due = ran % INJECTOR_INTERVAL == 0;
+            let has_run = is_due && self.run(self.take_injected())
+                || self.run(self.take_own())
+                || self.run_waiting();
+            if !has_run {
+                self.search_until(end, vacates);
             }
         }
+    }
+
+    /// If a job from outside waits, it takes no search to find one: runs a job from a
+    /// victim, or else from the injector.
+    fn run_waiting(&self) -> bool {
+        if self.pool().injector.is_empty() {
+            return false;
+        }
+        let Some(job) = self.steal() else {
+            return self.run(self.take_injected());
+        };
+        self.execute_stolen(job, self.pool().now_ns());
+        true
     }
 
     /// Looks for a job until it has found one, and runs it, or until the latch
@@ -664,15 +715,19 @@ impl Worker {
             // Somebody may have counted on this search.
             self.call_oneself();
         }
-        if let Some(job) = found {
-            let is_stolen = !matches!(job, Job::Reference(_));
-            self.execute(job);
-            if is_stolen {
-                let mut manners = self.own().manners.get();
-                manners.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
-                self.own().manners.set(manners);
-            }
+        match found {
+            Some(job @ (Job::Reference(_) | Job::Injected(_))) => self.execute(job),
+            Some(job) => self.execute_stolen(job, began_ns),
+            None => {}
         }
+    }
+
+    /// Runs a job that was stolen at this time, and learns whether it was worth it.
+    fn execute_stolen(&self, job: Job, began_ns: u64) {
+        self.execute(job);
+        let mut manners = self.own().manners.get();
+        manners.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
+        self.own().manners.set(manners);
     }
 
     /// Leaves the owners alone for a moment, if the last round found jobs that the

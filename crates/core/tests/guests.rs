@@ -85,6 +85,28 @@ fn what_a_guest_spawns_runs_when_it_has_left() {
 }
 
 #[test]
+fn a_guests_scope_waits_for_its_jobs_whoever_runs_them() {
+    let pool = pool(2);
+    for _ in 0..100 {
+        let ran = AtomicUsize::new(0);
+        take_part(&pool, || {
+            heist_core::scope(|scope| {
+                for _ in 0..10 {
+                    scope.spawn(|scope| {
+                        ran.fetch_add(1, Ordering::Relaxed);
+                        scope.spawn(|_| {
+                            ran.fetch_add(1, Ordering::Relaxed);
+                        });
+                    });
+                }
+            });
+            assert_eq!(ran.load(Ordering::Relaxed) % 20, 0);
+        });
+        assert_eq!(ran.into_inner(), 20);
+    }
+}
+
+#[test]
 fn a_guest_that_panics_leaves_its_seat() {
     let pool = pool(1);
     for _ in 0..10 {

@@ -85,6 +85,7 @@ fn every_job_of_nested_scopes_runs_once() {
             }
         });
         ledger.assert_each_once();
+        assert_the_books_balance(&pool);
     }
 }
 
@@ -106,6 +107,7 @@ fn every_job_that_outside_threads_spawn_at_once_runs_once() {
     });
     group.wait();
     ledger.assert_each_once();
+    assert_the_books_balance(&pool);
     pool.shutdown();
 }
 
