@@ -63,6 +63,16 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     if args.slow {
         asan(root, &mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
+        // Where the system has no membarrier.
+        runner.command(
+            "test fences",
+            cargo(&["test", "--release", "-p", "heist-core", "--tests"])
+                .env("HEIST_BARRIER", "fence"),
+        )?;
+        runner.command(
+            "rayon tests fences",
+            cargo(&["xtask", "rayon-tests", "--no-doc"]).env("HEIST_BARRIER", "fence"),
+        )?;
         bench_steps(root, &mut runner)?;
         runner.step("instructions", |out| {
             let outcome = instructions::run(root, instructions::Args::default(), out);

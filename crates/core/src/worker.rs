@@ -83,6 +83,10 @@ const BRIEF_NS: u64 = 5_000;
 /// never runs dry. Prime, so that it falls into step with no pattern of jobs.
 const INJECTOR_INTERVAL: u32 = 61;
 
+/// While jobs from outside wait, a worker with more victims than that tries them
+/// before one out of so many.
+const STEAL_INTERVAL: u32 = 8;
+
 /// One worker of a pool, as the thread sees it that sits on its [`Seat`].
 #[repr(transparent)]
 pub(crate) struct Worker {
@@ -659,24 +663,27 @@ impl Worker {
             let is_due = ran % INJECTOR_INTERVAL == 0;
             let has_run = is_due && self.run(self.take_injected())
                 || self.run(self.take_own())
-                || self.run_waiting();
+                || self.run_waiting(ran);
             if !has_run {
                 self.search_until(end, vacates);
             }
         }
     }
 
-    /// If a job from outside waits, it takes no search to find one: runs a job from a
-    /// victim, or else from the injector.
-    fn run_waiting(&self) -> bool {
+    /// If a job from outside waits, it takes no search to find one. A victim comes
+    /// first; but if there are many, not each time, because a look at all of them
+    /// takes longer than a small job.
+    fn run_waiting(&self, ran: u32) -> bool {
         if self.pool().injector.is_empty() {
             return false;
         }
-        let Some(job) = self.steal() else {
-            return self.run(self.take_injected());
-        };
-        self.execute_stolen(job, self.pool().now_ns());
-        true
+        if ran % STEAL_INTERVAL == 0 || self.pool().seats().len() <= STEAL_INTERVAL as usize {
+            if let Some(job) = self.steal() {
+                self.execute_stolen(job, self.pool().now_ns());
+                return true;
+            }
+        }
+        self.run(self.take_injected())
     }
 
     /// Looks for a job until it has found one, and runs it, or until the latch

@@ -61,7 +61,7 @@ fn every_leaf_of_a_tree_of_joins_runs_once() {
             || tree(first + left, count - left, ledger),
         );
     }
-    for workers in [1, 2, 8] {
+    for workers in [1, 2, 16, 64] {
         let (pool, ledger) = (pool(workers), Ledger::new(JOBS));
         pool.install(|| tree(0, JOBS, &ledger));
         ledger.assert_each_once();
@@ -71,7 +71,7 @@ fn every_leaf_of_a_tree_of_joins_runs_once() {
 
 #[test]
 fn every_job_of_nested_scopes_runs_once() {
-    for workers in [1, 2, 8] {
+    for workers in [1, 2, 16, 64] {
         let (pool, ledger) = (pool(workers), Ledger::new(JOBS));
         let width = 64;
         pool.scope(|scope| {
