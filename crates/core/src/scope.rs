@@ -227,14 +227,14 @@ impl<'scope> Scope<'scope> {
 /// Where jobs can be spawned that borrow for `'scope` and start in order.
 pub struct ScopeFifo<'scope> {
     base: Base<'scope>,
-    /// One queue for each worker.
+    /// One queue for each worker, and for each spare.
     fifos: Box<[Fifo]>,
 }
 
 impl<'scope> ScopeFifo<'scope> {
     fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
         Self {
-            fifos: (0..pool.len()).map(|_| Fifo::new()).collect(),
+            fifos: pool.seats().map(|_| Fifo::new()).collect(),
             base: Base::new(pool, waiter),
         }
     }

@@ -182,6 +182,27 @@ fn a_spare_takes_the_place_of_a_worker_that_waits_for_something_unrelated() {
     pool.shutdown();
 }
 
+/// As above; the spare opens a scope that has a queue for each worker.
+#[test]
+fn a_spare_can_do_what_workers_do() {
+    let pool = strict_pool(1);
+    let index = pool.install(|| {
+        let handle = thread::scope(|threads| {
+            let submit = threads.spawn(|| {
+                pool.fork(|| {
+                    heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| ()));
+                    heist_core::spawn_fifo(|| ());
+                    heist_core::current_thread_index()
+                })
+            });
+            submit.join().expect("it is submitted")
+        });
+        handle.join()
+    });
+    assert_eq!(index, Some(1), "above those of the workers");
+    pool.shutdown();
+}
+
 /// All workers wait at the same time, each for a job that another has pushed.
 #[test]
 fn spares_work_while_all_workers_wait() {
