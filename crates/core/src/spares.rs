@@ -13,26 +13,33 @@ use heist_sync::{thread, Mutex};
 /// The spare workers of a pool.
 #[derive(Debug)]
 pub(crate) struct Spares {
-    counts: Mutex<Counts>,
+    places: Mutex<Places>,
     /// How many there can be.
     most: usize,
     stack_size: Option<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct Places {
     /// Workers that have withdrawn and want their place taken.
     wanted: usize,
-    /// Spares that have not withdrawn.
-    out: usize,
     /// Spares that have a thread.
     started: usize,
+    /// Those of them that nobody wants: their indices.
+    parked: Vec<usize>,
+}
+
+impl Places {
+    /// How many spares are out.
+    fn out(&self) -> usize {
+        self.started - self.parked.len()
+    }
 }
 
 impl Spares {
     pub(crate) fn new(most: usize, stack_size: Option<usize>) -> Self {
         Self {
-            counts: Mutex::default(),
+            places: Mutex::default(),
             most,
             stack_size,
         }
@@ -43,56 +50,47 @@ impl Spares {
         self.most
     }
 
-    /// True if the calling spare is to withdraw: more are out than wanted.
-    pub(crate) fn recall(&self) -> bool {
-        let mut counts = self.counts.lock();
-        let is_one_too_many = counts.out > counts.wanted;
+    /// True if the spare with this index is parked from now on, because more are out
+    /// than wanted.
+    fn recall(&self, index: usize) -> bool {
+        let mut places = self.places.lock();
+        let is_one_too_many = places.out() > places.wanted;
         if is_one_too_many {
-            counts.out -= 1;
+            places.parked.push(index);
         }
         is_one_too_many
     }
 
-    /// True if the calling spare, which is about to withdraw, is to come out again:
-    /// somebody may have found none that had withdrawn.
-    fn is_one_short(&self) -> bool {
-        let mut counts = self.counts.lock();
-        let is_one_short = counts.out < counts.wanted;
-        if is_one_short {
-            counts.out += 1;
-        }
-        is_one_short
+    /// True if the spare with this index is parked. Its bell does not tell: it is
+    /// the same for a spare that waits in the middle of a job.
+    fn is_parked(&self, index: usize) -> bool {
+        self.places.lock().parked.contains(&index)
     }
 
     /// How many have a thread.
     pub(crate) fn started(&self) -> usize {
-        self.counts.lock().started
+        self.places.lock().started
     }
 
     /// Somebody who had withdrawn is back.
     pub(crate) fn give_back(&self) {
-        self.counts.lock().wanted -= 1;
+        self.places.lock().wanted -= 1;
     }
 }
 
 impl Pool {
     /// Somebody withdraws: sees to it that a spare works in its place.
     pub(crate) fn replace_one(&self) {
-        let mut counts = self.spares.counts.lock();
-        counts.wanted += 1;
-        if counts.out >= counts.wanted.min(self.spares.most) {
+        let mut places = self.spares.places.lock();
+        places.wanted += 1;
+        if places.out() >= places.wanted.min(self.spares.most) {
             return;
         }
-        counts.out += 1;
-        let first = self.len();
-        // One that has a thread comes out if it is rung for.
-        if (first..first + counts.started).any(|spare| self.sleep.call_in(spare)) {
-            return;
-        }
-        if counts.started < self.spares.most && self.start_spare(first + counts.started) {
-            counts.started += 1;
-        } else {
-            counts.out -= 1;
+        if let Some(spare) = places.parked.pop() {
+            // It may not be asleep yet: then it sees that it is not parked any more.
+            self.sleep.ring(spare);
+        } else if self.start_spare(self.len() + places.started) {
+            places.started += 1;
         }
     }
 
@@ -106,7 +104,7 @@ impl Pool {
         let pool = self.share();
         // It counts as withdrawn until it rings its own bell.
         let thread = builder.spawn(move || {
-            let is_withdrawn = pool.sleep.call_in(index);
+            let is_withdrawn = pool.sleep.ring(index);
             debug_assert!(is_withdrawn, "nobody else knows of it");
             // SAFETY: `started` counts up, under the lock: one thread for each index.
             unsafe { pool.run(index) };
@@ -124,11 +122,14 @@ impl Worker {
     /// What a spare's thread does when it comes out: it was rung for, and so counts
     /// as searching.
     pub(crate) fn stand_in(&self) {
-        let (pool, end) = (self.pool(), &self.seat().end);
+        let (spares, end) = (&self.pool().spares, &self.seat().end);
+        let index = self.index();
         self.end_search();
         while !end.probe() {
-            self.main_loop(end, || pool.spares.recall());
-            self.withdraw_until(end, || pool.spares.is_one_short(), || ());
+            self.main_loop(end, || spares.recall(index));
+            while !end.probe() && spares.is_parked(index) {
+                self.withdraw_until(end, || !spares.is_parked(index), || ());
+            }
         }
     }
 }

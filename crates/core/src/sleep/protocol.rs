@@ -1,7 +1,7 @@
 //! The sleep protocol: who searches, who sleeps, and whom to wake.
 //!
 //! The words (searching, sleeping, bell), the steps and the reason why no job
-//! is slept through are in `README.md` beside this file; S1 to S4 and P1 to P3
+//! is slept through are in `README.md` beside this file; S1 to S5 and P1 to P3
 //! below are its steps.
 
 use crate::latch::CoreLatch;
@@ -185,11 +185,6 @@ impl Sleep {
     /// it did.
     pub(crate) fn ring(&self, worker: usize) -> bool {
         self.ring_if(worker, |_| true)
-    }
-
-    /// Wakes this worker if it has withdrawn.
-    pub(crate) fn call_in(&self, worker: usize) -> bool {
-        self.ring_if(worker, |state| state == WITHDRAWN)
     }
 
     fn ring_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
