@@ -1,0 +1,207 @@
+//! How a parallel iterator is run: piece by piece, and split when somebody is hungry.
+//!
+//! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker
+//! offers the upper half of its part and works at the lower half piece by piece. As
+//! long as the offer lies in its deque nobody is hungry, and it goes on. When the
+//! offer is gone a thief has come, and it offers half of what is left. So a part is
+//! split about as often as somebody takes a half of it, whatever the items cost and
+//! wherever the expensive ones lie. How long a piece is, [`Grain`] learns from the
+//! clock.
+
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use heist_core::policy::Grain;
+use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
+use heist_sync::Clock;
+use std::ops::ControlFlow;
+
+/// What is done with the items of one part, in their order.
+pub(crate) trait Consumer<T>: Sized + Send {
+    /// Takes one item. `Break`: it wants no more of them.
+    fn consume(&mut self, item: T) -> ControlFlow<()>;
+
+    /// True if nobody wants more items: asked before each piece.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// The part has been split: makes the consumer of the upper part. If it is known
+    /// how many items are left of the lower one, that is `lower_len`.
+    fn split(&mut self, lower_len: Option<usize>) -> Self;
+
+    /// Both are done: takes in what the upper part gave.
+    fn merge(&mut self, upper: Self);
+}
+
+/// Runs all of the iterator, on the calling worker and whoever helps. From outside
+/// of all pools the caller takes part in the global one.
+pub(crate) fn drive<P, C>(part: P, consumer: C) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    let policy = part.split_policy();
+    match part.steps() {
+        0 => consumer,
+        1 => alone(part, consumer),
+        _ if current_thread_has_pending_tasks().is_some() => start(part, consumer, policy),
+        _ => take_part(|| start(part, consumer, policy)),
+    }
+}
+
+fn start<P, C>(part: P, consumer: C, policy: SplitPolicy) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    match policy.fixed_len(part.steps()) {
+        Some(len) => fixed(part, consumer, len),
+        None => Run::new(policy).lazily(part, consumer),
+    }
+}
+
+/// Splits in halves until no part has more steps than that, whoever is hungry or not.
+/// So which items end up in one part depends on nothing else.
+fn fixed<P, C>(mut part: P, mut consumer: C, len: usize) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    if consumer.is_full() {
+        return consumer;
+    }
+    let upper = if part.steps() > len {
+        part.split()
+    } else {
+        None
+    };
+    let Some(upper) = upper else {
+        return alone(part, consumer);
+    };
+    let others = consumer.split(part.opt_len());
+    let (mut consumer, others) = join_context(
+        |_| fixed(part, consumer, len),
+        |_| fixed(upper, others, len),
+    );
+    consumer.merge(others);
+    consumer
+}
+
+/// All of a part, without splitting it.
+fn alone<P, C>(mut part: P, mut consumer: C) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    while part.steps() > 0 && !consumer.is_full() {
+        let all = &mut { usize::MAX };
+        if part.run(all, |item| consumer.consume(item)).is_break() {
+            break;
+        }
+    }
+    consumer
+}
+
+/// What became of the upper part that was offered.
+enum Offer<P, C> {
+    /// A thief has run it.
+    Stolen(C),
+    /// Nobody wanted it; and a consumer that has taken nothing.
+    Kept(P, C),
+}
+
+/// What a worker knows while it works at a part.
+#[derive(Clone, Copy)]
+struct Run {
+    grain: Grain,
+    policy: SplitPolicy,
+}
+
+impl Run {
+    fn new(policy: SplitPolicy) -> Self {
+        let grain = Grain::new();
+        Self { grain, policy }
+    }
+
+    /// A part piece by piece; offers half of the rest when nothing else of this
+    /// worker's is on offer.
+    fn lazily<P, C>(&mut self, mut part: P, mut consumer: C) -> C
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        let clock = Clock::start();
+        let mut then_ns = 0;
+        loop {
+            let steps = part.steps();
+            if steps == 0 || consumer.is_full() {
+                return consumer;
+            }
+            let piece = self.policy.piece_len(self.grain.len());
+            if self.is_to_offer(steps, piece) {
+                if let Some(upper) = part.split() {
+                    let offer;
+                    (consumer, offer) = self.offer(part, upper, consumer);
+                    match offer {
+                        Offer::Stolen(others) => {
+                            consumer.merge(others);
+                            return consumer;
+                        }
+                        Offer::Kept(upper, others) => {
+                            consumer.merge(others);
+                            part = upper;
+                        }
+                    }
+                    then_ns = clock.elapsed_ns();
+                    continue;
+                }
+            }
+            let mut budget = piece;
+            if part
+                .run(&mut budget, |item| consumer.consume(item))
+                .is_break()
+            {
+                return consumer;
+            }
+            let now_ns = clock.elapsed_ns();
+            if budget == 0 && piece == self.grain.len() {
+                self.grain.ran(now_ns - then_ns);
+            }
+            then_ns = now_ns;
+        }
+    }
+
+    fn is_to_offer(&self, steps: usize, piece: usize) -> bool {
+        if steps > self.policy.max_len {
+            return true;
+        }
+        steps > piece
+            && steps / 2 >= self.policy.min_len
+            && current_thread_has_pending_tasks() == Some(false)
+    }
+
+    /// Works at the lower part while the upper one is on offer.
+    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (C, Offer<P, C>)
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        let others = consumer.split(lower.opt_len());
+        let (mut here, mut there) = (*self, *self);
+        let ((consumer, grain), offer) = join_context(
+            move |_| {
+                let consumer = here.lazily(lower, consumer);
+                (consumer, here.grain)
+            },
+            move |context| {
+                if context.migrated() {
+                    Offer::Stolen(there.lazily(upper, others))
+                } else {
+                    Offer::Kept(upper, others)
+                }
+            },
+        );
+        self.grain = grain;
+        (consumer, offer)
+    }
+}
