@@ -8,6 +8,7 @@ mod parallel;
 pub mod plumbing;
 
 pub use adaptor::*;
+pub use either::Either;
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
