@@ -306,7 +306,7 @@ pub trait ParallelIterator: Sized + Send {
     /// ```
     /// use heist_par::prelude::*;
     ///
-    /// assert_eq!((1..=10_u32).into_par_iter().product::<u32>(), 3_628_800);
+    /// assert_eq!((1..11_u32).into_par_iter().product::<u32>(), 3_628_800);
     /// ```
     fn product<P>(self) -> P
     where
@@ -563,8 +563,10 @@ pub trait ParallelIterator: Sized + Send {
     }
 
     #[doc(hidden)]
-    #[deprecated(note = "it finds any item, not the first: say `find_any`, `find_first` or \
-                         `find_last`")]
+    #[deprecated(
+        note = "it finds any item, not the first: say `find_any`, `find_first` or \
+                         `find_last`"
+    )]
     fn find<P>(self, predicate: P) -> Option<Self::Item>
     where
         P: Fn(&Self::Item) -> bool + Sync + Send,
@@ -666,7 +668,7 @@ pub trait ParallelIterator: Sized + Send {
     /// use heist_par::iter::Either;
     /// use heist_par::prelude::*;
     ///
-    /// let words = ["3", "workers", "40", "jobs"];
+    /// let words = vec!["3", "workers", "40", "jobs"];
     /// let (numbers, names): (Vec<u32>, Vec<&str>) =
     ///     words.into_par_iter().partition_map(|word| match word.parse() {
     ///         Ok(number) => Either::Left(number),
