@@ -208,14 +208,12 @@ fn a_panic_in_the_middle_drops_each_item_once() {
         panics(&|| drop(items().filter(|_| true).collect::<Vec<_>>()));
         panics(&|| drop(items().collect::<LinkedList<_>>()));
         panics(&|| {
-            drop(
-                items()
-                    .map(|a| (a, make(size)))
-                    .unzip::<_, _, Vec<_>, Vec<_>>(),
-            )
+            let pairs = items().map(|a| (a, make(size)));
+            let _: (Vec<_>, Vec<_>) = pairs.unzip();
         });
         panics(&|| drop(items().partition::<Vec<_>, Vec<_>, _>(|_| true)));
         panics(&|| drop(items().max_by_key(|_| 0)));
+        panics(&|| drop(items().map(Ok::<_, ()>).collect::<Result<Vec<_>, _>>()));
     }
 }
 
@@ -311,8 +309,46 @@ fn an_iterator_that_miscounts_is_told_so() {
         let collect = || drop(Lying { len, said }.collect::<Vec<_>>());
         let result = catch_unwind(AssertUnwindSafe(|| pool().install(collect)));
         let payload = result.unwrap_err();
-        let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
+        let text = payload.downcast_ref::<&str>().map(ToString::to_string);
         let message = text.or(payload.downcast_ref().cloned()).unwrap();
         assert!(message.contains("a parallel iterator"), "{message}");
     }
+}
+
+#[test]
+fn options_and_results_are_collected_until_a_failure() {
+    pool().install(|| {
+        for size in SIZES {
+            for fails_at in [size, size / 2, 0] {
+                let number = |n: usize| if n == fails_at { Err(n) } else { Ok(n) };
+                let items = || (0..size).into_par_iter().map(number);
+                let serial: Result<Vec<_>, _> = (0..size).map(number).collect();
+                assert_eq!(items().collect::<Result<Vec<_>, _>>(), serial);
+                assert_eq!(
+                    items().map(Result::ok).collect::<Option<Vec<_>>>(),
+                    serial.ok()
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_failure_keeps_others_from_beginning() {
+    let one = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let made = AtomicUsize::new(0);
+    let result: Result<Vec<_>, _> = one.install(|| {
+        let numbers = (0..100_000).into_par_iter();
+        let results = numbers.map(|n| {
+            made.fetch_add(1, Ordering::Relaxed);
+            if n == 10 {
+                Err("enough")
+            } else {
+                Ok(n)
+            }
+        });
+        results.collect()
+    });
+    assert_eq!(result, Err("enough"));
+    assert_eq!(made.into_inner(), 11);
 }

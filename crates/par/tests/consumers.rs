@@ -163,7 +163,7 @@ fn the_first_and_the_last_are_found_wherever_they_lie() {
         for wanted in wanted.map(|at| move |n: &usize| *n == at || *n == at + at / 8) {
             let serial = || (0..size).filter(wanted);
             assert_eq!(iter.clone().find_first(wanted), serial().next());
-            assert_eq!(iter.clone().find_last(wanted), serial().last());
+            assert_eq!(iter.clone().find_last(wanted), serial().next_back());
             let any = iter.clone().find_any(wanted);
             assert_eq!(any.is_some(), serial().next().is_some());
             assert!(any.iter().all(wanted));
@@ -180,7 +180,7 @@ fn the_first_and_the_last_are_found_among_very_many() {
             let map = |n| is_wanted(&n).then_some(n as u64);
             let serial = || (0..size).filter_map(map);
             assert_eq!(iter.clone().find_map_first(map), serial().next());
-            assert_eq!(iter.clone().find_map_last(map), serial().last());
+            assert_eq!(iter.clone().find_map_last(map), serial().next_back());
             let any = iter.clone().find_map_any(map);
             assert!(any.is_some() == serial().next().is_some());
             let indexed = (0..size).into_par_iter();
@@ -239,6 +239,40 @@ fn any_and_all_stop_at_the_first_that_decides_if_one_worker_searches() {
         assert!(!(0..10_000).into_par_iter().any(|n| look(n, 10_000)));
         assert_eq!(looked_at.swap(0, Ordering::Relaxed), 10_000);
         assert!((0..10_000).into_par_iter().all(|n| !look(n, 10_000)));
+    });
+}
+
+#[test]
+fn each_item_is_done_once_with_a_value_to_work_with() {
+    for_all_sizes(|size, iter| {
+        let (sum, values) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let add = |begun: &mut bool, n: usize| {
+            values.fetch_add(
+                usize::from(!std::mem::replace(begun, true)),
+                Ordering::Relaxed,
+            );
+            sum.fetch_add(n, Ordering::Relaxed);
+        };
+        let (expected, parts) = ((0..size).sum::<usize>(), usize::from(size > 0)..=size);
+        let check = || {
+            assert_eq!(sum.swap(0, Ordering::Relaxed), expected);
+            assert!(parts.contains(&values.swap(0, Ordering::Relaxed)));
+        };
+        iter.clone().for_each_with(false, add);
+        check();
+        iter.clone().for_each_init(|| false, add);
+        check();
+        let succeed = |begun: &mut bool, n| {
+            add(begun, n);
+            Some(())
+        };
+        assert_eq!(iter.clone().try_for_each_with(false, succeed), Some(()));
+        check();
+        let fails_at = size / 2;
+        let fail = |_: &mut bool, n| if n == fails_at { Err(n) } else { Ok(()) };
+        let failure = if size > 0 { Err(fails_at) } else { Ok(()) };
+        assert_eq!(iter.clone().try_for_each_with(false, fail), failure);
+        assert_eq!(iter.try_for_each_init(|| false, fail), failure);
     });
 }
 
