@@ -116,7 +116,7 @@ impl<'p, T> Piece<'p, T> {
             self.written < self.len,
             "a parallel iterator gives more items than it said"
         );
-        // SAFETY: the place is this consumer's, and nothing lies there.
+        // SAFETY: one of the places that are left: see `len`.
         unsafe { self.first.add(self.written).write(item) };
         self.written += 1;
     }

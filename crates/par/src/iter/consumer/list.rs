@@ -1,9 +1,9 @@
 //! Collects items whose number is not known: into chunks, which are joined at the end.
 //!
 //! What was written is not moved when more comes, and the chunks of two parts are
-//! joined by joining lists. When all is known, each chunk is copied into its place,
-//! by whoever is free, and freed at once, so that items lie in memory twice one chunk
-//! at a time.
+//! joined by joining lists. When all is known, the items are copied to their places, by
+//! whoever is free, and the memory of a chunk is given back while it is copied: so not
+//! much more memory is ever in use than the result takes.
 
 use crate::engine::{drive, Consumer};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
@@ -11,17 +11,21 @@ use std::collections::LinkedList;
 use std::mem::{size_of, MaybeUninit};
 use std::ops::ControlFlow;
 
-/// The first chunk of a part has room for about as many bytes, each other for twice as
+/// The first chunk of a part has room for about as many bytes, and each other for twice as
 /// many as the one before, up to [`PIECE_BYTES`].
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 
-/// So many bytes are moved before their memory is given back.
+/// So many bytes are copied before their memory is given back.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// Behind a chunk of `PIECE_BYTES` comes one of that. It costs what is written of it, and
-/// it is larger than the blocks that allocators keep for later when they are freed: glibc's
-/// keeps those below 32 MiB.
-const LARGE_CHUNK_BYTES: usize = 33 << 20;
+/// Behind a chunk of `PIECE_BYTES` come chunks of this size. Where addresses are plenty,
+/// memory costs nothing before it is written, and allocators return such large blocks to
+/// the system when they are freed: glibc's may keep what is smaller than 32 MiB.
+const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
+    33 << 20
+} else {
+    PIECE_BYTES
+};
 
 /// Items in their order, in chunks.
 pub(crate) struct Chunks<T> {
