@@ -1,15 +1,19 @@
 //! What is put between a source and a consumer: one adaptor per file.
 
+mod cancel;
 mod enumerate;
 mod filter;
 mod map;
 mod rev;
+mod weight;
 mod zip;
 
+pub use cancel::WithCancellation;
 pub use enumerate::Enumerate;
 pub use filter::Filter;
 pub use map::Map;
 pub use rev::Rev;
+pub use weight::WithWeight;
 pub use zip::Zip;
 
 /// `Debug` for adaptors, which shows the iterators in them and leaves out closures.
