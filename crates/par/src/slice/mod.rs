@@ -1,84 +1,31 @@
-//! Parallel iterators over slices.
+//! Parallel iterators over slices, and what else is done with slices in parallel.
 
-use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+mod iter;
 
-/// References to the items of a slice.
-#[derive(Debug)]
-pub struct Iter<'data, T> {
-    slice: &'data [T],
+pub use iter::{Iter, IterMut};
+
+/// What is done with a slice in parallel, without changing it.
+pub trait ParallelSlice<T: Sync> {
+    /// The slice with which the other methods work.
+    fn as_parallel_slice(&self) -> &[T];
 }
 
-impl<T> Clone for Iter<'_, T> {
-    fn clone(&self) -> Self {
-        Self { ..*self }
+impl<T: Sync> ParallelSlice<T> for [T] {
+    #[inline]
+    fn as_parallel_slice(&self) -> &[T] {
+        self
     }
 }
 
-impl<'data, T: Sync> IntoParallelIterator for &'data [T] {
-    type Iter = Iter<'data, T>;
-    type Item = &'data T;
-
-    fn into_par_iter(self) -> Iter<'data, T> {
-        Iter { slice: self }
-    }
+/// What is done with a slice in parallel, and may change it.
+pub trait ParallelSliceMut<T: Send> {
+    /// The slice with which the other methods work.
+    fn as_parallel_slice_mut(&mut self) -> &mut [T];
 }
 
-impl<'data, T: Sync> ParallelIterator for Iter<'data, T> {
-    type Item = &'data T;
-
-    indexed!();
-}
-
-impl<'data, T: Sync> IndexedParallelIterator for Iter<'data, T> {
-    fn len(&self) -> usize {
-        self.slice.len()
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        let (lower, slice) = self.slice.split_at(index);
-        self.slice = lower;
-        Self { slice }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = &'data T> + ExactSizeIterator {
-        self.slice.iter()
-    }
-}
-
-/// Mutable references to the items of a slice.
-#[derive(Debug)]
-pub struct IterMut<'data, T> {
-    slice: &'data mut [T],
-}
-
-impl<'data, T: Send> IntoParallelIterator for &'data mut [T] {
-    type Iter = IterMut<'data, T>;
-    type Item = &'data mut T;
-
-    fn into_par_iter(self) -> IterMut<'data, T> {
-        IterMut { slice: self }
-    }
-}
-
-impl<'data, T: Send> ParallelIterator for IterMut<'data, T> {
-    type Item = &'data mut T;
-
-    indexed!();
-}
-
-impl<'data, T: Send> IndexedParallelIterator for IterMut<'data, T> {
-    fn len(&self) -> usize {
-        self.slice.len()
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        let (lower, slice) = std::mem::take(&mut self.slice).split_at_mut(index);
-        self.slice = lower;
-        Self { slice }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = &'data mut T> + ExactSizeIterator {
-        self.slice.iter_mut()
+impl<T: Send> ParallelSliceMut<T> for [T] {
+    #[inline]
+    fn as_parallel_slice_mut(&mut self) -> &mut [T] {
+        self
     }
 }
