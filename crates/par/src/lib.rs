@@ -1,5 +1,6 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
+mod delegate;
 mod engine;
 mod granularity;
 pub mod iter;
@@ -15,7 +16,8 @@ pub use parallel_for::parallel_for;
 pub mod prelude {
     pub use crate::iter::{
         FromParallelIterator, IndexedParallelIterator, IntoParallelIterator,
-        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelExtend, ParallelIterator,
+        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelDrainFull, ParallelDrainRange,
+        ParallelExtend, ParallelIterator,
     };
     pub use crate::slice::{ParallelSlice, ParallelSliceMut};
 }
