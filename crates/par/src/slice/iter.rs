@@ -25,6 +25,15 @@ impl<'data, T: Sync> IntoParallelIterator for &'data [T] {
     }
 }
 
+impl<'data, T: Sync> IntoParallelIterator for &'data Box<[T]> {
+    type Iter = Iter<'data, T>;
+    type Item = &'data T;
+
+    fn into_par_iter(self) -> Iter<'data, T> {
+        Iter { slice: self }
+    }
+}
+
 impl<'data, T: Sync> ParallelIterator for Iter<'data, T> {
     type Item = &'data T;
 
@@ -32,6 +41,7 @@ impl<'data, T: Sync> ParallelIterator for Iter<'data, T> {
 }
 
 impl<'data, T: Sync> IndexedParallelIterator for Iter<'data, T> {
+    #[inline]
     fn len(&self) -> usize {
         self.slice.len()
     }
@@ -63,6 +73,15 @@ impl<'data, T: Send> IntoParallelIterator for &'data mut [T] {
     }
 }
 
+impl<'data, T: Send> IntoParallelIterator for &'data mut Box<[T]> {
+    type Iter = IterMut<'data, T>;
+    type Item = &'data mut T;
+
+    fn into_par_iter(self) -> IterMut<'data, T> {
+        IterMut { slice: self }
+    }
+}
+
 impl<'data, T: Send> ParallelIterator for IterMut<'data, T> {
     type Item = &'data mut T;
 
@@ -70,6 +89,7 @@ impl<'data, T: Send> ParallelIterator for IterMut<'data, T> {
 }
 
 impl<'data, T: Send> IndexedParallelIterator for IterMut<'data, T> {
+    #[inline]
     fn len(&self) -> usize {
         self.slice.len()
     }
