@@ -1,11 +1,15 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
+pub mod array;
+pub mod collections;
 mod delegate;
 mod engine;
 mod granularity;
 pub mod iter;
+pub mod option;
 mod parallel_for;
 pub mod range;
+pub mod result;
 pub mod slice;
 pub mod vec;
 

@@ -12,9 +12,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// The items of a vector, by value.
+#[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IntoIter<T> {
     items: Taken<T, Vec<T>>,
+}
+
+impl<T> IntoIter<T> {
+    fn new(vec: Vec<T>) -> Self {
+        let all = 0..vec.len();
+        let items = Taken::new(vec, all);
+        Self { items }
+    }
 }
 
 impl<T: Send> IntoParallelIterator for Vec<T> {
@@ -22,9 +31,7 @@ impl<T: Send> IntoParallelIterator for Vec<T> {
     type Item = T;
 
     fn into_par_iter(self) -> IntoIter<T> {
-        let all = 0..self.len();
-        let items = Taken::new(self, all);
-        IntoIter { items }
+        IntoIter::new(self)
     }
 }
 
@@ -65,22 +72,15 @@ impl<T: Send> IndexedParallelIterator for IntoIter<T> {
     delegate_indexed!(items);
 }
 
-impl<T: Clone + Send> Clone for IntoIter<T> {
+impl<T: Clone> Clone for IntoIter<T> {
     fn clone(&self) -> Self {
-        self.items.as_slice().to_vec().into_par_iter()
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for IntoIter<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("IntoIter")
-            .field(&self.items.as_slice())
-            .finish()
+        Self::new(self.items.as_slice().to_vec())
     }
 }
 
 /// A range of the items of a vector, which keeps the others: see
 /// [`ParallelDrainRange`].
+#[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Drain<'data, T> {
     items: Taken<T, &'data mut Vec<T>>,
@@ -105,14 +105,6 @@ impl<T: Send> ParallelIterator for Drain<'_, T> {
 
 impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
     delegate_indexed!(items);
-}
-
-impl<T: fmt::Debug> fmt::Debug for Drain<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Drain")
-            .field(&self.items.as_slice())
-            .finish()
-    }
 }
 
 /// Items taken out of a vector, where they still lie; `V` is the vector or holds it.
@@ -146,8 +138,14 @@ impl<T, V: Holder<T>> Taken<T, V> {
         }
     }
 
-    pub(crate) fn as_slice(&self) -> &[T] {
+    fn as_slice(&self) -> &[T] {
         self.items.as_slice()
+    }
+}
+
+impl<T: fmt::Debug, V: Holder<T>> fmt::Debug for Taken<T, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
     }
 }
 
