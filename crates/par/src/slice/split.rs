@@ -164,7 +164,6 @@ where
 }
 
 /// The pieces of a slice. No item is looked at twice.
-#[derive(Debug)]
 struct Pieces<S, M> {
     slice: S,
     /// The items that nobody has looked at: there are no marks elsewhere.
