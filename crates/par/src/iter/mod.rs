@@ -2,12 +2,14 @@
 
 mod adaptor;
 pub(crate) mod consumer;
+pub(crate) mod drain;
 mod extend;
 mod indexed;
 mod parallel;
 pub mod plumbing;
 
 pub use adaptor::*;
+pub use drain::{ParallelDrainFull, ParallelDrainRange};
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
