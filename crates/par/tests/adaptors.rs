@@ -59,6 +59,10 @@ impl<I: ParallelIterator> ParallelIterator for Asking<I> {
         self.0.run(budget, consume)
     }
 
+    fn opt_len(&self) -> Option<usize> {
+        self.0.opt_len()
+    }
+
     fn split_policy(&self) -> SplitPolicy {
         SplitPolicy {
             granularity: self.1,
@@ -568,7 +572,7 @@ fn items_are_taken_or_skipped_until_the_closure_says_no() {
 fn endless_sequences_may_be_cut_short() {
     let endless = (0..8_usize)
         .into_par_iter()
-        .flat_map_iter(|n| std::iter::repeat(n));
+        .flat_map_iter(std::iter::repeat);
     assert_eq!(gathered(endless.take_any(100)).len(), 100);
 }
 
@@ -617,6 +621,22 @@ fn a_panic_in_one_part_stops_the_others() {
     assert_eq!(in_sequence(upper), []);
     assert_eq!(panic_of(|| drop(gathered(before))), "three");
     assert_eq!(panic_of(|| drop(gathered(after))), "three");
+}
+
+#[test]
+fn the_panic_that_reaches_the_caller_is_not_about_missing_items() {
+    for n in 0..100 {
+        let panics = move |item: &usize| {
+            if *item == n * 30 {
+                std::panic::panic_any("mine");
+            }
+            std::hint::black_box((0..100).fold(0, |a, b| a ^ std::hint::black_box(b)));
+        };
+        let numbers = (0..3000_usize).into_par_iter().panic_fuse().inspect(panics);
+        let numbers = Asking(numbers, Granularity::Static(3));
+        let collect = || drop(numbers.collect::<Vec<_>>());
+        assert_eq!(panic_of(|| pool().install(collect)), "mine");
+    }
 }
 
 #[test]

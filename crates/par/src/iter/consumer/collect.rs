@@ -77,11 +77,12 @@ impl<T: Send> Consumer<T> for Places<T> {
     }
 
     fn merge(&mut self, upper: Self) {
-        // Or else there would be a gap, and the upper items are dropped.
-        assert_eq!(
-            self.room, 0,
-            "a parallel iterator gives fewer items than it said"
-        );
+        // Items are missing, perhaps because of a panic that is on its way to the caller:
+        // not to hide it, they are counted at the end. The upper ones are dropped.
+        if self.room > 0 {
+            self.room += upper.written + upper.room;
+            return;
+        }
         (self.next, self.room) = (upper.next, upper.room);
         self.written += upper.written;
         std::mem::forget(upper);
