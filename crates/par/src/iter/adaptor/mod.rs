@@ -1,5 +1,6 @@
 //! What is put between a source and a consumer: one adaptor per file.
 
+mod cancel;
 mod chain;
 mod each;
 mod enumerate;
@@ -16,9 +17,11 @@ mod rev;
 mod seed;
 mod take_any;
 mod take_any_while;
+mod weight;
 mod while_some;
 mod zip;
 
+pub use cancel::WithCancellation;
 pub use chain::Chain;
 pub use each::{Cloned, Copied, Inspect, Update};
 pub use enumerate::Enumerate;
@@ -34,6 +37,7 @@ pub use panic_fuse::PanicFuse;
 pub use rev::Rev;
 pub use take_any::{SkipAny, TakeAny};
 pub use take_any_while::{SkipAnyWhile, TakeAnyWhile};
+pub use weight::WithWeight;
 pub use while_some::WhileSome;
 pub use zip::Zip;
 

@@ -2,8 +2,10 @@
 
 mod collect;
 mod for_each;
+mod ordered;
 mod reduce;
 
 pub(crate) use collect::collect_into;
 pub(crate) use for_each::ForEach;
+pub(crate) use ordered::in_order;
 pub(crate) use reduce::Reduce;
