@@ -11,6 +11,7 @@ mod try_trait;
 
 pub use adaptor::*;
 pub use drain::{ParallelDrainFull, ParallelDrainRange};
+pub use either::Either;
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
