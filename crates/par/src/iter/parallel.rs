@@ -287,8 +287,9 @@ pub trait ParallelIterator: Sized + Send {
     /// ```
     /// use heist_par::prelude::*;
     ///
-    /// let products = (1..=3_u32).into_par_iter().flat_map(|a| (1..=a).into_par_iter().map(move |b| a * b));
-    /// assert_eq!(products.sum::<u32>(), 1 + 2 + 4 + 3 + 6 + 9);
+    /// let sizes = [2, 3_u32];
+    /// let cells = sizes.par_iter().flat_map(|size| 0..size * size);
+    /// assert_eq!(cells.sum::<u32>(), (0..4).sum::<u32>() + (0..9).sum::<u32>());
     /// ```
     fn flat_map<F, PI>(self, op: F) -> FlatMap<Self, F>
     where
