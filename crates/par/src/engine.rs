@@ -20,6 +20,17 @@ pub(crate) trait Consumer<T>: Sized + Send {
     /// Takes one item. `Break`: it wants no more of them.
     fn consume(&mut self, item: T) -> ControlFlow<()>;
 
+    /// Takes what [`run`](ParallelIterator::run) gives. A consumer that keeps count does
+    /// so in a variable of its own here: then a piece is a loop without a store of the
+    /// count for each item.
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = T>,
+    {
+        part.run(budget, |item| self.consume(item))
+    }
+
     /// True if nobody wants more items: asked before each piece.
     fn is_full(&self) -> bool {
         false
@@ -95,7 +106,7 @@ where
 {
     while part.steps() > 0 && !consumer.is_full() {
         let all = &mut { usize::MAX };
-        if part.run(all, |item| consumer.consume(item)).is_break() {
+        if consumer.take_piece(&mut part, all).is_break() {
             break;
         }
     }
@@ -157,10 +168,7 @@ impl Run {
                 }
             }
             let mut budget = piece;
-            if part
-                .run(&mut budget, |item| consumer.consume(item))
-                .is_break()
-            {
+            if consumer.take_piece(&mut part, &mut budget).is_break() {
                 return consumer;
             }
             let now_ns = clock.elapsed_ns();

@@ -248,36 +248,43 @@ fn items_without_a_size_are_counted_and_dropped_once() {
     });
 }
 
-/// An iterator that is safe code, and says that it has more or fewer items than it has.
-struct Lying {
-    len: usize,
+/// An iterator that is safe code, gives several items for each step, and says how many:
+/// perhaps too many or too few.
+struct Steps {
+    steps: usize,
+    items_of_a_step: usize,
     said: usize,
 }
 
-impl ParallelIterator for Lying {
+impl ParallelIterator for Steps {
     type Item = String;
 
     fn steps(&self) -> usize {
-        self.len
+        self.steps
     }
 
     fn split(&mut self) -> Option<Self> {
-        let (len, said) = (self.len / 2, self.said / 2);
-        if len == 0 {
+        let steps = self.steps / 2;
+        if steps == 0 {
             return None;
         }
-        (self.len, self.said) = (self.len - len, self.said - said);
-        Some(Self { len, said })
+        let said = self.said * steps / self.steps;
+        (self.steps, self.said) = (self.steps - steps, self.said - said);
+        Some(Self {
+            steps,
+            said,
+            ..*self
+        })
     }
 
     fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
     where
         F: FnMut(String) -> ControlFlow<()>,
     {
-        while *budget > 0 && self.len > 0 {
+        while *budget > 0 && self.steps > 0 {
             *budget -= 1;
-            self.len -= 1;
-            consume(self.len.to_string())?;
+            self.steps -= 1;
+            (0..self.items_of_a_step).try_for_each(|n| consume(n.to_string()))?;
         }
         ControlFlow::Continue(())
     }
@@ -294,21 +301,43 @@ impl ParallelIterator for Lying {
     }
 }
 
+/// Collects from [`Steps`].
+fn collect_steps(steps: usize, items_of_a_step: usize, said: usize) -> Vec<String> {
+    let iter = Steps {
+        steps,
+        items_of_a_step,
+        said,
+    };
+    pool().install(|| iter.collect())
+}
+
+#[test]
+fn a_step_may_give_several_items() {
+    for (steps, items_of_a_step) in [(0, 3), (1, 3), (100, 3), (1000, 2), (100, 1), (100, 0)] {
+        let items = collect_steps(steps, items_of_a_step, steps * items_of_a_step);
+        let serial = (0..steps).flat_map(|_| (0..items_of_a_step).map(|n| n.to_string()));
+        assert!(items.into_iter().eq(serial));
+    }
+}
+
 #[test]
 fn an_iterator_that_miscounts_is_told_so() {
-    for (len, said) in [
-        (100, 99),
-        (100, 101),
-        (1, 0),
-        (0, 1),
-        (1, 2),
-        (2, 1),
-        (100, 0),
-        (0, 100),
-    ] {
-        let collect = || drop(Lying { len, said }.collect::<Vec<_>>());
-        let result = catch_unwind(AssertUnwindSafe(|| pool().install(collect)));
-        let payload = result.unwrap_err();
+    let miscounts = [
+        (100, 1, 99),
+        (100, 1, 101),
+        (100, 2, 100),
+        (100, 0, 100),
+        (100, 3, 299),
+        (100, 1, 0),
+        (0, 1, 100),
+        (1, 1, 0),
+        (0, 1, 1),
+        (1, 2, 1),
+        (1, 1, 2),
+    ];
+    for (steps, items_of_a_step, said) in miscounts {
+        let collect = || drop(collect_steps(steps, items_of_a_step, said));
+        let payload = catch_unwind(AssertUnwindSafe(collect)).unwrap_err();
         let text = payload.downcast_ref::<&str>().map(ToString::to_string);
         let message = text.or(payload.downcast_ref().cloned()).unwrap();
         assert!(message.contains("a parallel iterator"), "{message}");

@@ -48,6 +48,8 @@ pub trait ParallelIterator: Sized + Send {
 
     /// How many items there are exactly, if that is known of this part and of all
     /// those into which it can be split.
+    ///
+    /// If it is the number of steps, each step gives one item.
     fn opt_len(&self) -> Option<usize> {
         None
     }

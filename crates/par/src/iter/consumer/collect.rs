@@ -1,6 +1,5 @@
 //! Collects items whose number is known: each is written once, into its place.
 
-use super::Both;
 use crate::engine::{drive, Consumer};
 use crate::iter::ParallelIterator;
 use std::ops::ControlFlow;
@@ -31,8 +30,8 @@ where
     B: Send,
     I: ParallelIterator<Item = (A, B)>,
 {
-    let places = Both(Places::at_end(left, len), Places::at_end(right, len));
-    let Both(left_places, right_places) = drive(iter, places);
+    let places = Pairs(Places::at_end(left, len), Places::at_end(right, len));
+    let Pairs(left_places, right_places) = drive(iter, places);
     // SAFETY: those of this vector, which was not touched since.
     unsafe { left_places.give_to(left) };
     // SAFETY: as above.
@@ -86,17 +85,78 @@ impl<T> Places<T> {
     }
 }
 
-impl<T: Send> Consumer<T> for Places<T> {
+/// The next places, for one call of `run`.
+///
+/// Their number is that of the steps which the call takes. So the compiler sees that a loop
+/// over an iterator that can be cut anywhere never finds them full, and leaves the check
+/// out: the loop is as fast as one that fills a slice.
+struct Piece<'p, T> {
+    places: &'p mut Places<T>,
+    first: *mut T,
+    written: usize,
+    /// Not more than are left.
+    len: usize,
+}
+
+impl<'p, T> Piece<'p, T> {
     #[inline]
-    fn consume(&mut self, item: T) -> ControlFlow<()> {
+    fn new(places: &'p mut Places<T>, len: usize) -> Self {
+        Self {
+            // SAFETY: within the places.
+            first: unsafe { places.first.add(places.written) },
+            written: 0,
+            len: len.min(places.len - places.written),
+            places,
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, item: T) {
         assert!(
             self.written < self.len,
             "a parallel iterator gives more items than it said"
         );
-        // SAFETY: the place is this consumer's, and nothing lies there.
+        // SAFETY: one of the places that are left: see `len`.
         unsafe { self.first.add(self.written).write(item) };
         self.written += 1;
+    }
+}
+
+/// Whatever ends the call: what was written is the consumer's.
+impl<T> Drop for Piece<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.places.written += self.written;
+    }
+}
+
+/// How many steps the next call of `run` takes, if each gives one item.
+#[inline]
+fn steps_of_an_item<P: ParallelIterator>(part: &P, budget: usize) -> Option<usize> {
+    let steps = part.steps();
+    (part.opt_len() == Some(steps)).then(|| steps.min(budget))
+}
+
+impl<T: Send> Consumer<T> for Places<T> {
+    #[inline]
+    fn consume(&mut self, item: T) -> ControlFlow<()> {
+        Piece::new(self, 1).write(item);
         ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = T>,
+    {
+        let Some(len) = steps_of_an_item(part, *budget) else {
+            return part.run(budget, |item| self.consume(item));
+        };
+        let mut piece = Piece::new(self, len);
+        part.run(budget, |item| {
+            piece.write(item);
+            ControlFlow::Continue(())
+        })
     }
 
     fn split(&mut self, lower_len: Option<usize>) -> Self {
@@ -129,5 +189,42 @@ impl<T> Drop for Places<T> {
         let items = std::ptr::slice_from_raw_parts_mut(self.first, self.written);
         // SAFETY: they were written, and nobody else knows of them.
         unsafe { items.drop_in_place() };
+    }
+}
+
+/// Places for the left and for the right halves of the same pairs.
+struct Pairs<A, B>(Places<A>, Places<B>);
+
+impl<A: Send, B: Send> Consumer<(A, B)> for Pairs<A, B> {
+    #[inline]
+    fn consume(&mut self, (left, right): (A, B)) -> ControlFlow<()> {
+        self.0.consume(left)?;
+        self.1.consume(right)
+    }
+
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = (A, B)>,
+    {
+        let Some(len) = steps_of_an_item(part, *budget) else {
+            return part.run(budget, |pair| self.consume(pair));
+        };
+        let mut left_piece = Piece::new(&mut self.0, len);
+        let mut right_piece = Piece::new(&mut self.1, len);
+        part.run(budget, |(left, right)| {
+            left_piece.write(left);
+            right_piece.write(right);
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn split(&mut self, lower_len: Option<usize>) -> Self {
+        Self(self.0.split(lower_len), self.1.split(lower_len))
+    }
+
+    fn merge(&mut self, upper: Self) {
+        self.0.merge(upper.0);
+        self.1.merge(upper.1);
     }
 }

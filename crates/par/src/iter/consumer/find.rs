@@ -89,6 +89,24 @@ where
         }
     }
 
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = T>,
+    {
+        let (op, best, key) = (self.op, self.best, self.keys.start);
+        part.run(budget, |item| {
+            let best = best.load(Ordering::Relaxed);
+            if best < key {
+                return ControlFlow::Break(());
+            }
+            match op(item) {
+                None => ControlFlow::Continue(()),
+                Some(found) => self.keep(found, best),
+            }
+        })
+    }
+
     fn is_full(&self) -> bool {
         self.best.load(Ordering::Relaxed) < self.keys.start
             || (self.found.is_some() && self.wanted != Wanted::Last)

@@ -1,6 +1,5 @@
 //! What is done with the items at the end of a chain: one consumer per file.
 
-mod both;
 mod collect;
 mod find;
 mod for_each;
@@ -10,7 +9,6 @@ mod reduce;
 mod try_reduce;
 mod unzip;
 
-pub(crate) use both::Both;
 pub(crate) use collect::{collect_into, unzip_into};
 pub(crate) use find::{find, Wanted};
 pub(crate) use for_each::ForEach;
