@@ -1,22 +1,26 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
 pub mod array;
+mod cancellation;
 pub mod collections;
 mod delegate;
 mod engine;
 mod granularity;
 mod integer;
 pub mod iter;
+mod loops;
 pub mod option;
-mod parallel_for;
 pub mod range;
 pub mod range_inclusive;
 pub mod result;
 pub mod slice;
 pub mod vec;
+mod worker_local;
 
+pub use cancellation::CancellationToken;
 pub use granularity::{Granularity, SplitPolicy};
-pub use parallel_for::parallel_for;
+pub use loops::{parallel_for, parallel_reduce, sub_ranges, tiles, SubRanges, Tiles};
+pub use worker_local::WorkerLocal;
 
 /// The traits that add the methods: `use heist_par::prelude::*`.
 pub mod prelude {
