@@ -2,9 +2,7 @@
 
 use crate::delegate::{delegate, delegate_indexed, source};
 use crate::iter::drain::range_within;
-use crate::iter::{
-    Chain, IndexedParallelIterator, IntoParallelIterator, ParallelDrainRange, ParallelIterator,
-};
+use crate::iter::{Chain, IndexedParallelIterator, ParallelDrainRange, ParallelIterator};
 use crate::slice;
 use crate::vec::{self, Lent, Taken};
 use std::collections::VecDeque;
@@ -18,13 +16,13 @@ source! {
     /// If they do not lie at the beginning of the queue's memory, they are moved there
     /// first.
     #[derive(Clone)]
-    IntoIter[T: Send](vec::IntoIter<T>) -> T: indexed;
+    IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |deque: VecDeque<T>| Vec::from(deque)
 }
 
 source! {
     /// The items of a double-ended queue, by reference.
-    Iter['a, T: Sync](Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>) -> &'a T: indexed, shared;
+    Iter['a, T: Sync](Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>) -> &'a T, shared;
     |deque: &'a VecDeque<T>| {
         let (lower, upper) = deque.as_slices();
         lower.into_par_iter().chain(upper)
@@ -33,7 +31,7 @@ source! {
 
 source! {
     /// The items of a double-ended queue, by mutable reference.
-    IterMut['a, T: Send](Chain<slice::IterMut<'a, T>, slice::IterMut<'a, T>>) -> &'a mut T: indexed;
+    IterMut['a, T: Send](Chain<slice::IterMut<'a, T>, slice::IterMut<'a, T>>) -> &'a mut T;
     |deque: &'a mut VecDeque<T>| {
         let (lower, upper) = deque.as_mut_slices();
         lower.into_par_iter().chain(upper)
