@@ -1,17 +1,17 @@
 //! Parallel iterators that are another one under a name of their own.
 
 /// A source that is another one, `$inner`, under a name of its own: made of a
-/// collection, of which `$into` makes what gives the other one. It is `indexed` if that
-/// is. If it shares items by reference (`shared`), a clone needs no clones of them.
+/// collection, of which `$into` makes what gives the other one. If it shares items by
+/// reference (`shared`), a clone needs no clones of them.
 macro_rules! source {
     (
         $(#[$attribute:meta])*
-        $name:ident $generics:tt($inner:ty) -> $item:ty: $($kind:ident),*;
+        $name:ident $generics:tt($inner:ty) -> $item:ty $(, $kind:ident)?;
         |$collection:ident: $from:ty| $into:expr $(, for all $other:ident)?
     ) => {
         $crate::delegate::source!(@type $generics $name, $inner, $item, $(#[$attribute])*);
         $crate::delegate::source!(@from $generics $name, $collection, $from, $into $(, $other)?);
-        $($crate::delegate::source!(@$kind $generics $name);)*
+        $($crate::delegate::source!(@$kind $generics $name);)?
     };
     (
         @type [$($lifetime:lifetime,)? $($param:ident: $bound:ident),+]
@@ -31,6 +31,12 @@ macro_rules! source {
 
             $crate::delegate::delegate!(inner);
         }
+
+        impl<$($lifetime,)? $($param: $bound),+> $crate::iter::IndexedParallelIterator
+            for $name<$($lifetime,)? $($param),+>
+        {
+            $crate::delegate::delegate_indexed!(inner);
+        }
     };
     (
         @from [$($lifetime:lifetime,)? $($param:ident: $bound:ident),+]
@@ -47,13 +53,6 @@ macro_rules! source {
                 let inner = $crate::iter::IntoParallelIterator::into_par_iter($into);
                 $name { inner }
             }
-        }
-    };
-    (@indexed [$($lifetime:lifetime,)? $($param:ident: $bound:ident),+] $name:ident) => {
-        impl<$($lifetime,)? $($param: $bound),+> $crate::iter::IndexedParallelIterator
-            for $name<$($lifetime,)? $($param),+>
-        {
-            $crate::delegate::delegate_indexed!(inner);
         }
     };
     (@shared [$lifetime:lifetime, $($param:ident: $bound:ident),+] $name:ident) => {
@@ -104,7 +103,7 @@ pub(crate) use delegate;
 
 /// The methods of `IndexedParallelIterator`, in the same way.
 macro_rules! delegate_indexed {
-    ($inner:ident) => {
+    ($inner:ident $(, $marker:ident)?) => {
         #[inline]
         fn len(&self) -> usize {
             $crate::iter::IndexedParallelIterator::len(&self.$inner)
@@ -113,6 +112,7 @@ macro_rules! delegate_indexed {
         fn split_off(&mut self, index: usize) -> Self {
             Self {
                 $inner: self.$inner.split_off(index),
+                $($marker: self.$marker,)?
             }
         }
 

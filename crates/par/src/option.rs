@@ -45,12 +45,12 @@ impl<T: Send> IndexedParallelIterator for IntoIter<T> {
 
 source! {
     /// What is in an option, by reference.
-    Iter['a, T: Sync](IntoIter<&'a T>) -> &'a T: indexed, shared;
+    Iter['a, T: Sync](IntoIter<&'a T>) -> &'a T, shared;
     |option: &'a Option<T>| option.as_ref()
 }
 
 source! {
     /// What is in an option, by mutable reference.
-    IterMut['a, T: Send](IntoIter<&'a mut T>) -> &'a mut T: indexed;
+    IterMut['a, T: Send](IntoIter<&'a mut T>) -> &'a mut T;
     |option: &'a mut Option<T>| option.as_mut()
 }

@@ -9,13 +9,13 @@ use std::collections::BinaryHeap;
 source! {
     /// The items of a binary heap, by value.
     #[derive(Clone)]
-    IntoIter[T: Send](vec::IntoIter<T>) -> T: indexed;
+    IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |heap: BinaryHeap<T>| heap.into_vec()
 }
 
 source! {
     /// The items of a binary heap, by reference.
-    Iter['a, T: Sync](slice::Iter<'a, T>) -> &'a T: indexed, shared;
+    Iter['a, T: Sync](slice::Iter<'a, T>) -> &'a T, shared;
     |heap: &'a BinaryHeap<T>| heap.as_slice()
 }
 

@@ -10,7 +10,7 @@ source! {
     /// # Cost
     ///
     /// Moves the entries into a vector first.
-    IntoIter[K: Send, V: Send](vec::IntoIter<(K, V)>) -> (K, V): ;
+    IntoIter[K: Send, V: Send](vec::IntoIter<(K, V)>) -> (K, V);
     |map: BTreeMap<K, V>| Vec::from_iter(map)
 }
 
@@ -20,7 +20,7 @@ source! {
     /// # Cost
     ///
     /// Moves references to the entries into a vector first.
-    Iter['a, K: Sync, V: Sync](vec::IntoIter<(&'a K, &'a V)>) -> (&'a K, &'a V): shared;
+    Iter['a, K: Sync, V: Sync](vec::IntoIter<(&'a K, &'a V)>) -> (&'a K, &'a V), shared;
     |map: &'a BTreeMap<K, V>| Vec::from_iter(map)
 }
 
@@ -30,6 +30,6 @@ source! {
     /// # Cost
     ///
     /// Moves references to the entries into a vector first.
-    IterMut['a, K: Sync, V: Send](vec::IntoIter<(&'a K, &'a mut V)>) -> (&'a K, &'a mut V): ;
+    IterMut['a, K: Sync, V: Send](vec::IntoIter<(&'a K, &'a mut V)>) -> (&'a K, &'a mut V);
     |map: &'a mut BTreeMap<K, V>| Vec::from_iter(map)
 }

@@ -10,7 +10,7 @@ source! {
     /// # Cost
     ///
     /// Moves the items into a vector first.
-    IntoIter[T: Send](vec::IntoIter<T>) -> T: ;
+    IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |set: BTreeSet<T>| Vec::from_iter(set)
 }
 
@@ -20,6 +20,6 @@ source! {
     /// # Cost
     ///
     /// Moves references to the items into a vector first.
-    Iter['a, T: Sync](vec::IntoIter<&'a T>) -> &'a T: shared;
+    Iter['a, T: Sync](vec::IntoIter<&'a T>) -> &'a T, shared;
     |set: &'a BTreeSet<T>| Vec::from_iter(set)
 }

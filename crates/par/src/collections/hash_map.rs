@@ -1,7 +1,9 @@
 //! Parallel iterators over hash maps.
 
-use crate::delegate::{delegate, source};
-use crate::iter::{IntoParallelIterator, ParallelDrainFull, ParallelIterator};
+use crate::delegate::{delegate, delegate_indexed, source};
+use crate::iter::{
+    IndexedParallelIterator, IntoParallelIterator, ParallelDrainFull, ParallelIterator,
+};
 use crate::vec;
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -12,7 +14,7 @@ source! {
     /// # Cost
     ///
     /// Moves the entries into a vector first.
-    IntoIter[K: Send, V: Send](vec::IntoIter<(K, V)>) -> (K, V): ;
+    IntoIter[K: Send, V: Send](vec::IntoIter<(K, V)>) -> (K, V);
     |map: HashMap<K, V, S>| Vec::from_iter(map), for all S
 }
 
@@ -22,7 +24,7 @@ source! {
     /// # Cost
     ///
     /// Moves references to the entries into a vector first.
-    Iter['a, K: Sync, V: Sync](vec::IntoIter<(&'a K, &'a V)>) -> (&'a K, &'a V): shared;
+    Iter['a, K: Sync, V: Sync](vec::IntoIter<(&'a K, &'a V)>) -> (&'a K, &'a V), shared;
     |map: &'a HashMap<K, V, S>| Vec::from_iter(map), for all S
 }
 
@@ -32,7 +34,7 @@ source! {
     /// # Cost
     ///
     /// Moves references to the entries into a vector first.
-    IterMut['a, K: Sync, V: Send](vec::IntoIter<(&'a K, &'a mut V)>) -> (&'a K, &'a mut V): ;
+    IterMut['a, K: Sync, V: Send](vec::IntoIter<(&'a K, &'a mut V)>) -> (&'a K, &'a mut V);
     |map: &'a mut HashMap<K, V, S>| Vec::from_iter(map), for all S
 }
 
@@ -65,4 +67,8 @@ impl<K: Send, V: Send> ParallelIterator for Drain<'_, K, V> {
     type Item = (K, V);
 
     delegate!(inner, marker);
+}
+
+impl<K: Send, V: Send> IndexedParallelIterator for Drain<'_, K, V> {
+    delegate_indexed!(inner, marker);
 }

@@ -1,7 +1,9 @@
 //! Parallel iterators over hash sets.
 
-use crate::delegate::{delegate, source};
-use crate::iter::{IntoParallelIterator, ParallelDrainFull, ParallelIterator};
+use crate::delegate::{delegate, delegate_indexed, source};
+use crate::iter::{
+    IndexedParallelIterator, IntoParallelIterator, ParallelDrainFull, ParallelIterator,
+};
 use crate::vec;
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -12,7 +14,7 @@ source! {
     /// # Cost
     ///
     /// Moves the items into a vector first.
-    IntoIter[T: Send](vec::IntoIter<T>) -> T: ;
+    IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |set: HashSet<T, S>| Vec::from_iter(set), for all S
 }
 
@@ -22,7 +24,7 @@ source! {
     /// # Cost
     ///
     /// Moves references to the items into a vector first.
-    Iter['a, T: Sync](vec::IntoIter<&'a T>) -> &'a T: shared;
+    Iter['a, T: Sync](vec::IntoIter<&'a T>) -> &'a T, shared;
     |set: &'a HashSet<T, S>| Vec::from_iter(set), for all S
 }
 
@@ -55,4 +57,8 @@ impl<T: Send> ParallelIterator for Drain<'_, T> {
     type Item = T;
 
     delegate!(inner, marker);
+}
+
+impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
+    delegate_indexed!(inner, marker);
 }

@@ -11,7 +11,7 @@ source! {
     ///
     /// Moves the items into a vector first.
     #[derive(Clone)]
-    IntoIter[T: Send](vec::IntoIter<T>) -> T: ;
+    IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |list: LinkedList<T>| Vec::from_iter(list)
 }
 
@@ -21,7 +21,7 @@ source! {
     /// # Cost
     ///
     /// Moves references to the items into a vector first.
-    Iter['a, T: Sync](vec::IntoIter<&'a T>) -> &'a T: shared;
+    Iter['a, T: Sync](vec::IntoIter<&'a T>) -> &'a T, shared;
     |list: &'a LinkedList<T>| Vec::from_iter(list)
 }
 
@@ -31,6 +31,6 @@ source! {
     /// # Cost
     ///
     /// Moves references to the items into a vector first.
-    IterMut['a, T: Send](vec::IntoIter<&'a mut T>) -> &'a mut T: ;
+    IterMut['a, T: Send](vec::IntoIter<&'a mut T>) -> &'a mut T;
     |list: &'a mut LinkedList<T>| Vec::from_iter(list)
 }

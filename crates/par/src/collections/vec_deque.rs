@@ -2,14 +2,11 @@
 
 use crate::delegate::{delegate, delegate_indexed, source};
 use crate::iter::drain::range_within;
-use crate::iter::plumbing::split_in_half;
-use crate::iter::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelDrainRange, ParallelIterator,
-};
+use crate::iter::{Chain, IndexedParallelIterator, ParallelDrainRange, ParallelIterator};
 use crate::slice;
 use crate::vec::{self, Lent, Taken};
 use std::collections::VecDeque;
-use std::ops::{ControlFlow, RangeBounds};
+use std::ops::RangeBounds;
 
 source! {
     /// The items of a double-ended queue, by value.
@@ -19,25 +16,25 @@ source! {
     /// If they do not lie at the beginning of the queue's memory, they are moved there
     /// first.
     #[derive(Clone)]
-    IntoIter[T: Send](vec::IntoIter<T>) -> T: indexed;
+    IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |deque: VecDeque<T>| Vec::from(deque)
 }
 
 source! {
     /// The items of a double-ended queue, by reference.
-    Iter['a, T: Sync](Halves<slice::Iter<'a, T>>) -> &'a T: indexed, shared;
+    Iter['a, T: Sync](Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>) -> &'a T, shared;
     |deque: &'a VecDeque<T>| {
         let (lower, upper) = deque.as_slices();
-        Halves::new(lower, upper)
+        lower.into_par_iter().chain(upper)
     }
 }
 
 source! {
     /// The items of a double-ended queue, by mutable reference.
-    IterMut['a, T: Send](Halves<slice::IterMut<'a, T>>) -> &'a mut T: indexed;
+    IterMut['a, T: Send](Chain<slice::IterMut<'a, T>, slice::IterMut<'a, T>>) -> &'a mut T;
     |deque: &'a mut VecDeque<T>| {
         let (lower, upper) = deque.as_mut_slices();
-        Halves::new(lower, upper)
+        lower.into_par_iter().chain(upper)
     }
 }
 
@@ -74,90 +71,3 @@ impl<T: Send> ParallelIterator for Drain<'_, T> {
 impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
     delegate_indexed!(items);
 }
-
-/// The items before the end of the queue's memory, and those that go on at its
-/// beginning: in parallel, and one by one.
-#[derive(Clone, Debug)]
-struct Halves<I> {
-    lower: I,
-    upper: I,
-}
-
-impl<I: IndexedParallelIterator> Halves<I> {
-    fn new<S: IntoParallelIterator<Iter = I>>(lower: S, upper: S) -> Self {
-        Self {
-            lower: lower.into_par_iter(),
-            upper: upper.into_par_iter(),
-        }
-    }
-}
-
-impl<I: IndexedParallelIterator> ParallelIterator for Halves<I> {
-    type Item = I::Item;
-
-    #[inline]
-    fn steps(&self) -> usize {
-        IndexedParallelIterator::len(self)
-    }
-
-    fn split(&mut self) -> Option<Self> {
-        split_in_half(self)
-    }
-
-    #[inline]
-    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
-    where
-        C: FnMut(Self::Item) -> ControlFlow<()>,
-    {
-        self.lower.run(budget, &mut consume)?;
-        self.upper.run(budget, consume)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        Some(IndexedParallelIterator::len(self))
-    }
-}
-
-impl<I: IndexedParallelIterator> IndexedParallelIterator for Halves<I> {
-    #[inline]
-    fn len(&self) -> usize {
-        self.lower.len() + self.upper.len()
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        let in_lower = index.min(self.lower.len());
-        Self {
-            lower: self.lower.split_off(in_lower),
-            upper: self.upper.split_off(index - in_lower),
-        }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
-        Halves {
-            lower: self.lower.into_seq(),
-            upper: self.upper.into_seq(),
-        }
-    }
-}
-
-impl<I: ExactSizeIterator> Iterator for Halves<I> {
-    type Item = I::Item;
-
-    #[inline]
-    fn next(&mut self) -> Option<I::Item> {
-        self.lower.next().or_else(|| self.upper.next())
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.lower.len() + self.upper.len();
-        (len, Some(len))
-    }
-}
-
-impl<I: DoubleEndedIterator + ExactSizeIterator> DoubleEndedIterator for Halves<I> {
-    fn next_back(&mut self) -> Option<I::Item> {
-        self.upper.next_back().or_else(|| self.lower.next_back())
-    }
-}
-
-impl<I: ExactSizeIterator> ExactSizeIterator for Halves<I> {}

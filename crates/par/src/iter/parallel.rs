@@ -135,10 +135,10 @@ pub trait ParallelIterator: Sized + Send {
     ///
     /// # Cost
     ///
-    /// Two clones for each part, of which there are about as many as thieves have taken.
-    /// Under an adaptor that goes through the items in sequence, such as
-    /// [`rev`](super::IndexedParallelIterator::rev), two for each piece of some
-    /// microseconds.
+    /// Two clones for each part, of which there are some for each worker and one for each
+    /// theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
+    /// [`zip`](super::IndexedParallelIterator::zip) and the like make that two for each
+    /// piece of some microseconds.
     fn map_with<F, T, R>(self, init: T, op: F) -> MapWith<Self, T, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -169,10 +169,10 @@ pub trait ParallelIterator: Sized + Send {
     ///
     /// # Cost
     ///
-    /// One call of `init` for each part, of which there are about as many as thieves have
-    /// taken. Under an adaptor that goes through the items in sequence, such as
-    /// [`rev`](super::IndexedParallelIterator::rev), one for each piece of some
-    /// microseconds.
+    /// One call of `init` for each part, of which there are some for each worker and one
+    /// for each theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
+    /// [`zip`](super::IndexedParallelIterator::zip) and the like make that one for each
+    /// piece of some microseconds.
     fn map_init<F, INIT, T, R>(self, init: INIT, op: F) -> MapInit<Self, INIT, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -287,8 +287,9 @@ pub trait ParallelIterator: Sized + Send {
     /// ```
     /// use heist_par::prelude::*;
     ///
-    /// let products = (1..=3_u32).into_par_iter().flat_map(|a| (1..=a).into_par_iter().map(move |b| a * b));
-    /// assert_eq!(products.sum::<u32>(), 1 + 2 + 4 + 3 + 6 + 9);
+    /// let sizes = [2, 3_u32];
+    /// let cells = sizes.par_iter().flat_map(|size| 0..size * size);
+    /// assert_eq!(cells.sum::<u32>(), (0..4).sum::<u32>() + (0..9).sum::<u32>());
     /// ```
     fn flat_map<F, PI>(self, op: F) -> FlatMap<Self, F>
     where

@@ -163,7 +163,32 @@ where
     }
 }
 
-/// The pieces of a slice. No item is looked at twice.
+/// The pieces of a slice, all of them, one by one.
+trait OneByOne<S> {
+    fn one_by_one(&self, slice: S) -> impl Iterator<Item = S>;
+}
+
+macro_rules! one_by_one {
+    ($($marks:ident, $slice:ty, $closure:path, $method:ident;)*) => { $(
+        impl<'data, T, P: $closure> OneByOne<$slice> for $marks<P> {
+            #[inline]
+            fn one_by_one(&self, slice: $slice) -> impl Iterator<Item = $slice> {
+                slice.$method(&self.0)
+            }
+        }
+    )* };
+}
+
+one_by_one! {
+    Separators, &'data [T], Fn(&T) -> bool, split;
+    Separators, &'data mut [T], Fn(&T) -> bool, split_mut;
+    Terminators, &'data [T], Fn(&T) -> bool, split_inclusive;
+    Terminators, &'data mut [T], Fn(&T) -> bool, split_inclusive_mut;
+    Partings, &'data [T], Fn(&T, &T) -> bool, chunk_by;
+    Partings, &'data mut [T], Fn(&T, &T) -> bool, chunk_by_mut;
+}
+
+/// The pieces of a slice, whichever they are.
 struct Pieces<S, M> {
     slice: S,
     /// The items that nobody has looked at: there are no marks elsewhere.
@@ -175,32 +200,29 @@ struct Pieces<S, M> {
 
 impl<S: Cut, M: Marks<S::Item>> Pieces<S, M> {
     fn new(slice: S, marks: M) -> Self {
-        let unknown = 0..M::places(&slice);
-        Self::part(slice, unknown, Arc::new(marks))
-    }
-
-    fn part(slice: S, unknown: Range<usize>, marks: Arc<M>) -> Self {
         Self {
-            // What lies between separators may be empty, but nothing else.
-            is_done: slice.is_empty() && !M::SEPARATE,
+            unknown: 0..M::places(&slice),
+            is_done: Self::is_nothing(&slice),
             slice,
-            unknown,
-            marks,
+            marks: Arc::new(marks),
         }
     }
 
-    /// Cuts at a mark, and leaves what comes behind; gives what came before.
+    /// What lies between separators may be empty, but no other piece.
+    fn is_nothing(slice: &S) -> bool {
+        slice.is_empty() && !M::SEPARATE
+    }
+
+    /// Takes away what lies before a mark, or up to it.
     #[inline]
     fn cut_at(&mut self, mark: usize) -> S {
         let slice = std::mem::take(&mut self.slice);
-        let (lower, upper) = if M::SEPARATE {
-            let (lower, upper) = slice.cut(mark);
-            (lower, upper.cut(1).1)
-        } else {
-            slice.cut(mark + 1)
-        };
-        self.is_done = upper.is_empty() && !M::SEPARATE;
-        self.slice = upper;
+        let end = if M::SEPARATE { mark } else { mark + 1 };
+        let (lower, upper) = slice.cut(end);
+        self.slice = upper.cut(mark + 1 - end).1;
+        self.is_done = Self::is_nothing(&self.slice);
+        let Range { start, end } = self.unknown;
+        self.unknown = start.saturating_sub(mark + 1)..end - (mark + 1);
         lower
     }
 }
@@ -208,7 +230,7 @@ impl<S: Cut, M: Marks<S::Item>> Pieces<S, M> {
 impl<S, M> ParallelIterator for Pieces<S, M>
 where
     S: Cut + Send,
-    M: Marks<S::Item>,
+    M: Marks<S::Item> + OneByOne<S>,
 {
     type Item = S;
 
@@ -224,23 +246,25 @@ where
 
     /// Cuts at the first mark behind the middle, or else at the last one before it.
     fn split(&mut self) -> Option<Self> {
+        if self.unknown.is_empty() {
+            return None;
+        }
         let Range { start, end } = self.unknown;
         let middle = start + self.unknown.len() / 2;
-        let (mark, lower, upper) = if self.unknown.is_empty() {
-            return None;
-        } else if let Some(mark) = self.marks.first(&self.slice, middle..end) {
-            (mark, start..middle, 0..end - (mark + 1))
-        } else if let Some(mark) = self.marks.last(&self.slice, start..middle) {
-            (mark, start..mark, 0..0)
-        } else {
-            self.unknown = end..end;
-            return None;
+        let mut mark = self.marks.first(&self.slice, middle..end);
+        if mark.is_none() {
+            mark = self.marks.last(&self.slice, start..middle);
+            // All have been looked at, but for those below the mark.
+            self.unknown.start = end;
+        }
+        let mark = mark?;
+        let lower = Self {
+            slice: self.cut_at(mark),
+            unknown: start..middle.min(mark),
+            is_done: false,
+            marks: Arc::clone(&self.marks),
         };
-        let lower_slice = self.cut_at(mark);
-        let upper_slice = std::mem::replace(&mut self.slice, lower_slice);
-        self.unknown = lower;
-        self.is_done = false;
-        Some(Self::part(upper_slice, upper, Arc::clone(&self.marks)))
+        Some(std::mem::replace(self, lower))
     }
 
     #[inline]
@@ -248,23 +272,30 @@ where
     where
         C: FnMut(S) -> ControlFlow<()>,
     {
-        while *budget > 0 && !self.is_done {
-            let Range { start, end } = self.unknown;
-            let stop = end.min(start.saturating_add(*budget));
-            if let Some(mark) = self.marks.first(&self.slice, start..stop) {
-                *budget -= mark + 1 - start;
-                self.unknown = 0..end - (mark + 1);
-                consume(self.cut_at(mark))?;
-            } else {
-                *budget -= stop - start;
-                self.unknown.start = stop;
-                // If any is left, this is the end.
-                if *budget > 0 {
-                    *budget -= 1;
-                    self.is_done = true;
-                    consume(std::mem::take(&mut self.slice))?;
-                }
+        if self.is_done {
+            return ControlFlow::Continue(());
+        }
+        let Range { start, end } = self.unknown;
+        let mut stop = end.min(start.saturating_add(*budget));
+        *budget -= stop - start;
+        // Perhaps a long piece, of which some items have been looked at,
+        if let Some(mark) = self.marks.first(&self.slice, start..stop) {
+            consume(self.cut_at(mark))?;
+            stop -= mark + 1;
+            // and then many short ones.
+            if let Some(mark) = self.marks.last(&self.slice, 0..stop) {
+                let front = self.cut_at(mark);
+                let mut pieces = self.marks.one_by_one(front);
+                pieces.try_for_each(&mut consume)?;
+                stop -= mark + 1;
             }
+        }
+        self.unknown.start = stop;
+        // If there is anything left to spend, this is the end.
+        if *budget > 0 && !self.is_done {
+            *budget -= 1;
+            self.is_done = true;
+            return consume(std::mem::take(&mut self.slice));
         }
         ControlFlow::Continue(())
     }

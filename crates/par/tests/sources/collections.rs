@@ -49,11 +49,11 @@ fn collections_give_their_items_in_their_order() {
     for len in SIZES {
         let items = numbers(len);
         let mut set = BTreeSet::from_iter(items.clone());
-        check!(set.par_iter(), &set);
-        check!(set.clone().into_par_iter(), set.clone());
+        check_indexed!(set.par_iter(), &set);
+        check_indexed!(set.clone().into_par_iter(), set.clone());
         let hashed = HashSet::<u32>::from_iter(items.clone());
-        check!(hashed.par_iter(), &hashed);
-        check!(
+        check_indexed!(hashed.par_iter(), &hashed);
+        check_indexed!(
             hashed.clone().into_par_iter().map(|_| ()),
             hashed.iter().map(|_| ())
         );
@@ -61,14 +61,14 @@ fn collections_give_their_items_in_their_order() {
 
         let mut map = BTreeMap::from_iter(items.iter().copied().zip(items.clone()));
         let copy = map.clone();
-        check!(map.par_iter(), &map);
-        check!(map.clone().into_par_iter(), map.clone());
-        check!(
+        check_indexed!(map.par_iter(), &map);
+        check_indexed!(map.clone().into_par_iter(), map.clone());
+        check_indexed!(
             map.par_iter_mut().map(|(key, value)| (*key, *value)),
             copy.clone()
         );
         let mut hashed = HashMap::<u32, u32>::from_iter(copy.clone());
-        check!(hashed.par_iter(), &hashed);
+        check_indexed!(hashed.par_iter(), &hashed);
         let mut owned = together(hashed.clone().into_par_iter());
         owned.sort_unstable();
         assert_eq!(owned, Vec::from_iter(copy));
@@ -76,9 +76,9 @@ fn collections_give_their_items_in_their_order() {
         assert!(hashed.iter().all(|(key, value)| *value == 2 * key));
 
         let mut list = LinkedList::from_iter(items.clone());
-        check!(list.par_iter(), &items);
-        check!(list.par_iter_mut().map(|item| *item), items.clone());
-        check!(list.clone().into_par_iter(), items.clone());
+        check_indexed!(list.par_iter(), &items);
+        check_indexed!(list.par_iter_mut().map(|item| *item), items.clone());
+        check_indexed!(list.clone().into_par_iter(), items.clone());
 
         let heap = BinaryHeap::from(items.clone());
         check_indexed!(heap.par_iter(), &heap);
