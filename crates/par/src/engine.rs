@@ -8,7 +8,7 @@
 //! wherever the expensive ones lie. How long a piece is, [`Grain`] learns from the
 //! clock.
 
-use crate::granularity::SplitPolicy;
+use crate::granularity::{Granularity, SplitPolicy};
 use crate::iter::ParallelIterator;
 use heist_core::policy::Grain;
 use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
@@ -17,7 +17,8 @@ use std::ops::ControlFlow;
 
 /// What is done with the items of one part, in their order.
 pub(crate) trait Consumer<T>: Sized + Send {
-    /// Takes one item. `Break`: it wants no more of them.
+    /// Takes one item. `Break`: it wants no more of them, and is not called again.
+    /// What others have begun above goes on, unless they see that they are full.
     fn consume(&mut self, item: T) -> ControlFlow<()>;
 
     /// True if nobody wants more items: asked before each piece.
@@ -40,66 +41,62 @@ where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    let policy = part.split_policy();
     match part.steps() {
         0 => consumer,
-        1 => alone(part, consumer),
-        _ if current_thread_has_pending_tasks().is_some() => start(part, consumer, policy),
-        _ => take_part(|| start(part, consumer, policy)),
+        1 => alone(part, consumer).0,
+        _ => take_part(|| blocks(part, consumer)),
     }
 }
 
-fn start<P, C>(part: P, consumer: C, policy: SplitPolicy) -> C
+/// Block after block, of which there is mostly one.
+fn blocks<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    match policy.fixed_len(part.steps()) {
-        Some(len) => fixed(part, consumer, len),
-        None => Run::new(policy).lazily(part, consumer),
+    let mut done: Option<C> = None;
+    loop {
+        if consumer.is_full() {
+            return merged(done, consumer);
+        }
+        let policy = part.split_policy();
+        let later = if policy.in_blocks { part.split() } else { None };
+        let Some(later) = later else {
+            let last = Run::new(policy).block(part, consumer);
+            return merged(done, last);
+        };
+        let others = consumer.split(part.opt_len());
+        // What was cut off may itself consist of blocks.
+        done = Some(merged(done, blocks(part, consumer)));
+        (part, consumer) = (later, others);
     }
 }
 
-/// Splits in halves until no part has more steps than that, whoever is hungry or not.
-/// So which items end up in one part depends on nothing else.
-fn fixed<P, C>(mut part: P, mut consumer: C, len: usize) -> C
-where
-    P: ParallelIterator,
-    C: Consumer<P::Item>,
-{
-    if consumer.is_full() {
-        return consumer;
-    }
-    let upper = if part.steps() > len {
-        part.split()
-    } else {
-        None
-    };
-    let Some(upper) = upper else {
-        return alone(part, consumer);
-    };
-    let others = consumer.split(part.opt_len());
-    let (mut consumer, others) = join_context(
-        |_| fixed(part, consumer, len),
-        |_| fixed(upper, others, len),
-    );
-    consumer.merge(others);
-    consumer
-}
-
-/// All of a part, without splitting it.
-fn alone<P, C>(mut part: P, mut consumer: C) -> C
-where
-    P: ParallelIterator,
-    C: Consumer<P::Item>,
-{
-    while part.steps() > 0 && !consumer.is_full() {
-        let all = &mut { usize::MAX };
-        if part.run(all, |item| consumer.consume(item)).is_break() {
-            break;
+fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: C) -> C {
+    match lower {
+        None => upper,
+        Some(mut lower) => {
+            lower.merge(upper);
+            lower
         }
     }
-    consumer
+}
+
+/// A consumer, and `Break` if it has said that it wants no more.
+type Fed<C> = (C, ControlFlow<()>);
+
+/// All of a part, without splitting it.
+fn alone<P, C>(mut part: P, mut consumer: C) -> Fed<C>
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() && part.steps() > 0 && !consumer.is_full() {
+        let all = &mut { usize::MAX };
+        flow = part.run(all, |item| consumer.consume(item));
+    }
+    (consumer, flow)
 }
 
 /// What became of the upper part that was offered.
@@ -110,98 +107,159 @@ enum Offer<P, C> {
     Kept(P, C),
 }
 
+/// Parts within parts that lie on one stack, at most. Halving never gets there; it
+/// protects the stack from iterators that part with little at a time.
+const LEVELS: u32 = usize::BITS;
+
 /// What a worker knows while it works at a part.
 #[derive(Clone, Copy)]
 struct Run {
     grain: Grain,
     policy: SplitPolicy,
+    /// How many times a part may yet be split while the rest waits below it.
+    levels: u32,
 }
 
 impl Run {
     fn new(policy: SplitPolicy) -> Self {
-        let grain = Grain::new();
-        Self { grain, policy }
+        Self {
+            grain: Grain::new(),
+            policy,
+            levels: LEVELS,
+        }
+    }
+
+    fn block<P, C>(mut self, part: P, consumer: C) -> C
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        match self.policy.fixed_len(part.steps()) {
+            Some(len) => self.beforehand(part, consumer, len),
+            None => self.lazily(part, consumer).0,
+        }
+    }
+
+    /// Splits in halves until no part has more steps than that, whoever is hungry or
+    /// not. So which items end up in one part depends on nothing else.
+    fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        if consumer.is_full() {
+            return consumer;
+        }
+        let is_to_split = self.levels > 0 && self.policy.is_too_long(part.steps(), len);
+        let upper = if is_to_split { part.split() } else { None };
+        let Some(upper) = upper else {
+            return alone(part, consumer).0;
+        };
+        let others = consumer.split(part.opt_len());
+        self.levels -= 1;
+        let (mut consumer, others) = join_context(
+            |_| self.beforehand(part, consumer, len),
+            |_| self.beforehand(upper, others, len),
+        );
+        consumer.merge(others);
+        consumer
     }
 
     /// A part piece by piece; offers half of the rest when nothing else of this
     /// worker's is on offer.
-    fn lazily<P, C>(&mut self, mut part: P, mut consumer: C) -> C
+    fn lazily<P, C>(&mut self, mut part: P, mut consumer: C) -> Fed<C>
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
     {
         let clock = Clock::start();
         let mut then_ns = 0;
+        let mut hungry = is_somebody_hungry();
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
-                return consumer;
+                return (consumer, ControlFlow::Continue(()));
             }
             let piece = self.policy.piece_len(self.grain.len());
-            if self.is_to_offer(steps, piece) {
+            if self.is_to_offer(steps, piece, hungry) {
                 if let Some(upper) = part.split() {
-                    let offer;
-                    (consumer, offer) = self.offer(part, upper, consumer);
+                    let (flow, offer);
+                    ((consumer, flow), offer) = self.offer(part, upper, consumer);
                     match offer {
                         Offer::Stolen(others) => {
                             consumer.merge(others);
-                            return consumer;
+                            return (consumer, ControlFlow::Continue(()));
                         }
                         Offer::Kept(upper, others) => {
                             consumer.merge(others);
+                            if flow.is_break() {
+                                return (consumer, flow);
+                            }
                             part = upper;
                         }
                     }
                     then_ns = clock.elapsed_ns();
+                    hungry = is_somebody_hungry();
                     continue;
                 }
             }
             let mut budget = piece;
-            if part
-                .run(&mut budget, |item| consumer.consume(item))
-                .is_break()
-            {
-                return consumer;
+            let flow = part.run(&mut budget, |item| consumer.consume(item));
+            if flow.is_break() {
+                return (consumer, flow);
             }
             let now_ns = clock.elapsed_ns();
-            if budget == 0 && piece == self.grain.len() {
+            hungry = is_somebody_hungry();
+            if budget == 0 && piece >= self.grain.len() {
                 self.grain.ran(now_ns - then_ns);
+            }
+            if self.policy.granularity == Granularity::Adaptive {
+                if hungry {
+                    self.grain.shorten();
+                } else {
+                    self.grain.lengthen();
+                }
             }
             then_ns = now_ns;
         }
     }
 
-    fn is_to_offer(&self, steps: usize, piece: usize) -> bool {
-        if steps > self.policy.max_len {
-            return true;
-        }
-        steps > piece
-            && steps / 2 >= self.policy.min_len
-            && current_thread_has_pending_tasks() == Some(false)
+    fn is_to_offer(&self, steps: usize, piece: usize, hungry: bool) -> bool {
+        let is_wanted = hungry && steps > piece && self.policy.may_halve(steps);
+        self.levels > 0 && (is_wanted || self.policy.is_too_long(steps, self.policy.max_len))
     }
 
     /// Works at the lower part while the upper one is on offer.
-    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (C, Offer<P, C>)
+    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Fed<C>, Offer<P, C>)
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
     {
         let others = consumer.split(lower.opt_len());
         let (mut here, mut there) = (*self, *self);
-        let ((consumer, grain), offer) = join_context(
+        here.levels -= 1;
+        let ((fed, grain), offer) = join_context(
             move |_| {
-                let consumer = here.lazily(lower, consumer);
-                (consumer, here.grain)
+                let fed = here.lazily(lower, consumer);
+                (fed, here.grain)
             },
             move |context| {
                 if context.migrated() {
-                    Offer::Stolen(there.lazily(upper, others))
+                    // On another stack, and because somebody was hungry.
+                    there.levels = LEVELS;
+                    there.grain.shorten();
+                    Offer::Stolen(there.lazily(upper, others).0)
                 } else {
                     Offer::Kept(upper, others)
                 }
             },
         );
         self.grain = grain;
-        (consumer, offer)
+        (fed, offer)
     }
+}
+
+/// True if nothing of this worker's is on offer: a thief has come, or nothing was.
+fn is_somebody_hungry() -> bool {
+    current_thread_has_pending_tasks() == Some(false)
 }
