@@ -6,11 +6,14 @@ mod extend;
 mod indexed;
 mod parallel;
 pub mod plumbing;
+mod try_trait;
 
 pub use adaptor::*;
+pub use either::Either;
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
+pub(crate) use try_trait::Try;
 
 /// What can be turned into a parallel iterator.
 ///

@@ -1,11 +1,13 @@
 //! The trait of all parallel iterators.
 
 use super::adaptor::{Filter, Map};
-use super::consumer::{ForEach, Reduce};
-use super::FromParallelIterator;
+use super::consumer::{find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
+use super::{Either, FromParallelIterator, ParallelExtend, Try};
 use crate::engine::drive;
 use crate::granularity::SplitPolicy;
-use std::iter::{once, Sum};
+use std::cmp::Ordering;
+use std::collections::LinkedList;
+use std::iter::{once, Product, Sum};
 use std::ops::ControlFlow;
 
 /// A sequence of items that several workers can go through at the same time.
@@ -207,5 +209,504 @@ pub trait ParallelIterator: Sized + Send {
         C: FromParallelIterator<Self::Item>,
     {
         C::from_par_iter(self)
+    }
+
+    /// How many items there are. All of them are made and dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let sevens = (0..1000).into_par_iter().filter(|n| n % 7 == 0);
+    /// assert_eq!(sevens.count(), 143);
+    /// ```
+    fn count(self) -> usize {
+        let take = |count: &mut usize, _| {
+            *count += 1;
+            ControlFlow::Continue(())
+        };
+        let merge = |count: &mut usize, upper| *count += upper;
+        drive(self, Reduce::new(&|| 0, &take, &merge)).into_result()
+    }
+
+    /// Calls `op` with each item until one of the calls fails, and returns such a failure:
+    /// any of them, if there are several. `op` gives an [`Option`], a [`Result`] or a
+    /// [`ControlFlow`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let check = |word: &&str| word.parse::<u32>().map(drop);
+    /// assert!(["1", "2"].par_iter().try_for_each(check).is_ok());
+    /// assert!(["1", "two"].par_iter().try_for_each(check).is_err());
+    /// ```
+    fn try_for_each<OP, R>(self, op: OP) -> R
+    where
+        OP: Fn(Self::Item) -> R + Sync + Send,
+        R: Try<Output = ()> + Send,
+    {
+        let failure = |item| match op(item).branch() {
+            ControlFlow::Continue(()) => None,
+            ControlFlow::Break(residual) => Some(R::from_residual(residual)),
+        };
+        find(self, Wanted::Any, failure).unwrap_or_else(|| R::from_output(()))
+    }
+
+    /// Combines what is in all items by `op`, as [`reduce`](Self::reduce) does, until an
+    /// item or a call is a failure, and returns that: any of them, if there are several.
+    /// Items are [`Option`]s, [`Result`]s or [`ControlFlow`]s.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let total = |sizes: &[u8]| {
+    ///     let sizes = sizes.par_iter().map(|&size| Some(size));
+    ///     sizes.try_reduce(|| 0, |a, b| a.checked_add(b))
+    /// };
+    /// assert_eq!(total(&[100, 50, 5]), Some(155));
+    /// assert_eq!(total(&[100, 50, 150]), None);
+    /// ```
+    fn try_reduce<T, OP, ID>(self, identity: ID, op: OP) -> Self::Item
+    where
+        OP: Fn(T, T) -> Self::Item + Sync + Send,
+        ID: Fn() -> T + Sync + Send,
+        Self::Item: Try<Output = T>,
+    {
+        let reduced = self.try_reduce_with(op);
+        reduced.unwrap_or_else(|| Self::Item::from_output(identity()))
+    }
+
+    /// As [`try_reduce`](Self::try_reduce); `None` if there are no items.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["9", "12", "5"].par_iter().map(|word| word.parse::<u32>());
+    /// assert_eq!(words.try_reduce_with(|a, b| Ok(a.max(b))), Some(Ok(12)));
+    /// ```
+    fn try_reduce_with<T, OP>(self, op: OP) -> Option<Self::Item>
+    where
+        OP: Fn(T, T) -> Self::Item + Sync + Send,
+        Self::Item: Try<Output = T>,
+    {
+        try_reduce(self, op)
+    }
+
+    /// Multiplies all items.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// assert_eq!((1..=10_u32).into_par_iter().product::<u32>(), 3_628_800);
+    /// ```
+    fn product<P>(self) -> P
+    where
+        P: Send + Product<Self::Item> + Product<P>,
+    {
+        let multiply = |product: &mut Option<P>, item: P| {
+            *product = Some(match product.take() {
+                None => item,
+                Some(product) => once(product).chain(once(item)).product(),
+            });
+        };
+        let take = |product: &mut Option<P>, item| {
+            multiply(product, once(item).product());
+            ControlFlow::Continue(())
+        };
+        let merge = |product: &mut Option<P>, upper: Option<P>| {
+            if let Some(upper) = upper {
+                multiply(product, upper);
+            }
+        };
+        let product = drive(self, Reduce::new(&|| None, &take, &merge)).into_result();
+        product.unwrap_or_else(|| std::iter::empty::<P>().product())
+    }
+
+    /// The smallest item, and the first of several that are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// assert_eq!([4, 2, 3].par_iter().min(), Some(&2));
+    /// ```
+    fn min(self) -> Option<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        self.reduce_with(Ord::min)
+    }
+
+    /// The smallest item by an order of your own, and the first of several that are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let temperatures = [4.5, -2.0, 3.25_f64];
+    /// let lowest = temperatures.par_iter().min_by(|a, b| a.total_cmp(b));
+    /// assert_eq!(lowest, Some(&-2.0));
+    /// ```
+    fn min_by<F>(self, f: F) -> Option<Self::Item>
+    where
+        F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
+    {
+        self.reduce_with(|a, b| if f(&a, &b).is_gt() { b } else { a })
+    }
+
+    /// The item with the smallest key, and the first of several whose keys are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["thief", "job", "pool", "set"];
+    /// assert_eq!(words.par_iter().min_by_key(|word| word.len()), Some(&"job"));
+    /// ```
+    fn min_by_key<K, F>(self, f: F) -> Option<Self::Item>
+    where
+        K: Ord + Send,
+        F: Sync + Send + Fn(&Self::Item) -> K,
+    {
+        let keyed = self.map(|item| (f(&item), item));
+        let least = keyed.min_by(|a, b| a.0.cmp(&b.0));
+        least.map(|(_, item)| item)
+    }
+
+    /// The largest item, and the last of several that are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// assert_eq!([2, 4, 3].par_iter().max(), Some(&4));
+    /// ```
+    fn max(self) -> Option<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        self.reduce_with(Ord::max)
+    }
+
+    /// The largest item by an order of your own, and the last of several that are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let temperatures = [4.5, -2.0, 3.25_f64];
+    /// let highest = temperatures.par_iter().max_by(|a, b| a.total_cmp(b));
+    /// assert_eq!(highest, Some(&4.5));
+    /// ```
+    fn max_by<F>(self, f: F) -> Option<Self::Item>
+    where
+        F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
+    {
+        self.reduce_with(|a, b| if f(&a, &b).is_gt() { a } else { b })
+    }
+
+    /// The item with the largest key, and the last of several whose keys are equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["thief", "job", "owner", "set"];
+    /// assert_eq!(words.par_iter().max_by_key(|word| word.len()), Some(&"owner"));
+    /// ```
+    fn max_by_key<K, F>(self, f: F) -> Option<Self::Item>
+    where
+        K: Ord + Send,
+        F: Sync + Send + Fn(&Self::Item) -> K,
+    {
+        let keyed = self.map(|item| (f(&item), item));
+        let greatest = keyed.max_by(|a, b| a.0.cmp(&b.0));
+        greatest.map(|(_, item)| item)
+    }
+
+    /// An item of which `predicate` is true: whichever is found, and then all stop.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let divisor = (2..9991).into_par_iter().find_any(|n| 9991 % n == 0);
+    /// assert!(divisor == Some(97) || divisor == Some(103));
+    /// ```
+    fn find_any<P>(self, predicate: P) -> Option<Self::Item>
+    where
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        self.find_map_any(|item| predicate(&item).then_some(item))
+    }
+
+    /// The first item, in the order of the sequence, of which `predicate` is true.
+    ///
+    /// # Cost
+    ///
+    /// Parts behind a find stop; the parts before it are searched to the end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let divisor = (2..9991).into_par_iter().find_first(|n| 9991 % n == 0);
+    /// assert_eq!(divisor, Some(97));
+    /// ```
+    fn find_first<P>(self, predicate: P) -> Option<Self::Item>
+    where
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        self.find_map_first(|item| predicate(&item).then_some(item))
+    }
+
+    /// The last item, in the order of the sequence, of which `predicate` is true.
+    ///
+    /// # Cost
+    ///
+    /// Parts before a find stop; the part of the find and those behind it are searched to
+    /// the end. If the sequence can be reversed, [`rev`] and then
+    /// [`find_first`](Self::find_first) looks at fewer items.
+    ///
+    /// [`rev`]: super::IndexedParallelIterator::rev
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let divisor = (2..9991).into_par_iter().find_last(|n| 9991 % n == 0);
+    /// assert_eq!(divisor, Some(103));
+    /// ```
+    fn find_last<P>(self, predicate: P) -> Option<Self::Item>
+    where
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        self.find_map_last(|item| predicate(&item).then_some(item))
+    }
+
+    /// What `predicate` makes of an item, if it makes anything of one: whichever is found,
+    /// and then all stop.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["width", "=", "80"];
+    /// let number = words.par_iter().find_map_any(|word| word.parse::<u32>().ok());
+    /// assert_eq!(number, Some(80));
+    /// ```
+    fn find_map_any<P, R>(self, predicate: P) -> Option<R>
+    where
+        P: Fn(Self::Item) -> Option<R> + Sync + Send,
+        R: Send,
+    {
+        find(self, Wanted::Any, predicate)
+    }
+
+    /// What `predicate` makes of the first item, in the order of the sequence, of which it
+    /// makes anything. It costs what [`find_first`](Self::find_first) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["from", "3", "to", "5"];
+    /// let number = words.par_iter().find_map_first(|word| word.parse::<u32>().ok());
+    /// assert_eq!(number, Some(3));
+    /// ```
+    fn find_map_first<P, R>(self, predicate: P) -> Option<R>
+    where
+        P: Fn(Self::Item) -> Option<R> + Sync + Send,
+        R: Send,
+    {
+        find(self, Wanted::First, predicate)
+    }
+
+    /// What `predicate` makes of the last item, in the order of the sequence, of which it
+    /// makes anything. It costs what [`find_last`](Self::find_last) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["from", "3", "to", "5", "metres"];
+    /// let number = words.par_iter().find_map_last(|word| word.parse::<u32>().ok());
+    /// assert_eq!(number, Some(5));
+    /// ```
+    fn find_map_last<P, R>(self, predicate: P) -> Option<R>
+    where
+        P: Fn(Self::Item) -> Option<R> + Sync + Send,
+        R: Send,
+    {
+        find(self, Wanted::Last, predicate)
+    }
+
+    #[doc(hidden)]
+    #[deprecated(note = "it finds any item, not the first: say `find_any`, `find_first` or \
+                         `find_last`")]
+    fn find<P>(self, predicate: P) -> Option<Self::Item>
+    where
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        self.find_any(predicate)
+    }
+
+    /// Whether `predicate` is true of any item. All stop when it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// assert!(["", "steal"].par_iter().any(|word| word.is_empty()));
+    /// ```
+    fn any<P>(self, predicate: P) -> bool
+    where
+        P: Fn(Self::Item) -> bool + Sync + Send,
+    {
+        self.find_map_any(|item| predicate(item).then_some(()))
+            .is_some()
+    }
+
+    /// Whether `predicate` is true of all items. All stop when it was not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// assert!((2..97).into_par_iter().all(|n| 97 % n != 0));
+    /// ```
+    fn all<P>(self, predicate: P) -> bool
+    where
+        P: Fn(Self::Item) -> bool + Sync + Send,
+    {
+        !self.any(|item| !predicate(item))
+    }
+
+    /// Makes a collection of the left halves of all pairs and one of the right halves, in
+    /// one pass.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::collections::HashSet;
+    ///
+    /// let numbers = 0..100_u32;
+    /// let (numbers, digits): (Vec<_>, HashSet<_>) =
+    ///     numbers.into_par_iter().map(|n| (n, n % 10)).unzip();
+    /// assert_eq!((numbers.len(), digits.len()), (100, 10));
+    /// ```
+    fn unzip<A, B, FromA, FromB>(self) -> (FromA, FromB)
+    where
+        Self: ParallelIterator<Item = (A, B)>,
+        FromA: Default + Send + ParallelExtend<A>,
+        FromB: Default + Send + ParallelExtend<B>,
+        A: Send,
+        B: Send,
+    {
+        let mut both = (FromA::default(), FromB::default());
+        both.par_extend(self);
+        both
+    }
+
+    /// Makes a collection of the items of which `predicate` is true and one of the others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let (low, high): (Vec<_>, Vec<_>) = (0..6).into_par_iter().partition(|&n| n < 2);
+    /// assert_eq!((low, high), (vec![0, 1], vec![2, 3, 4, 5]));
+    /// ```
+    fn partition<A, B, P>(self, predicate: P) -> (A, B)
+    where
+        A: Default + Send + ParallelExtend<Self::Item>,
+        B: Default + Send + ParallelExtend<Self::Item>,
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        self.partition_map(|item| {
+            if predicate(&item) {
+                Either::Left(item)
+            } else {
+                Either::Right(item)
+            }
+        })
+    }
+
+    /// Makes two collections of what `predicate` makes of the items: it says which of the
+    /// two each belongs to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::iter::Either;
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["3", "workers", "40", "jobs"];
+    /// let (numbers, names): (Vec<u32>, Vec<&str>) =
+    ///     words.into_par_iter().partition_map(|word| match word.parse() {
+    ///         Ok(number) => Either::Left(number),
+    ///         Err(_) => Either::Right(word),
+    ///     });
+    /// assert_eq!((numbers, names), (vec![3, 40], vec!["workers", "jobs"]));
+    /// ```
+    fn partition_map<A, B, P, L, R>(self, predicate: P) -> (A, B)
+    where
+        A: Default + Send + ParallelExtend<L>,
+        B: Default + Send + ParallelExtend<R>,
+        P: Fn(Self::Item) -> Either<L, R> + Sync + Send,
+        L: Send,
+        R: Send,
+    {
+        let (left, right) = partition(self, predicate);
+        let mut both = (A::default(), B::default());
+        both.0.extend_collected(left);
+        both.1.extend_collected(right);
+        both
+    }
+
+    /// All items, in their order, in vectors: as many and as long as it took.
+    ///
+    /// For a collection of your own that takes one item after the other: it need not wait
+    /// until all items lie in one vector.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let chunks = (0..100_u32).into_par_iter().filter(|n| n % 3 == 0).collect_vec_list();
+    /// assert_eq!(chunks.iter().map(Vec::len).sum::<usize>(), 34);
+    /// ```
+    fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
+        match self.opt_len() {
+            Some(0) => LinkedList::new(),
+            Some(_) => LinkedList::from([self.collect()]),
+            None => Chunks::of(self).into_list(),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Collects items whose number is known: each is written once, into its place.
 
+use super::Both;
 use crate::engine::{drive, Consumer};
 use crate::iter::ParallelIterator;
 use std::ops::ControlFlow;
@@ -14,88 +15,120 @@ where
     T: Send,
     I: ParallelIterator<Item = T>,
 {
-    vec.reserve_exact(len);
-    let old_len = vec.len();
-    let places = Places {
-        // SAFETY: the capacity is there.
-        next: unsafe { vec.as_mut_ptr().add(old_len) },
-        written: 0,
-        room: len,
-    };
-    let places = drive(iter, places);
-    assert_eq!(
-        places.written, len,
-        "a parallel iterator said that it has as many items as on the right"
-    );
-    std::mem::forget(places);
-    // SAFETY: so many were written there, one after the other: see `merge`.
-    unsafe { vec.set_len(old_len + len) };
+    let places = drive(iter, Places::at_end(vec, len));
+    // SAFETY: those of this vector, which was not touched since.
+    unsafe { places.give_to(vec) };
 }
 
-/// Places of a vector, the first of which have been written.
+/// Appends the halves of the `len` pairs of the iterator to a vector each.
 ///
-/// The items that were written are dropped with it.
+/// # Panics
+///
+/// Panics if the iterator gives more or fewer pairs than it said.
+pub(crate) fn unzip_into<A, B, I>(left: &mut Vec<A>, right: &mut Vec<B>, iter: I, len: usize)
+where
+    A: Send,
+    B: Send,
+    I: ParallelIterator<Item = (A, B)>,
+{
+    let places = Both(Places::at_end(left, len), Places::at_end(right, len));
+    let Both(left_places, right_places) = drive(iter, places);
+    // SAFETY: those of this vector, which was not touched since.
+    unsafe { left_places.give_to(left) };
+    // SAFETY: as above.
+    unsafe { right_places.give_to(right) };
+}
+
+/// Neighbouring places of a vector, beyond its length, the first of which have been
+/// written.
+///
+/// The items that were written are dropped with it. How many there may be is checked
+/// at each: whoever writes a parallel iterator writes safe code, and may have miscounted.
 struct Places<T> {
-    /// The place after the last that was written.
-    next: *mut T,
+    /// From here on `len` places are this consumer's alone.
+    first: *mut T,
+    /// The first `written` of them hold items.
     written: usize,
-    /// How many may yet be written, from `next` on.
-    room: usize,
+    len: usize,
 }
 
 // SAFETY: the places are its own, and what lies there is sent with it.
 unsafe impl<T: Send> Send for Places<T> {}
 
+impl<T> Places<T> {
+    /// So many places after the items of the vector.
+    fn at_end(vec: &mut Vec<T>, len: usize) -> Self {
+        vec.reserve(len);
+        Self {
+            // SAFETY: within the capacity, as is the end of the places.
+            first: unsafe { vec.as_mut_ptr().add(vec.len()) },
+            written: 0,
+            len,
+        }
+    }
+
+    /// Makes what was written the vector's.
+    ///
+    /// # Safety
+    ///
+    /// 1. The places are all those that [`at_end`](Self::at_end) gave of this vector.
+    /// 2. Nobody has used the vector since.
+    unsafe fn give_to(mut self, vec: &mut Vec<T>) {
+        let (written, len) = (self.written, self.len);
+        assert_eq!(
+            written, len,
+            "a parallel iterator gives fewer items than it said"
+        );
+        self.written = 0;
+        // SAFETY: all places after the old end (obligations 1 and 2) were written, and
+        // this consumer has just forgotten them.
+        unsafe { vec.set_len(vec.len() + len) };
+    }
+}
+
 impl<T: Send> Consumer<T> for Places<T> {
     #[inline]
     fn consume(&mut self, item: T) -> ControlFlow<()> {
         assert!(
-            self.room > 0,
+            self.written < self.len,
             "a parallel iterator gives more items than it said"
         );
-        // SAFETY: there is room, which is this consumer's alone.
-        unsafe {
-            self.next.write(item);
-            self.next = self.next.add(1);
-        }
-        self.room -= 1;
+        // SAFETY: the place is this consumer's, and nothing lies there.
+        unsafe { self.first.add(self.written).write(item) };
         self.written += 1;
         ControlFlow::Continue(())
     }
 
     fn split(&mut self, lower_len: Option<usize>) -> Self {
         let lower = lower_len.expect("a parallel iterator has forgotten its length");
-        let room = self.room.checked_sub(lower);
-        let room = room.expect("a parallel iterator has more items than it said");
-        self.room = lower;
+        let lower_end = self.written.checked_add(lower);
+        let upper = lower_end.and_then(|end| self.len.checked_sub(end));
+        let len = upper.expect("a parallel iterator has more items than it said");
+        self.len -= len;
         Self {
-            // SAFETY: within the room that there was.
-            next: unsafe { self.next.add(lower) },
+            // SAFETY: within the places.
+            first: unsafe { self.first.add(self.len) },
             written: 0,
-            room,
+            len,
         }
     }
 
-    fn merge(&mut self, upper: Self) {
-        // Or else there would be a gap, and the upper items are dropped.
+    fn merge(&mut self, mut upper: Self) {
+        // Or else there would be a gap.
         assert_eq!(
-            self.room, 0,
+            self.written, self.len,
             "a parallel iterator gives fewer items than it said"
         );
-        (self.next, self.room) = (upper.next, upper.room);
-        self.written += upper.written;
-        std::mem::forget(upper);
+        // The upper places lie behind these: they were split off there.
+        self.len += upper.len;
+        self.written += std::mem::take(&mut upper.written);
     }
 }
 
 impl<T> Drop for Places<T> {
     fn drop(&mut self) {
-        let first = std::ptr::slice_from_raw_parts_mut(
-            // SAFETY: so many were written before it.
-            unsafe { self.next.sub(self.written) },
-            self.written,
-        );
+        let items = std::ptr::slice_from_raw_parts_mut(self.first, self.written);
         // SAFETY: they were written, and nobody else knows of them.
-        unsafe { first.drop_in_place() };
+        unsafe { items.drop_in_place() };
     }
 }

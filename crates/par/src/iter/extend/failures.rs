@@ -1,0 +1,1 @@
+//! Options and results: a collection if all items are there, or else a failure.
