@@ -17,8 +17,7 @@ use std::ops::ControlFlow;
 
 /// What is done with the items of one part, in their order.
 pub(crate) trait Consumer<T>: Sized + Send {
-    /// Takes one item. `Break`: it wants no more of them, and is not called again.
-    /// What others have begun above goes on, unless they see that they are full.
+    /// Takes one item. `Break`: it wants no more of them, and is full from now on.
     fn consume(&mut self, item: T) -> ControlFlow<()>;
 
     /// True if nobody wants more items: asked before each piece.
@@ -30,7 +29,8 @@ pub(crate) trait Consumer<T>: Sized + Send {
     /// how many items are left of the lower one, that is `lower_len`.
     fn split(&mut self, lower_len: Option<usize>) -> Self;
 
-    /// Both are done: takes in what the upper part gave.
+    /// Both are done: takes in what the upper part gave. It may yet be given the items
+    /// that come after both.
     fn merge(&mut self, upper: Self);
 }
 
@@ -43,60 +43,44 @@ where
 {
     match part.steps() {
         0 => consumer,
-        1 => alone(part, consumer).0,
-        _ => take_part(|| blocks(part, consumer)),
+        1 => alone(part, consumer),
+        _ => take_part(|| start(part, consumer)),
     }
 }
 
-/// Block after block, of which there is mostly one.
-fn blocks<P, C>(mut part: P, mut consumer: C) -> C
+fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    let mut done: Option<C> = None;
-    loop {
-        if consumer.is_full() {
-            return merged(done, consumer);
-        }
-        let policy = part.split_policy();
-        let later = if policy.in_blocks { part.split() } else { None };
-        let Some(later) = later else {
-            let last = Run::new(policy).block(part, consumer);
-            return merged(done, last);
-        };
-        let others = consumer.split(part.opt_len());
+    let mut policy = part.split_policy();
+    while policy.in_blocks && !consumer.is_full() {
+        let Some(rest) = part.split() else { break };
         // What was cut off may itself consist of blocks.
-        done = Some(merged(done, blocks(part, consumer)));
-        (part, consumer) = (later, others);
+        consumer = start(part, consumer);
+        part = rest;
+        policy = part.split_policy();
+    }
+    let mut run = Run::new(policy);
+    match policy.fixed_len(part.steps()) {
+        Some(len) => run.beforehand(part, consumer, len),
+        None => run.lazily(part, consumer),
     }
 }
-
-fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: C) -> C {
-    match lower {
-        None => upper,
-        Some(mut lower) => {
-            lower.merge(upper);
-            lower
-        }
-    }
-}
-
-/// A consumer, and `Break` if it has said that it wants no more.
-type Fed<C> = (C, ControlFlow<()>);
 
 /// All of a part, without splitting it.
-fn alone<P, C>(mut part: P, mut consumer: C) -> Fed<C>
+fn alone<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    let mut flow = ControlFlow::Continue(());
-    while flow.is_continue() && part.steps() > 0 && !consumer.is_full() {
+    while part.steps() > 0 && !consumer.is_full() {
         let all = &mut { usize::MAX };
-        flow = part.run(all, |item| consumer.consume(item));
+        if part.run(all, |item| consumer.consume(item)).is_break() {
+            break;
+        }
     }
-    (consumer, flow)
+    consumer
 }
 
 /// What became of the upper part that was offered.
@@ -129,17 +113,6 @@ impl Run {
         }
     }
 
-    fn block<P, C>(mut self, part: P, consumer: C) -> C
-    where
-        P: ParallelIterator,
-        C: Consumer<P::Item>,
-    {
-        match self.policy.fixed_len(part.steps()) {
-            Some(len) => self.beforehand(part, consumer, len),
-            None => self.lazily(part, consumer).0,
-        }
-    }
-
     /// Splits in halves until no part has more steps than that, whoever is hungry or
     /// not. So which items end up in one part depends on nothing else.
     fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
@@ -153,7 +126,7 @@ impl Run {
         let is_to_split = self.levels > 0 && self.policy.is_too_long(part.steps(), len);
         let upper = if is_to_split { part.split() } else { None };
         let Some(upper) = upper else {
-            return alone(part, consumer).0;
+            return alone(part, consumer);
         };
         let others = consumer.split(part.opt_len());
         self.levels -= 1;
@@ -167,7 +140,7 @@ impl Run {
 
     /// A part piece by piece; offers half of the rest when nothing else of this
     /// worker's is on offer.
-    fn lazily<P, C>(&mut self, mut part: P, mut consumer: C) -> Fed<C>
+    fn lazily<P, C>(&mut self, mut part: P, mut consumer: C) -> C
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
@@ -178,23 +151,20 @@ impl Run {
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
-                return (consumer, ControlFlow::Continue(()));
+                return consumer;
             }
             let piece = self.policy.piece_len(self.grain.len());
             if self.is_to_offer(steps, piece, hungry) {
                 if let Some(upper) = part.split() {
-                    let (flow, offer);
-                    ((consumer, flow), offer) = self.offer(part, upper, consumer);
+                    let offer;
+                    (consumer, offer) = self.offer(part, upper, consumer);
                     match offer {
                         Offer::Stolen(others) => {
                             consumer.merge(others);
-                            return (consumer, ControlFlow::Continue(()));
+                            return consumer;
                         }
                         Offer::Kept(upper, others) => {
                             consumer.merge(others);
-                            if flow.is_break() {
-                                return (consumer, flow);
-                            }
                             part = upper;
                         }
                     }
@@ -204,9 +174,11 @@ impl Run {
                 }
             }
             let mut budget = piece;
-            let flow = part.run(&mut budget, |item| consumer.consume(item));
-            if flow.is_break() {
-                return (consumer, flow);
+            if part
+                .run(&mut budget, |item| consumer.consume(item))
+                .is_break()
+            {
+                return consumer;
             }
             let now_ns = clock.elapsed_ns();
             hungry = is_somebody_hungry();
@@ -230,7 +202,7 @@ impl Run {
     }
 
     /// Works at the lower part while the upper one is on offer.
-    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Fed<C>, Offer<P, C>)
+    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (C, Offer<P, C>)
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
@@ -238,24 +210,24 @@ impl Run {
         let others = consumer.split(lower.opt_len());
         let (mut here, mut there) = (*self, *self);
         here.levels -= 1;
-        let ((fed, grain), offer) = join_context(
+        let ((consumer, grain), offer) = join_context(
             move |_| {
-                let fed = here.lazily(lower, consumer);
-                (fed, here.grain)
+                let consumer = here.lazily(lower, consumer);
+                (consumer, here.grain)
             },
             move |context| {
                 if context.migrated() {
                     // On another stack, and because somebody was hungry.
                     there.levels = LEVELS;
                     there.grain.shorten();
-                    Offer::Stolen(there.lazily(upper, others).0)
+                    Offer::Stolen(there.lazily(upper, others))
                 } else {
                     Offer::Kept(upper, others)
                 }
             },
         );
         self.grain = grain;
-        (fed, offer)
+        (consumer, offer)
     }
 }
 

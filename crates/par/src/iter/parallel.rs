@@ -1,10 +1,10 @@
 //! The trait of all parallel iterators.
 
-use super::adaptor::{Filter, Map};
+use super::adaptor::{Filter, Intersperse, Map, WithPolicy};
 use super::consumer::{find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
 use super::{Either, FromParallelIterator, ParallelExtend, Try};
 use crate::engine::drive;
-use crate::granularity::SplitPolicy;
+use crate::granularity::{Granularity, SplitPolicy};
 use std::cmp::Ordering;
 use std::collections::LinkedList;
 use std::iter::{once, Product, Sum};
@@ -109,6 +109,86 @@ pub trait ParallelIterator: Sized + Send {
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
         Filter::new(self, predicate)
+    }
+
+    /// Gives the items with `element` between each two of them.
+    ///
+    /// # Cost
+    ///
+    /// A clone of `element` for each item. An iterator that does not know how many items
+    /// it has is not split before it has given the first one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let path: String = ["usr", "local", "bin"].into_par_iter().intersperse("/").collect();
+    /// assert_eq!(path, "usr/local/bin");
+    /// ```
+    fn intersperse(self, element: Self::Item) -> Intersperse<Self>
+    where
+        Self::Item: Clone,
+    {
+        Intersperse::new(self, element)
+    }
+
+    /// Says how finely to cut the whole chain, whatever stands behind: see
+    /// [`Granularity`], which also says when that helps.
+    ///
+    /// If it is said several times in one chain, the last that is not
+    /// [`Automatic`](Granularity::Automatic) holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use heist_par::Granularity;
+    ///
+    /// let squares = (0..10_000_u64).into_par_iter().map(|n| n * n);
+    /// let squares = squares.with_granularity(Granularity::Static(2500));
+    /// assert_eq!(squares.sum::<u64>(), 333_283_335_000);
+    /// ```
+    fn with_granularity(self, granularity: Granularity) -> WithPolicy<Self> {
+        let policy = SplitPolicy {
+            granularity,
+            ..SplitPolicy::default()
+        };
+        WithPolicy::new(self, policy)
+    }
+
+    /// Makes the result of the chain independent of the machine and of chance: what is
+    /// combined with what depends on the number of items only. So a sum of floating-point
+    /// numbers is the same to the last bit, on however many workers and however often,
+    /// and a fold gives the same parts.
+    ///
+    /// What counts is the number of items at the source, before any filter and before
+    /// nested iterators are opened, and where chains are joined. So the same chain over as
+    /// many items is combined in the same way. There are two exceptions. Consumers that
+    /// take *any* item, such as [`find_any`](Self::find_any), stay free to. And
+    /// [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks)
+    /// begins with a block of as many items as there are workers.
+    ///
+    /// # Cost
+    ///
+    /// One to two thousand parts are cut beforehand, or as many as there are items: some
+    /// tens of microseconds. A few items that take much longer than all others are not
+    /// split further. Iterators of which nobody knows how many steps they have are not
+    /// split at all.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let sum = || (1..100_000_i32).into_par_iter().map(|n| 1.0 / f64::from(n));
+    /// assert_eq!(
+    ///     sum().deterministic().sum::<f64>().to_bits(),
+    ///     sum().deterministic().sum::<f64>().to_bits(),
+    /// );
+    /// ```
+    fn deterministic(self) -> WithPolicy<Self> {
+        self.with_granularity(Granularity::Deterministic)
     }
 
     /// Combines all items by `op`, neighbours with neighbours, in an order of time that
@@ -563,8 +643,10 @@ pub trait ParallelIterator: Sized + Send {
     }
 
     #[doc(hidden)]
-    #[deprecated(note = "it finds any item, not the first: say `find_any`, `find_first` or \
-                         `find_last`")]
+    #[deprecated(
+        note = "it finds any item, not the first: say `find_any`, `find_first` or \
+                         `find_last`"
+    )]
     fn find<P>(self, predicate: P) -> Option<Self::Item>
     where
         P: Fn(&Self::Item) -> bool + Sync + Send,

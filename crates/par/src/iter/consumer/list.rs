@@ -98,7 +98,9 @@ impl<T: Send> Chunks<T> {
             moves.push((chunk, here));
             places = behind;
         }
-        moves.into_par_iter().for_each(|(chunk, places)| move_items(chunk, places));
+        moves
+            .into_par_iter()
+            .for_each(|(chunk, places)| move_items(chunk, places));
         // SAFETY: the places of the chunks are all of those, and each chunk has moved.
         unsafe { vec.set_len(old_len + added) };
     }
@@ -116,7 +118,12 @@ fn move_items<T>(mut chunk: Vec<T>, places: &mut [MaybeUninit<T>]) {
     assert_eq!(chunk.len(), places.len());
     // SAFETY: before and behind, there is memory for so many items; the chunk owns its
     // own and borrows nothing, so that they do not overlap.
-    unsafe { places.as_mut_ptr().cast::<T>().copy_from_nonoverlapping(chunk.as_ptr(), chunk.len()) };
+    unsafe {
+        places
+            .as_mut_ptr()
+            .cast::<T>()
+            .copy_from_nonoverlapping(chunk.as_ptr(), chunk.len())
+    };
     // SAFETY: nothing is what is left; the items are elsewhere now.
     unsafe { chunk.set_len(0) };
 }
