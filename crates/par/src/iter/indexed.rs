@@ -3,7 +3,7 @@
 use super::adaptor::{
     Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, Interleave,
     InterleaveShortest, MaxLen, MinLen, Positions, Rev, Skip, StepBy, Take, UniformBlocks,
-    WithPolicy, Zip, ZipEq,
+    WithPolicy, WithWeight, Zip, ZipEq,
 };
 use super::consumer::{collect_into, unzip_into};
 use super::{IntoParallelIterator, ParallelIterator};
@@ -646,5 +646,35 @@ pub trait IndexedParallelIterator: ParallelIterator {
             ..SplitPolicy::default()
         };
         WithPolicy::new(self, policy)
+    }
+
+    /// Splits by what the items cost, not by their number: `weight` says it for each, in
+    /// any unit, beforehand.
+    ///
+    /// Parts are split when somebody is hungry, so that a loop is balanced at its end
+    /// without this. It helps where few items cost much more than the others: a thief
+    /// gets half of the work with its first theft, and not half of the items.
+    ///
+    /// # Cost
+    ///
+    /// One call of `weight` for each item, one after the other, and eight bytes per
+    /// item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let files = [("a.txt", 1_000_000_usize), ("b.txt", 10), ("c.txt", 20)];
+    /// let names = files.par_iter().with_weight(|(_, bytes)| *bytes);
+    /// assert_eq!(names.map(|(name, _)| name.len()).sum::<usize>(), 15);
+    /// ```
+    fn with_weight<F>(self, weight: F) -> WithWeight<Self>
+    where
+        Self: Clone,
+        F: Fn(&Self::Item) -> usize,
+    {
+        let weights = self.clone().into_seq().map(|item| weight(&item));
+        WithWeight::new(self, weights)
     }
 }

@@ -1,8 +1,9 @@
 //! The trait of all parallel iterators.
 
-use super::adaptor::{Filter, Intersperse, Map, WithPolicy};
-use super::consumer::{find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
+use super::adaptor::{Filter, Intersperse, Map, WithCancellation, WithPolicy};
+use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
 use super::{Either, FromParallelIterator, ParallelExtend, Try};
+use crate::cancellation::CancellationToken;
 use crate::engine::drive;
 use crate::granularity::{Granularity, SplitPolicy};
 use std::cmp::Ordering;
@@ -272,6 +273,56 @@ pub trait ParallelIterator: Sized + Send {
         };
         let sum = drive(self, Reduce::new(&|| None, &take, &merge)).into_result();
         sum.unwrap_or_else(|| std::iter::empty::<S>().sum())
+    }
+
+    /// Gives the items until the token is [cancelled](CancellationToken::cancel): then
+    /// nobody begins another one.
+    ///
+    /// What a consumer makes of the items that were before it is its result. Which those
+    /// are depends on who was where: look at the token to see whether they are all.
+    ///
+    /// # Cost
+    ///
+    /// A look at the token for each item.
+    ///
+    /// # Examples
+    ///
+    /// See [`CancellationToken`].
+    fn with_cancellation(self, token: &CancellationToken) -> WithCancellation<Self> {
+        WithCancellation::new(self, token.clone())
+    }
+
+    /// Calls `op` with each item, one after the other and in their order, while others
+    /// work at the items that follow.
+    ///
+    /// For the end of a pipeline that is parallel up to there: writing to a file,
+    /// sending over a connection. If `op` is slow the workers wait for it, so that only
+    /// some blocks of items are in memory, whatever the length of the whole; the blocks
+    /// grow as long as they take less than a millisecond, to 16,384 steps at most.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `op` or the iterator does; items that were ready and had not reached
+    /// `op` are dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::io::Write;
+    ///
+    /// let mut file = Vec::new();
+    /// (0..5)
+    ///     .into_par_iter()
+    ///     .map(|n| format!("{n} squared is {}", n * n))
+    ///     .for_each_ordered(|line| writeln!(file, "{line}").unwrap());
+    /// assert!(file.starts_with(b"0 squared is 0\n1 squared is 1\n"));
+    /// ```
+    fn for_each_ordered<F>(self, op: F)
+    where
+        F: FnMut(Self::Item) + Send,
+    {
+        consumer::in_order(self, op);
     }
 
     /// Makes a collection of all items, in their order where the collection has one.

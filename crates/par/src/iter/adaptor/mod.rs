@@ -2,6 +2,7 @@
 
 mod blocks;
 mod both_ends;
+mod cancel;
 mod chunks;
 mod enumerate;
 mod filter;
@@ -12,10 +13,12 @@ mod positions;
 mod rev;
 mod skip_take;
 mod step_by;
+mod weight;
 mod with_policy;
 mod zip;
 
 pub use blocks::{ExponentialBlocks, UniformBlocks};
+pub use cancel::WithCancellation;
 pub use chunks::{Chunks, FoldChunks, FoldChunksWith};
 pub use enumerate::Enumerate;
 pub use filter::Filter;
@@ -26,6 +29,7 @@ pub use positions::Positions;
 pub use rev::Rev;
 pub use skip_take::{Skip, Take};
 pub use step_by::StepBy;
+pub use weight::WithWeight;
 pub use with_policy::{MaxLen, MinLen, WithPolicy};
 pub use zip::{Zip, ZipEq};
 
