@@ -1,11 +1,18 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
+pub mod array;
 mod cancellation;
+pub mod collections;
+mod delegate;
 mod engine;
 mod granularity;
+mod integer;
 pub mod iter;
 mod loops;
+pub mod option;
 pub mod range;
+pub mod range_inclusive;
+pub mod result;
 pub mod slice;
 pub mod vec;
 mod worker_local;
@@ -19,6 +26,8 @@ pub use worker_local::WorkerLocal;
 pub mod prelude {
     pub use crate::iter::{
         FromParallelIterator, IndexedParallelIterator, IntoParallelIterator,
-        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelExtend, ParallelIterator,
+        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelDrainFull, ParallelDrainRange,
+        ParallelExtend, ParallelIterator,
     };
+    pub use crate::slice::{ParallelSlice, ParallelSliceMut};
 }

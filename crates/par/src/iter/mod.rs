@@ -2,6 +2,7 @@
 
 mod adaptor;
 pub(crate) mod consumer;
+pub(crate) mod drain;
 mod extend;
 mod indexed;
 mod parallel;
@@ -9,6 +10,7 @@ pub mod plumbing;
 mod try_trait;
 
 pub use adaptor::*;
+pub use drain::{ParallelDrainFull, ParallelDrainRange};
 pub use either::Either;
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
