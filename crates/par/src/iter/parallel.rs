@@ -1,8 +1,13 @@
 //! The trait of all parallel iterators.
 
-use super::adaptor::{Filter, Intersperse, Map, WithCancellation, WithPolicy};
+use super::adaptor::{
+    Chain, Cloned, Copied, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
+    FoldWith, Inspect, Intersperse, Itself, Map, MapInit, MapWith, PanicFuse, SkipAny,
+    SkipAnyWhile, TakeAny, TakeAnyWhile, TryFold, TryFoldWith, Update, WhileSome, WithCancellation,
+    WithPolicy,
+};
 use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
-use super::{Either, FromParallelIterator, ParallelExtend, Try};
+use super::{Either, FromParallelIterator, IntoParallelIterator, ParallelExtend, Try};
 use crate::cancellation::CancellationToken;
 use crate::engine::drive;
 use crate::granularity::{Granularity, SplitPolicy};
@@ -190,6 +195,463 @@ pub trait ParallelIterator: Sized + Send {
     /// ```
     fn deterministic(self) -> WithPolicy<Self> {
         self.with_granularity(Granularity::Deterministic)
+    }
+
+    /// Gives what `op` makes of each item with the help of a value, such as a buffer or a
+    /// channel: each part of the items has a clone of `init`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::fmt::Write;
+    ///
+    /// let lengths = (8..12_u32).into_par_iter().map_with(String::new(), |text, n| {
+    ///     text.clear();
+    ///     write!(text, "{n}").expect("a string takes all");
+    ///     text.len()
+    /// });
+    /// assert_eq!(lengths.collect::<Vec<_>>(), [1, 1, 2, 2]);
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// Two clones for each part, of which there are about as many as thieves have taken.
+    /// Under an adaptor that goes through the items in sequence, such as
+    /// [`rev`](super::IndexedParallelIterator::rev), two for each piece of some
+    /// microseconds.
+    fn map_with<F, T, R>(self, init: T, op: F) -> MapWith<Self, T, F>
+    where
+        F: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        T: Send + Clone,
+        R: Send,
+    {
+        MapWith::with(self, init, op)
+    }
+
+    /// Gives what `op` makes of each item with the help of a value, such as a buffer or a
+    /// generator of random numbers: each part of the items has one that `init` has made,
+    /// on the thread that uses it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["steal", "least", "join"];
+    /// let sorted = words.par_iter().map_init(Vec::new, |letters, word| {
+    ///     letters.clear();
+    ///     letters.extend(word.chars());
+    ///     letters.sort_unstable();
+    ///     letters.iter().collect::<String>()
+    /// });
+    /// assert_eq!(sorted.collect::<Vec<_>>(), ["aelst", "aelst", "ijno"]);
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// One call of `init` for each part, of which there are about as many as thieves have
+    /// taken. Under an adaptor that goes through the items in sequence, such as
+    /// [`rev`](super::IndexedParallelIterator::rev), one for each piece of some
+    /// microseconds.
+    fn map_init<F, INIT, T, R>(self, init: INIT, op: F) -> MapInit<Self, INIT, F>
+    where
+        F: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        INIT: Fn() -> T + Sync + Send,
+        R: Send,
+    {
+        MapInit::init(self, init, op)
+    }
+
+    /// Gives clones of the items, which are references.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let names = ["owner".to_string(), "thief".to_string()];
+    /// let owned: Vec<String> = names.par_iter().cloned().collect();
+    /// assert_eq!(owned, names);
+    /// ```
+    fn cloned<'a, T>(self) -> Cloned<Self>
+    where
+        T: 'a + Clone + Send,
+        Self: ParallelIterator<Item = &'a T>,
+    {
+        Cloned::new(self)
+    }
+
+    /// Gives copies of the items, which are references.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let numbers = [3, 1, 2];
+    /// assert_eq!(numbers.par_iter().copied().reduce(|| 0, i32::max), 3);
+    /// ```
+    fn copied<'a, T>(self) -> Copied<Self>
+    where
+        T: 'a + Copy + Send,
+        Self: ParallelIterator<Item = &'a T>,
+    {
+        Copied::new(self)
+    }
+
+    /// Gives the same items, and shows each to `op` as it passes by.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// let seen = AtomicU32::new(0);
+    /// let count = |_: &u32| {
+    ///     seen.fetch_add(1, Ordering::Relaxed);
+    /// };
+    /// let odd = (0..10_u32).into_par_iter().inspect(count).filter(|n| n % 2 == 1);
+    /// assert_eq!((odd.sum::<u32>(), seen.into_inner()), (25, 10));
+    /// ```
+    fn inspect<OP>(self, op: OP) -> Inspect<Self, OP>
+    where
+        OP: Fn(&Self::Item) + Sync + Send,
+    {
+        Inspect::new(self, op)
+    }
+
+    /// Gives the items as `op` has changed them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let lists = vec![vec![2, 1], vec![4, 3]];
+    /// let sorted: Vec<_> = lists.into_par_iter().update(|list| list.sort()).collect();
+    /// assert_eq!(sorted, [[1, 2], [3, 4]]);
+    /// ```
+    fn update<F>(self, op: F) -> Update<Self, F>
+    where
+        F: Fn(&mut Self::Item) + Sync + Send,
+    {
+        Update::new(self, op)
+    }
+
+    /// Gives what `op` makes of the items, where it makes something.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let words = ["1", "two", "3"];
+    /// let numbers = words.par_iter().filter_map(|word| word.parse::<u32>().ok());
+    /// assert_eq!(numbers.sum::<u32>(), 4);
+    /// ```
+    fn filter_map<P, R>(self, op: P) -> FilterMap<Self, P>
+    where
+        P: Fn(Self::Item) -> Option<R> + Sync + Send,
+        R: Send,
+    {
+        FilterMap::new(self, op)
+    }
+
+    /// Gives the items of the parallel iterators that `op` makes of each item, one after
+    /// the other. Each of those is split too if somebody is hungry: so it is for few
+    /// items that become many. See also [`flat_map_iter`](Self::flat_map_iter).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let products = (1..=3_u32).into_par_iter().flat_map(|a| (1..=a).into_par_iter().map(move |b| a * b));
+    /// assert_eq!(products.sum::<u32>(), 1 + 2 + 4 + 3 + 6 + 9);
+    /// ```
+    fn flat_map<F, PI>(self, op: F) -> FlatMap<Self, F>
+    where
+        F: Fn(Self::Item) -> PI + Sync + Send,
+        PI: IntoParallelIterator,
+    {
+        FlatMap::new(self, op)
+    }
+
+    /// Gives the items of the sequences that `op` makes of each item, one after the
+    /// other. Only the outer items are shared among workers: so it is faster than
+    /// [`flat_map`](Self::flat_map) if each becomes a few, and cannot share the work if
+    /// one becomes most of all. The sequences need not be `Send`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let lines = ["a deque", "a thief"];
+    /// let words = lines.par_iter().flat_map_iter(|line| line.split(' '));
+    /// assert_eq!(words.filter(|word| *word == "a").map(str::len).sum::<usize>(), 2);
+    /// ```
+    fn flat_map_iter<F, SI>(self, op: F) -> FlatMapIter<Self, F>
+    where
+        F: Fn(Self::Item) -> SI + Sync + Send,
+        SI: IntoIterator<Item: Send>,
+    {
+        FlatMapIter::new(self, op)
+    }
+
+    /// Gives the items of the items, as [`flat_map`](Self::flat_map) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let rows = vec![vec![1, 2], vec![], vec![3]];
+    /// assert_eq!(rows.into_par_iter().flatten().sum::<u32>(), 6);
+    /// ```
+    fn flatten(self) -> Flatten<Self>
+    where
+        Self::Item: IntoParallelIterator,
+    {
+        FlatMap::new(self, Itself)
+    }
+
+    /// Gives the items of the items, as [`flat_map_iter`](Self::flat_map_iter) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let found = vec![Some(1), None, Some(3)];
+    /// assert_eq!(found.into_par_iter().flatten_iter().sum::<u32>(), 4);
+    /// ```
+    fn flatten_iter(self) -> FlattenIter<Self>
+    where
+        Self::Item: IntoIterator<Item: Send>,
+    {
+        FlattenIter::new(self)
+    }
+
+    /// Folds each part of the items into one, beginning with `identity()`, and gives
+    /// these: so the accumulator may be of another type than the items, as it may not be
+    /// in [`reduce`](Self::reduce), which mostly follows. There is at least one part;
+    /// how many, and which items are in one, depends on who was free.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let bits = (0..1000_u32).into_par_iter().fold(
+    ///     || [0; 10],
+    ///     |mut ones, n| {
+    ///         (0..10).for_each(|bit| ones[bit] += n >> bit & 1);
+    ///         ones
+    ///     },
+    /// );
+    /// let ones = bits.reduce(|| [0; 10], |a, b| std::array::from_fn(|bit| a[bit] + b[bit]));
+    /// assert_eq!(ones[0], 500);
+    /// ```
+    fn fold<T, ID, F>(self, identity: ID, op: F) -> Fold<Self, ID, F>
+    where
+        F: Fn(T, Self::Item) -> T + Sync + Send,
+        ID: Fn() -> T + Sync + Send,
+        T: Send,
+    {
+        Fold::from_identity(self, identity, op)
+    }
+
+    /// As [`fold`](Self::fold), but each part begins with a clone of `init`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let letters = ["b", "c"].par_iter().fold_with(String::new(), |text, letter| text + letter);
+    /// assert_eq!(letters.reduce(String::new, |a, b| a + &b), "bc");
+    /// ```
+    fn fold_with<F, T>(self, init: T, op: F) -> FoldWith<Self, T, F>
+    where
+        F: Fn(T, Self::Item) -> T + Sync + Send,
+        T: Send + Clone,
+    {
+        FoldWith::from_init(self, init, op)
+    }
+
+    /// As [`fold`](Self::fold), with an `op` that may fail: it returns an `Option`, a
+    /// `Result` or the like. A failure ends its own part of the items, which gives it;
+    /// the other parts go on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let sums = (0..300_u32).into_par_iter().try_fold(|| 0_u8, |sum, _| sum.checked_add(1));
+    /// let sum = sums.reduce(|| Some(0), |a, b| a?.checked_add(b?));
+    /// assert_eq!(sum, None, "300 is too much for a `u8`");
+    /// ```
+    fn try_fold<T, R, ID, F>(self, identity: ID, op: F) -> TryFold<Self, R, ID, F>
+    where
+        F: Fn(T, Self::Item) -> R + Sync + Send,
+        ID: Fn() -> T + Sync + Send,
+        R: Try<Output = T> + Send,
+    {
+        TryFold::from_identity(self, identity, op)
+    }
+
+    /// As [`try_fold`](Self::try_fold), but each part begins with a clone of `init`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let sums = ["1", "2"].par_iter().try_fold_with(0, |sum, word| {
+    ///     word.parse::<u32>().map(|number| sum + number)
+    /// });
+    /// assert_eq!(sums.reduce(|| Ok(0), |a, b| Ok(a? + b?)), Ok(3));
+    /// ```
+    fn try_fold_with<F, T, R>(self, init: T, op: F) -> TryFoldWith<Self, R, F>
+    where
+        F: Fn(T, Self::Item) -> R + Sync + Send,
+        R: Try<Output = T> + Send,
+        T: Clone + Send,
+    {
+        TryFoldWith::from_init(self, init, op)
+    }
+
+    /// Gives the items of this iterator, and then those of the other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let chained: Vec<_> = (0..3).into_par_iter().chain(vec![10, 11]).collect();
+    /// assert_eq!(chained, [0, 1, 2, 10, 11]);
+    /// ```
+    fn chain<C>(self, other: C) -> Chain<Self, C::Iter>
+    where
+        C: IntoParallelIterator<Item = Self::Item>,
+    {
+        Chain::new(self, other.into_par_iter())
+    }
+
+    /// Gives what is in the options, until somebody finds a `None`: then all stop soon.
+    /// Which items before and after it are given depends on who was free.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let roots = (0..1000_u32).into_par_iter().map(|n| (n < 900).then_some(n)).while_some();
+    /// assert!(roots.reduce(|| 0, u32::max) < 900);
+    /// ```
+    fn while_some<T>(self) -> WhileSome<Self>
+    where
+        Self: ParallelIterator<Item = Option<T>>,
+        T: Send,
+    {
+        WhileSome::new(self)
+    }
+
+    /// Gives the same items, but stops soon everywhere when one part panics. Without it,
+    /// the other parts run to their ends before the panic reaches the caller.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let checked = (0..1_000_000_u32).into_par_iter().panic_fuse();
+    /// let outcome = std::panic::catch_unwind(|| checked.for_each(|n| assert_ne!(n, 500)));
+    /// assert!(outcome.is_err());
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// One look at a flag for each item.
+    fn panic_fuse(self) -> PanicFuse<Self> {
+        PanicFuse::new(self)
+    }
+
+    /// Gives `n` items, or all if there are fewer: those that come first in time,
+    /// wherever they lie, in the order of the sequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let some = (0..1000).into_par_iter().filter(|n| n % 2 == 0).take_any(5);
+    /// assert_eq!(some.map(|_| 1).sum::<u32>(), 5);
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// All workers count down one number: it is for few items, or expensive ones.
+    fn take_any(self, n: usize) -> TakeAny<Self> {
+        TakeAny::new(self, n)
+    }
+
+    /// Gives all items but `n`: but those that come first in time, wherever they lie.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let others = (0..1000).into_par_iter().skip_any(5);
+    /// assert_eq!(others.map(|_| 1).sum::<u32>(), 995);
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// Until they are skipped, all workers count down one number.
+    fn skip_any(self, n: usize) -> SkipAny<Self> {
+        SkipAny::new(self, n)
+    }
+
+    /// Gives items, wherever they lie, until `predicate` is false of one: then all stop
+    /// soon. It may as well depend on something else, such as the time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let small = (0..1000_u32).into_par_iter().take_any_while(|n| *n < 900);
+    /// assert!(small.reduce(|| 0, u32::max) < 900);
+    /// ```
+    fn take_any_while<P>(self, predicate: P) -> TakeAnyWhile<Self, P>
+    where
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        TakeAnyWhile::new(self, predicate)
+    }
+
+    /// Leaves out items, wherever they lie, until `predicate` is false of one: that and
+    /// all that come later in time are given.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let rest = (0..1000_u32).into_par_iter().skip_any_while(|n| *n < 100);
+    /// assert!(rest.map(|_| 1).sum::<u32>() >= 900);
+    /// ```
+    fn skip_any_while<P>(self, predicate: P) -> SkipAnyWhile<Self, P>
+    where
+        P: Fn(&Self::Item) -> bool + Sync + Send,
+    {
+        SkipAnyWhile::new(self, predicate)
     }
 
     /// Combines all items by `op`, neighbours with neighbours, in an order of time that
@@ -801,7 +1263,7 @@ pub trait ParallelIterator: Sized + Send {
     ///
     /// let words = ["3", "workers", "40", "jobs"];
     /// let (numbers, names): (Vec<u32>, Vec<&str>) =
-    ///     words.into_par_iter().partition_map(|word| match word.parse() {
+    ///     words.into_par_iter().partition_map(|word| match word.parse::<u32>() {
     ///         Ok(number) => Either::Left(number),
     ///         Err(_) => Either::Right(word),
     ///     });
