@@ -91,10 +91,6 @@ enum Offer<P, C> {
     Kept(P, C),
 }
 
-/// Parts within parts that lie on one stack, at most. Halving never gets there; it
-/// protects the stack from iterators that part with little at a time.
-const LEVELS: u32 = usize::BITS;
-
 /// What a worker knows while it works at a part.
 #[derive(Clone, Copy)]
 struct Run {
@@ -109,7 +105,7 @@ impl Run {
         Self {
             grain: Grain::new(),
             policy,
-            levels: LEVELS,
+            levels: policy.levels(),
         }
     }
 
@@ -218,7 +214,7 @@ impl Run {
             move |context| {
                 if context.migrated() {
                     // On another stack, and because somebody was hungry.
-                    there.levels = LEVELS;
+                    there.levels = there.policy.levels();
                     there.grain.shorten();
                     Offer::Stolen(there.lazily(upper, others))
                 } else {
@@ -235,3 +231,6 @@ impl Run {
 fn is_somebody_hungry() -> bool {
     current_thread_has_pending_tasks() == Some(false)
 }
+
+#[cfg(test)]
+mod tests;

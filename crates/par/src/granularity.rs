@@ -83,6 +83,18 @@ impl SplitPolicy {
         Some(len.min(self.max_len).max(1))
     }
 
+    /// Parts within parts, at most.
+    pub(crate) fn levels(&self) -> u32 {
+        match self.granularity {
+            // Twice more than it takes. Nested iterators may turn out to have many more
+            // steps than the number from which the length of a part was reckoned.
+            Granularity::Deterministic => DETERMINISTIC_PARTS.ilog2() + 2,
+            // Halving never gets there. It protects the stack from iterators that part
+            // with little at a time.
+            _ => usize::BITS,
+        }
+    }
+
     /// True if a part of so many steps must be split, should parts have at most `len`.
     /// Where nobody knows the number, splitting would lead nowhere.
     pub(crate) fn is_too_long(&self, steps: usize, len: usize) -> bool {

@@ -157,7 +157,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// ```
     /// use heist_par::prelude::*;
     ///
-    /// let rows: Vec<_> = (1..=7).into_par_iter().chunks(3).collect();
+    /// let rows: Vec<_> = (1..8).into_par_iter().chunks(3).collect();
     /// assert_eq!(rows, [vec![1, 2, 3], vec![4, 5, 6], vec![7]]);
     /// ```
     #[track_caller]
