@@ -48,6 +48,7 @@ where
     }
 }
 
+/// Block after block, of which there is mostly one.
 fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: ParallelIterator,

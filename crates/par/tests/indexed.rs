@@ -69,14 +69,8 @@ where
         let mut lower = iter.clone();
         let mut upper = lower.split_off(cut);
         let top = upper.split_off((len - cut) / 2);
-        assert_eq!(
-            [&lower, &upper, &top]
-                .map(|part| part.len())
-                .iter()
-                .sum::<usize>(),
-            len
-        );
         assert_eq!(lower.len(), cut);
+        assert_eq!(upper.len() + top.len(), len - cut);
         let parts = [lower, upper, top].into_iter();
         let items: Vec<_> = parts
             .flat_map(|part| from_both_ends(part.into_seq()))

@@ -11,6 +11,10 @@ use crate::granularity::SplitPolicy;
 use std::cmp::Ordering;
 
 /// A parallel iterator that knows how many items it has, and can be cut at any index.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "as the trait that it stands for"
+)]
 pub trait IndexedParallelIterator: ParallelIterator {
     /// How many items there are.
     fn len(&self) -> usize;

@@ -122,7 +122,8 @@ pub trait ParallelIterator: Sized + Send {
     /// # Cost
     ///
     /// A clone of `element` for each item. An iterator that does not know how many items
-    /// it has is not split before it has given the first one.
+    /// it has is not split before it has given the first one, and so not at all where parts
+    /// are cut beforehand.
     ///
     /// # Examples
     ///
@@ -168,19 +169,20 @@ pub trait ParallelIterator: Sized + Send {
     /// numbers is the same to the last bit, on however many workers and however often,
     /// and a fold gives the same parts.
     ///
-    /// What counts is the number of items at the source, before any filter and before
-    /// nested iterators are opened, and where chains are joined. So the same chain over as
-    /// many items is combined in the same way. There are two exceptions. Consumers that
-    /// take *any* item, such as [`find_any`](Self::find_any), stay free to. And
-    /// [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks)
-    /// begins with a block of as many items as there are workers.
+    /// What counts is how many steps the chain has before it begins: the items of the
+    /// source, and of those that are [chained](Self::chain) to it, before any filter. Where
+    /// there are few, those of nested iterators count as well. There are two exceptions.
+    /// Consumers that take *any* item, such as [`find_any`](Self::find_any), stay free to.
+    /// And [`by_exponential_blocks`] begins with a block of as many items as there are
+    /// workers.
+    ///
+    /// [`by_exponential_blocks`]: super::IndexedParallelIterator::by_exponential_blocks
     ///
     /// # Cost
     ///
     /// One to two thousand parts are cut beforehand, or as many as there are items: some
     /// tens of microseconds. A few items that take much longer than all others are not
-    /// split further. Iterators of which nobody knows how many steps they have are not
-    /// split at all.
+    /// split further. If nobody knows how many steps there are nothing is split at all.
     ///
     /// # Examples
     ///

@@ -30,7 +30,7 @@ impl<I> UniformBlocks<I> {
         );
         let blocks = Blocks {
             base,
-            len: block_size,
+            len: Some(block_size),
             growth: 1,
         };
         Self { blocks }
@@ -41,7 +41,7 @@ impl<I> ExponentialBlocks<I> {
     pub(crate) fn new(base: I) -> Self {
         let blocks = Blocks {
             base,
-            len: current_num_threads(),
+            len: None,
             growth: 2,
         };
         Self { blocks }
@@ -52,25 +52,33 @@ impl<I> ExponentialBlocks<I> {
 #[derive(Clone, Debug)]
 struct Blocks<I> {
     base: I,
-    /// The length of the first block.
-    len: usize,
+    /// The length of the first block: as many items as there are workers, unless it is
+    /// said.
+    len: Option<usize>,
     /// By how much each is longer than the one before.
     growth: usize,
 }
 
 impl<I: IndexedParallelIterator> Blocks<I> {
+    fn len(&self) -> usize {
+        self.len.unwrap_or_else(current_num_threads)
+    }
+
     fn is_one(&self) -> bool {
-        self.base.len() <= self.len
+        self.base.len() <= self.len()
     }
 
     /// Cuts the first block off, or a block in half.
     fn split(&mut self) -> Option<Self> {
-        let (base, len) = if self.is_one() {
-            (self.base.split()?, self.len)
+        let mut len = self.len();
+        let base = if self.base.len() <= len {
+            self.base.split()?
         } else {
-            let later_len = self.len.saturating_mul(self.growth);
-            (self.base.split_off(self.len), later_len)
+            let rest = self.base.split_off(len);
+            len = len.saturating_mul(self.growth);
+            rest
         };
+        let len = Some(len);
         Some(Self { base, len, ..*self })
     }
 }
