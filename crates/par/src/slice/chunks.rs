@@ -63,21 +63,29 @@ macro_rules! chunks {
 }
 
 chunks! {
-    /// Chunks of a slice: see [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
+    /// Chunks of a slice: see
+    /// [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
     Chunks(&'data [T], Sync), front, chunks;
-    /// Chunks of a slice: see [`ParallelSliceMut::par_chunks_mut`](super::ParallelSliceMut::par_chunks_mut).
+    /// Chunks of a slice: see
+    /// [`ParallelSliceMut::par_chunks_mut`](super::ParallelSliceMut::par_chunks_mut).
     ChunksMut(&'data mut [T], Send), front, chunks_mut;
-    /// Whole chunks of a slice: see [`ParallelSlice::par_chunks_exact`](super::ParallelSlice::par_chunks_exact).
+    /// Whole chunks of a slice: see
+    /// [`ParallelSlice::par_chunks_exact`](super::ParallelSlice::par_chunks_exact).
     ChunksExact(&'data [T], Sync), front, chunks_exact, remainder by whole_from_front;
-    /// Whole chunks of a slice: see [`ParallelSliceMut::par_chunks_exact_mut`](super::ParallelSliceMut::par_chunks_exact_mut).
+    /// Whole chunks of a slice: see
+    /// [`ParallelSliceMut::par_chunks_exact_mut`](super::ParallelSliceMut::par_chunks_exact_mut).
     ChunksExactMut(&'data mut [T], Send), front, chunks_exact_mut, remainder by whole_from_front;
-    /// Chunks of a slice: see [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
+    /// Chunks of a slice: see
+    /// [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
     RChunks(&'data [T], Sync), back, rchunks;
-    /// Chunks of a slice: see [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
+    /// Chunks of a slice: see
+    /// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
     RChunksMut(&'data mut [T], Send), back, rchunks_mut;
-    /// Whole chunks of a slice: see [`ParallelSlice::par_rchunks_exact`](super::ParallelSlice::par_rchunks_exact).
+    /// Whole chunks of a slice: see
+    /// [`ParallelSlice::par_rchunks_exact`](super::ParallelSlice::par_rchunks_exact).
     RChunksExact(&'data [T], Sync), back, rchunks_exact, remainder by whole_from_back;
-    /// Whole chunks of a slice: see [`ParallelSliceMut::par_rchunks_exact_mut`](super::ParallelSliceMut::par_rchunks_exact_mut).
+    /// Whole chunks of a slice: see
+    /// [`ParallelSliceMut::par_rchunks_exact_mut`](super::ParallelSliceMut::par_rchunks_exact_mut).
     RChunksExactMut(&'data mut [T], Send), back, rchunks_exact_mut, remainder by whole_from_back;
 }
 

@@ -50,9 +50,8 @@ pub trait ParallelSlice<T: Sync> {
     /// ```
     /// use heist_par::prelude::*;
     ///
-    /// let lines = "one\ntwo\n".as_bytes();
-    /// let lines: Vec<_> = lines.par_split_inclusive(|byte| *byte == b'\n').map(|_| ()).collect();
-    /// assert_eq!(lines.len(), 2);
+    /// let lines = b"one\nthree\n".par_split_inclusive(|byte| *byte == b'\n');
+    /// assert_eq!(lines.map(|line| line.len()).reduce(|| 0, usize::max), 6);
     /// ```
     ///
     /// # Cost

@@ -164,7 +164,6 @@ where
 }
 
 /// The pieces of a slice. No item is looked at twice.
-#[derive(Debug)]
 struct Pieces<S, M> {
     slice: S,
     /// The items that nobody has looked at: there are no marks elsewhere.
@@ -256,13 +255,15 @@ where
                 *budget -= mark + 1 - start;
                 self.unknown = 0..end - (mark + 1);
                 consume(self.cut_at(mark))?;
-            } else if stop < end {
-                *budget = 0;
-                self.unknown.start = stop;
             } else {
-                *budget = (*budget - (end - start)).saturating_sub(1);
-                self.is_done = true;
-                consume(std::mem::take(&mut self.slice))?;
+                *budget -= stop - start;
+                self.unknown.start = stop;
+                // If any is left, this is the end.
+                if *budget > 0 {
+                    *budget -= 1;
+                    self.is_done = true;
+                    consume(std::mem::take(&mut self.slice))?;
+                }
             }
         }
         ControlFlow::Continue(())
