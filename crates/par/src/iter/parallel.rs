@@ -218,10 +218,10 @@ pub trait ParallelIterator: Sized + Send {
     ///
     /// # Cost
     ///
-    /// Two clones for each part, of which there are about as many as thieves have taken.
-    /// Under an adaptor that goes through the items in sequence, such as
-    /// [`rev`](super::IndexedParallelIterator::rev), two for each piece of some
-    /// microseconds.
+    /// Two clones for each part, of which there are some for each worker and one for each
+    /// theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
+    /// [`zip`](super::IndexedParallelIterator::zip) and the like make that two for each
+    /// piece of some microseconds.
     fn map_with<F, T, R>(self, init: T, op: F) -> MapWith<Self, T, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -252,10 +252,10 @@ pub trait ParallelIterator: Sized + Send {
     ///
     /// # Cost
     ///
-    /// One call of `init` for each part, of which there are about as many as thieves have
-    /// taken. Under an adaptor that goes through the items in sequence, such as
-    /// [`rev`](super::IndexedParallelIterator::rev), one for each piece of some
-    /// microseconds.
+    /// One call of `init` for each part, of which there are some for each worker and one
+    /// for each theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
+    /// [`zip`](super::IndexedParallelIterator::zip) and the like make that one for each
+    /// piece of some microseconds.
     fn map_init<F, INIT, T, R>(self, init: INIT, op: F) -> MapInit<Self, INIT, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,

@@ -71,8 +71,8 @@ where
             self.a = None;
         }
         match &mut self.b {
-            Some(b) => b.run(budget, consume),
-            None => ControlFlow::Continue(()),
+            Some(b) if *budget > 0 => b.run(budget, consume),
+            _ => ControlFlow::Continue(()),
         }
     }
 

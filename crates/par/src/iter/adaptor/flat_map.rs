@@ -85,7 +85,7 @@ where
     }
 
     fn split(&mut self) -> Option<Self> {
-        if let Some(base) = &mut self.base {
+        if let Some(base) = self.base.as_mut().filter(|base| base.steps() > 0) {
             if let Some(upper) = base.split() {
                 return Some(self.over(VecDeque::new(), Some(upper)));
             }

@@ -125,6 +125,9 @@ where
         if self.done {
             return Continue(());
         }
+        if self.base.steps() == 0 {
+            *budget = budget.saturating_sub(1);
+        }
         let mut now = Some(match self.so_far.take() {
             Some(so_far) => O::branch(so_far),
             None => Continue(self.seed.make()),
