@@ -806,6 +806,51 @@ pub trait ParallelIterator: Sized + Send {
         C::from_par_iter(self)
     }
 
+    /// Calls `op` with each item and a clone of `init` to work with: one for each part in
+    /// which the items are done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let (sender, receiver) = channel();
+    /// (0..10).into_par_iter().for_each_with(sender, |sender, n| sender.send(n).unwrap());
+    /// assert_eq!(receiver.into_iter().sum::<i32>(), 45);
+    /// ```
+    fn for_each_with<OP, T>(self, init: T, op: OP)
+    where
+        OP: Fn(&mut T, Self::Item) + Sync + Send,
+        T: Send + Clone,
+    {
+        self.map_with(init, op).for_each(|()| ());
+    }
+
+    /// Calls `op` with each item and what `init` has made to work with: it makes one for
+    /// each part in which the items are done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let mut rows = vec![vec![3, 1, 2], vec![9, 7, 8]];
+    /// let reverse = |buffer: &mut Vec<_>, row: &mut Vec<_>| {
+    ///     buffer.extend(row.drain(..).rev());
+    ///     row.append(buffer);
+    /// };
+    /// rows.par_iter_mut().for_each_init(Vec::new, reverse);
+    /// assert_eq!(rows, [[2, 1, 3], [8, 7, 9]]);
+    /// ```
+    fn for_each_init<OP, INIT, T>(self, init: INIT, op: OP)
+    where
+        OP: Fn(&mut T, Self::Item) + Sync + Send,
+        INIT: Fn() -> T + Sync + Send,
+    {
+        self.map_init(init, op).for_each(|()| ());
+    }
+
     /// How many items there are. All of them are made and dropped.
     ///
     /// # Examples
@@ -848,6 +893,56 @@ pub trait ParallelIterator: Sized + Send {
             ControlFlow::Break(residual) => Some(R::from_residual(residual)),
         };
         find(self, Wanted::Any, failure).unwrap_or_else(|| R::from_output(()))
+    }
+
+    /// As [`try_for_each`](Self::try_for_each), and gives `op` a clone of `init` to work
+    /// with: one for each part in which the items are done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let (sender, receiver) = channel();
+    /// let numbers = (0..10).into_par_iter();
+    /// numbers.try_for_each_with(sender, |sender, n| sender.send(n)).unwrap();
+    /// assert_eq!(receiver.into_iter().sum::<i32>(), 45);
+    /// ```
+    fn try_for_each_with<OP, T, R>(self, init: T, op: OP) -> R
+    where
+        OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        T: Send + Clone,
+        R: Try<Output = ()> + Send,
+    {
+        self.map_with(init, op).try_for_each(|result| result)
+    }
+
+    /// As [`try_for_each`](Self::try_for_each), and gives `op` what `init` has made to work
+    /// with: it makes one for each part in which the items are done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use std::fmt::Write;
+    ///
+    /// let is_palindrome = |text: &mut String, n: u32| {
+    ///     text.clear();
+    ///     write!(text, "{n}").unwrap();
+    ///     text.bytes().eq(text.bytes().rev()).then_some(())
+    /// };
+    /// let numbers = vec![4, 77, 161, 2332];
+    /// let result = numbers.into_par_iter().try_for_each_init(String::new, is_palindrome);
+    /// assert_eq!(result, Some(()));
+    /// ```
+    fn try_for_each_init<OP, INIT, T, R>(self, init: INIT, op: OP) -> R
+    where
+        OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
+        INIT: Fn() -> T + Sync + Send,
+        R: Try<Output = ()> + Send,
+    {
+        self.map_init(init, op).try_for_each(|result| result)
     }
 
     /// Combines what is in all items by `op`, as [`reduce`](Self::reduce) does, until an
@@ -901,7 +996,7 @@ pub trait ParallelIterator: Sized + Send {
     /// ```
     /// use heist_par::prelude::*;
     ///
-    /// assert_eq!((1..=10_u32).into_par_iter().product::<u32>(), 3_628_800);
+    /// assert_eq!((1..11_u32).into_par_iter().product::<u32>(), 3_628_800);
     /// ```
     fn product<P>(self) -> P
     where
@@ -1263,7 +1358,7 @@ pub trait ParallelIterator: Sized + Send {
     /// use heist_par::iter::Either;
     /// use heist_par::prelude::*;
     ///
-    /// let words = ["3", "workers", "40", "jobs"];
+    /// let words = vec!["3", "workers", "40", "jobs"];
     /// let (numbers, names): (Vec<u32>, Vec<&str>) =
     ///     words.into_par_iter().partition_map(|word| match word.parse::<u32>() {
     ///         Ok(number) => Either::Left(number),

@@ -57,7 +57,9 @@ impl<F, R> Find<'_, F, R> {
     fn keep(&mut self, found: R, best: usize) -> ControlFlow<()> {
         let key = match self.wanted {
             Wanted::Any => 0,
-            Wanted::First | Wanted::Last => self.keys.start,
+            Wanted::First => self.keys.start,
+            // This part goes on, and may be split: none of its keys is larger.
+            Wanted::Last => self.keys.start.max(self.keys.end - 1),
         };
         if key < best {
             self.best.fetch_min(key, Ordering::Relaxed);
@@ -108,9 +110,9 @@ where
     }
 
     fn merge(&mut self, upper: Self) {
-        // This part may go on with more of the items behind it: see `Kept` in the engine.
-        // If nothing was found, all keys of both are free again. But a key that was told
-        // must not be used for an item behind the find, nor a larger one.
+        // This part may go on with the items behind: see `Kept` in the engine. If nothing
+        // was found, all keys of both are free again. But an item behind a find must not
+        // have a larger key than was told.
         self.keys = if self.found.is_none() && upper.found.is_none() {
             let (start, end) = (upper.keys.start, upper.keys.end);
             self.keys.start.min(start)..self.keys.end.max(end)
@@ -119,6 +121,78 @@ where
         };
         if self.found.is_none() || (self.wanted == Wanted::Last && upper.found.is_some()) {
             self.found = upper.found;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Goes through the items as the engine may: splits where it likes, and runs the upper
+    /// part before or after the lower one, or with the lower one's consumer.
+    fn run<'f, F, R>(
+        items: Range<usize>,
+        mut find: Find<'f, F, R>,
+        choices: &mut impl Iterator<Item = u8>,
+    ) -> Find<'f, F, R>
+    where
+        F: Fn(usize) -> Option<R> + Sync,
+        R: Send,
+    {
+        let Range { mut start, end } = items;
+        while start < end && !find.is_full() {
+            let middle = start + usize::from(choices.next().unwrap_or(0)) % (end - start);
+            match choices.next().unwrap_or(0) % 4 {
+                0 => {
+                    if find.consume(start).is_break() {
+                        break;
+                    }
+                    start += 1;
+                }
+                1 => {
+                    let kept = find.split(None);
+                    find = run(start..middle, find, choices);
+                    find.merge(kept);
+                    start = middle;
+                }
+                order => {
+                    let mut upper = find.split(None);
+                    if order == 2 {
+                        upper = run(middle..end, upper, choices);
+                        find = run(start..middle, find, choices);
+                    } else {
+                        find = run(start..middle, find, choices);
+                        upper = run(middle..end, upper, choices);
+                    }
+                    find.merge(upper);
+                    break;
+                }
+            }
+        }
+        find
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_and_the_last_are_found_however_the_items_are_split(
+            is_wanted in prop::collection::vec(prop::bool::weighted(0.2), 0..200),
+            choices in prop::collection::vec(any::<u8>(), 0..2000),
+            keys in 1..50_usize,
+        ) {
+            let op = |n: usize| is_wanted[n].then_some(n);
+            let search = |wanted, keys| {
+                let best = AtomicUsize::new(usize::MAX);
+                let find = Find { op: &op, wanted, best: &best, keys, found: None };
+                run(0..is_wanted.len(), find, &mut choices.iter().copied()).found
+            };
+            let all = || (0..is_wanted.len()).filter_map(op);
+            for keys in [1..keys, 1..usize::MAX] {
+                prop_assert_eq!(search(Wanted::First, keys.clone()), all().next());
+                prop_assert_eq!(search(Wanted::Last, keys), all().next_back());
+            }
+            prop_assert_eq!(search(Wanted::Any, 1..1).is_some(), all().next().is_some());
         }
     }
 }

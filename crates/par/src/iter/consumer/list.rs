@@ -116,15 +116,11 @@ impl<T: Send> Chunks<T> {
 /// Moves the items of a chunk to as many places, and frees it.
 fn move_items<T>(mut chunk: Vec<T>, places: &mut [MaybeUninit<T>]) {
     assert_eq!(chunk.len(), places.len());
-    // SAFETY: before and behind, there is memory for so many items; the chunk owns its
-    // own and borrows nothing, so that they do not overlap.
-    unsafe {
-        places
-            .as_mut_ptr()
-            .cast::<T>()
-            .copy_from_nonoverlapping(chunk.as_ptr(), chunk.len())
-    };
-    // SAFETY: nothing is what is left; the items are elsewhere now.
+    let (from, to) = (chunk.as_ptr(), places.as_mut_ptr().cast::<T>());
+    // SAFETY: there are as many items as places, and the chunk owns its memory, so that
+    // the two do not overlap.
+    unsafe { to.copy_from_nonoverlapping(from, chunk.len()) };
+    // SAFETY: no items are left here: they are in their places now.
     unsafe { chunk.set_len(0) };
 }
 

@@ -29,7 +29,7 @@ use super::ParallelIterator;
 ///     }
 /// }
 ///
-/// let Largest(largest, count) = [5, 9, 7].into_par_iter().collect();
+/// let Largest(largest, count) = vec![5, 9, 7].into_par_iter().collect();
 /// assert_eq!((largest, count), (Some(9), 3));
 /// ```
 pub trait FromParallelIterator<T: Send>: Sized {

@@ -43,7 +43,7 @@ impl<'a> ParallelExtend<&'a char> for String {
     where
         I: IntoParallelIterator<Item = &'a char>,
     {
-        self.par_extend(iter.into_par_iter().map(|character| *character));
+        self.par_extend(iter.into_par_iter().copied());
     }
 }
 
