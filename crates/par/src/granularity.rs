@@ -54,7 +54,7 @@ impl Default for SplitPolicy {
 const DETERMINISTIC_PARTS: usize = 1024;
 
 /// The number of steps that says that nobody knows it.
-const UNKNOWN: usize = usize::MAX;
+pub(crate) const UNKNOWN: usize = usize::MAX;
 
 impl SplitPolicy {
     /// What holds for an iterator made of two: both wishes. Where they cannot both be
@@ -89,9 +89,9 @@ impl SplitPolicy {
             // Twice more than it takes. Nested iterators may turn out to have many more
             // steps than the number from which the length of a part was reckoned.
             Granularity::Deterministic => DETERMINISTIC_PARTS.ilog2() + 2,
-            // Halving never gets there. It protects the stack from iterators that part
-            // with little at a time.
-            _ => usize::BITS,
+            // More than halving takes, and than there are workers, mostly. It protects
+            // the stack from iterators that part with little at a time.
+            _ => 100,
         }
     }
 

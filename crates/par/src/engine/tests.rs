@@ -183,6 +183,7 @@ fn what_has_no_end_ends_with_its_consumer() {
 /// Parts with one step at a time, and goes on when somebody has taken that.
 struct Comb {
     left: usize,
+    is_known: bool,
     is_tooth: bool,
     given: Arc<AtomicUsize>,
     taken: Arc<AtomicUsize>,
@@ -192,14 +193,22 @@ impl ParallelIterator for Comb {
     type Item = ();
 
     fn steps(&self) -> usize {
-        self.left
+        match self.left {
+            0 => 0,
+            left if self.is_known => left,
+            _ => usize::MAX,
+        }
     }
 
     fn split(&mut self) -> Option<Self> {
+        if self.left < 2 {
+            return None;
+        }
         self.left -= 1;
         self.given.fetch_add(1, Ordering::Relaxed);
         Some(Self {
             left: 1,
+            is_known: self.is_known,
             is_tooth: true,
             given: Arc::clone(&self.given),
             taken: Arc::clone(&self.taken),
@@ -210,30 +219,38 @@ impl ParallelIterator for Comb {
     where
         F: FnMut(()) -> ControlFlow<()>,
     {
-        *budget -= 1;
-        self.left -= 1;
-        if self.is_tooth {
-            self.taken.fetch_add(1, Ordering::Relaxed);
+        while *budget > 0 && self.left > 0 {
+            *budget -= 1;
+            self.left -= 1;
+            if self.is_tooth {
+                self.taken.fetch_add(1, Ordering::Relaxed);
+            }
+            while self.taken.load(Ordering::Relaxed) < self.given.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            consume(())?;
         }
-        while self.taken.load(Ordering::Relaxed) < self.given.load(Ordering::Relaxed) {
-            thread::yield_now();
-        }
-        consume(())
+        ControlFlow::Continue(())
     }
 }
 
 #[test]
 fn parts_that_are_stolen_one_by_one_do_not_pile_up_on_the_stack() {
-    let given = Arc::new(AtomicUsize::new(0));
-    let comb = Comb {
-        left: 10_000,
-        is_tooth: false,
-        given: Arc::clone(&given),
-        taken: Arc::default(),
-    };
-    let consumed = &AtomicUsize::new(0);
-    let wanted = usize::MAX;
-    pool(2).install(|| drive(comb, Few { wanted, consumed }));
-    assert_eq!(consumed.load(Ordering::Relaxed), 10_000);
-    assert_eq!(given.load(Ordering::Relaxed), 64);
+    for is_known in [true, false] {
+        let given = Arc::new(AtomicUsize::new(0));
+        let comb = Comb {
+            left: 20_000,
+            is_known,
+            is_tooth: false,
+            given: Arc::clone(&given),
+            taken: Arc::default(),
+        };
+        let consumed = &AtomicUsize::new(0);
+        let wanted = usize::MAX;
+        pool(2).install(|| drive(comb, Few { wanted, consumed }));
+        assert_eq!(consumed.load(Ordering::Relaxed), 20_000);
+        if is_known {
+            assert_eq!(given.load(Ordering::Relaxed), 100);
+        }
+    }
 }
