@@ -158,6 +158,7 @@ where
         let base = self.base.as_ref().map(I::split_policy).unwrap_or_default();
         SplitPolicy {
             granularity: base.granularity,
+            in_blocks: base.in_blocks,
             ..SplitPolicy::default()
         }
     }

@@ -12,6 +12,10 @@ pub struct Zip<A, B> {
     b: B,
 }
 
+/// Pairs of the items of two iterators that are equally long: see
+/// [`IndexedParallelIterator::zip_eq`].
+pub type ZipEq<A, B> = Zip<A, B>;
+
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator> Zip<A, B> {
     pub(crate) fn new(mut a: A, mut b: B) -> Self {
         let len = a.len().min(b.len());
