@@ -259,7 +259,10 @@ impl Run {
                 // On another stack, and because somebody was hungry.
                 there.levels = there.policy.levels();
                 there.grain.shorten();
-                let (others, left) = there.lazily(upper, others, &lower_ended);
+                let (others, mut left) = there.lazily(upper, others, &lower_ended);
+                if let Some(left) = &mut left {
+                    left.part.pause();
+                }
                 upper_ended.store(left.is_none(), Ordering::Relaxed);
                 (others, left)
             },

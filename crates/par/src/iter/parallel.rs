@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 /// in no particular order of time, but the results of ordered consumers, such as
 /// [`collect`](Self::collect), are in the order of the sequence.
 ///
-/// The first four methods are for those who write an iterator of their own: see
+/// The first methods are for those who write an iterator of their own: see
 /// [`plumbing`](super::plumbing).
 pub trait ParallelIterator: Sized + Send {
     /// What it gives.
@@ -49,8 +49,6 @@ pub trait ParallelIterator: Sized + Send {
 
     /// How many items there are exactly, if that is known of this part and of all
     /// those into which it can be split.
-    ///
-    /// If it is the number of steps, each step gives one item.
     fn opt_len(&self) -> Option<usize> {
         None
     }
@@ -60,6 +58,10 @@ pub trait ParallelIterator: Sized + Send {
     fn split_policy(&self) -> SplitPolicy {
         SplitPolicy::default()
     }
+
+    /// The part may go on on another thread: lets go of what belongs to this one. Those
+    /// that consist of other iterators tell them.
+    fn pause(&mut self) {}
 
     /// Calls `op` with each item.
     ///

@@ -116,6 +116,10 @@ macro_rules! in_blocks {
                     ..self.blocks.base.split_policy()
                 }
             }
+
+            fn pause(&mut self) {
+                self.blocks.base.pause();
+            }
         }
     )* };
 }

@@ -56,6 +56,10 @@ impl<I: IndexedParallelIterator> ParallelIterator for Chunks<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.cut.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.cut.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for Chunks<I> {
@@ -101,6 +105,10 @@ where
 
     fn split_policy(&self) -> SplitPolicy {
         self.cut.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.cut.base.pause();
     }
 }
 
@@ -154,6 +162,10 @@ where
 
     fn split_policy(&self) -> SplitPolicy {
         self.cut.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.cut.base.pause();
     }
 }
 

@@ -162,6 +162,13 @@ where
             ..SplitPolicy::default()
         }
     }
+
+    fn pause(&mut self) {
+        self.front.iter_mut().for_each(ParallelIterator::pause);
+        if let Some(base) = &mut self.base {
+            base.pause();
+        }
+    }
 }
 
 /// What makes a parallel iterator of an item.

@@ -48,6 +48,11 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.a.split_policy().and(self.b.split_policy())
     }
+
+    fn pause(&mut self) {
+        self.a.pause();
+        self.b.pause();
+    }
 }
 
 impl<A, B> IndexedParallelIterator for Interleave<A, B>

@@ -89,6 +89,10 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I> IndexedParallelIterator for Intersperse<I>

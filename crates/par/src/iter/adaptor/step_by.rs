@@ -28,6 +28,10 @@ impl<I: IndexedParallelIterator> ParallelIterator for StepBy<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for StepBy<I> {

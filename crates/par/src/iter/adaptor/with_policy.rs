@@ -59,6 +59,10 @@ impl<I: ParallelIterator> ParallelIterator for WithPolicy<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.policy.and(self.base.split_policy())
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for WithPolicy<I> {

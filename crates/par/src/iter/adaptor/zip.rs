@@ -36,6 +36,11 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.a.split_policy().and(self.b.split_policy())
     }
+
+    fn pause(&mut self) {
+        self.a.pause();
+        self.b.pause();
+    }
 }
 
 impl<A, B> IndexedParallelIterator for Zip<A, B>

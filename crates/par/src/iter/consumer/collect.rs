@@ -85,27 +85,24 @@ impl<T> Places<T> {
     }
 }
 
-/// The next places, for one call of `run`.
-///
-/// Their number is that of the steps which the call takes. So the compiler sees that a loop
-/// over an iterator that can be cut anywhere never finds them full, and leaves the check
-/// out: the loop is as fast as one that fills a slice.
+/// The places that are left, for one call of `run`: what it writes is counted here, where
+/// the compiler sees that nobody else looks at the count. A loop over an iterator that can
+/// be cut anywhere is as fast then as one that fills a slice.
 struct Piece<'p, T> {
     places: &'p mut Places<T>,
     first: *mut T,
     written: usize,
-    /// Not more than are left.
     len: usize,
 }
 
 impl<'p, T> Piece<'p, T> {
     #[inline]
-    fn new(places: &'p mut Places<T>, len: usize) -> Self {
+    fn new(places: &'p mut Places<T>) -> Self {
         Self {
             // SAFETY: within the places.
             first: unsafe { places.first.add(places.written) },
             written: 0,
-            len: len.min(places.len - places.written),
+            len: places.len - places.written,
             places,
         }
     }
@@ -130,17 +127,10 @@ impl<T> Drop for Piece<'_, T> {
     }
 }
 
-/// How many steps the next call of `run` takes, if each gives one item.
-#[inline]
-fn steps_of_an_item<P: ParallelIterator>(part: &P, budget: usize) -> Option<usize> {
-    let steps = part.steps();
-    (part.opt_len() == Some(steps)).then(|| steps.min(budget))
-}
-
 impl<T: Send> Consumer<T> for Places<T> {
     #[inline]
     fn consume(&mut self, item: T) -> ControlFlow<()> {
-        Piece::new(self, 1).write(item);
+        Piece::new(self).write(item);
         ControlFlow::Continue(())
     }
 
@@ -149,10 +139,7 @@ impl<T: Send> Consumer<T> for Places<T> {
     where
         P: ParallelIterator<Item = T>,
     {
-        let Some(len) = steps_of_an_item(part, *budget) else {
-            return part.run(budget, |item| self.consume(item));
-        };
-        let mut piece = Piece::new(self, len);
+        let mut piece = Piece::new(self);
         part.run(budget, |item| {
             piece.write(item);
             ControlFlow::Continue(())
@@ -174,12 +161,12 @@ impl<T: Send> Consumer<T> for Places<T> {
     }
 
     fn merge(&mut self, mut upper: Self) {
-        // If items are missing there is a gap, and the upper ones are dropped. That is
-        // said at the end: a panic that made others stop is not to be hidden by this.
+        // The upper places lie behind these: they were split off there. Across a gap, the
+        // upper items are dropped. That items are missing is said at the end only: if the
+        // reason is a panic elsewhere, it must not be hidden by one about that.
         if self.written == self.len {
             self.written += std::mem::take(&mut upper.written);
         }
-        // The upper places lie behind these: they were split off there.
         self.len += upper.len;
     }
 }
@@ -207,11 +194,8 @@ impl<A: Send, B: Send> Consumer<(A, B)> for Pairs<A, B> {
     where
         P: ParallelIterator<Item = (A, B)>,
     {
-        let Some(len) = steps_of_an_item(part, *budget) else {
-            return part.run(budget, |pair| self.consume(pair));
-        };
-        let mut left_piece = Piece::new(&mut self.0, len);
-        let mut right_piece = Piece::new(&mut self.1, len);
+        let mut left_piece = Piece::new(&mut self.0);
+        let mut right_piece = Piece::new(&mut self.1);
         part.run(budget, |(left, right)| {
             left_piece.write(left);
             right_piece.write(right);
