@@ -97,6 +97,14 @@ macro_rules! delegate {
         fn opt_len(&self) -> Option<usize> {
             self.$inner.opt_len()
         }
+
+        fn split_policy(&self) -> $crate::SplitPolicy {
+            self.$inner.split_policy()
+        }
+
+        fn pause(&mut self) {
+            self.$inner.pause();
+        }
     };
 }
 pub(crate) use delegate;

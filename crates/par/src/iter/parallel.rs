@@ -2,14 +2,15 @@
 
 use super::adaptor::{
     Chain, Cloned, Copied, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
-    FoldWith, Inspect, Itself, Map, MapInit, MapWith, PanicFuse, SkipAny, SkipAnyWhile, TakeAny,
-    TakeAnyWhile, TryFold, TryFoldWith, Update, WhileSome, WithCancellation,
+    FoldWith, Inspect, Intersperse, Itself, Map, MapInit, MapWith, PanicFuse, SkipAny,
+    SkipAnyWhile, TakeAny, TakeAnyWhile, TryFold, TryFoldWith, Update, WhileSome, WithCancellation,
+    WithPolicy,
 };
 use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
 use super::{Either, FromParallelIterator, IntoParallelIterator, ParallelExtend, Try};
 use crate::cancellation::CancellationToken;
 use crate::engine::drive;
-use crate::granularity::SplitPolicy;
+use crate::granularity::{Granularity, SplitPolicy};
 use std::cmp::Ordering;
 use std::collections::LinkedList;
 use std::iter::{once, Product, Sum};
@@ -26,7 +27,7 @@ use std::ops::ControlFlow;
 /// in no particular order of time, but the results of ordered consumers, such as
 /// [`collect`](Self::collect), are in the order of the sequence.
 ///
-/// The first four methods are for those who write an iterator of their own: see
+/// The first methods are for those who write an iterator of their own: see
 /// [`plumbing`](super::plumbing).
 pub trait ParallelIterator: Sized + Send {
     /// What it gives.
@@ -57,6 +58,10 @@ pub trait ParallelIterator: Sized + Send {
     fn split_policy(&self) -> SplitPolicy {
         SplitPolicy::default()
     }
+
+    /// The part may go on on another thread: lets go of what belongs to this one. Those
+    /// that consist of other iterators tell them.
+    fn pause(&mut self) {}
 
     /// Calls `op` with each item.
     ///
@@ -114,6 +119,88 @@ pub trait ParallelIterator: Sized + Send {
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
         Filter::new(self, predicate)
+    }
+
+    /// Gives the items with `element` between each two of them.
+    ///
+    /// # Cost
+    ///
+    /// A clone of `element` for each item. An iterator that does not know how many items
+    /// it has is not split before it has given the first one, and so not at all where parts
+    /// are cut beforehand.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let path: String = ["usr", "local", "bin"].into_par_iter().intersperse("/").collect();
+    /// assert_eq!(path, "usr/local/bin");
+    /// ```
+    fn intersperse(self, element: Self::Item) -> Intersperse<Self>
+    where
+        Self::Item: Clone,
+    {
+        Intersperse::new(self, element)
+    }
+
+    /// Says how finely to cut the whole chain, whatever stands behind: see
+    /// [`Granularity`], which also says when that helps.
+    ///
+    /// If it is said several times in one chain, the last that is not
+    /// [`Automatic`](Granularity::Automatic) holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    /// use heist_par::Granularity;
+    ///
+    /// let squares = (0..10_000_u64).into_par_iter().map(|n| n * n);
+    /// let squares = squares.with_granularity(Granularity::Static(2500));
+    /// assert_eq!(squares.sum::<u64>(), 333_283_335_000);
+    /// ```
+    fn with_granularity(self, granularity: Granularity) -> WithPolicy<Self> {
+        let policy = SplitPolicy {
+            granularity,
+            ..SplitPolicy::default()
+        };
+        WithPolicy::new(self, policy)
+    }
+
+    /// Makes the result of the chain independent of the machine and of chance: what is
+    /// combined with what depends on the number of items only. So a sum of floating-point
+    /// numbers is the same to the last bit, on however many workers and however often,
+    /// and a fold gives the same parts.
+    ///
+    /// What counts is how many steps the chain has before it begins: the items of the
+    /// source, and of those that are [chained](Self::chain) to it, before any filter. Where
+    /// there are few, those of nested iterators count as well. There are two exceptions.
+    /// Consumers that take *any* item, such as [`find_any`](Self::find_any), stay free to.
+    /// And [`by_exponential_blocks`] begins with a block of as many items as there are
+    /// workers.
+    ///
+    /// [`by_exponential_blocks`]: super::IndexedParallelIterator::by_exponential_blocks
+    ///
+    /// # Cost
+    ///
+    /// One to two thousand parts are cut beforehand, or as many as there are items: some
+    /// tens of microseconds. A few items that take much longer than all others are not
+    /// split further. If nobody knows how many steps there are nothing is split at all.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let sum = || (1..100_000_i32).into_par_iter().map(|n| 1.0 / f64::from(n));
+    /// assert_eq!(
+    ///     sum().deterministic().sum::<f64>().to_bits(),
+    ///     sum().deterministic().sum::<f64>().to_bits(),
+    /// );
+    /// ```
+    fn deterministic(self) -> WithPolicy<Self> {
+        self.with_granularity(Granularity::Deterministic)
     }
 
     /// Gives what `op` makes of each item with the help of a value, such as a buffer or a

@@ -18,6 +18,7 @@ trait DynIterator: Send {
     fn run(&mut self, budget: &mut usize, consume: Consume<'_>) -> ControlFlow<()>;
     fn opt_len(&self) -> Option<usize>;
     fn split_policy(&self) -> SplitPolicy;
+    fn pause(&mut self);
 }
 
 impl<I: ParallelIterator<Item = Item> + 'static> DynIterator for I {
@@ -39,6 +40,10 @@ impl<I: ParallelIterator<Item = Item> + 'static> DynIterator for I {
 
     fn split_policy(&self) -> SplitPolicy {
         ParallelIterator::split_policy(self)
+    }
+
+    fn pause(&mut self) {
+        ParallelIterator::pause(self);
     }
 }
 
@@ -76,6 +81,10 @@ impl ParallelIterator for Any {
     fn split_policy(&self) -> SplitPolicy {
         self.0.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.0.pause();
+    }
 }
 
 trait Sequence: DoubleEndedIterator<Item = Item> + ExactSizeIterator {}
@@ -87,6 +96,7 @@ trait DynIndexed: Send {
     fn into_seq(self: Box<Self>) -> Box<dyn Sequence>;
     fn run(&mut self, budget: &mut usize, consume: Consume<'_>) -> ControlFlow<()>;
     fn split_policy(&self) -> SplitPolicy;
+    fn pause(&mut self);
 }
 
 impl<I: IndexedParallelIterator<Item = Item> + 'static> DynIndexed for I {
@@ -110,6 +120,10 @@ impl<I: IndexedParallelIterator<Item = Item> + 'static> DynIndexed for I {
 
     fn split_policy(&self) -> SplitPolicy {
         ParallelIterator::split_policy(self)
+    }
+
+    fn pause(&mut self) {
+        ParallelIterator::pause(self);
     }
 }
 
@@ -146,6 +160,10 @@ impl ParallelIterator for Indexed {
 
     fn split_policy(&self) -> SplitPolicy {
         self.0.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.0.pause();
     }
 }
 

@@ -56,4 +56,8 @@ impl<I: ParallelIterator> ParallelIterator for WithCancellation<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }

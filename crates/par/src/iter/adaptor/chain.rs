@@ -87,6 +87,15 @@ where
         let b = self.b.as_ref().map(B::split_policy).unwrap_or_default();
         a.and(b)
     }
+
+    fn pause(&mut self) {
+        if let Some(a) = &mut self.a {
+            a.pause();
+        }
+        if let Some(b) = &mut self.b {
+            b.pause();
+        }
+    }
 }
 
 impl<A, B> IndexedParallelIterator for Chain<A, B>

@@ -91,6 +91,10 @@ macro_rules! each {
             fn split_policy(&self) -> SplitPolicy {
                 self.base.split_policy()
             }
+
+            fn pause(&mut self) {
+                self.base.pause();
+            }
         }
 
         impl<$($generic)+> IndexedParallelIterator for $name<$($arg),+>

@@ -158,7 +158,15 @@ where
         let base = self.base.as_ref().map(I::split_policy).unwrap_or_default();
         SplitPolicy {
             granularity: base.granularity,
+            in_blocks: base.in_blocks,
             ..SplitPolicy::default()
+        }
+    }
+
+    fn pause(&mut self) {
+        self.front.iter_mut().for_each(ParallelIterator::pause);
+        if let Some(base) = &mut self.base {
+            base.pause();
         }
     }
 }

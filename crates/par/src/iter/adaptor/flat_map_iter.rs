@@ -57,6 +57,10 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 /// The items of sequences: see [`ParallelIterator::flatten_iter`].
@@ -99,5 +103,9 @@ where
 
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
     }
 }

@@ -168,6 +168,10 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 /// What a fold of accumulators of type `A` gives.

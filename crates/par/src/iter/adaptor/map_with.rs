@@ -23,8 +23,9 @@ pub type MapInit<I, INIT, F> = MapWithState<I, Call<INIT>, F>;
 pub struct MapWithState<I, S: Seed, F> {
     base: I,
     seed: S,
-    /// Made when the part begins. A part that has begun stays on its thread: so the
-    /// value need not be `Send`, and if somebody moves the part after all, it panics.
+    /// Made when the part begins. A part that has begun stays on its thread until it
+    /// pauses: so the value need not be `Send`. If somebody moves the part without a
+    /// pause, it panics.
     state: Option<SendWrapper<S::Value>>,
     op: Arc<F>,
 }
@@ -111,6 +112,11 @@ where
 
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.state = None;
+        self.base.pause();
     }
 }
 

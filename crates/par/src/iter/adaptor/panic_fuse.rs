@@ -73,6 +73,10 @@ impl<I: ParallelIterator> ParallelIterator for PanicFuse<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for PanicFuse<I> {

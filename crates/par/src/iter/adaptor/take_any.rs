@@ -71,6 +71,10 @@ impl<I: ParallelIterator> ParallelIterator for TakeAny<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 /// All but so many of the items, wherever they lie: see
@@ -124,5 +128,9 @@ impl<I: ParallelIterator> ParallelIterator for SkipAny<I> {
 
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
     }
 }

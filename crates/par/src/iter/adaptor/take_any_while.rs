@@ -78,6 +78,10 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 /// The items since a closure said no to one: see [`ParallelIterator::skip_any_while`].
@@ -145,5 +149,9 @@ where
 
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
     }
 }

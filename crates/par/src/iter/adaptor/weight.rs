@@ -93,6 +93,10 @@ impl<I: IndexedParallelIterator> ParallelIterator for WithWeight<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for WithWeight<I> {

@@ -161,12 +161,12 @@ impl<T: Send> Consumer<T> for Places<T> {
     }
 
     fn merge(&mut self, mut upper: Self) {
-        // If items are missing there is a gap, and the upper ones are dropped. That is
-        // said at the end: a panic that made others stop is not to be hidden by this.
+        // The upper places lie behind these: they were split off there. Across a gap, the
+        // upper items are dropped. That items are missing is said at the end only: if the
+        // reason is a panic elsewhere, it must not be hidden by one about that.
         if self.written == self.len {
             self.written += std::mem::take(&mut upper.written);
         }
-        // The upper places lie behind these: they were split off there.
         self.len += upper.len;
     }
 }
