@@ -675,3 +675,21 @@ fn iterators_are_shown_without_their_closures() {
     );
     assert!(shown.contains("Chain") && shown.contains("FlatMap") && shown.contains("0..3"));
 }
+
+#[test]
+fn one_of_two_kinds_is_a_parallel_iterator_as_well() {
+    let up_or_down = |down| {
+        let numbers = (0..1_000).into_par_iter();
+        if down {
+            heist_par::iter::Either::Left(numbers.rev())
+        } else {
+            heist_par::iter::Either::Right(numbers)
+        }
+    };
+    assert!(up_or_down(false)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .eq(0..1_000));
+    let zipped: Vec<_> = up_or_down(true).zip(0..3).collect();
+    assert_eq!(zipped, [(999, 0), (998, 1), (997, 2)]);
+}

@@ -3,15 +3,16 @@
 mod adaptor;
 pub(crate) mod consumer;
 pub(crate) mod drain;
+mod either;
 mod extend;
 mod indexed;
 mod parallel;
 pub mod plumbing;
 mod try_trait;
 
+pub use ::either::Either;
 pub use adaptor::*;
 pub use drain::{ParallelDrainFull, ParallelDrainRange};
-pub use either::Either;
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
