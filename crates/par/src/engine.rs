@@ -7,11 +7,18 @@
 //! split about as often as somebody takes a half of it, whatever the items cost and
 //! wherever the expensive ones lie. How long a piece is, [`Grain`] learns from the
 //! clock.
+//!
+//! Halves of halves are small soon, so that a worker has few offers open at a time. But
+//! where nobody knows how many steps are left, the upper part may be all that comes
+//! after, and the lower one may outlive many upper ones. Of two such parts, the one
+//! that still runs when the other has ended is interrupted, and what is [`Left`] of it
+//! goes on one level up: or else the stacks would grow with each theft.
 
 use crate::granularity::SplitPolicy;
 use crate::iter::ParallelIterator;
 use heist_core::policy::Grain;
 use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
 
@@ -54,9 +61,14 @@ where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    match policy.fixed_len(part.steps()) {
-        Some(len) => fixed(part, consumer, len),
-        None => Run::new(policy).lazily(part, consumer),
+    match (part.steps(), policy.fixed_len(part.steps())) {
+        // Halves of what may have no end would have no end.
+        (UNKNOWN, _) | (_, None) => {
+            let nobody = AtomicBool::new(false);
+            let (consumer, _) = Run::new(policy).lazily(part, consumer, &nobody);
+            consumer
+        }
+        (_, Some(len)) => fixed(part, consumer, len),
     }
 }
 
@@ -102,12 +114,21 @@ where
     consumer
 }
 
-/// What became of the upper part that was offered.
-enum Offer<P, C> {
-    /// A thief has run it.
-    Stolen(C),
-    /// Nobody wanted it; and a consumer that has taken nothing.
-    Kept(P, C),
+/// So many steps are left if nobody knows how many.
+const UNKNOWN: usize = usize::MAX;
+
+/// No worker has more offers of such parts open than that, one within the other. More
+/// than the workers that may be at them, so that it is hardly ever reached.
+const LEVELS_MAX: usize = 100;
+
+/// A consumer, and what is left of its part.
+type Outcome<P, C> = (C, Option<Left<P, C>>);
+
+/// What is left of a part that was interrupted.
+struct Left<P, C> {
+    part: P,
+    /// Of parts above it that are done.
+    above: Option<C>,
 }
 
 /// What a worker knows while it works at a part.
@@ -115,43 +136,63 @@ enum Offer<P, C> {
 struct Run {
     grain: Grain,
     policy: SplitPolicy,
+    /// How many offers of this worker are open around it.
+    level: usize,
 }
 
 impl Run {
     fn new(policy: SplitPolicy) -> Self {
         let grain = Grain::new();
-        Self { grain, policy }
+        Self {
+            grain,
+            policy,
+            level: 0,
+        }
     }
 
     /// A part piece by piece; offers half of the rest when nothing else of this
-    /// worker's is on offer.
-    fn lazily<P, C>(&mut self, mut part: P, mut consumer: C) -> C
+    /// worker's is on offer. If nobody knows how long that takes, then not for longer
+    /// than until its neighbour has ended.
+    fn lazily<P, C>(
+        &mut self,
+        mut part: P,
+        mut consumer: C,
+        neighbour_ended: &AtomicBool,
+    ) -> Outcome<P, C>
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
     {
+        let mut above = None;
         let clock = Clock::start();
         let mut then_ns = 0;
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
-                return consumer;
+                break;
+            }
+            // Relaxed: a hint. What the neighbour has done comes with its end.
+            if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
+                return (consumer, Some(Left { part, above }));
             }
             let piece = self.policy.piece_len(self.grain.len());
             if self.is_to_offer(steps, piece) {
                 if let Some(upper) = part.split() {
-                    let offer;
-                    (consumer, offer) = self.offer(part, upper, consumer);
-                    match offer {
-                        Offer::Stolen(others) => {
-                            consumer.merge(others);
-                            return consumer;
-                        }
-                        Offer::Kept(upper, others) => {
-                            consumer.merge(others);
-                            part = upper;
-                        }
-                    }
+                    let (others, lower_left, upper_left);
+                    ((consumer, lower_left), (others, upper_left)) =
+                        self.offer(part, upper, consumer);
+                    let left = if lower_left.is_some() {
+                        above = merged(Some(others), above);
+                        lower_left
+                    } else {
+                        consumer.merge(others);
+                        upper_left
+                    };
+                    let Some(left) = left else {
+                        break;
+                    };
+                    part = left.part;
+                    above = merged(left.above, above);
                     then_ns = clock.elapsed_ns();
                     continue;
                 }
@@ -161,7 +202,7 @@ impl Run {
                 .run(&mut budget, |item| consumer.consume(item))
                 .is_break()
             {
-                return consumer;
+                break;
             }
             let now_ns = clock.elapsed_ns();
             if budget == 0 && piece == self.grain.len() {
@@ -169,6 +210,10 @@ impl Run {
             }
             then_ns = now_ns;
         }
+        if let Some(above) = above {
+            consumer.merge(above);
+        }
+        (consumer, None)
     }
 
     fn is_to_offer(&self, steps: usize, piece: usize) -> bool {
@@ -177,31 +222,56 @@ impl Run {
         }
         steps > piece
             && steps / 2 >= self.policy.min_len
+            && (steps < UNKNOWN || self.level < LEVELS_MAX)
             && current_thread_has_pending_tasks() == Some(false)
     }
 
-    /// Works at the lower part while the upper one is on offer.
-    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (C, Offer<P, C>)
+    /// Works at the lower part while the upper one is on offer, of which all is left if
+    /// nobody wanted it. Something is left of one of the two at most.
+    fn offer<P, C>(
+        &mut self,
+        lower: P,
+        upper: P,
+        mut consumer: C,
+    ) -> (Outcome<P, C>, Outcome<P, C>)
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
     {
         let others = consumer.split(lower.opt_len());
         let (mut here, mut there) = (*self, *self);
-        let ((consumer, grain), offer) = join_context(
-            move |_| {
-                let consumer = here.lazily(lower, consumer);
-                (consumer, here.grain)
+        (here.level, there.level) = (self.level + 1, 0);
+        // Told only by a part of which nothing is left, so that not both are
+        // interrupted. Relaxed: see where they are read.
+        let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let ((consumer, lower_left, grain), (others, upper_left)) = join_context(
+            |_| {
+                let (consumer, left) = here.lazily(lower, consumer, &upper_ended);
+                lower_ended.store(left.is_none(), Ordering::Relaxed);
+                (consumer, left, here.grain)
             },
-            move |context| {
-                if context.migrated() {
-                    Offer::Stolen(there.lazily(upper, others))
-                } else {
-                    Offer::Kept(upper, others)
+            |context| {
+                if !context.migrated() {
+                    let (part, above) = (upper, None);
+                    return (others, Some(Left { part, above }));
                 }
+                let (others, left) = there.lazily(upper, others, &lower_ended);
+                upper_ended.store(left.is_none(), Ordering::Relaxed);
+                (others, left)
             },
         );
         self.grain = grain;
-        (consumer, offer)
+        ((consumer, lower_left), (others, upper_left))
+    }
+}
+
+/// What neighbouring parts have given, from the lower one up.
+fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: Option<C>) -> Option<C> {
+    match (lower, upper) {
+        (Some(mut lower), Some(upper)) => {
+            lower.merge(upper);
+            Some(lower)
+        }
+        (lower, upper) => lower.or(upper),
     }
 }

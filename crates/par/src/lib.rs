@@ -6,6 +6,8 @@ pub mod iter;
 mod parallel_for;
 pub mod range;
 pub mod slice;
+pub mod str;
+pub mod string;
 pub mod vec;
 
 pub use granularity::{Granularity, SplitPolicy};
@@ -15,6 +17,8 @@ pub use parallel_for::parallel_for;
 pub mod prelude {
     pub use crate::iter::{
         FromParallelIterator, IndexedParallelIterator, IntoParallelIterator,
-        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelExtend, ParallelIterator,
+        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelDrainFull,
+        ParallelDrainRange, ParallelExtend, ParallelIterator,
     };
+    pub use crate::str::ParallelString;
 }

@@ -1,16 +1,22 @@
 //! Parallel iterators: chains of operations over a collection, run by all workers.
 
 mod adaptor;
+mod bridge;
 pub(crate) mod consumer;
+pub(crate) mod drain;
 mod extend;
 mod indexed;
 mod parallel;
 pub mod plumbing;
+mod source;
 
 pub use adaptor::*;
+pub use bridge::{IterBridge, OrderedBridge, ParallelBridge};
+pub use drain::{ParallelDrainFull, ParallelDrainRange};
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
+pub use source::*;
 
 /// What can be turned into a parallel iterator.
 ///
