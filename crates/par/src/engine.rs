@@ -17,7 +17,7 @@
 use crate::granularity::SplitPolicy;
 use crate::iter::ParallelIterator;
 use heist_core::policy::Grain;
-use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
+use heist_core::{current_num_threads, current_thread_has_pending_tasks, join_context, take_part};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
@@ -117,10 +117,6 @@ where
 /// So many steps are left if nobody knows how many.
 const UNKNOWN: usize = usize::MAX;
 
-/// No worker has more offers of such parts open than that, one within the other. More
-/// than the workers that may be at them, so that it is hardly ever reached.
-const LEVELS_MAX: usize = 100;
-
 /// A consumer, and what is left of its part.
 type Outcome<P, C> = (C, Option<Left<P, C>>);
 
@@ -136,17 +132,18 @@ struct Left<P, C> {
 struct Run {
     grain: Grain,
     policy: SplitPolicy,
-    /// How many offers of this worker are open around it.
-    level: usize,
+    /// How many more offers may be open within each other, of parts of which nobody
+    /// knows how many steps are left.
+    levels: usize,
 }
 
 impl Run {
     fn new(policy: SplitPolicy) -> Self {
-        let grain = Grain::new();
         Self {
-            grain,
+            grain: Grain::new(),
             policy,
-            level: 0,
+            // Enough for each worker to run a part of its own, and to begin another one.
+            levels: 2 * current_num_threads() + 8,
         }
     }
 
@@ -222,25 +219,21 @@ impl Run {
         }
         steps > piece
             && steps / 2 >= self.policy.min_len
-            && (steps < UNKNOWN || self.level < LEVELS_MAX)
+            && (steps < UNKNOWN || self.levels > 0)
             && current_thread_has_pending_tasks() == Some(false)
     }
 
     /// Works at the lower part while the upper one is on offer, of which all is left if
     /// nobody wanted it. Something is left of one of the two at most.
-    fn offer<P, C>(
-        &mut self,
-        lower: P,
-        upper: P,
-        mut consumer: C,
-    ) -> (Outcome<P, C>, Outcome<P, C>)
+    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Outcome<P, C>, Outcome<P, C>)
     where
         P: ParallelIterator,
         C: Consumer<P::Item>,
     {
         let others = consumer.split(lower.opt_len());
         let (mut here, mut there) = (*self, *self);
-        (here.level, there.level) = (self.level + 1, 0);
+        let levels = self.levels.saturating_sub(1);
+        (here.levels, there.levels) = (levels, levels);
         // Told only by a part of which nothing is left, so that not both are
         // interrupted. Relaxed: see where they are read.
         let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));

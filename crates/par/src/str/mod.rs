@@ -10,7 +10,6 @@ pub use iter::{
 };
 pub use pattern::Pattern;
 
-
 /// The parallel versions of methods of `str`.
 ///
 /// Texts are cut between characters, near the middle, and where pieces are asked for,

@@ -80,7 +80,7 @@ macro_rules! pattern {
 }
 
 pattern!([] char, |this| *this);
-pattern!([] &[char], |this| *this);
+pattern!([] & [char], |this| *this);
 pattern!([const N: usize] [char; N], |this| *this);
 pattern!([const N: usize] &[char; N], |this| *this);
 pattern!([F: Fn(char) -> bool + Sync + Send] F, |this| this);

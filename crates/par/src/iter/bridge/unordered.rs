@@ -206,6 +206,7 @@ impl<Iter: Iterator<Item: Clone> + Clone> Clone for IterBridge<Iter> {
 impl<Iter: Iterator + fmt::Debug> fmt::Debug for IterBridge<Iter> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("IterBridge");
-        self.source.look(|iter| f.field("iter", &iter).finish_non_exhaustive())
+        self.source
+            .look(|iter| f.field("iter", &iter).finish_non_exhaustive())
     }
 }

@@ -139,7 +139,7 @@ enum Visit<S> {
     Give(S),
 }
 
-/// To split a tree that begins with a path, so many nodes of it are explored at most.
+/// To split a tree that begins with a path, so many nodes of it are explored.
 const PATH_MAX: usize = 64;
 
 impl<S, B> Walk<S, B> {
@@ -207,49 +207,58 @@ impl<S, B> Walk<S, B> {
         B: Fn(&S) -> I,
         I: IntoIterator<Item = S>,
     {
-        for _ in 0..PATH_MAX {
-            if self.unexplored != 1 {
-                break;
-            }
-            self.explore_only::<POSTFIX, I>();
+        if self.unexplored == 1 && self.stack.len() == 1 {
+            self.explore_path::<POSTFIX, I>();
         }
-        // Half of the nodes, with all that is below them.
-        let unexplored = self.unexplored / 2;
-        let upper_len = match self.unexplored {
-            0 => self.stack.len() / 2,
-            1 => return None,
-            _ => self.unexplored_places().nth(unexplored - 1)? + 1,
+        let len = self.stack.len();
+        let mut places = self.unexplored_places();
+        // Half of what is to be explored, or what lies on one side of it.
+        let (upper_len, unexplored) = match self.unexplored {
+            0 => (len / 2, 0),
+            1 => match places.next()? {
+                place if place + 1 < len => (place + 1, 1),
+                place => (place, 0),
+            },
+            nodes => (places.nth(nodes / 2 - 1)? + 1, nodes / 2),
         };
+        drop(places);
+        if upper_len == 0 {
+            return None;
+        }
         let lower = self.stack.split_off(upper_len);
-        let stack = std::mem::replace(&mut self.stack, lower);
         self.unexplored -= unexplored;
-        (upper_len > 0).then(|| Self {
-            stack,
+        Some(Self {
+            stack: std::mem::replace(&mut self.stack, lower),
             unexplored,
             children_of: Arc::clone(&self.children_of),
         })
     }
 
-    /// Explores the only node that is to be explored, and leaves what comes before it.
-    fn explore_only<const POSTFIX: bool, I>(&mut self)
+    /// Explores the only node, and its child as long as there is one, so that there is
+    /// something to split.
+    fn explore_path<const POSTFIX: bool, I>(&mut self)
     where
         B: Fn(&S) -> I,
         I: IntoIterator<Item = S>,
     {
-        let place = self.unexplored_places().next().expect("there is one");
-        let before = self.stack.split_off(place + 1);
-        if let Some(Visit::Explore(node)) = self.stack.pop() {
-            self.unexplored = 0;
+        let mut given_before = Vec::new();
+        let mut explored = 0;
+        // If there is one to explore, it was pushed last.
+        while self.unexplored == 1 && explored < PATH_MAX {
+            let Some(Visit::Explore(node)) = self.stack.pop() else {
+                break;
+            };
+            (self.unexplored, explored) = (0, explored + 1);
             let children = (self.children_of)(&node);
-            if POSTFIX {
-                self.stack.push(Visit::Give(node));
-                self.push_all(children);
+            let given = if POSTFIX {
+                &mut self.stack
             } else {
-                self.push_all(children);
-                self.stack.push(Visit::Give(node));
-            }
+                &mut given_before
+            };
+            given.push(Visit::Give(node));
+            self.push_all(children);
         }
-        self.stack.extend(before);
+        self.stack.extend(given_before.into_iter().rev());
     }
 
     fn unexplored_places(&self) -> impl Iterator<Item = usize> + '_ {
