@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::fuzz;
 use crate::instructions;
 use crate::model;
 use crate::steps::{Outcome, Runner};
@@ -62,6 +63,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     model::add_steps(&mut runner)?;
     if args.slow {
         asan(root, &mut runner)?;
+        fuzz::add_steps(&mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
         // Where the system has no membarrier.
         runner.command(
@@ -125,7 +127,10 @@ fn asan<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()>
         return Ok(runner.skip(name, &reason)?);
     }
     // Documentation tests would need the flags a second time, and say nothing about memory.
-    let mut command = cargo(&["test", "-p", "heist-deque", "-p", "heist-core", "--tests"]);
+    let mut command = cargo(&["test", "--tests"]);
+    for package in ["heist-deque", "heist-core", "heist-par"] {
+        command.args(["-p", package]);
+    }
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env(

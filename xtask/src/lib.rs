@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ci;
+pub mod fuzz;
 pub mod instructions;
 pub mod libtest;
 pub mod model;

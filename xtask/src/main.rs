@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::steps::{Outcome, Runner};
-use xtask::{ci, instructions, model, programs, rayon_tests, repository_root, targets, tidy};
+use xtask::{ci, fuzz, instructions, model, programs, rayon_tests, repository_root, targets, tidy};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -37,6 +37,8 @@ enum Chore {
     Programs(programs::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.
     Instructions(instructions::Args),
+    /// Let a fuzzer choose pipelines of parallel iterators, and compare them with std's.
+    Fuzz(fuzz::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
         /// What the runner is told, such as `--quick`.
@@ -70,6 +72,7 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{outcome}")?;
             !matches!(outcome, Outcome::Failed(_))
         }
+        Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {

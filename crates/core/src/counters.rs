@@ -24,6 +24,13 @@ impl Count {
             .store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 
+    /// Counts, where there may be two writers: the worker that owns a seat, and a guest
+    /// that has just sat down there. Everybody else must count in this way too.
+    pub(crate) fn add_beside_others(&self, n: u64) {
+        // Relaxed: as above.
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
     fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -127,6 +134,7 @@ impl Stopwatch {
     /// The worker turns to something else, `now_ns` after the pool was built.
     pub(crate) fn change(&self, activity: Activity, now_ns: u64) {
         let present = self.present.load(Ordering::Relaxed); // own write
+        debug_assert_ne!(present, CHANGING, "two threads sit here");
         let elapsed = now_ns.saturating_sub(present / 4);
         self.present.store(CHANGING, Ordering::Relaxed);
         // Release: pairs with the acquire fence in `read`: a reader that sees

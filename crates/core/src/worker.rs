@@ -633,7 +633,7 @@ impl Worker {
         latch.wake_up();
         self.turn_to(Activity::Searching, EventKind::Wake);
         if is_searching {
-            self.seat.counters.sleeps.add(1);
+            self.seat.counters.sleeps.add_beside_others(1);
             self.end_search();
         } else {
             self.turn_to(Activity::Working, EventKind::SearchEnd);
@@ -752,20 +752,21 @@ impl Worker {
     fn fall_asleep(&self, latch: &CoreLatch, vacates: bool) {
         let sleep = &self.pool().sleep;
         let bell = self.bell();
-        let Some(rest) = sleep.announce(bell, vacates, latch, || self.pool().call_all()) else {
-            return;
-        };
-        if self.seat.sees_a_job() {
-            sleep.cancel(bell, rest);
-        } else {
-            self.seat.counters.sleeps.add(1);
-            self.turn_to(Activity::Asleep, EventKind::Sleep);
-            // As the lookout it looks at its own deque as well: a guest may sit here.
-            sleep.block(bell, rest, || {
-                self.seat.has_a_job() || self.seat.sees_a_job()
-            });
-            self.turn_to(Activity::Searching, EventKind::Wake);
+        // Before the bell is armed: from then on a guest may sit here, and what only
+        // the sitting thread writes is the guest's.
+        self.turn_to(Activity::Asleep, EventKind::Sleep);
+        match sleep.announce(bell, vacates, latch, || self.pool().call_all()) {
+            None => {}
+            Some(rest) if self.seat.sees_a_job() => sleep.cancel(bell, rest),
+            Some(rest) => {
+                self.seat.counters.sleeps.add_beside_others(1);
+                // As the lookout it looks at its own deque as well, for the guest's jobs.
+                sleep.block(bell, rest, || {
+                    self.seat.has_a_job() || self.seat.sees_a_job()
+                });
+            }
         }
+        self.turn_to(Activity::Searching, EventKind::Wake);
         latch.wake_up();
     }
 

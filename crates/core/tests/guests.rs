@@ -210,3 +210,35 @@ fn a_guests_job_starts_even_if_the_guest_has_the_seat_of_the_lookout() {
         pool.join(|| both.wait(), || both.wait());
     }
 }
+
+/// What only the sitting thread writes, the worker has written before a guest can sit
+/// down: or else both would write at the same time.
+#[test]
+fn the_guest_comes_after_all_that_the_worker_noted_before_its_sleep() {
+    use heist_core::EventKind::{self, SearchBegin, SearchEnd, Sleep, Wake};
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .record_events(1 << 16)
+        .build()
+        .expect("a pool");
+    for _ in 0..2_000 {
+        // Somebody wakes, finds the job and falls asleep, while the guest wants a seat.
+        pool.spawn(|| ());
+        take_part(&pool, || ());
+    }
+    pool.install(|| ()); // what the last guest has noted is there to be read
+    let turns = |kind: &EventKind| matches!(kind, SearchBegin | SearchEnd | Sleep | Wake);
+    for worker in pool.events() {
+        assert_eq!(worker.dropped, 0);
+        let kinds = worker.events.iter().map(|event| event.kind).filter(turns);
+        let kinds: Vec<_> = kinds.collect();
+        for pair in kinds.windows(2) {
+            let is_next = match pair[0] {
+                Sleep => pair[1] == Wake,
+                SearchEnd => pair[1] == SearchBegin,
+                _ => matches!(pair[1], SearchEnd | Sleep),
+            };
+            assert!(is_next, "{pair:?}");
+        }
+    }
+}

@@ -111,7 +111,10 @@ pub use heist_core::{
     PoolCounters, Scope, ScopeFifo, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
     ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
-pub use heist_par::parallel_for;
+pub use heist_par::{
+    iter, parallel_for, parallel_reduce, prelude, range, slice, sub_ranges, tiles, vec,
+    CancellationToken, Granularity, SplitPolicy, SubRanges, Tiles, WorkerLocal,
+};
 
 /// Reading events: timelines and the report.
 pub mod observe {

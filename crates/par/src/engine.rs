@@ -14,18 +14,29 @@
 //! that still runs when the other has ended is interrupted, and what is [`Left`] of it
 //! goes on one level up: or else the stacks would grow with each theft.
 
-use crate::granularity::SplitPolicy;
+use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 use crate::iter::ParallelIterator;
 use heist_core::policy::Grain;
-use heist_core::{current_num_threads, current_thread_has_pending_tasks, join_context, take_part};
+use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
 
 /// What is done with the items of one part, in their order.
 pub(crate) trait Consumer<T>: Sized + Send {
-    /// Takes one item. `Break`: it wants no more of them.
+    /// Takes one item. `Break`: it wants no more of them, and is full from now on.
     fn consume(&mut self, item: T) -> ControlFlow<()>;
+
+    /// Takes what [`run`](ParallelIterator::run) gives. A consumer that keeps count does
+    /// so in a variable of its own here: then a piece is a loop without a store of the
+    /// count for each item.
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = T>,
+    {
+        part.run(budget, |item| self.consume(item))
+    }
 
     /// True if nobody wants more items: asked before each piece.
     fn is_full(&self) -> bool {
@@ -36,7 +47,8 @@ pub(crate) trait Consumer<T>: Sized + Send {
     /// how many items are left of the lower one, that is `lower_len`.
     fn split(&mut self, lower_len: Option<usize>) -> Self;
 
-    /// Both are done: takes in what the upper part gave.
+    /// Both are done: takes in what the upper part gave. It may yet be given the items
+    /// that come after both.
     fn merge(&mut self, upper: Self);
 }
 
@@ -47,56 +59,32 @@ where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    let policy = part.split_policy();
     match part.steps() {
         0 => consumer,
         1 => alone(part, consumer),
-        _ if current_thread_has_pending_tasks().is_some() => start(part, consumer, policy),
-        _ => take_part(|| start(part, consumer, policy)),
+        _ => take_part(|| start(part, consumer)),
     }
 }
 
-fn start<P, C>(part: P, consumer: C, policy: SplitPolicy) -> C
+/// Block after block, of which there is mostly one.
+fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: ParallelIterator,
     C: Consumer<P::Item>,
 {
-    match (part.steps(), policy.fixed_len(part.steps())) {
-        // Halves of what may have no end would have no end.
-        (UNKNOWN, _) | (_, None) => {
-            let nobody = AtomicBool::new(false);
-            let (consumer, _) = Run::new(policy).lazily(part, consumer, &nobody);
-            consumer
-        }
-        (_, Some(len)) => fixed(part, consumer, len),
+    let mut policy = part.split_policy();
+    while policy.in_blocks && !consumer.is_full() {
+        let Some(rest) = part.split() else { break };
+        // What was cut off may itself consist of blocks.
+        consumer = start(part, consumer);
+        part = rest;
+        policy = part.split_policy();
     }
-}
-
-/// Splits in halves until no part has more steps than that, whoever is hungry or not.
-/// So which items end up in one part depends on nothing else.
-fn fixed<P, C>(mut part: P, mut consumer: C, len: usize) -> C
-where
-    P: ParallelIterator,
-    C: Consumer<P::Item>,
-{
-    if consumer.is_full() {
-        return consumer;
+    let mut run = Run::new(policy);
+    match policy.fixed_len(part.steps()) {
+        Some(len) => run.beforehand(part, consumer, len),
+        None => run.lazily(part, consumer, &AtomicBool::new(false)).0,
     }
-    let upper = if part.steps() > len {
-        part.split()
-    } else {
-        None
-    };
-    let Some(upper) = upper else {
-        return alone(part, consumer);
-    };
-    let others = consumer.split(part.opt_len());
-    let (mut consumer, others) = join_context(
-        |_| fixed(part, consumer, len),
-        |_| fixed(upper, others, len),
-    );
-    consumer.merge(others);
-    consumer
 }
 
 /// All of a part, without splitting it.
@@ -107,20 +95,17 @@ where
 {
     while part.steps() > 0 && !consumer.is_full() {
         let all = &mut { usize::MAX };
-        if part.run(all, |item| consumer.consume(item)).is_break() {
+        if consumer.take_piece(&mut part, all).is_break() {
             break;
         }
     }
     consumer
 }
 
-/// So many steps are left if nobody knows how many.
-const UNKNOWN: usize = usize::MAX;
-
 /// A consumer, and what is left of its part.
 type Outcome<P, C> = (C, Option<Left<P, C>>);
 
-/// What is left of a part that was interrupted.
+/// What is left of a part that was interrupted, or not begun.
 struct Left<P, C> {
     part: P,
     /// Of parts above it that are done.
@@ -132,9 +117,8 @@ struct Left<P, C> {
 struct Run {
     grain: Grain,
     policy: SplitPolicy,
-    /// How many more offers may be open within each other, of parts of which nobody
-    /// knows how many steps are left.
-    levels: usize,
+    /// How many times a part may yet be split while the rest waits below it.
+    levels: u32,
 }
 
 impl Run {
@@ -142,9 +126,33 @@ impl Run {
         Self {
             grain: Grain::new(),
             policy,
-            // Enough for each worker to run a part of its own, and to begin another one.
-            levels: 2 * current_num_threads() + 8,
+            levels: policy.levels(),
         }
+    }
+
+    /// Splits in halves until no part has more steps than that, whoever is hungry or
+    /// not. So which items end up in one part depends on nothing else.
+    fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        if consumer.is_full() {
+            return consumer;
+        }
+        let is_to_split = self.levels > 0 && self.policy.is_too_long(part.steps(), len);
+        let upper = if is_to_split { part.split() } else { None };
+        let Some(upper) = upper else {
+            return alone(part, consumer);
+        };
+        let others = consumer.split(part.opt_len());
+        self.levels -= 1;
+        let (mut consumer, others) = join_context(
+            |_| self.beforehand(part, consumer, len),
+            |_| self.beforehand(upper, others, len),
+        );
+        consumer.merge(others);
+        consumer
     }
 
     /// A part piece by piece; offers half of the rest when nothing else of this
@@ -163,6 +171,7 @@ impl Run {
         let mut above = None;
         let clock = Clock::start();
         let mut then_ns = 0;
+        let mut hungry = is_somebody_hungry();
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
@@ -173,13 +182,13 @@ impl Run {
                 return (consumer, Some(Left { part, above }));
             }
             let piece = self.policy.piece_len(self.grain.len());
-            if self.is_to_offer(steps, piece) {
+            if self.is_to_offer(steps, piece, hungry) {
                 if let Some(upper) = part.split() {
                     let (others, lower_left, upper_left);
                     ((consumer, lower_left), (others, upper_left)) =
                         self.offer(part, upper, consumer);
                     let left = if lower_left.is_some() {
-                        above = merged(Some(others), above);
+                        above = Some(merged(others, above));
                         lower_left
                     } else {
                         consumer.merge(others);
@@ -189,38 +198,38 @@ impl Run {
                         break;
                     };
                     part = left.part;
-                    above = merged(left.above, above);
+                    if let Some(next) = left.above {
+                        above = Some(merged(next, above));
+                    }
                     then_ns = clock.elapsed_ns();
+                    hungry = is_somebody_hungry();
                     continue;
                 }
             }
             let mut budget = piece;
-            if part
-                .run(&mut budget, |item| consumer.consume(item))
-                .is_break()
-            {
+            if consumer.take_piece(&mut part, &mut budget).is_break() {
                 break;
             }
             let now_ns = clock.elapsed_ns();
-            if budget == 0 && piece == self.grain.len() {
+            hungry = is_somebody_hungry();
+            if budget == 0 && piece >= self.grain.len() {
                 self.grain.ran(now_ns - then_ns);
+            }
+            if self.policy.granularity == Granularity::Adaptive {
+                if hungry {
+                    self.grain.shorten();
+                } else {
+                    self.grain.lengthen();
+                }
             }
             then_ns = now_ns;
         }
-        if let Some(above) = above {
-            consumer.merge(above);
-        }
-        (consumer, None)
+        (merged(consumer, above), None)
     }
 
-    fn is_to_offer(&self, steps: usize, piece: usize) -> bool {
-        if steps > self.policy.max_len {
-            return true;
-        }
-        steps > piece
-            && steps / 2 >= self.policy.min_len
-            && (steps < UNKNOWN || self.levels > 0)
-            && current_thread_has_pending_tasks() == Some(false)
+    fn is_to_offer(&self, steps: usize, piece: usize, hungry: bool) -> bool {
+        let is_wanted = hungry && steps > piece && self.policy.may_halve(steps);
+        self.levels > 0 && (is_wanted || self.policy.is_too_long(steps, self.policy.max_len))
     }
 
     /// Works at the lower part while the upper one is on offer, of which all is left if
@@ -232,8 +241,13 @@ impl Run {
     {
         let others = consumer.split(lower.opt_len());
         let (mut here, mut there) = (*self, *self);
-        let levels = self.levels.saturating_sub(1);
-        (here.levels, there.levels) = (levels, levels);
+        here.levels -= 1;
+        // The rest of the rest of the rest: who waits for such a part may steal the next
+        // one, so that they pile up on its stack.
+        there.levels = match upper.steps() {
+            UNKNOWN => here.levels,
+            _ => self.policy.levels(),
+        };
         // Told only by a part of which nothing is left, so that not both are
         // interrupted. Relaxed: see where they are read.
         let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -248,7 +262,12 @@ impl Run {
                     let (part, above) = (upper, None);
                     return (others, Some(Left { part, above }));
                 }
-                let (others, left) = there.lazily(upper, others, &lower_ended);
+                // Because somebody was hungry.
+                there.grain.shorten();
+                let (others, mut left) = there.lazily(upper, others, &lower_ended);
+                if let Some(left) = &mut left {
+                    left.part.pause();
+                }
                 upper_ended.store(left.is_none(), Ordering::Relaxed);
                 (others, left)
             },
@@ -258,13 +277,18 @@ impl Run {
     }
 }
 
-/// What neighbouring parts have given, from the lower one up.
-fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: Option<C>) -> Option<C> {
-    match (lower, upper) {
-        (Some(mut lower), Some(upper)) => {
-            lower.merge(upper);
-            Some(lower)
-        }
-        (lower, upper) => lower.or(upper),
-    }
+/// True if nothing of this worker's is on offer: a thief has come, or nothing was.
+fn is_somebody_hungry() -> bool {
+    current_thread_has_pending_tasks() == Some(false)
 }
+
+/// What two neighbouring parts have given.
+fn merged<T, C: Consumer<T>>(mut lower: C, upper: Option<C>) -> C {
+    if let Some(upper) = upper {
+        lower.merge(upper);
+    }
+    lower
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,28 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
+pub mod array;
+mod cancellation;
+pub mod collections;
+mod delegate;
 mod engine;
 mod granularity;
+mod integer;
 pub mod iter;
-mod parallel_for;
+mod loops;
+pub mod option;
 pub mod range;
+pub mod range_inclusive;
+pub mod result;
 pub mod slice;
 pub mod str;
 pub mod string;
 pub mod vec;
+mod worker_local;
 
+pub use cancellation::CancellationToken;
 pub use granularity::{Granularity, SplitPolicy};
-pub use parallel_for::parallel_for;
+pub use loops::{parallel_for, parallel_reduce, sub_ranges, tiles, SubRanges, Tiles};
+pub use worker_local::WorkerLocal;
 
 /// The traits that add the methods: `use heist_par::prelude::*`.
 pub mod prelude {
@@ -20,5 +31,6 @@ pub mod prelude {
         IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelDrainFull,
         ParallelDrainRange, ParallelExtend, ParallelIterator,
     };
+    pub use crate::slice::{ParallelSlice, ParallelSliceMut};
     pub use crate::str::ParallelString;
 }

@@ -1,11 +1,15 @@
-//! Parallel iterators over ranges of integers.
+//! Parallel iterators over ranges of integers and of characters.
 
-use crate::iter::plumbing::indexed;
+use crate::integer::{IndexedRangeInteger, RangeInteger};
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-/// The integers of a range.
+/// The integers of a range, or the characters.
+///
+/// It is indexed if the number of items fits into a `usize` whatever the range: not for
+/// `u64`, `i64`, `u128` and `i128`.
 #[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Iter<T> {
     range: Range<T>,
 }
@@ -23,31 +27,65 @@ where
     }
 }
 
-macro_rules! indexed_range {
-    ($($int:ty),*) => { $(
-        impl ParallelIterator for Iter<$int> {
-            type Item = $int;
+// For all types at once: or else it could not tell the type of `0..10` from what is done
+// with the items.
+impl<T: RangeInteger> ParallelIterator for Iter<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    type Item = T;
 
-            indexed!();
+    #[inline]
+    fn steps(&self) -> usize {
+        self.opt_len().unwrap_or(usize::MAX)
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        if self.steps() < 2 {
+            return None;
         }
+        let Range { start, end } = self.range;
+        let middle = start.middle(end);
+        self.range.end = middle;
+        Some(Self { range: middle..end })
+    }
 
-        impl IndexedParallelIterator for Iter<$int> {
-            #[inline]
-            fn len(&self) -> usize {
-                self.range.len()
-            }
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(T) -> ControlFlow<()>,
+    {
+        let len = self.steps().min(*budget);
+        *budget -= len;
+        let start = self.range.start;
+        self.range.start = start.forward(len);
+        (start..self.range.start).try_for_each(consume)
+    }
 
-            fn split_off(&mut self, index: usize) -> Self {
-                let middle = self.range.start.wrapping_add(index as $int);
-                let end = std::mem::replace(&mut self.range.end, middle);
-                Self { range: middle..end }
-            }
-
-            fn into_seq(self) -> impl DoubleEndedIterator<Item = $int> + ExactSizeIterator {
-                self.range
-            }
-        }
-    )* };
+    #[inline]
+    fn opt_len(&self) -> Option<usize> {
+        self.range.start.distance(self.range.end)
+    }
 }
 
-indexed_range!(u8, i8, u16, i16, u32, i32, usize, isize);
+impl<T: IndexedRangeInteger> IndexedParallelIterator for Iter<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    #[inline]
+    fn len(&self) -> usize {
+        self.steps()
+    }
+
+    #[inline]
+    fn split_off(&mut self, index: usize) -> Self {
+        assert!(index <= self.len());
+        let middle = self.range.start.forward(index);
+        let end = std::mem::replace(&mut self.range.end, middle);
+        Self { range: middle..end }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        T::seq(self.range)
+    }
+}

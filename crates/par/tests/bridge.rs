@@ -25,9 +25,7 @@ fn numbers(n: usize, says: bool) -> Box<dyn Iterator<Item = usize> + Send> {
 
 /// Workers whose stacks end soon.
 fn pool_with_short_stacks() -> ThreadPool {
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(4)
-        .stack_size(256 << 10);
+    let pool = ThreadPoolBuilder::new().num_threads(4).stack_size(1 << 20);
     pool.build().expect("a pool")
 }
 

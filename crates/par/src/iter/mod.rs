@@ -9,14 +9,17 @@ mod indexed;
 mod parallel;
 pub mod plumbing;
 mod source;
+mod try_trait;
 
 pub use adaptor::*;
 pub use bridge::{IterBridge, OrderedBridge, ParallelBridge};
 pub use drain::{ParallelDrainFull, ParallelDrainRange};
+pub use either::Either;
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
 pub use source::*;
+pub(crate) use try_trait::Try;
 
 /// What can be turned into a parallel iterator.
 ///

@@ -51,6 +51,10 @@ impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for Enumerate<I> {

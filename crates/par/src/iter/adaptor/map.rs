@@ -63,6 +63,10 @@ where
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I, F, R> IndexedParallelIterator for Map<I, F>

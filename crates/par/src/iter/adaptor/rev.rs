@@ -25,6 +25,10 @@ impl<I: IndexedParallelIterator> ParallelIterator for Rev<I> {
     fn split_policy(&self) -> SplitPolicy {
         self.base.split_policy()
     }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
 }
 
 impl<I: IndexedParallelIterator> IndexedParallelIterator for Rev<I> {

@@ -12,6 +12,10 @@ pub struct Zip<A, B> {
     b: B,
 }
 
+/// Pairs of the items of two iterators that are equally long: see
+/// [`IndexedParallelIterator::zip_eq`].
+pub type ZipEq<A, B> = Zip<A, B>;
+
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator> Zip<A, B> {
     pub(crate) fn new(mut a: A, mut b: B) -> Self {
         let len = a.len().min(b.len());
@@ -31,6 +35,11 @@ where
 
     fn split_policy(&self) -> SplitPolicy {
         self.a.split_policy().and(self.b.split_policy())
+    }
+
+    fn pause(&mut self) {
+        self.a.pause();
+        self.b.pause();
     }
 }
 
