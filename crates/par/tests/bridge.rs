@@ -40,13 +40,8 @@ fn work() {
 fn a_bridge_gives_each_item_once() {
     for n in SIZES {
         for says in [true, false] {
-            let set = |item| BTreeSet::from([item]);
-            let unite = |mut a: BTreeSet<usize>, mut b| {
-                a.append(&mut b);
-                a
-            };
             let iter = numbers(n, says).par_bridge();
-            let items = pool().install(|| iter.map(set).reduce(BTreeSet::new, unite));
+            let items: BTreeSet<_> = pool().install(|| iter.collect());
             assert!(items.into_iter().eq(0..n));
             for seed in 0..20 {
                 let bridge = numbers(n, says).par_bridge();
@@ -72,18 +67,8 @@ fn an_ordered_bridge_gives_the_items_in_order() {
 #[test]
 fn a_million_items_come_in_order_on_short_stacks() {
     let pool = pool_with_short_stacks();
-    let append = |mut a: Vec<usize>, mut b: Vec<usize>| {
-        a.append(&mut b);
-        a
-    };
     let iter = numbers(1_000_000, false).par_bridge_ordered();
-    let items = pool.install(|| {
-        let each = iter.map(|item| {
-            work();
-            vec![item]
-        });
-        each.reduce(Vec::new, append)
-    });
+    let items: Vec<_> = pool.install(|| iter.inspect(|_| work()).collect());
     assert!(items.into_iter().eq(0..1_000_000));
 }
 
@@ -92,40 +77,38 @@ fn a_million_items_come_on_short_stacks() {
     let pool = pool_with_short_stacks();
     for says in [true, false] {
         let bridge = numbers(1_000_000, says).par_bridge();
-        let sum = pool.install(|| bridge.with_work().sum::<usize>());
+        let sum = pool.install(|| bridge.inspect(|_| work()).sum::<usize>());
         assert_eq!(sum, 999_999 * 500_000);
     }
 }
 
-trait WithWork: ParallelIterator {
-    fn with_work(self) -> impl ParallelIterator<Item = Self::Item> {
-        self.map(|item| {
-            work();
-            item
-        })
-    }
+#[test]
+fn endless_iterators_end_when_the_wanted_item_is_found() {
+    let pool = pool_with_short_stacks();
+    let wanted = |n: &u64| {
+        work();
+        *n >= 300_000
+    };
+    let any = pool.install(|| (0..).par_bridge().find_any(wanted));
+    assert!(any >= Some(300_000));
+    let first = pool.install(|| (0..).par_bridge_ordered().find_first(wanted));
+    assert_eq!(first, Some(300_000));
+    let taken = pool.install(|| (0..).par_bridge_ordered().take_any(1_000).count());
+    assert_eq!(taken, 1_000);
 }
-impl<I: ParallelIterator> WithWork for I {}
 
 #[test]
-fn endless_iterators_can_be_stopped() {
-    let pool = pool_with_short_stacks();
-    let stop_at = |last| {
-        move |n| {
-            work();
-            if n >= last {
-                panic_any("enough");
-            }
-        }
-    };
-    let stopped = catch_unwind(AssertUnwindSafe(|| {
-        pool.install(|| (0_u64..).par_bridge().for_each(stop_at(300_000)));
-    }));
-    assert_eq!(stopped.unwrap_err().downcast_ref(), Some(&"enough"));
-    let stopped = catch_unwind(AssertUnwindSafe(|| {
-        pool.install(|| (0_u64..).par_bridge_ordered().for_each(stop_at(300_000)));
-    }));
-    assert_eq!(stopped.unwrap_err().downcast_ref(), Some(&"enough"));
+fn a_panic_stops_an_endless_iterator_if_all_find_a_reason() {
+    for ordered in [false, true] {
+        let check = |n: u64| assert!(n < 10_000, "enough");
+        let stopped = catch_unwind(|| {
+            pool().install(|| match ordered {
+                false => (0..).par_bridge().for_each(check),
+                true => (0..).par_bridge_ordered().for_each(check),
+            });
+        });
+        assert!(stopped.is_err());
+    }
 }
 
 /// While one worker's `next` waits for its other half, that worker, and the thief of the
@@ -134,23 +117,25 @@ fn endless_iterators_can_be_stopped() {
 #[test]
 fn an_iterator_whose_next_forks_does_not_wait_for_itself() {
     for _ in 0..100 {
-        let forking = (0..50_u64).map(|n| {
+        let forking = (0..50_u64).inspect(|n| {
             let half = || {
                 (0..10_usize)
                     .into_par_iter()
-                    .with_work()
+                    .inspect(|_| work())
                     .map(|i| i as u64 + n)
                     .sum::<u64>()
             };
             let (a, b) = join(half, half);
             assert_eq!(a, b);
-            n
         });
         for ordered in [false, true] {
             let forking = forking.clone();
             let sum = pool().install(|| match ordered {
-                false => forking.par_bridge().with_work().sum::<u64>(),
-                true => forking.par_bridge_ordered().with_work().sum::<u64>(),
+                false => forking.par_bridge().inspect(|_| work()).sum::<u64>(),
+                true => forking
+                    .par_bridge_ordered()
+                    .inspect(|_| work())
+                    .sum::<u64>(),
             });
             assert_eq!(sum, 1_225);
         }
@@ -159,20 +144,22 @@ fn an_iterator_whose_next_forks_does_not_wait_for_itself() {
 
 #[test]
 fn bridges_within_bridges_end() {
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(8)
-        .build()
-        .expect("a pool");
+    let pool = ThreadPoolBuilder::new().num_threads(8).build();
+    let pool = pool.expect("a pool");
+    let forking = |i: u64| once_with(move || join(|| i, || i + 1));
     for _ in 0..20 {
         pool.broadcast(|_| {
-            let inner = |i: u64| {
-                once_with(move || join(|| i, || i))
-                    .par_bridge()
-                    .map(|(a, b)| a + b)
-            };
-            let outer = (0..300_u64).filter(|i| i % 3 > 0).par_bridge();
-            let sum = outer.map(|i| inner(i).sum::<u64>()).sum::<u64>();
-            assert_eq!(sum, 2 * (0..300).filter(|i| i % 3 > 0).sum::<u64>());
+            let outer = (0..300).filter(|i| i % 3 > 0);
+            let expected: Vec<_> = outer.clone().map(|i| (i, i + 1)).collect();
+            let bridges = outer
+                .clone()
+                .par_bridge()
+                .flat_map(|i| forking(i).par_bridge());
+            let pairs: BTreeSet<_> = bridges.collect();
+            assert!(pairs.into_iter().eq(expected.iter().copied()));
+            let ordered = outer.par_bridge_ordered();
+            let pairs = ordered.flat_map(|i| forking(i).par_bridge_ordered());
+            assert_eq!(pairs.collect::<Vec<_>>(), expected);
         });
     }
 }

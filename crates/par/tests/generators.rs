@@ -6,7 +6,7 @@ use heist_par::iter::{
     empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
 };
 use heist_par::prelude::*;
-use heist_par::{Granularity, SplitPolicy};
+use heist_par::Granularity;
 use pieces::{assert_gives, in_pieces, pool, Chance};
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,17 +60,9 @@ fn what_repeats_without_an_end_can_be_stopped() {
         let flow = part.run(&mut budget, |_| ControlFlow::Continue(()));
         assert!(flow.is_continue() && budget == 0 && part.steps() == usize::MAX);
     }
-    // A panic is a way to stop it that needs nothing else.
     let given = AtomicUsize::new(0);
-    let stopped = std::panic::catch_unwind(|| {
-        pool().install(|| {
-            repeat(1).for_each(|n| {
-                let before = given.fetch_add(n, Ordering::Relaxed);
-                assert!(before < 100_000, "enough");
-            });
-        });
-    });
-    assert!(stopped.is_err());
+    let enough = |&n: &usize| given.fetch_add(n, Ordering::Relaxed) > 100_000;
+    assert_eq!(pool().install(|| repeat(1).find_any(enough)), Some(1));
 }
 
 /// Halves a range; ranges of `leaf` or less stay whole.
@@ -111,38 +103,9 @@ fn data_that_can_be_split_for_ever_is_not() {
         Granularity::Static(1),
         Granularity::Deterministic,
     ] {
-        let asked_for = With(forever(), granularity);
-        let pieces = pool().install(|| asked_for.map(|()| 1).sum::<usize>());
+        let asked_for = forever().with_granularity(granularity);
+        let pieces = pool().install(|| asked_for.count());
         assert!((1..=1024).contains(&pieces), "{pieces}");
-    }
-}
-
-/// An iterator that is to be split in a certain way.
-struct With<I>(I, Granularity);
-
-impl<I: ParallelIterator> ParallelIterator for With<I> {
-    type Item = I::Item;
-
-    fn steps(&self) -> usize {
-        self.0.steps()
-    }
-
-    fn split(&mut self) -> Option<Self> {
-        Some(Self(self.0.split()?, self.1))
-    }
-
-    fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
-    where
-        F: FnMut(I::Item) -> ControlFlow<()>,
-    {
-        self.0.run(budget, consume)
-    }
-
-    fn split_policy(&self) -> SplitPolicy {
-        SplitPolicy {
-            granularity: self.1,
-            ..self.0.split_policy()
-        }
     }
 }
 
@@ -246,13 +209,13 @@ fn tuples_are_zipped_to_the_shortest() {
     let mut pair = (a, vec![0; 4]);
     pool().install(|| {
         pair.par_iter_mut()
-            .for_each(|(from, to)| std::mem::swap(from, to))
+            .for_each(|(from, to)| std::mem::swap(from, to));
     });
     assert_eq!(pair, (vec![0; 4], vec![1, 2, 3, 4]));
     pool().install(|| {
         (&mut b[..], 0..2_u8)
             .into_par_iter()
-            .for_each(|(text, _)| *text = "w")
+            .for_each(|(text, _)| *text = "w");
     });
     assert_eq!(b, ["w", "w", "z"]);
 }

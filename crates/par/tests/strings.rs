@@ -103,15 +103,8 @@ fn pieces_where_a_closure_says_so_are_those_of_str() {
     assert_splits_like(&char::is_whitespace, char::is_whitespace);
     // The type of the argument is known from the trait.
     let pieces = "a-b+c".par_split(|c| c == '-' || c == '+');
-    assert_eq!(pool().install(|| pieces.count_items()), 3);
+    assert_eq!(pool().install(|| pieces.count()), 3);
 }
-
-trait CountItems: ParallelIterator {
-    fn count_items(self) -> usize {
-        self.map(|_| 1).sum()
-    }
-}
-impl<I: ParallelIterator> CountItems for I {}
 
 #[test]
 fn a_drained_range_is_given_and_the_rest_stays() {

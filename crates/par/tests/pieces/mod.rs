@@ -59,12 +59,7 @@ where
     for seed in 0..20 {
         assert_eq!(in_pieces(iter.clone(), &mut Chance::new(seed)), expected);
     }
-    let wrap = |item| Vec::from([item]);
-    let join = |mut a: Vec<T>, b| {
-        a.extend(b);
-        a
-    };
     let iter = iter.clone();
-    let items = pool().install(|| iter.map(wrap).reduce(Vec::new, join));
+    let items: Vec<_> = pool().install(|| iter.collect());
     assert_eq!(items, expected);
 }
