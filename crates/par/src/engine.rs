@@ -242,6 +242,12 @@ impl Run {
         let others = consumer.split(lower.opt_len());
         let (mut here, mut there) = (*self, *self);
         here.levels -= 1;
+        // The rest of the rest of the rest: who waits for such a part may steal the next
+        // one, so that they pile up on its stack.
+        there.levels = match upper.steps() {
+            UNKNOWN => here.levels,
+            _ => self.policy.levels(),
+        };
         // Told only by a part of which nothing is left, so that not both are
         // interrupted. Relaxed: see where they are read.
         let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -256,8 +262,7 @@ impl Run {
                     let (part, above) = (upper, None);
                     return (others, Some(Left { part, above }));
                 }
-                // On another stack, and because somebody was hungry.
-                there.levels = there.policy.levels();
+                // Because somebody was hungry.
                 there.grain.shorten();
                 let (others, mut left) = there.lazily(upper, others, &lower_ended);
                 if let Some(left) = &mut left {

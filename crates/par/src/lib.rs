@@ -14,6 +14,8 @@ pub mod range;
 pub mod range_inclusive;
 pub mod result;
 pub mod slice;
+pub mod str;
+pub mod string;
 pub mod vec;
 mod worker_local;
 
@@ -26,8 +28,9 @@ pub use worker_local::WorkerLocal;
 pub mod prelude {
     pub use crate::iter::{
         FromParallelIterator, IndexedParallelIterator, IntoParallelIterator,
-        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelDrainFull, ParallelDrainRange,
-        ParallelExtend, ParallelIterator,
+        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelDrainFull,
+        ParallelDrainRange, ParallelExtend, ParallelIterator,
     };
     pub use crate::slice::{ParallelSlice, ParallelSliceMut};
+    pub use crate::str::ParallelString;
 }

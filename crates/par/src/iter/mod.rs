@@ -1,6 +1,7 @@
 //! Parallel iterators: chains of operations over a collection, run by all workers.
 
 mod adaptor;
+mod bridge;
 pub(crate) mod consumer;
 pub(crate) mod drain;
 mod either;
@@ -8,14 +9,17 @@ mod extend;
 mod indexed;
 mod parallel;
 pub mod plumbing;
+mod source;
 mod try_trait;
 
 pub use ::either::Either;
 pub use adaptor::*;
+pub use bridge::{IterBridge, OrderedBridge, ParallelBridge};
 pub use drain::{ParallelDrainFull, ParallelDrainRange};
 pub use extend::{FromParallelIterator, ParallelExtend};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::ParallelIterator;
+pub use source::*;
 pub(crate) use try_trait::Try;
 
 /// What can be turned into a parallel iterator.

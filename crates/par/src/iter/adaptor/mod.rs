@@ -75,4 +75,4 @@ macro_rules! debug_without_closures {
         }
     };
 }
-use debug_without_closures;
+pub(crate) use debug_without_closures;
