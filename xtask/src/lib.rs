@@ -5,6 +5,7 @@
 //! - [`targets`]: the libraries on other systems.
 //! - [`rayon_tests`]: rayon's own tests on the stand-in.
 //! - [`rayon_iterators`]: rayon's own tests of iterators on heist.
+//! - [`coverage`]: how much of rayon's public iterators heist has.
 //! - [`published`]: published packages, prepared to run on rayon or on the stand-in.
 //! - [`programs`]: published programs on rayon and on heist, with times.
 //! - [`libtest`]: test programs, run with a deadline.
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ci;
+pub mod coverage;
 mod cut;
 pub mod instructions;
 pub mod libtest;
