@@ -21,7 +21,7 @@ const LEN_MAX: usize = 5_000;
 /// # Panics
 ///
 /// Panics if its result is not that of the sequential one.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let mut pipeline = source(&mut bytes);
     let mut names = vec![pipeline.name];
