@@ -194,10 +194,10 @@ fn adapt_indexed(iter: Indexed, items: Vec<i64>, bytes: &mut Bytes<'_>) -> Pipel
         5 => indexed(
             "chunks",
             iter.chunks(n)
-                .map(|chunk| Box::new(chunk.iter().fold(1, |a, b| a * 31 + **b) % 999)),
+                .map(|chunk| Box::new(chunk.iter().fold(1, |a, b| (a * 31 + **b) % 999))),
             items
                 .chunks(n)
-                .map(|chunk| chunk.iter().fold(1, |a, b| a * 31 + b) % 999),
+                .map(|chunk| chunk.iter().fold(1, |a, b| (a * 31 + b) % 999)),
         ),
         6 => indexed(
             "fold_chunks",
