@@ -313,7 +313,9 @@ fn items_of_items() {
 #[test]
 fn what_one_item_becomes_is_shared_among_workers() {
     let both = Barrier::new(2);
-    pool().install(|| {
+    // Its own, so that its worker has nothing else on offer.
+    let pool = ThreadPoolBuilder::new().num_threads(2).build();
+    pool.expect("a pool").install(|| {
         let halves = (0..1_usize).into_par_iter().flat_map(|_| 0..2_usize);
         halves.for_each(|_| {
             both.wait();
