@@ -180,10 +180,9 @@ impl Surface<'_> {
             if of.path.get_ident().is_some_and(is_parameter) {
                 // It has whatever its argument has.
                 let parameters = header.parameters();
-                let names = names.into_iter().map(|name| name + &parameters);
-                let names: Vec<String> = names.map(|name| ImplName::any_trait(&name)).collect();
                 for name in names {
-                    self.add(Kind::Impl, name, String::new());
+                    let everything = ImplName::any_trait(&(name + &parameters));
+                    self.add(Kind::Impl, everything, String::new());
                 }
                 continue;
             }
