@@ -40,7 +40,7 @@ pub struct Args {
 const LEAST_PERCENT: usize = 90;
 
 /// Where the record is.
-const RECORD: &str = "crates/par/COVERAGE.md";
+const RECORD: &str = "crates/heist/COVERAGE.md";
 
 /// Compares the two, and returns whether all is well with what was asked.
 ///

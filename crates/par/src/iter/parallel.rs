@@ -673,7 +673,7 @@ pub trait ParallelIterator: Sized + Send {
     /// let text = ["a", "b", "c"].par_iter().map(|s| s.to_string());
     /// assert_eq!(text.reduce(String::new, |a, b| a + &b), "abc");
     /// ```
-    fn reduce<ID, OP>(self, identity: ID, op: OP) -> Self::Item
+    fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
         ID: Fn() -> Self::Item + Sync + Send,
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
