@@ -1,5 +1,6 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
+pub mod algorithm;
 mod engine;
 mod granularity;
 pub mod iter;
