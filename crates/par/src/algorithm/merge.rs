@@ -13,13 +13,12 @@
 use super::part_len;
 use heist_core::{join, take_part};
 use std::cmp::Ordering;
+use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// How many merges a worker makes by turns.
-const LANES: usize = 4;
-/// Below so many items a part is not worth cutting into lanes.
-const LANES_MIN_LEN: usize = 64 * LANES;
+/// Below so many items a lane is not worth a cut.
+const LANE_MIN_LEN: usize = 64;
 
 /// Merges two sorted vectors. Of equal items those of `left` come first.
 ///
@@ -110,7 +109,13 @@ pub(super) fn merge_into<T, L>(
 {
     assert_eq!(left.len() + right.len(), out.len());
     if out.len() <= part_len {
-        return merge_part(left, right, out, is_less);
+        // Comparing what does not fit into a register takes longer, and more lanes help.
+        if is_wide::<T>() {
+            merge_part::<8, _, _>(left, right, out, is_less);
+        } else {
+            merge_part::<4, _, _>(left, right, out, is_less);
+        }
+        return;
     }
     let middle = out.len() / 2;
     let (left_cut, right_cut) = cut(left, right, middle, is_less);
@@ -141,11 +146,16 @@ where
     (low, len - low)
 }
 
-fn merge_part<T, L>(mut left: &[T], mut right: &[T], mut out: &mut [MaybeUninit<T>], is_less: &L)
-where
+/// Merges in so many lanes.
+fn merge_part<const LANES: usize, T, L>(
+    mut left: &[T],
+    mut right: &[T],
+    mut out: &mut [MaybeUninit<T>],
+    is_less: &L,
+) where
     L: Fn(&T, &T) -> bool,
 {
-    if out.len() < LANES_MIN_LEN {
+    if out.len() < LANES * LANE_MIN_LEN {
         return Lane::new(left, right, out).finish(is_less);
     }
     let mut rest = LANES;
@@ -174,6 +184,11 @@ where
     for lane in lanes {
         lane.finish(is_less);
     }
+}
+
+/// Whether an item is larger than a register.
+fn is_wide<T>() -> bool {
+    size_of::<T>() > size_of::<usize>()
 }
 
 /// What is left of a merge: from `left` and `right` up to their ends, and at least as
@@ -227,7 +242,11 @@ impl<T> Lane<T> {
         // SAFETY: both runs have an item, and there is as much room. The pointer of the run
         // from which it comes moves by one item, that of the other does not.
         unsafe {
-            let right_first = is_less(&*self.right, &*self.left);
+            let mut right_first = is_less(&*self.right, &*self.left);
+            if is_wide::<T>() {
+                // Or else the compiler makes a branch of it, which is hard to foretell.
+                right_first = black_box(right_first);
+            }
             let first = if right_first { self.right } else { self.left };
             ptr::copy_nonoverlapping(first, self.out, 1);
             self.right = self.right.add(usize::from(right_first));

@@ -77,20 +77,9 @@ pub(super) fn exchange<T: Send>(items: &mut [T], middle: usize, part_len: usize)
     swap(first, last, part_len);
 }
 
-pub(super) fn partition_alone<T, P>(items: &mut [T], predicate: P) -> usize
-where
-    P: Fn(&T) -> bool,
-{
-    if size_of::<T>() <= 2 * size_of::<usize>() {
-        partition_without_branches(items, predicate)
-    } else {
-        partition_with_few_moves(items, predicate)
-    }
-}
-
-/// Swaps each item to the end of those before: a swap costs less than a branch that is
-/// hard to foretell.
-fn partition_without_branches<T, P>(items: &mut [T], predicate: P) -> usize
+/// Swaps each item to the end of those that belong before: a swap costs less than a branch
+/// that is hard to foretell.
+fn partition_alone<T, P>(items: &mut [T], predicate: P) -> usize
 where
     P: Fn(&T) -> bool,
 {
@@ -101,26 +90,4 @@ where
         len += usize::from(is_before);
     }
     len
-}
-
-/// Swaps only pairs of items of which each is on the other's side.
-fn partition_with_few_moves<T, P>(items: &mut [T], predicate: P) -> usize
-where
-    P: Fn(&T) -> bool,
-{
-    let (mut low, mut high) = (0, items.len());
-    loop {
-        while low < high && predicate(&items[low]) {
-            low += 1;
-        }
-        while low < high && !predicate(&items[high - 1]) {
-            high -= 1;
-        }
-        if low == high {
-            return low;
-        }
-        items.swap(low, high - 1);
-        low += 1;
-        high -= 1;
-    }
 }

@@ -10,7 +10,7 @@
 use super::merge::merge_into;
 use super::sort::Order;
 use heist_core::join;
-use std::mem::MaybeUninit;
+use std::mem::{needs_drop, MaybeUninit};
 use std::{ptr, slice};
 
 /// Where the items of a part lie sorted. In its slice they lie in either case, in some
@@ -28,10 +28,13 @@ where
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
-    // Two parts for each worker at least, and an even number of merges above one another.
-    let mut levels = 2;
-    while 1 << levels < 2 * order.workers {
-        levels += 2;
+    // A part for each worker, or some more if they could not share the work otherwise.
+    let workers = order.workers;
+    let mut levels = workers.next_power_of_two().ilog2() + u32::from(!workers.is_power_of_two());
+    // After an even number of merges the items are in the slice: one more merge then costs
+    // less than to copy them back, unless they are compared in memory of their own.
+    if !needs_drop::<T>() {
+        levels += levels % 2;
     }
     let mut room = Vec::with_capacity(items.len());
     let room = &mut room.spare_capacity_mut()[..items.len()];

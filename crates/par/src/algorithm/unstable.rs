@@ -12,6 +12,9 @@ use super::sort::Order;
 use heist_core::join;
 use std::ops::Range;
 
+/// How many parts a worker has to sort: so many that one who is done can help another.
+const PARTS: usize = 2;
+
 /// Sorts; equal items may end up in any order.
 pub(super) fn sort<T, S, L>(items: &mut [T], order: &Order<'_, S, L>)
 where
@@ -20,22 +23,24 @@ where
     L: Fn(&T, &T) -> bool + Sync,
 {
     let share = items.len() / order.workers;
-    let depth = 2 * order.workers.ilog2() + 4;
+    let depth = 2 * (PARTS * order.workers).ilog2();
     sort_level(items, share, depth, order);
 }
 
-/// Splits until the parts are about as large as a worker's share, or, with bad luck, for
-/// so many times.
+/// Splits until the parts are small enough, or, with bad luck, for so many times. `share` is
+/// how many items there are for each worker.
 fn sort_level<T, S, L>(items: &mut [T], share: usize, depth: u32, order: &Order<'_, S, L>)
 where
     T: Send,
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
-    if items.len() <= share + share / 4 || depth == 0 {
+    // Halves are not split once more because one is a little larger than the other.
+    if items.len() * PARTS <= share + share / 4 || depth == 0 {
         return (order.sort)(items);
     }
-    let Range { start, end } = split(items, items.len().div_ceil(share), order);
+    let workers = (items.len() + share / 2) / share;
+    let Range { start, end } = split(items, workers.max(1), order);
     let (rest, upper) = items.split_at_mut(end);
     let lower = &mut rest[..start];
     join(
