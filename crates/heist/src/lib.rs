@@ -114,7 +114,7 @@ pub use heist_core::{
     ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
-    array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,
+    algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,
     range_inclusive, result, slice, str, string, sub_ranges, tiles, vec, CancellationToken,
     Granularity, SplitPolicy, SubRanges, Tiles, WorkerLocal,
 };

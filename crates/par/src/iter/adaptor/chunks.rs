@@ -211,7 +211,7 @@ impl<I> Cut<I> {
     fn new(base: I, size: usize) -> Self {
         assert!(
             size != 0,
-            "chunk_size must not be zero: a chunk has at least one item"
+            "chunk_size must not be zero: a chunk has at least 1 item"
         );
         Self { base, size }
     }
