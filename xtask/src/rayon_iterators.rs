@@ -18,8 +18,8 @@ use package::{CUT_OUT, LEFT_OUT};
 
 /// How many tests there must be, so that none is lost unnoticed: those of the published
 /// package without those that are left out.
-const UNIT: usize = 189;
-const INTEGRATION: usize = 74;
+const UNIT: usize = 187;
+const INTEGRATION: usize = 73;
 const DOCUMENTATION: usize = 246;
 
 /// Runs the tests, and returns whether all passed.
