@@ -1,6 +1,7 @@
 //! Parts of published source files: their tests, and those without some.
 
-/// The text without the functions of these names, which stand at the margin.
+/// The text without the functions of these names, which stand at the margin, and without
+/// the calls of macros there that make them: those that end with the name.
 pub(crate) fn without_functions(text: &str, names: &[&str]) -> String {
     let mut kept = String::new();
     // Attributes and blank lines belong to the item that follows.
@@ -18,7 +19,11 @@ pub(crate) fn without_functions(text: &str, names: &[&str]) -> String {
         inside = names
             .iter()
             .any(|name| line.starts_with(&format!("fn {name}()")));
-        if !inside {
+        let is_call = !line.starts_with(' ')
+            && names
+                .iter()
+                .any(|name| line.trim_end().ends_with(&format!(", {name});")));
+        if !inside && !is_call {
             kept.push_str(&pending);
             kept.push_str(line);
         }
@@ -44,6 +49,13 @@ mod tests {
                     #[test]\nfn stays() {\n}\n\n#[test]\nfn sleeper_stop() {\n}\n";
         let kept = without_functions(text, &["workers_stop", "sleeper_stop"]);
         assert_eq!(kept, "use a;\n\n\n#[test]\nfn stays() {\n}\n\n");
+    }
+
+    #[test]
+    fn calls_of_macros_that_make_the_named_functions_are_cut_out() {
+        let text = "sort!(one, stays);\nsort!(other, goes);\n    sort!(a, goes);\n";
+        let kept = without_functions(text, &["goes"]);
+        assert_eq!(kept, "sort!(one, stays);\n    sort!(a, goes);\n");
     }
 
     #[test]

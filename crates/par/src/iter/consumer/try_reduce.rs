@@ -97,7 +97,10 @@ where
         // Some parts have stopped early, so that these two may be no neighbours, and `op`
         // is not for them: what counts is a failure.
         let both = self.value.take().into_iter().chain([value]);
-        let failure = both.filter_map(|value| value.branch().break_value()).next();
-        self.value = failure.map(R::from_residual);
+        let mut failures = both.filter_map(|value| match value.branch() {
+            ControlFlow::Break(residual) => Some(residual),
+            ControlFlow::Continue(_) => None,
+        });
+        self.value = failures.next().map(R::from_residual);
     }
 }
