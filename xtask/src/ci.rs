@@ -14,8 +14,8 @@ use crate::tidy;
 /// What to run besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in, the
-    /// benchmark's own checks, the instructions of a join.
+    /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in and on our
+    /// iterators, the benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
     /// Leave out `cargo test --workspace`, because it has just passed.
@@ -50,6 +50,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         "rustdoc",
         cargo(&["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
+    runner.command("coverage", &mut cargo(&["xtask", "coverage", "--check"]))?;
     targets::add_steps(&mut runner)?;
     if args.tests_passed {
         runner.skip("test", "it has just passed")?;
@@ -65,6 +66,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         asan(root, &mut runner)?;
         fuzz::add_steps(&mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
+        runner.command("rayon iterators", &mut cargo(&["xtask", "rayon-iterators"]))?;
         // Where the system has no membarrier.
         runner.command(
             "test fences",

@@ -67,12 +67,7 @@ fn add_step<W: Write>(runner: &mut Runner<'_, W>, seconds: u32) -> anyhow::Resul
     std::fs::create_dir_all(&found)?;
     let mut command = Command::new("cargo");
     command
-        .args([
-            "run",
-            "--release",
-            "--manifest-path",
-            "crates/par/fuzz/Cargo.toml",
-        ])
+        .args(["run", "--release", "--manifest-path", "fuzz/Cargo.toml"])
         .arg("--target-dir")
         .arg(model::target_folder(&root, "fuzz"))
         .args(["--target", host, "--bin", "pipelines", "--"])

@@ -1,5 +1,6 @@
 //! Parallel loops, iterators and algorithms that find their own grain.
 
+pub mod algorithm;
 pub mod array;
 mod cancellation;
 pub mod collections;

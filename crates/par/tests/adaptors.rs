@@ -313,7 +313,9 @@ fn items_of_items() {
 #[test]
 fn what_one_item_becomes_is_shared_among_workers() {
     let both = Barrier::new(2);
-    pool().install(|| {
+    // Its own, so that its worker has nothing else on offer.
+    let pool = ThreadPoolBuilder::new().num_threads(2).build();
+    pool.expect("a pool").install(|| {
         let halves = (0..1_usize).into_par_iter().flat_map(|_| 0..2_usize);
         halves.for_each(|_| {
             both.wait();
@@ -674,4 +676,22 @@ fn iterators_are_shown_without_their_closures() {
         numbers.fold(|| 0, |sum, n| sum + n).chain(0..1_usize)
     );
     assert!(shown.contains("Chain") && shown.contains("FlatMap") && shown.contains("0..3"));
+}
+
+#[test]
+fn one_of_two_kinds_is_a_parallel_iterator_as_well() {
+    let up_or_down = |down| {
+        let numbers = (0..1_000).into_par_iter();
+        if down {
+            heist_par::iter::Either::Left(numbers.rev())
+        } else {
+            heist_par::iter::Either::Right(numbers)
+        }
+    };
+    assert!(up_or_down(false)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .eq(0..1_000));
+    let zipped: Vec<_> = up_or_down(true).zip(0..3).collect();
+    assert_eq!(zipped, [(999, 0), (998, 1), (997, 2)]);
 }

@@ -201,3 +201,32 @@ fn a_loop_under_a_cancelled_token_does_nothing() {
         .collect();
     assert!(none.is_empty());
 }
+
+#[test]
+fn a_scan_gives_what_a_sequential_scan_gives() {
+    for len in [0, 1, 2, 1_000, 100_000] {
+        // Not commutative, so that the order shows.
+        let op = |a: &(u64, u64), b: &(u64, u64)| {
+            (
+                a.0.wrapping_mul(b.0),
+                a.1.wrapping_mul(b.0).wrapping_add(b.1),
+            )
+        };
+        let items = (0..len).map(|n| (2 * n + 1, n));
+        let mut sum = None;
+        let expected: Vec<_> = items
+            .clone()
+            .map(|item| *sum.insert(sum.map_or(item, |sum| op(&sum, &item))))
+            .collect();
+        let vec: Vec<_> = items.collect();
+        let (inclusive, exclusive): (Vec<_>, Vec<_>) = pool().install(|| {
+            let inclusive = vec.par_iter().copied().filter(|_| true).scan_inclusive(op);
+            let exclusive = vec.par_iter().copied().scan_exclusive((1, 0), op);
+            (inclusive.collect(), exclusive.collect())
+        });
+        assert_eq!(inclusive, expected);
+        let first = std::iter::once((1, 0)).take(vec.len().min(1));
+        let before = expected.iter().copied().take(vec.len().saturating_sub(1));
+        assert!(exclusive.into_iter().eq(first.chain(before)));
+    }
+}

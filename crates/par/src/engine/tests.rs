@@ -224,6 +224,7 @@ impl ParallelIterator for Comb {
             self.left -= 1;
             if self.is_tooth {
                 self.taken.fetch_add(1, Ordering::Relaxed);
+                return consume(());
             }
             while self.taken.load(Ordering::Relaxed) < self.given.load(Ordering::Relaxed) {
                 thread::yield_now();

@@ -404,7 +404,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         StepBy::new(self, step)
     }
 
-    /// Gives all but the first `n` items, which are dropped at once.
+    /// Gives all but the first `n` items. Those are gone through, as in a sequential
+    /// iterator, and dropped: closures before this see them.
     ///
     /// # Examples
     ///
@@ -414,9 +415,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// let fields = ["name:", "heist", "par"];
     /// assert_eq!(fields.into_par_iter().skip(1).collect::<Vec<_>>(), ["heist", "par"]);
     /// ```
-    fn skip(mut self, n: usize) -> Skip<Self> {
-        let len = self.len();
-        self.split_off(n.min(len))
+    fn skip(self, n: usize) -> Skip<Self> {
+        Skip::new(self, n)
     }
 
     /// Gives the first `n` items only; the others are dropped at once.

@@ -8,9 +8,11 @@ use super::adaptor::{
 };
 use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
 use super::{Either, FromParallelIterator, IntoParallelIterator, ParallelExtend, Try};
+use crate::algorithm::{par_exclusive_scan, par_inclusive_scan};
 use crate::cancellation::CancellationToken;
 use crate::engine::drive;
 use crate::granularity::{Granularity, SplitPolicy};
+use crate::vec;
 use std::cmp::Ordering;
 use std::collections::LinkedList;
 use std::iter::{once, Product, Sum};
@@ -673,7 +675,7 @@ pub trait ParallelIterator: Sized + Send {
     /// let text = ["a", "b", "c"].par_iter().map(|s| s.to_string());
     /// assert_eq!(text.reduce(String::new, |a, b| a + &b), "abc");
     /// ```
-    fn reduce<ID, OP>(self, identity: ID, op: OP) -> Self::Item
+    fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
         ID: Fn() -> Self::Item + Sync + Send,
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
@@ -742,6 +744,66 @@ pub trait ParallelIterator: Sized + Send {
         };
         let sum = drive(self, Reduce::new(&|| None, &take, &merge)).into_result();
         sum.unwrap_or_else(|| std::iter::empty::<S>().sum())
+    }
+
+    /// Gives, for each item, the combination of all up to it: the first item, then
+    /// `op(first, second)`, and so on. `op` must be associative.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `op` or the iterator does.
+    ///
+    /// # Cost
+    ///
+    /// Not lazy: the items are collected and combined by this call, with twice as many
+    /// calls of `op` as items if there are several workers, and one clone of each.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let balance = [100, -30, -20].into_par_iter().scan_inclusive(|a, b| a + b);
+    /// assert_eq!(balance.collect::<Vec<_>>(), [100, 70, 50]);
+    /// ```
+    fn scan_inclusive<F>(self, op: F) -> vec::IntoIter<Self::Item>
+    where
+        Self::Item: Clone + Sync,
+        F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync + Send,
+    {
+        let mut items: Vec<_> = self.collect();
+        par_inclusive_scan(&mut items, op);
+        items.into_par_iter()
+    }
+
+    /// Gives, for each item, the combination of `first` and all items before it: `first`,
+    /// then `op(first, first item)`, and so on. `op` must be associative.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `op` or the iterator does.
+    ///
+    /// # Cost
+    ///
+    /// As [`scan_inclusive`](Self::scan_inclusive).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// // Where each word begins in the concatenation.
+    /// let lengths = ["work", "stealing"].par_iter().map(|word| word.len());
+    /// assert_eq!(lengths.scan_exclusive(0, |a, b| a + b).collect::<Vec<_>>(), [0, 4]);
+    /// ```
+    fn scan_exclusive<F>(self, first: Self::Item, op: F) -> vec::IntoIter<Self::Item>
+    where
+        Self::Item: Clone + Sync,
+        F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync + Send,
+    {
+        let mut items: Vec<_> = self.collect();
+        par_exclusive_scan(&mut items, first, op);
+        items.into_par_iter()
     }
 
     /// Gives the items until the token is [cancelled](CancellationToken::cancel): then

@@ -28,7 +28,7 @@ macro_rules! chunks {
             pub(super) fn new(slice: $slice, chunk_size: usize) -> Self {
                 assert!(
                     chunk_size > 0,
-                    "chunks of 0 items were asked for: a chunk has at least 1"
+                    "chunk_size must not be zero: a chunk has at least 1 item"
                 );
                 $(let (slice, $remainder) = $remainder_of(slice, chunk_size);)?
                 Self { slice, chunk_size, $($remainder)? }

@@ -8,7 +8,7 @@ use heist_par::SplitPolicy;
 use std::ops::ControlFlow;
 
 /// What goes through a pipeline. Not `Copy`, so that a leak or a second drop shows.
-pub type Item = Box<i64>;
+pub(crate) type Item = Box<i64>;
 
 type Consume<'a> = &'a mut dyn FnMut(Item) -> ControlFlow<()>;
 
@@ -48,10 +48,10 @@ impl<I: ParallelIterator<Item = Item> + 'static> DynIterator for I {
 }
 
 /// Any parallel iterator.
-pub struct Any(Box<dyn DynIterator>);
+pub(crate) struct Any(Box<dyn DynIterator>);
 
 impl Any {
-    pub fn new(iter: impl ParallelIterator<Item = Item> + 'static) -> Self {
+    pub(crate) fn new(iter: impl ParallelIterator<Item = Item> + 'static) -> Self {
         Self(Box::new(iter))
     }
 }
@@ -128,10 +128,10 @@ impl<I: IndexedParallelIterator<Item = Item> + 'static> DynIndexed for I {
 }
 
 /// Any indexed parallel iterator.
-pub struct Indexed(Box<dyn DynIndexed>);
+pub(crate) struct Indexed(Box<dyn DynIndexed>);
 
 impl Indexed {
-    pub fn new(iter: impl IndexedParallelIterator<Item = Item> + 'static) -> Self {
+    pub(crate) fn new(iter: impl IndexedParallelIterator<Item = Item> + 'static) -> Self {
         Self(Box::new(iter))
     }
 }

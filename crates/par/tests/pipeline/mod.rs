@@ -21,7 +21,7 @@ const LEN_MAX: usize = 5_000;
 /// # Panics
 ///
 /// Panics if its result is not that of the sequential one.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let mut pipeline = source(&mut bytes);
     let mut names = vec![pipeline.name];
@@ -194,10 +194,10 @@ fn adapt_indexed(iter: Indexed, items: Vec<i64>, bytes: &mut Bytes<'_>) -> Pipel
         5 => indexed(
             "chunks",
             iter.chunks(n)
-                .map(|chunk| Box::new(chunk.iter().fold(1, |a, b| a * 31 + **b) % 999)),
+                .map(|chunk| Box::new(chunk.iter().fold(1, |a, b| (a * 31 + **b) % 999))),
             items
                 .chunks(n)
-                .map(|chunk| chunk.iter().fold(1, |a, b| a * 31 + b) % 999),
+                .map(|chunk| chunk.iter().fold(1, |a, b| (a * 31 + b) % 999)),
         ),
         6 => indexed(
             "fold_chunks",

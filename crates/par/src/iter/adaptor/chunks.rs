@@ -209,7 +209,10 @@ type Items<'s, S> = Chain<Take<&'s mut S>, Rev<vec::IntoIter<<S as Iterator>::It
 impl<I> Cut<I> {
     #[track_caller]
     fn new(base: I, size: usize) -> Self {
-        assert!(size != 0, "a chunk of 0 items: it must have at least 1");
+        assert!(
+            size != 0,
+            "chunk_size must not be zero: a chunk has at least 1 item"
+        );
         Self { base, size }
     }
 }

@@ -3,8 +3,8 @@
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use heist_sync::thread::panicking;
 use std::ops::ControlFlow;
-use std::thread::panicking;
 
 /// The items, until something panics: see [`ParallelIterator::panic_fuse`].
 ///

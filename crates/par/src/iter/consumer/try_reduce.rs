@@ -87,8 +87,17 @@ where
     }
 
     fn merge(&mut self, upper: Self) {
-        if let Some(value) = upper.value {
+        let Some(value) = upper.value else {
+            return;
+        };
+        if !self.is_full() {
             let _ = self.take(value);
+            return;
         }
+        // Some parts have stopped early, so that these two may be no neighbours, and `op`
+        // is not for them: what counts is a failure.
+        let both = self.value.take().into_iter().chain([value]);
+        let failure = both.filter_map(|value| value.branch().break_value()).next();
+        self.value = failure.map(R::from_residual);
     }
 }

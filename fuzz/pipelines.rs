@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../tests/pipeline/mod.rs"]
+#[path = "../crates/par/tests/pipeline/mod.rs"]
 mod pipeline;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};

@@ -1,0 +1,75 @@
+//! The sorts: what is too small or in order already, and otherwise which way is taken.
+
+use super::order::{direction, reverse, Direction};
+use super::{part_len, stable, unstable};
+use heist_core::{current_num_threads, take_part};
+
+/// A worker's share is not worth the trouble below so many items.
+const MIN_SHARE: usize = 4096;
+
+/// How the items are sorted: by the standard library, and what that means.
+pub(super) struct Order<'f, S, L> {
+    /// Sorts a part.
+    pub(super) sort: &'f S,
+    pub(super) is_less: &'f L,
+    /// For how many workers.
+    pub(super) workers: usize,
+    /// Operations that are cheap for each item split no part of so many items.
+    pub(super) part_len: usize,
+}
+
+/// Sorts so that equal items keep their order. `sort` does that too, alone.
+pub(crate) fn sort_stable<T, S, L>(items: &mut [T], sort: S, is_less: L)
+where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    sort_by_way(items, sort, is_less, stable::sort);
+}
+
+/// Sorts; equal items may end up in any order. `sort` does that too, alone.
+pub(crate) fn sort_unstable<T, S, L>(items: &mut [T], sort: S, is_less: L)
+where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    sort_by_way(items, sort, is_less, unstable::sort);
+}
+
+fn sort_by_way<T, S, L>(
+    items: &mut [T],
+    sort: S,
+    is_less: L,
+    way: impl FnOnce(&mut [T], &Order<'_, S, L>) + Send,
+) where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    if size_of::<T>() == 0 || items.len() < 2 * MIN_SHARE {
+        return sort(items);
+    }
+    let (sort, is_less) = (&sort, &is_less);
+    take_part(move || {
+        let workers = current_num_threads().min(items.len() / MIN_SHARE);
+        if workers == 1 {
+            return sort(items);
+        }
+        let part_len = part_len(items.len());
+        match direction(items, part_len, is_less) {
+            Some(Direction::Ascending) => {}
+            Some(Direction::Descending) => reverse(items, part_len),
+            None => way(
+                items,
+                &Order {
+                    sort,
+                    is_less,
+                    workers,
+                    part_len,
+                },
+            ),
+        }
+    });
+}
