@@ -38,7 +38,8 @@ pub trait ParallelBridge: Iterator + Sized {
     /// # Cost
     ///
     /// Some tens of nanoseconds for a turn, in which a worker takes one item, or as many
-    /// as the size hint promises, up to 1,024 and to some microseconds' worth.
+    /// as the size hint promises, for some microseconds. If items are cheap, it keeps its
+    /// turn until somebody else wants one.
     ///
     /// # Examples
     ///
@@ -91,31 +92,25 @@ where
     }
 }
 
-/// At most so many items are taken at once.
-const BATCH_MAX: usize = 1024;
-
 /// Who has spent as much time on taking items looks up.
 const BATCH_NS: u64 = 8_000;
 
 /// Takes so many items, or fewer if they cost much. False if there are no more.
 fn take_batch<I: Iterator>(iter: &mut I, len: usize, batch: &mut VecDeque<I::Item>) -> bool {
-    let clock = Clock::start();
-    let mut left = len;
+    let mut clock = None;
     // Looks at the clock after 1, 2, 4, 8 items, and then after every 16.
-    let mut look_after = 1;
-    while left > 0 {
-        let taken = look_after.min(left);
-        for _ in 0..taken {
-            let Some(item) = iter.next() else {
-                return false;
-            };
-            batch.push_back(item);
+    let mut look_at = 1;
+    for taken in 0..len {
+        if taken == look_at {
+            look_at += taken.min(16);
+            if clock.get_or_insert_with(Clock::start).elapsed_ns() > BATCH_NS {
+                break;
+            }
         }
-        left -= taken;
-        if left > 0 && clock.elapsed_ns() > BATCH_NS {
-            break;
-        }
-        look_after = (2 * look_after).min(16);
+        let Some(item) = iter.next() else {
+            return false;
+        };
+        batch.push_back(item);
     }
     true
 }

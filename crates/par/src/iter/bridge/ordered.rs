@@ -1,10 +1,13 @@
 //! A bridge that keeps the order: the iterator travels from worker to worker.
 
-use super::{take_batch, BATCH_MAX};
+use super::take_batch;
 use crate::iter::ParallelIterator;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
+
+/// At most so many items are taken ahead at once.
+const BATCH_MAX: usize = 1024;
 
 /// The items of an iterator in their order: see
 /// [`ParallelBridge::par_bridge_ordered`](super::ParallelBridge::par_bridge_ordered).

@@ -6,8 +6,11 @@
 //! on this very stack. It looks for some microseconds and then ends, if there is
 //! another part, which will go on. The last part never ends before the iterator, and
 //! when it is the last, nobody has the iterator but itself.
+//!
+//! While nobody else wants it, and items are cheap, a part keeps the iterator in its
+//! hands while it gives the items of a piece.
 
-use super::{take_batch, BATCH_MAX, BATCH_NS};
+use super::{take_batch, BATCH_NS};
 use crate::iter::ParallelIterator;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::{hint, Clock, Mutex};
@@ -27,12 +30,19 @@ pub struct IterBridge<Iter: Iterator> {
     is_open: bool,
 }
 
+/// Who is to take so many steps at once has cheap items: see [`Grain`].
+///
+/// [`Grain`]: heist_core::policy::Grain
+const CHEAP_STEPS: usize = 256;
+
 /// What all parts have in common. All of its atomics are relaxed: the iterator comes
 /// and goes with the lock.
 struct Source<Iter> {
     /// Empty while a part has it, and at the end. Behind a pointer, to be taken fast.
     place: Mutex<Option<Box<Iter>>>,
     has_ended: AtomicBool,
+    /// Set by those who find the place empty.
+    is_wanted: AtomicBool,
     /// How many parts are open.
     open: AtomicUsize,
 }
@@ -45,22 +55,6 @@ impl<Iter: Iterator> IterBridge<Iter> {
             is_open: true,
         }
     }
-
-    /// Takes some items, if it is this part's turn soon. Closes the part if not, or if
-    /// there are no more.
-    fn take(&mut self, most: usize) {
-        let source = &*self.source;
-        let Some(mut iter) = source.wait_for_turn() else {
-            self.is_open = false;
-            return;
-        };
-        let mut turn = Turn { source, iter: None };
-        let promised = iter.size_hint().0;
-        let len = promised.clamp(1, most.min(BATCH_MAX));
-        if take_batch(&mut *iter, len, &mut self.batch) {
-            turn.iter = Some(iter);
-        }
-    }
 }
 
 impl<Iter> Source<Iter> {
@@ -68,38 +62,54 @@ impl<Iter> Source<Iter> {
         Self {
             has_ended: AtomicBool::new(iter.is_none()),
             place: Mutex::new(iter.map(Box::new)),
+            is_wanted: AtomicBool::new(false),
             open: AtomicUsize::new(1),
         }
     }
 
     /// `None` if the iterator has ended, or if the part has waited for long and is
     /// closed, which it has counted.
-    fn wait_for_turn(&self) -> Option<Box<Iter>> {
-        let mut waiting = None;
+    #[inline]
+    fn turn(&self) -> Option<Turn<'_, Iter>> {
+        // Not within the `match`, where the lock would still be held.
+        let iter = self.place.lock().take();
+        match iter {
+            Some(iter) => Some(Turn::new(self, iter)),
+            None => self.wait_for_turn(),
+        }
+    }
+
+    #[cold]
+    fn wait_for_turn(&self) -> Option<Turn<'_, Iter>> {
+        let waiting = Clock::start();
         while !self.has_ended.load(Ordering::Relaxed) {
-            let iter = self.place.lock().take();
-            if iter.is_some() {
-                return iter;
-            }
-            let since = waiting.get_or_insert_with(Clock::start);
-            if since.elapsed_ns() > BATCH_NS && self.close_unless_last() {
-                return None;
-            }
+            self.is_wanted.store(true, Ordering::Relaxed);
             // Not too often, or the one who puts it back would have to wait.
             (0..16).for_each(|_| hint::spin_loop());
+            let iter = self.place.lock().take();
+            if let Some(iter) = iter {
+                return Some(Turn::new(self, iter));
+            }
+            if waiting.elapsed_ns() > BATCH_NS && self.close_unless_last() {
+                return None;
+            }
         }
         self.open.fetch_sub(1, Ordering::Relaxed);
         None
+    }
+
+    /// True if somebody has wanted the iterator since this was asked.
+    #[inline]
+    fn was_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Relaxed) && self.is_wanted.swap(false, Ordering::Relaxed)
     }
 
     /// Shows the iterator, when it is in its place, or `None` if it has ended.
     fn look<R>(&self, op: impl FnOnce(Option<&Iter>) -> R) -> R {
         while !self.has_ended.load(Ordering::Relaxed) {
             let iter = self.place.lock().take();
-            if iter.is_some() {
-                let source = self;
-                let turn = Turn { source, iter };
-                return op(turn.iter.as_deref());
+            if let Some(iter) = iter {
+                return op(Turn::new(self, iter).iter.as_deref());
             }
             hint::spin_loop();
         }
@@ -116,8 +126,37 @@ impl<Iter> Source<Iter> {
 /// The time for which a part has the iterator.
 struct Turn<'s, Iter> {
     source: &'s Source<Iter>,
-    /// Put back at the end; `None` if it has ended or panics.
+    /// Put back at the end; `None` if it has ended, or has panicked.
     iter: Option<Box<Iter>>,
+}
+
+impl<'s, Iter> Turn<'s, Iter> {
+    fn new(source: &'s Source<Iter>, iter: Box<Iter>) -> Self {
+        let iter = Some(iter);
+        Self { source, iter }
+    }
+}
+
+impl<Iter: Iterator> Turn<'_, Iter> {
+    #[inline]
+    fn next(&mut self) -> Option<Iter::Item> {
+        let mut iter = self.iter.take()?;
+        let item = iter.next()?;
+        self.iter = Some(iter);
+        Some(item)
+    }
+
+    /// As many items as the iterator promises, but at most so many, and one if it
+    /// promises none.
+    fn take(&mut self, most: usize, batch: &mut VecDeque<Iter::Item>) {
+        let Some(mut iter) = self.iter.take() else {
+            return;
+        };
+        let len = iter.size_hint().0.clamp(1, most);
+        if take_batch(&mut *iter, len, batch) {
+            self.iter = Some(iter);
+        }
+    }
 }
 
 impl<Iter> Drop for Turn<'_, Iter> {
@@ -163,7 +202,6 @@ where
     where
         C: FnMut(Iter::Item) -> ControlFlow<()>,
     {
-        let clock = Clock::start();
         while *budget > 0 {
             if let Some(item) = self.batch.pop_front() {
                 *budget -= 1;
@@ -173,10 +211,30 @@ where
             if !self.is_open {
                 break;
             }
-            self.take(*budget);
-            // Before these are consumed, which may take as long, a part can be split
-            // off to take the next ones meanwhile.
-            if clock.elapsed_ns() > BATCH_NS {
+            let source = &*self.source;
+            let Some(mut turn) = source.turn() else {
+                self.is_open = false;
+                break;
+            };
+            if *budget < CHEAP_STEPS {
+                turn.take(*budget, &mut self.batch);
+            } else {
+                while *budget > 0 {
+                    let Some(item) = turn.next() else {
+                        break;
+                    };
+                    if source.is_wanted.load(Ordering::Relaxed) {
+                        self.batch.push_back(item);
+                        break;
+                    }
+                    *budget -= 1;
+                    consume(item)?;
+                }
+            }
+            drop(turn);
+            // Somebody is hungry, and is to be offered a part before this one goes on,
+            // perhaps with an item that takes long.
+            if source.was_wanted() {
                 break;
             }
         }
