@@ -2,6 +2,7 @@
 
 use super::sort::sort_unstable;
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Sorts by keys, of which each is computed once. Equal items keep their order.
@@ -41,17 +42,11 @@ unsafe fn permute<T: Send>(items: &mut [T], order: Vec<usize>) {
 
     let len = items.len();
     let items = Items(items.as_mut_ptr());
-    // SAFETY: each item is copied, and the copy is an item no more ...
-    let sorted: Vec<_> = order
-        .into_par_iter()
-        .map(|index| unsafe {
-            items
-                .get()
-                .add(index)
-                .cast::<std::mem::MaybeUninit<T>>()
-                .read()
-        })
-        .collect();
-    // SAFETY: ... unless it takes the place of another one of which there is a copy.
+    let copy = |index| {
+        // SAFETY: the index is one of an item, and the copy is an item no more ...
+        unsafe { items.get().add(index).cast::<MaybeUninit<T>>().read() }
+    };
+    let sorted: Vec<_> = order.into_par_iter().map(copy).collect();
+    // SAFETY: ... until it takes the place of an item, of which there is a copy too.
     unsafe { ptr::copy_nonoverlapping(sorted.as_ptr().cast(), items.get(), len) };
 }

@@ -17,6 +17,8 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+/// Below so many items one worker is as fast as several.
+const MIN_LEN: usize = 32_768;
 /// Below so many items a lane is not worth a cut.
 const LANE_MIN_LEN: usize = 64;
 
@@ -75,9 +77,10 @@ where
     let len = left.len() + right.len();
     let mut merged = Vec::with_capacity(len);
     let out = &mut merged.spare_capacity_mut()[..len];
-    if size_of::<T>() > 0 {
-        let part_len = part_len(len);
-        take_part(|| merge_into(&mut left, &mut right, out, part_len, &is_less));
+    if len < MIN_LEN {
+        merge_into(&mut left, &mut right, out, MIN_LEN, &is_less);
+    } else {
+        take_part(|| merge_into(&mut left, &mut right, out, part_len(len), &is_less));
     }
     // SAFETY: all items have been copied to `merged`, and are forgotten where they were.
     unsafe {
@@ -95,8 +98,7 @@ where
 ///
 /// # Panics
 ///
-/// Panics if `out` is not as long as both runs, if items have no size, or if `is_less`
-/// does.
+/// Panics if `out` is not as long as both runs, or if `is_less` does.
 pub(super) fn merge_into<T, L>(
     left: &mut [T],
     right: &mut [T],
@@ -108,6 +110,10 @@ pub(super) fn merge_into<T, L>(
     L: Fn(&T, &T) -> bool + Sync,
 {
     assert_eq!(left.len() + right.len(), out.len());
+    if size_of::<T>() == 0 {
+        // There is nothing to copy, and lanes count by addresses.
+        return;
+    }
     if out.len() <= part_len {
         // Comparing what does not fit into a register takes longer, and more lanes help.
         if is_wide::<T>() {

@@ -4,6 +4,9 @@ use super::order::swap;
 use super::part_len;
 use heist_core::{current_num_threads, join, take_part};
 
+/// A worker's share is not worth the trouble below so many items.
+const MIN_SHARE: usize = 4096;
+
 /// Puts the items of which `predicate` is true before the others, and returns how many
 /// they are. Both may end up in any order.
 ///
@@ -37,9 +40,6 @@ where
         })
     })
 }
-
-/// A worker's share is not worth the trouble below so many items.
-const MIN_SHARE: usize = 4096;
 
 /// Partitions by a relation to a pivot, of which each part has one of its own: pivots
 /// need not be `Sync`.

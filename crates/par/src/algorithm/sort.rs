@@ -5,7 +5,7 @@ use super::{part_len, stable, unstable};
 use heist_core::{current_num_threads, take_part};
 
 /// A worker's share is not worth the trouble below so many items.
-const MIN_SHARE: usize = 4096;
+const MIN_SHARE: usize = 8192;
 
 /// How the items are sorted: by the standard library, and what that means.
 pub(super) struct Order<'f, S, L> {
@@ -14,7 +14,7 @@ pub(super) struct Order<'f, S, L> {
     pub(super) is_less: &'f L,
     /// For how many workers.
     pub(super) workers: usize,
-    /// Operations that are cheap for each item split no part of so many items.
+    /// Work that is little for each item is not split below so many of them.
     pub(super) part_len: usize,
 }
 
@@ -58,18 +58,16 @@ fn sort_by_way<T, S, L>(
             return sort(items);
         }
         let part_len = part_len(items.len());
+        let order = Order {
+            sort,
+            is_less,
+            workers,
+            part_len,
+        };
         match direction(items, part_len, is_less) {
             Some(Direction::Ascending) => {}
             Some(Direction::Descending) => reverse(items, part_len),
-            None => way(
-                items,
-                &Order {
-                    sort,
-                    is_less,
-                    workers,
-                    part_len,
-                },
-            ),
+            None => way(items, &order),
         }
     });
 }
