@@ -237,12 +237,12 @@ fn each_item_is_there_once_after_a_comparison_has_panicked() {
 #[test]
 fn a_merge_drops_each_item_once_if_a_comparison_panics() {
     for pool in pools() {
-        for limit in (0..30_000).step_by(4999) {
-            let drops: Vec<_> = (0..20_000).map(|_| AtomicUsize::new(0)).collect();
+        for limit in (0..60_000).step_by(9999) {
+            let drops: Vec<_> = (0..40_000).map(|_| AtomicUsize::new(0)).collect();
             let items = |range: std::ops::Range<usize>| -> Vec<_> {
                 range
                     .map(|n| Counted {
-                        key: n as u64 % 10_000,
+                        key: n as u64 % 20_000,
                         comparisons: Cell::new(0),
                         drops: &drops[n],
                     })
@@ -251,7 +251,7 @@ fn a_merge_drops_each_item_once_if_a_comparison_panics() {
             let comparisons = AtomicUsize::new(0);
             let result = catch_unwind(AssertUnwindSafe(|| {
                 pool.install(|| {
-                    par_merge_by(items(0..10_000), items(10_000..20_000), |a, b| {
+                    par_merge_by(items(0..20_000), items(20_000..40_000), |a, b| {
                         assert_ne!(comparisons.fetch_add(1, Relaxed), limit);
                         a.key.cmp(&b.key)
                     })
@@ -264,45 +264,61 @@ fn a_merge_drops_each_item_once_if_a_comparison_panics() {
     }
 }
 
+/// An answer that looks random.
+fn any_ordering(n: usize) -> Ordering {
+    [Ordering::Less, Ordering::Equal, Ordering::Greater][mix(n) as usize % 3]
+}
+
+/// Calls `op` with so many items, and checks that it has lost and doubled none.
+fn keeps_all_items(len: usize, op: impl FnOnce(&mut Vec<String>)) {
+    let mut items: Vec<_> = (0..len).map(|n| n.to_string()).collect();
+    // It may panic, as that of the standard library may.
+    let _ = catch_unwind(AssertUnwindSafe(|| op(&mut items)));
+    let mut numbers: Vec<usize> = items.iter().map(|item| item.parse().unwrap()).collect();
+    numbers.sort();
+    assert!(numbers.into_iter().eq(0..len));
+}
+
 #[test]
 fn inconsistent_comparisons_lose_and_double_nothing() {
     const LEN: usize = 18_000;
+    let mostly_less = |n| {
+        if mix(n) % 100 == 0 {
+            Ordering::Greater
+        } else {
+            Ordering::Less
+        }
+    };
     let answers: [&(dyn Fn(usize) -> Ordering + Sync); 4] = [
-        &|n| [Ordering::Less, Ordering::Equal, Ordering::Greater][mix(n) as usize % 3],
+        &any_ordering,
         &|_| Ordering::Less,
         &|_| Ordering::Greater,
-        &|n| {
-            if mix(n) % 100 == 0 {
-                Ordering::Greater
-            } else {
-                Ordering::Less
-            }
-        },
+        &mostly_less,
     ];
     for answer in answers {
         in_each_pool(|| {
             let calls = AtomicUsize::new(0);
             let compare = |_: &String, _: &String| answer(calls.fetch_add(1, Relaxed));
-            let check = |sort: &dyn Fn(&mut Vec<String>)| {
-                let mut items: Vec<_> = (0..LEN).map(|n| n.to_string()).collect();
-                // It may panic, as that of the standard library may.
-                let _ = catch_unwind(AssertUnwindSafe(|| sort(&mut items)));
-                let mut numbers: Vec<usize> =
-                    items.iter().map(|item| item.parse().unwrap()).collect();
-                numbers.sort();
-                assert!(numbers.into_iter().eq(0..LEN));
-            };
-            check(&|items| items.par_sort_by(compare));
-            check(&|items| items.par_sort_unstable_by(compare));
-            check(&|items| {
-                par_select_nth_unstable_by(items, LEN / 3, compare);
-            });
-            check(&|items| {
+            keeps_all_items(LEN, |items| items.par_sort_by(compare));
+            keeps_all_items(LEN, |items| items.par_sort_unstable_by(compare));
+            keeps_all_items(LEN, |items| {
                 let upper = items.split_off(LEN / 3);
                 *items = par_merge_by(std::mem::take(items), upper, compare);
             });
         });
     }
+}
+
+#[test]
+fn a_selection_by_inconsistent_comparisons_loses_and_doubles_nothing() {
+    in_each_pool(|| {
+        let calls = AtomicUsize::new(0);
+        keeps_all_items(40_000, |items| {
+            par_select_nth_unstable_by(items, 13_000, |_, _| {
+                any_ordering(calls.fetch_add(1, Relaxed))
+            });
+        });
+    });
 }
 
 #[test]

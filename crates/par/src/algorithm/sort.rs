@@ -18,6 +18,15 @@ pub(super) struct Order<'f, S, L> {
     pub(super) part_len: usize,
 }
 
+impl<S, L> Order<'_, S, L> {
+    /// How often the items are halved: into a part for each worker, or into some more if
+    /// the workers could not share these evenly.
+    pub(super) fn halvings(&self) -> u32 {
+        let odd = !self.workers.is_power_of_two();
+        self.workers.next_power_of_two().ilog2() + u32::from(odd)
+    }
+}
+
 /// Sorts so that equal items keep their order. `sort` does that too, alone.
 pub(crate) fn sort_stable<T, S, L>(items: &mut [T], sort: S, is_less: L)
 where

@@ -28,11 +28,9 @@ where
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
-    // A part for each worker, or some more if they could not share the work otherwise.
-    let workers = order.workers;
-    let mut levels = workers.next_power_of_two().ilog2() + u32::from(!workers.is_power_of_two());
     // After an even number of merges the items are in the slice: one more merge then costs
     // less than to copy them back, unless they are compared in memory of their own.
+    let mut levels = order.halvings();
     if !needs_drop::<T>() {
         levels += levels % 2;
     }

@@ -12,9 +12,6 @@ use super::sort::Order;
 use heist_core::join;
 use std::ops::Range;
 
-/// How many parts a worker has to sort: so many that one who is done can help another.
-const PARTS: usize = 2;
-
 /// Sorts; equal items may end up in any order.
 pub(super) fn sort<T, S, L>(items: &mut [T], order: &Order<'_, S, L>)
 where
@@ -22,30 +19,29 @@ where
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
-    let share = items.len() / order.workers;
-    let depth = 2 * (PARTS * order.workers).ilog2();
-    sort_level(items, share, depth, order);
+    let halvings = order.halvings();
+    let part_len = items.len() >> halvings;
+    sort_level(items, part_len, 2 * halvings, order);
 }
 
-/// Splits until the parts are small enough, or, with bad luck, for so many times. `share` is
-/// how many items there are for each worker.
-fn sort_level<T, S, L>(items: &mut [T], share: usize, depth: u32, order: &Order<'_, S, L>)
+/// Splits until the parts are about so long, or, with bad luck, for so many times.
+fn sort_level<T, S, L>(items: &mut [T], part_len: usize, times: u32, order: &Order<'_, S, L>)
 where
     T: Send,
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
-    // Halves are not split once more because one is a little larger than the other.
-    if items.len() * PARTS <= share + share / 4 || depth == 0 {
+    // Not once more because one half is a little larger than the other.
+    if items.len() <= part_len + part_len / 4 || times == 0 {
         return (order.sort)(items);
     }
-    let workers = (items.len() + share / 2) / share;
-    let Range { start, end } = split(items, workers.max(1), order);
+    let workers = (items.len() + part_len / 2) / part_len;
+    let Range { start, end } = split(items, workers, order);
     let (rest, upper) = items.split_at_mut(end);
     let lower = &mut rest[..start];
     join(
-        || sort_level(lower, share, depth - 1, order),
-        || sort_level(upper, share, depth - 1, order),
+        || sort_level(lower, part_len, times - 1, order),
+        || sort_level(upper, part_len, times - 1, order),
     );
     mend(items, start, order);
 }
