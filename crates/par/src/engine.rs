@@ -240,14 +240,11 @@ impl Run {
         C: Consumer<P::Item>,
     {
         let others = consumer.split(lower.opt_len());
+        // For the upper part too, although a thief runs it on another stack: who waits for
+        // it may steal what it is split into, and so on by turns.
+        self.levels -= 1;
         let (mut here, mut there) = (*self, *self);
-        here.levels -= 1;
-        // The rest of the rest of the rest: who waits for such a part may steal the next
-        // one, so that they pile up on its stack.
-        there.levels = match upper.steps() {
-            UNKNOWN => here.levels,
-            _ => self.policy.levels(),
-        };
+        self.levels += 1;
         // Told only by a part of which nothing is left, so that not both are
         // interrupted. Relaxed: see where they are read.
         let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));

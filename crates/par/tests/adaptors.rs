@@ -695,3 +695,24 @@ fn one_of_two_kinds_is_a_parallel_iterator_as_well() {
     let zipped: Vec<_> = up_or_down(true).zip(0..3).collect();
     assert_eq!(zipped, [(999, 0), (998, 1), (997, 2)]);
 }
+
+/// Each split of the blocks parts with one item. Two workers could rob each other of the
+/// rest by turns, each time on top of the frame that waits for the last rest.
+#[test]
+fn lopsided_splits_do_not_pile_up_on_the_stacks() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .expect("a pool");
+    for _ in 0..100 {
+        let count = pool.install(|| {
+            let blocks = (0..3_000).into_par_iter().by_uniform_blocks(1);
+            // What comes before the first item is not known, so that the blocks are not
+            // gone through one by one.
+            let few = blocks.flat_map_iter(|n| 0..n % 2).intersperse(0);
+            few.map(|n| std::hint::black_box((0..100).fold(n, |a, b| a ^ std::hint::black_box(b))))
+                .count()
+        });
+        assert_eq!(count, 2_999);
+    }
+}
