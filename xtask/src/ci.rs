@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::fuzz;
 use crate::instructions;
 use crate::model;
 use crate::steps::{Outcome, Runner};
@@ -13,8 +14,8 @@ use crate::tidy;
 /// What to run besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in, the
-    /// benchmark's own checks, the instructions of a join.
+    /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in and on our
+    /// iterators, the benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
     /// Leave out `cargo test --workspace`, because it has just passed.
@@ -49,6 +50,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         "rustdoc",
         cargo(&["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
+    runner.command("coverage", &mut cargo(&["xtask", "coverage", "--check"]))?;
     targets::add_steps(&mut runner)?;
     if args.tests_passed {
         runner.skip("test", "it has just passed")?;
@@ -62,7 +64,9 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     model::add_steps(&mut runner)?;
     if args.slow {
         asan(root, &mut runner)?;
+        fuzz::add_steps(&mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
+        runner.command("rayon iterators", &mut cargo(&["xtask", "rayon-iterators"]))?;
         // Where the system has no membarrier.
         runner.command(
             "test fences",
@@ -125,7 +129,10 @@ fn asan<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()>
         return Ok(runner.skip(name, &reason)?);
     }
     // Documentation tests would need the flags a second time, and say nothing about memory.
-    let mut command = cargo(&["test", "-p", "heist-deque", "-p", "heist-core", "--tests"]);
+    let mut command = cargo(&["test", "--tests"]);
+    for package in ["heist-deque", "heist-core", "heist-par"] {
+        command.args(["-p", package]);
+    }
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env(

@@ -4,6 +4,8 @@
 //! - [`model`]: the models of the protocols, under loom and shuttle.
 //! - [`targets`]: the libraries on other systems.
 //! - [`rayon_tests`]: rayon's own tests on the stand-in.
+//! - [`rayon_iterators`]: rayon's own tests of iterators on heist.
+//! - [`coverage`]: how much of rayon's public iterators heist has.
 //! - [`published`]: published packages, prepared to run on rayon or on the stand-in.
 //! - [`programs`]: published programs on rayon and on heist, with times.
 //! - [`libtest`]: test programs, run with a deadline.
@@ -15,12 +17,16 @@
 #![forbid(unsafe_code)]
 
 pub mod ci;
+pub mod coverage;
+mod cut;
+pub mod fuzz;
 pub mod instructions;
 pub mod libtest;
 pub mod model;
 mod process;
 pub mod programs;
 pub mod published;
+pub mod rayon_iterators;
 pub mod rayon_tests;
 pub mod steps;
 pub mod targets;

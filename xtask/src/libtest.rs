@@ -1,6 +1,7 @@
 //! Test programs: building them, running each with a deadline, reading what it says of its tests.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -51,6 +52,13 @@ impl Results {
         bad == 0 && self.broken.is_none() && !self.passed.is_empty()
     }
 
+    /// All tests that the program has.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let lists = [&self.passed, &self.failed, &self.ignored, &self.unfinished];
+        lists.into_iter().map(Vec::len).sum()
+    }
+
     /// Reads the lines `test NAME ... ok`.
     fn read(output: String) -> Self {
         let mut results = Self::default();
@@ -91,6 +99,8 @@ pub fn build(folder: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result
         .arg("--target-dir")
         .arg(target)
         .current_dir(folder)
+        // What nobody edits is built once; the rest would only fill the disk.
+        .env("CARGO_INCREMENTAL", "0")
         .stderr(Stdio::inherit())
         .output()
         .context("could not start cargo")?;
@@ -187,6 +197,49 @@ fn list(program: &Program) -> anyhow::Result<Vec<String>> {
     Ok(tests.map(str::to_owned).collect())
 }
 
+/// The head of a table of suites.
+pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:34} {:>6} {:>6} {:>7} {:>8}",
+        "suite", "passed", "failed", "ignored", "time"
+    )
+}
+
+/// One line for a suite that passed; what is wrong with one that did not.
+pub(crate) fn write_line(out: &mut impl Write, suite: &str, results: &Results) -> io::Result<()> {
+    writeln!(
+        out,
+        "{suite:34} {:>6} {:>6} {:>7} {:>6.1} s",
+        results.passed.len(),
+        results.failed.len() + results.unfinished.len(),
+        results.ignored.len(),
+        results.time.as_secs_f64()
+    )?;
+    if results.all_passed() {
+        return Ok(());
+    }
+    if let Some(broken) = &results.broken {
+        writeln!(out, "  the program did not end well: {broken}")?;
+    }
+    for test in &results.failed {
+        writeln!(out, "  failed: {test}")?;
+    }
+    for test in &results.unfinished {
+        writeln!(out, "  not ended: {test}")?;
+    }
+    writeln!(out, "  it said:")?;
+    for line in last_lines(&results.output, 40) {
+        writeln!(out, "    {line}")?;
+    }
+    Ok(())
+}
+
+fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str> {
+    let skip = text.lines().count().saturating_sub(count);
+    text.lines().skip(skip)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +259,25 @@ mod tests {
     #[test]
     fn no_test_at_all_is_no_success() {
         assert!(!Results::read("running 0 tests\n".to_owned()).all_passed());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_suite_is_said_by_name() {
+        let results = Results {
+            passed: vec!["a".into()],
+            failed: vec!["b".into()],
+            unfinished: vec!["c".into()],
+            broken: Some("stopped after 1 s".into()),
+            output: "first\nlast\n".into(),
+            ..Results::default()
+        };
+        let mut out = Vec::new();
+        write_line(&mut out, "suite", &results).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for part in ["failed: b", "not ended: c", "stopped after 1 s", "last"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(results.count(), 3);
     }
 
     fn shell(script: &str, deadline: Duration) -> Results {

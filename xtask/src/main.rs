@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::steps::{Outcome, Runner};
-use xtask::{ci, instructions, model, programs, rayon_tests, repository_root, targets, tidy};
+use xtask::{
+    ci, coverage, fuzz, instructions, model, programs, rayon_iterators, rayon_tests,
+    repository_root, targets, tidy,
+};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -33,10 +36,16 @@ enum Chore {
     Ci(ci::Args),
     /// Run rayon's own tests, as published, on the stand-in for rayon-core.
     RayonTests(rayon_tests::Args),
+    /// Run rayon's own tests of iterators, as published, on heist.
+    RayonIterators(rayon_tests::Args),
+    /// Say how much of rayon's public iterators heist has, and what is missing.
+    Coverage(coverage::Args),
     /// Run published programs on rayon and on heist: their own tests, equal results, times.
     Programs(programs::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.
     Instructions(instructions::Args),
+    /// Let a fuzzer choose pipelines of parallel iterators, and compare them with std's.
+    Fuzz(fuzz::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
         /// What the runner is told, such as `--quick`.
@@ -64,12 +73,15 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Targets(arguments) => targets::run(&root, &arguments, &mut out)?,
         Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
         Chore::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
+        Chore::RayonIterators(arguments) => rayon_iterators::run(&root, &arguments, &mut out)?,
+        Chore::Coverage(arguments) => coverage::run(&root, &arguments, &mut out)?,
         Chore::Programs(arguments) => programs::run(&root, &arguments, &mut out)?,
         Chore::Instructions(arguments) => {
             let outcome = instructions::run(&root, arguments, &mut out)?;
             writeln!(out, "{outcome}")?;
             !matches!(outcome, Outcome::Failed(_))
         }
+        Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {

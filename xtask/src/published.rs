@@ -33,6 +33,22 @@ pub enum Runtime {
 ///
 /// Fails if cargo cannot fetch the package or the files cannot be copied.
 pub fn unpack(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    fetch(name, version, folder)?;
+    let label = format!("{name}-{version}");
+    let source = unpacked_by_cargo(&label)?;
+    let copy = folder.join(&label);
+    copy_folder(&source, &copy)
+        .with_context(|| format!("could not copy {} to {}", source.display(), copy.display()))?;
+    Ok(copy)
+}
+
+/// Lets cargo fetch the package `name` at exactly `version`, as the dependency of an empty
+/// package below `folder`, and returns the path of that.
+///
+/// # Errors
+///
+/// Fails if cargo cannot fetch the package.
+pub fn fetch(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let label = format!("{name}-{version}");
     let scratch = folder.join("fetch").join(&label);
     let manifest = format!(
@@ -44,11 +60,7 @@ pub fn unpack(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBu
     // Not `metadata`: it passes over packages without a library.
     run_cargo(&scratch, &["fetch", "--quiet"])
         .with_context(|| format!("could not fetch {name} at version {version}"))?;
-    let source = unpacked_by_cargo(&label)?;
-    let copy = folder.join(&label);
-    copy_folder(&source, &copy)
-        .with_context(|| format!("could not copy {} to {}", source.display(), copy.display()))?;
-    Ok(copy)
+    Ok(scratch)
 }
 
 /// Makes the package in `folder` a workspace of its own that runs on `runtime`, and checks

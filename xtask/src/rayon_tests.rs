@@ -6,9 +6,9 @@
 //! integration tests as they are, and the examples in its documentation with the stand-in in
 //! the place of `rayon_core`.
 
-mod core_package;
+pub(crate) mod core_package;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,16 +22,17 @@ use core_package::REPLACED;
 pub struct Args {
     /// Run everything this many times.
     #[arg(long, default_value_t = 1, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..))]
-    repeat: u32,
+    pub(crate) repeat: u32,
     /// Leave the examples in the documentation out, which take the longest.
     #[arg(long)]
-    no_doc: bool,
+    pub(crate) no_doc: bool,
     /// Stop a test program after this many seconds and call it hung.
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
-    deadline: u64,
+    pub(crate) deadline: u64,
 }
 
-const RAYON: &str = "1.12.0";
+/// The version of rayon whose tests they are.
+pub(crate) const RAYON: &str = "1.12.0";
 
 /// How many tests there must be, so that none is lost unnoticed: those of the published
 /// packages and those that are replaced. Two of rayon-core and one of rayon are marked as
@@ -106,11 +107,7 @@ impl Suites {
     }
 
     fn run(&self, out: &mut impl Write) -> anyhow::Result<bool> {
-        writeln!(
-            out,
-            "{:34} {:>6} {:>6} {:>7} {:>8}",
-            "suite", "passed", "failed", "ignored", "time"
-        )?;
+        libtest::write_head(out)?;
         let mut passed = true;
         let mut unit = REPLACED.len();
         let mut integration = 0;
@@ -118,20 +115,20 @@ impl Suites {
             let results = self.run_program("rayon-core", program, out)?;
             passed &= results.all_passed();
             match program.is_unit {
-                true => unit += count(&results),
-                false => integration += count(&results),
+                true => unit += results.count(),
+                false => integration += results.count(),
             }
         }
         let mut rayon = 0;
         for program in &self.rayon {
             let results = self.run_program("rayon", program, out)?;
-            rayon += count(&results);
+            rayon += results.count();
             passed &= results.all_passed() || self.hangs_on_rayon_too(program, &results, out)?;
         }
         for (package, folder) in &self.docs {
             let log = self.log(package, "doc");
             let results = libtest::run_doc_tests(folder, &self.target, self.deadline * 4, &log)?;
-            line(out, &format!("{package} documentation"), &results)?;
+            libtest::write_line(out, &format!("{package} documentation"), &results)?;
             passed &= results.all_passed();
         }
         for (suite, found, expected) in [
@@ -166,7 +163,7 @@ impl Suites {
             true => "unit tests",
             false => &program.name,
         };
-        line(out, &format!("{package} {suite}"), &results)?;
+        libtest::write_line(out, &format!("{package} {suite}"), &results)?;
         Ok(results)
     }
 
@@ -200,75 +197,5 @@ impl Suites {
             "  a hang here is no failure: on rayon {MAY_HANG} hung in {hangs} of {COMPARISONS} runs just now"
         )?;
         Ok(true)
-    }
-}
-
-/// All tests that the program has.
-fn count(results: &Results) -> usize {
-    let Results {
-        passed,
-        failed,
-        ignored,
-        unfinished,
-        ..
-    } = results;
-    passed.len() + failed.len() + ignored.len() + unfinished.len()
-}
-
-/// One line for a suite that passed; what is wrong with one that did not.
-fn line(out: &mut impl Write, suite: &str, results: &Results) -> io::Result<()> {
-    writeln!(
-        out,
-        "{suite:34} {:>6} {:>6} {:>7} {:>6.1} s",
-        results.passed.len(),
-        results.failed.len() + results.unfinished.len(),
-        results.ignored.len(),
-        results.time.as_secs_f64()
-    )?;
-    if results.all_passed() {
-        return Ok(());
-    }
-    if let Some(broken) = &results.broken {
-        writeln!(out, "  the program did not end well: {broken}")?;
-    }
-    for test in &results.failed {
-        writeln!(out, "  failed: {test}")?;
-    }
-    for test in &results.unfinished {
-        writeln!(out, "  not ended: {test}")?;
-    }
-    writeln!(out, "  it said:")?;
-    for line in last_lines(&results.output, 40) {
-        writeln!(out, "    {line}")?;
-    }
-    Ok(())
-}
-
-fn last_lines(text: &str, count: usize) -> impl Iterator<Item = &str> {
-    let skip = text.lines().count().saturating_sub(count);
-    text.lines().skip(skip)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_wrong_with_a_suite_is_said_by_name() {
-        let results = Results {
-            passed: vec!["a".into()],
-            failed: vec!["b".into()],
-            unfinished: vec!["c".into()],
-            broken: Some("stopped after 1 s".into()),
-            output: "first\nlast\n".into(),
-            ..Results::default()
-        };
-        let mut out = Vec::new();
-        line(&mut out, "suite", &results).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        for part in ["failed: b", "not ended: c", "stopped after 1 s", "last"] {
-            assert!(text.contains(part), "{text}");
-        }
-        assert_eq!(count(&results), 3);
     }
 }

@@ -67,7 +67,7 @@ public final class Engine {
             case "job" -> job(peer, request);
             case "spawn_inside" -> spawns(peer, request, true);
             case "spawn_outside" -> spawns(peer, request, false);
-            case "sort_library" -> sort(peer, request);
+            case "sort_unstable_u64" -> sort(peer, request);
             default -> throw new IllegalArgumentException(
                 "this engine has no workload `" + request.workload + "`");
         }

@@ -611,7 +611,7 @@ int serve(int count, char** words) {
         run_spawns<P>(request, [&](auto task) { return peer.inside(task), true; });
     } else if (workload == "spawn_outside") {
         run_spawns<P>(request, [&](auto task) { return peer.outside(task); });
-    } else if (workload == "sort_library") run_sort(peer, request);
+    } else if (workload == "sort_unstable_u64") run_sort(peer, request);
     else fail("this engine has no workload `" + workload + "`");
     return 0;
 }

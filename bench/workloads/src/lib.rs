@@ -29,7 +29,7 @@ mod wait_group;
 pub use measure::sample_of;
 pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
-pub use sort::{fingerprint, partition, sort_library};
+pub use sort::{fingerprint, partition, sorts};
 pub use wait_group::WaitGroup;
 
 use peer::{ForkJoin, Loop, Spawn};

@@ -39,6 +39,15 @@ pub trait Loop {
     fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F);
 }
 
+/// A peer that comes with sorts, called from outside.
+pub trait Sort {
+    /// Sorts so that equal items keep their order.
+    fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]);
+
+    /// Sorts in any way.
+    fn sort_unstable<T: Ord + Send>(&mut self, data: &mut [T]);
+}
+
 /// A peer with tasks that are started one by one and waited for together.
 pub trait Spawn {
     /// Through what a task starts further tasks.

@@ -1,7 +1,7 @@
-//! Sorting of 64-bit numbers: one quicksort written over a join, the same for
-//! every peer, and the sort of the peer's own library.
+//! Sorting: one quicksort of 64-bit numbers written over a join, the same for every
+//! peer, and the sorts of the peer's own library, of several types and patterns.
 
-use crate::peer::ForkJoin;
+use crate::peer::{ForkJoin, Sort};
 use crate::rng::numbers;
 use crate::{measure, Outcome, Request, Sample};
 
@@ -18,18 +18,128 @@ pub(crate) fn run_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<(
     })
 }
 
-/// Runs the workload `sort_library` with the peer's own `sort`, if it is asked for.
+/// The length of a tooth of the pattern `sawtooth`.
+const TOOTH: u64 = 4096;
+/// How many numbers there are in the pattern `few`.
+const FEW: u64 = 16;
+
+/// Runs the workload `sort_stable_WHAT` or `sort_unstable_WHAT`, if it is asked for;
+/// `WHAT` is a type of random items, or a pattern of 64-bit numbers.
 ///
 /// # Errors
 ///
 /// If the size `len` is missing.
-pub fn sort_library(request: &Request, mut sort: impl FnMut(&mut [u64])) -> Outcome {
-    if request.workload() != "sort_library" {
+pub fn sorts<P: Sort>(peer: &mut P, request: &Request) -> Outcome {
+    let Some(which) = request.workload().strip_prefix("sort_") else {
+        return Ok(false);
+    };
+    let Some((manner, what)) = which.split_once('_') else {
+        return Ok(false);
+    };
+    let is_stable = manner == "stable";
+    if !is_stable && manner != "unstable" {
         return Ok(false);
     }
     let len = request.len("len")?;
-    request.repeat(|| sorted_sample(len, &mut sort))?;
+    let tooth = |at: usize| at as u64 % TOOTH;
+    match what {
+        "u64" => run(peer, request, is_stable, || numbers(len), |number| number)?,
+        "few" => run(
+            peer,
+            request,
+            is_stable,
+            || {
+                numbers(len)
+                    .into_iter()
+                    .map(|random| random % FEW)
+                    .collect()
+            },
+            |number| number,
+        )?,
+        "i32" => run(
+            peer,
+            request,
+            is_stable,
+            || {
+                numbers(len)
+                    .into_iter()
+                    .map(|random| random as i32)
+                    .collect()
+            },
+            |number| number as u64,
+        )?,
+        "pairs" => run(
+            peer,
+            request,
+            is_stable,
+            || {
+                // Keys that occur about twice, so that the second one counts.
+                let keys = numbers(len).into_iter().map(|random| random % len as u64);
+                keys.zip(0..).collect::<Vec<(u64, u32)>>()
+            },
+            |(key, value)| key ^ u64::from(value) << 32,
+        )?,
+        "strings" => run(
+            peer,
+            request,
+            is_stable,
+            || {
+                numbers(len)
+                    .into_iter()
+                    .map(|random| format!("{random:x}"))
+                    .collect()
+            },
+            |text: String| {
+                text.bytes()
+                    .fold(0, |hash, byte| hash << 5 ^ hash >> 60 ^ u64::from(byte))
+            },
+        )?,
+        "sorted" => run(
+            peer,
+            request,
+            is_stable,
+            || (0..len as u64).collect(),
+            |number| number,
+        )?,
+        "reversed" => run(
+            peer,
+            request,
+            is_stable,
+            || (0..len as u64).rev().collect(),
+            |number| number,
+        )?,
+        "sawtooth" => run(
+            peer,
+            request,
+            is_stable,
+            || (0..len).map(tooth).collect(),
+            |number| number,
+        )?,
+        _ => return Ok(false),
+    }
     Ok(true)
+}
+
+/// Sorts fresh items again and again; only the sort itself is timed.
+fn run<P: Sort, T: Ord + Send>(
+    peer: &mut P,
+    request: &Request,
+    is_stable: bool,
+    make: impl Fn() -> Vec<T>,
+    hash: impl Fn(T) -> u64 + Copy,
+) -> Result<(), String> {
+    request.repeat(|| {
+        let mut data = make();
+        let sorted = || {
+            if is_stable {
+                peer.sort_stable(&mut data);
+            } else {
+                peer.sort_unstable(&mut data);
+            }
+            data
+        };
+        measure::sample_of(1, sorted, |data| fingerprint(data.into_iter().map(hash)))
+    })
 }
 
 /// Sorts fresh random numbers; only the sort itself is timed.

@@ -40,6 +40,32 @@ pub struct ThreadPool {
     pool: Arc<Pool>,
 }
 
+/// Runs `op` on a worker of the calling worker's pool, which is the caller itself, or
+/// else of the global pool, as [`ThreadPool::take_part`] does.
+///
+/// Many small operations from outside cost less inside of one such call.
+///
+/// # Panics
+///
+/// Panics if `op` does.
+///
+/// # Examples
+///
+/// ```
+/// let index = heist_core::take_part(heist_core::current_thread_index);
+/// assert!(index.is_some());
+/// ```
+pub fn take_part<OP, R>(op: OP) -> R
+where
+    OP: FnOnce() -> R + Send,
+    R: Send,
+{
+    match Worker::current() {
+        Some(_) => op(),
+        None => Pool::global().take_part(|_, _| op()),
+    }
+}
+
 impl ThreadPool {
     pub(crate) fn new(pool: Arc<Pool>) -> Self {
         Self { pool }

@@ -20,7 +20,9 @@
 //! | I have | use |
 //! |---|---|
 //! | two things to do, and need both results | [`join`](join()) |
-//! | a loop over indices | [`parallel_for`](parallel_for()) |
+//! | a collection, and something to do with each item | [`prelude`]: `par_iter()` and all that follows, see the [`guide`] |
+//! | a loop over indices | [`parallel_for`](parallel_for()), [`parallel_reduce`](parallel_reduce()), [`tiles`] |
+//! | a slice to sort | [`par_sort`](slice::ParallelSliceMut::par_sort) and its kin |
 //! | jobs that borrow from here | [`scope`](scope()) |
 //! | jobs that come one by one | [`TaskGroup`] |
 //! | a value that I need later | [`fork`](fork()) |
@@ -58,7 +60,7 @@
 //! Every pool counts, always: [`ThreadPool::counters`] says for each worker how
 //! many jobs it ran, stole and failed to steal, and how long it worked, searched
 //! and slept. A pool built with [`ThreadPoolBuilder::record_events`] also
-//! remembers when. The module [`observe`] turns that into a picture.
+//! remembers when. The module `observe`, a feature of that name, turns that into a picture.
 //!
 //! ```
 //! let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -111,9 +113,21 @@ pub use heist_core::{
     PoolCounters, Scope, ScopeFifo, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
     ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
-pub use heist_par::parallel_for;
+pub use heist_par::{
+    algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,
+    range_inclusive, result, slice, str, string, sub_ranges, tiles, vec, CancellationToken,
+    Granularity, SplitPolicy, SubRanges, Tiles, WorkerLocal,
+};
 
-/// Reading events: timelines and the report.
+#[doc = include_str!("../GUIDE.md")]
+pub mod guide {}
+
+/// What of rayon's interface of iterators is here, and what is missing.
+#[doc = include_str!("../COVERAGE.md")]
+pub mod coverage {}
+
+/// Reading events: timelines and the report. With the feature `observe`.
+#[cfg(feature = "observe")]
 pub mod observe {
     pub use heist_observe::*;
 }

@@ -1,22 +1,37 @@
-//! Parallel loops that find their own grain.
-//!
-//! One loop so far: [`parallel_for`](parallel_for()) over a range of indices.
-//!
-//! # Examples
-//!
-//! ```
-//! use std::sync::atomic::{AtomicU64, Ordering};
-//!
-//! let sum = AtomicU64::new(0);
-//! heist_par::parallel_for(0..1_000_000, |part| {
-//!     let part: u64 = part.map(|i| i as u64).sum();
-//!     sum.fetch_add(part, Ordering::Relaxed);
-//! });
-//! assert_eq!(sum.into_inner(), 499_999_500_000);
-//! ```
+//! Parallel loops, iterators and algorithms that find their own grain.
 
-#![forbid(unsafe_code)]
+pub mod algorithm;
+pub mod array;
+mod cancellation;
+pub mod collections;
+mod delegate;
+mod engine;
+mod granularity;
+mod integer;
+pub mod iter;
+mod loops;
+pub mod option;
+pub mod range;
+pub mod range_inclusive;
+pub mod result;
+pub mod slice;
+pub mod str;
+pub mod string;
+pub mod vec;
+mod worker_local;
 
-mod parallel_for;
+pub use cancellation::CancellationToken;
+pub use granularity::{Granularity, SplitPolicy};
+pub use loops::{parallel_for, parallel_reduce, sub_ranges, tiles, SubRanges, Tiles};
+pub use worker_local::WorkerLocal;
 
-pub use parallel_for::parallel_for;
+/// The traits that add the methods: `use heist_par::prelude::*`.
+pub mod prelude {
+    pub use crate::iter::{
+        FromParallelIterator, IndexedParallelIterator, IntoParallelIterator,
+        IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelDrainFull,
+        ParallelDrainRange, ParallelExtend, ParallelIterator,
+    };
+    pub use crate::slice::{ParallelSlice, ParallelSliceMut};
+    pub use crate::str::ParallelString;
+}

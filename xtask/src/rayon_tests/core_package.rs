@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::cut;
 use crate::published::write;
 
 /// Tests that use private parts of the original and cannot be compiled against the public
@@ -54,7 +55,8 @@ pub(super) fn write_tests(
     )?;
     for module in ["broadcast", "join", "scope", "spawn", "thread_pool", ""] {
         let file = Path::new("src").join(module).join("test.rs");
-        let text = without_replaced(&read(&original.join(&file))?);
+        let replaced = REPLACED.map(|(test, ..)| test);
+        let text = cut::without_functions(&read(&original.join(&file))?, &replaced);
         write(&folder.join(file), &text)?;
     }
     for entry in list(&original.join("tests"))? {
@@ -73,6 +75,12 @@ pub(super) fn write_docs(
 ) -> anyhow::Result<PathBuf> {
     let library = "[lib]\nname = \"original\"\n\n";
     write_manifest(folder, "core-docs", library, OWN_DEPENDENCIES, stand_in)?;
+    copy_source(original, folder)?;
+    Ok(folder.to_owned())
+}
+
+/// Copies the folder `src` of a package.
+pub(crate) fn copy_source(original: &Path, folder: &Path) -> anyhow::Result<()> {
     let source = original.join("src");
     for entry in walkdir::WalkDir::new(&source) {
         let entry = entry.with_context(|| format!("could not walk {}", source.display()))?;
@@ -81,7 +89,7 @@ pub(super) fn write_docs(
             write(&folder.join(below), &read(entry.path())?)?;
         }
     }
-    Ok(folder.to_owned())
+    Ok(())
 }
 
 fn write_manifest(
@@ -106,34 +114,8 @@ fn write_manifest(
     write(&folder.join("Cargo.toml"), &manifest)
 }
 
-/// The text without the functions that are replaced.
-fn without_replaced(text: &str) -> String {
-    let mut kept = String::new();
-    // Attributes and blank lines belong to the item that follows.
-    let mut pending = String::new();
-    let mut inside = false;
-    for line in text.split_inclusive('\n') {
-        if inside {
-            inside = line.trim_end() != "}";
-            continue;
-        }
-        if line.starts_with("#[") {
-            pending.push_str(line);
-            continue;
-        }
-        inside = REPLACED
-            .iter()
-            .any(|(test, ..)| line.starts_with(&format!("fn {test}()")));
-        if !inside {
-            kept.push_str(&pending);
-            kept.push_str(line);
-        }
-        pending.clear();
-    }
-    kept + &pending
-}
-
-fn list(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// The paths in a folder.
+pub(crate) fn list(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let reading = || format!("could not list {}", folder.display());
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).with_context(reading)? {
@@ -142,19 +124,7 @@ fn list(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
+/// The text of a file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_replaced_tests_are_cut_out_with_their_attributes() {
-        let text = "use a;\n\n#[test]\n#[cfg(unix)]\nfn workers_stop() {\n    {\n    }\n}\n\n\
-                    #[test]\nfn stays() {\n}\n\n#[test]\nfn sleeper_stop() {\n}\n";
-        let kept = without_replaced(text);
-        assert_eq!(kept, "use a;\n\n\n#[test]\nfn stays() {\n}\n\n");
-    }
 }

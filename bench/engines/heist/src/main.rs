@@ -4,8 +4,9 @@
 
 use std::process::ExitCode;
 
-use heist_bench_workloads::peer::{ForkJoin, Loop, PairTask, Spawn};
-use heist_bench_workloads::{fork_join, loops, mixed, serve, spawns};
+use heist::prelude::*;
+use heist_bench_workloads::peer::{ForkJoin, Loop, PairTask, Sort, Spawn};
+use heist_bench_workloads::{fork_join, loops, mixed, serve, sorts, spawns};
 
 struct Heist {
     pool: heist::ThreadPool,
@@ -35,11 +36,7 @@ impl ForkJoin for Heist {
 impl Loop for Heist {
     fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F) {
         self.pool.take_part(|| {
-            heist::parallel_for(0..len, |part| {
-                for index in part {
-                    body(index);
-                }
-            });
+            (0..len).into_par_iter().for_each(body);
         });
     }
 }
@@ -58,6 +55,16 @@ impl Spawn for Heist {
 
     fn spawn<F: FnOnce(Self::Scope<'_>) + Send + 'static>(scope: Self::Scope<'_>, task: F) {
         scope.spawn(task);
+    }
+}
+
+impl Sort for Heist {
+    fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
+        self.pool.take_part(|| data.par_sort());
+    }
+
+    fn sort_unstable<T: Ord + Send>(&mut self, data: &mut [T]) {
+        self.pool.take_part(|| data.par_sort_unstable());
     }
 }
 
@@ -81,6 +88,7 @@ fn main() -> ExitCode {
         Ok(fork_join(&mut peer, request)?
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
-            || mixed(&mut peer, request)?)
+            || mixed(&mut peer, request)?
+            || sorts(&mut peer, request)?)
     })
 }

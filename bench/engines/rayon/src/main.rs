@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use heist_bench_demos::{demos, Form};
-use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
-use heist_bench_workloads::{fork_join, loops, mixed, serve, sort_library, spawns};
+use heist_bench_workloads::peer::{ForkJoin, Loop, Sort, Spawn};
+use heist_bench_workloads::{fork_join, loops, mixed, serve, sorts, spawns};
 use rayon::prelude::*;
 
 struct Rayon {
@@ -54,6 +54,16 @@ impl Spawn for Rayon {
     }
 }
 
+impl Sort for Rayon {
+    fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
+        self.pool.install(|| data.par_sort());
+    }
+
+    fn sort_unstable<T: Ord + Send>(&mut self, data: &mut [T]) {
+        self.pool.install(|| data.par_sort_unstable());
+    }
+}
+
 fn main() -> ExitCode {
     serve(|request| {
         let workers = request.workers()?;
@@ -66,9 +76,7 @@ fn main() -> ExitCode {
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
             || mixed(&mut peer, request)?
-            || sort_library(request, |data| {
-                peer.pool.install(|| data.par_sort_unstable());
-            })?
+            || sorts(&mut peer, request)?
             || demos(Form::Parallel(&peer.pool), request)?)
     })
 }

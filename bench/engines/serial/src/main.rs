@@ -4,8 +4,8 @@
 use std::process::ExitCode;
 
 use heist_bench_demos::{demos, Form};
-use heist_bench_workloads::peer::{ForkJoin, Loop, Spawn};
-use heist_bench_workloads::{fork_join, loops, serve, sort_library, spawns};
+use heist_bench_workloads::peer::{ForkJoin, Loop, Sort, Spawn};
+use heist_bench_workloads::{fork_join, loops, serve, sorts, spawns};
 
 struct Serial;
 
@@ -51,13 +51,23 @@ impl Spawn for Serial {
     }
 }
 
+impl Sort for Serial {
+    fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
+        data.sort();
+    }
+
+    fn sort_unstable<T: Ord + Send>(&mut self, data: &mut [T]) {
+        data.sort_unstable();
+    }
+}
+
 fn main() -> ExitCode {
     serve(|request| {
         let mut peer = Serial;
         Ok(fork_join(&mut peer, request)?
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
-            || sort_library(request, <[u64]>::sort_unstable)?
+            || sorts(&mut peer, request)?
             || demos(Form::Serial, request)?)
     })
 }

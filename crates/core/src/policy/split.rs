@@ -26,24 +26,31 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
     len: usize,
+    /// By how much pieces may last longer than usual.
+    stretch: u64,
 }
 
 /// A piece shorter than this is mostly overhead.
 const PIECE_NS_MIN: u64 = 4_000;
 /// A piece longer than this leaves others waiting.
 const PIECE_NS_MAX: u64 = 16_000;
+/// What nobody has wanted for long is run in pieces of up to a millisecond.
+const STRETCH_MAX: u64 = 1_000_000 / PIECE_NS_MAX;
 
 impl Grain {
     /// One iteration.
     #[must_use]
     pub fn new() -> Self {
-        Self { len: 1 }
+        Self::of(1)
     }
 
     /// This many iterations, or one if that is 0.
     #[must_use]
     pub fn of(len: usize) -> Self {
-        Self { len: len.max(1) }
+        Self {
+            len: len.max(1),
+            stretch: 1,
+        }
     }
 
     /// How many iterations to run now. At least 1.
@@ -55,15 +62,43 @@ impl Grain {
 
     /// Learns that a piece of [`len`](Self::len) iterations took this long.
     pub fn ran(&mut self, piece_ns: u64) {
-        if piece_ns < PIECE_NS_MIN {
-            let factor = (PIECE_NS_MIN / piece_ns.max(1)).clamp(2, 16);
+        let (min_ns, max_ns) = (PIECE_NS_MIN * self.stretch, PIECE_NS_MAX * self.stretch);
+        if piece_ns < min_ns {
+            let factor = (min_ns / piece_ns.max(1)).clamp(2, 16);
             self.len = self.len.saturating_mul(factor as usize);
-        } else if piece_ns > PIECE_NS_MAX {
+        } else if piece_ns > max_ns {
             // Straight to the length that would have been right, if it is
             // the iterations and not an interruption that took so long.
-            let fitting = (self.len as u64).saturating_mul(PIECE_NS_MAX) / piece_ns;
+            let fitting = (self.len as u64).saturating_mul(max_ns) / piece_ns;
             self.len = (fitting as usize).clamp(1, self.len / 2 + 1);
         }
+    }
+
+    /// Nobody has taken what is on offer: pieces may last twice as long from now on,
+    /// up to a millisecond.
+    pub fn lengthen(&mut self) {
+        self.stretch = (self.stretch * 2).min(STRETCH_MAX);
+    }
+
+    /// Somebody is hungry: pieces last some microseconds again, the next one too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_core::policy::Grain;
+    ///
+    /// let mut grain = Grain::of(500);
+    /// grain.ran(5_000);
+    /// assert_eq!(grain.len(), 500);
+    /// grain.lengthen();
+    /// grain.ran(5_000);
+    /// assert_eq!(grain.len(), 1000);
+    /// grain.shorten();
+    /// assert_eq!(grain.len(), 500);
+    /// ```
+    pub fn shorten(&mut self) {
+        self.len = (self.len / self.stretch as usize).max(1);
+        self.stretch = 1;
     }
 }
 
@@ -98,8 +133,36 @@ mod tests {
 
     #[test]
     fn a_body_longer_than_a_piece_runs_one_at_a_time() {
-        let grown = Grain { len: 100_000 };
-        assert_eq!(settled(grown, 50_000), 1);
+        assert_eq!(settled(Grain::of(100_000), 50_000), 1);
+    }
+
+    #[test]
+    fn pieces_that_nobody_interrupts_grow_to_a_millisecond_and_no_further() {
+        for ns in [1, 10, 999, 40_000] {
+            let mut grain = Grain::new();
+            for _ in 0..64 {
+                grain.ran(grain.len() as u64 * ns);
+                grain.lengthen();
+            }
+            let piece_ns = grain.len() as u64 * ns;
+            assert!(
+                (250_000..=1_000_000).contains(&piece_ns),
+                "{ns} ns: {piece_ns}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_hungry_look_brings_the_next_piece_back_to_microseconds() {
+        let mut grain = Grain::new();
+        for _ in 0..64 {
+            grain.ran(grain.len() as u64 * 10);
+            grain.lengthen();
+        }
+        grain.shorten();
+        assert!((1..=PIECE_NS_MAX).contains(&(grain.len() as u64 * 10)));
+        let settled_len = settled(grain, 10) as u64;
+        assert!((PIECE_NS_MIN..=PIECE_NS_MAX).contains(&(settled_len * 10)));
     }
 
     #[test]

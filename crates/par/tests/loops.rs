@@ -1,7 +1,8 @@
-//! `parallel_for` calls its body with sub-ranges that together are the range.
+//! Loops call their bodies with sub-ranges, or tiles, that together are the whole.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::parallel_for;
+use heist_par::prelude::*;
+use heist_par::{parallel_for, parallel_reduce, sub_ranges, tiles};
 use proptest::prelude::*;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -112,4 +113,106 @@ fn a_panic_in_the_body_reaches_the_caller_and_the_pool_lives_on() {
     let payload = result.expect_err("the body panics");
     assert_eq!(payload.downcast_ref(), Some(&"five hundred"));
     assert_eq!(pool().join(|| 1, || 2), (1, 2));
+}
+
+#[test]
+fn a_reduction_puts_the_sub_ranges_together_in_their_order() {
+    let digits = |range| {
+        pool().install(|| {
+            parallel_reduce(
+                range,
+                String::new,
+                |text, part| part.fold(text, |text, i| text + &i.to_string() + " "),
+                |lower, upper| lower + &upper,
+            )
+        })
+    };
+    let expected: String = (0..3_000).map(|i| format!("{i} ")).collect();
+    assert_eq!(digits(0..3_000), expected);
+    assert_eq!(digits(4..4), "");
+}
+
+#[test]
+fn sub_ranges_split_anywhere_are_still_the_whole() {
+    fn halves(mut part: heist_par::SubRanges) -> Vec<usize> {
+        match part.split() {
+            Some(upper) => [halves(part), halves(upper)].concat(),
+            None => {
+                let mut indices = Vec::new();
+                let _ = part.run(&mut { usize::MAX }, |range| {
+                    indices.extend(range);
+                    std::ops::ControlFlow::Continue(())
+                });
+                indices
+            }
+        }
+    }
+    for len in [0, 1, 2, 3, 100] {
+        assert!(halves(sub_ranges(5..5 + len)).into_iter().eq(5..5 + len));
+    }
+}
+
+/// Marks each cell of the tiles, and panics if one is marked twice.
+fn mark(
+    marks: &[AtomicU8],
+    width: usize,
+    rows: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
+) {
+    for y in rows {
+        for x in columns.clone() {
+            assert_eq!(marks[y * width + x].fetch_add(1, Ordering::Relaxed), 0);
+        }
+    }
+}
+
+#[test]
+fn each_cell_is_in_one_tile() {
+    for (height, width) in [
+        (0, 5),
+        (5, 0),
+        (1, 1),
+        (1, 1_000),
+        (77, 1),
+        (64, 64),
+        (201, 67),
+    ] {
+        let marks: Vec<_> = (0..height * width).map(|_| AtomicU8::new(0)).collect();
+        pool().install(|| {
+            tiles([0..height, 0..width])
+                .for_each(|[rows, columns]| mark(&marks, width, rows, columns));
+        });
+        assert!(
+            marks.into_iter().all(|mark| mark.into_inner() == 1),
+            "{height} x {width}"
+        );
+    }
+}
+
+#[test]
+fn tiles_that_are_split_before_they_are_run_are_still_the_whole() {
+    let marks: Vec<_> = (0..30 * 20).map(|_| AtomicU8::new(0)).collect();
+    let mut parts = vec![tiles([0..30, 0..20])];
+    // Steps and splits by turns, so that parts of several blocks are split as well.
+    while let Some(mut part) = parts.pop() {
+        let _ = part.run(&mut 3, |[rows, columns]| {
+            mark(&marks, 20, rows, columns);
+            std::ops::ControlFlow::Continue(())
+        });
+        parts.extend(part.split());
+        if part.steps() > 0 {
+            parts.push(part);
+        }
+    }
+    assert!(marks.into_iter().all(|mark| mark.into_inner() == 1));
+}
+
+#[test]
+fn tiles_have_as_many_dimensions_as_asked_for() {
+    let cells = tiles([0..7, 3..9, 0..11])
+        .map(|sides| sides.iter().map(ExactSizeIterator::len).product::<usize>());
+    assert_eq!(pool().install(|| cells.sum::<usize>()), 7 * 6 * 11);
+    let most = usize::MAX;
+    assert_eq!(tiles([0..most, 0..most]).steps(), most);
+    assert_eq!(tiles([0..most, 0..most, 0..0]).steps(), 0);
 }

@@ -1,0 +1,52 @@
+//! Sorts by keys that are computed once for each item.
+
+use super::sort::sort_unstable;
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Sorts by keys, of which each is computed once. Equal items keep their order.
+pub(crate) fn sort_by_cached_key<T, K, F>(items: &mut [T], key: F)
+where
+    T: Send,
+    K: Ord + Send,
+    F: Fn(&T) -> K + Sync,
+{
+    if items.len() < 2 {
+        return;
+    }
+    let keys = items.into_par_iter().enumerate();
+    let mut keys: Vec<_> = keys.map(|(index, item)| (key(item), index)).collect();
+    // No two are equal, as their indices are not.
+    sort_unstable(&mut keys, <[_]>::sort_unstable, <(K, usize)>::lt);
+    let order: Vec<_> = keys.into_par_iter().map(|(_, index)| index).collect();
+    // SAFETY: sorting does not change the indices, and each was there once.
+    unsafe { permute(items, order) };
+}
+
+/// Puts the items in the order of the indices.
+///
+/// # Safety
+///
+/// Each index of `items` is in `order` once.
+unsafe fn permute<T: Send>(items: &mut [T], order: Vec<usize>) {
+    /// Items that several workers copy, each its own.
+    struct Items<T>(*mut T);
+    // SAFETY: the items are sent to the workers who copy them.
+    unsafe impl<T: Send> Sync for Items<T> {}
+    impl<T> Items<T> {
+        fn get(&self) -> *mut T {
+            self.0
+        }
+    }
+
+    let len = items.len();
+    let items = Items(items.as_mut_ptr());
+    let copy = |index| {
+        // SAFETY: the index is one of an item, and the copy is an item no more ...
+        unsafe { items.get().add(index).cast::<MaybeUninit<T>>().read() }
+    };
+    let sorted: Vec<_> = order.into_par_iter().map(copy).collect();
+    // SAFETY: ... until it takes the place of an item, of which there is a copy too.
+    unsafe { ptr::copy_nonoverlapping(sorted.as_ptr().cast(), items.get(), len) };
+}

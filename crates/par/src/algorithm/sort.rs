@@ -1,0 +1,82 @@
+//! The sorts: what is too small or in order already, and otherwise which way is taken.
+
+use super::order::{direction, reverse, Direction};
+use super::{part_len, stable, unstable};
+use heist_core::{current_num_threads, take_part};
+
+/// A worker's share is not worth the trouble below so many items.
+const MIN_SHARE: usize = 8192;
+
+/// How the items are sorted: by the standard library, and what that means.
+pub(super) struct Order<'f, S, L> {
+    /// Sorts a part.
+    pub(super) sort: &'f S,
+    pub(super) is_less: &'f L,
+    /// For how many workers.
+    pub(super) workers: usize,
+    /// Work that is little for each item is not split below so many of them.
+    pub(super) part_len: usize,
+}
+
+impl<S, L> Order<'_, S, L> {
+    /// How often the items are halved: into a part for each worker, or into some more if
+    /// the workers could not share these evenly.
+    pub(super) fn halvings(&self) -> u32 {
+        let odd = !self.workers.is_power_of_two();
+        self.workers.next_power_of_two().ilog2() + u32::from(odd)
+    }
+}
+
+/// Sorts so that equal items keep their order. `sort` does that too, alone.
+pub(crate) fn sort_stable<T, S, L>(items: &mut [T], sort: S, is_less: L)
+where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    sort_by_way(items, sort, is_less, stable::sort);
+}
+
+/// Sorts; equal items may end up in any order. `sort` does that too, alone.
+pub(crate) fn sort_unstable<T, S, L>(items: &mut [T], sort: S, is_less: L)
+where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    sort_by_way(items, sort, is_less, unstable::sort);
+}
+
+fn sort_by_way<T, S, L>(
+    items: &mut [T],
+    sort: S,
+    is_less: L,
+    way: impl FnOnce(&mut [T], &Order<'_, S, L>) + Send,
+) where
+    T: Send,
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    if size_of::<T>() == 0 || items.len() < 2 * MIN_SHARE {
+        return sort(items);
+    }
+    let (sort, is_less) = (&sort, &is_less);
+    take_part(move || {
+        let workers = current_num_threads().min(items.len() / MIN_SHARE);
+        if workers == 1 {
+            return sort(items);
+        }
+        let part_len = part_len(items.len());
+        let order = Order {
+            sort,
+            is_less,
+            workers,
+            part_len,
+        };
+        match direction(items, part_len, is_less) {
+            Some(Direction::Ascending) => {}
+            Some(Direction::Descending) => reverse(items, part_len),
+            None => way(items, &order),
+        }
+    });
+}

@@ -1,0 +1,54 @@
+//! Parallel iterators over arrays.
+
+use crate::delegate::{delegate, delegate_indexed};
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use crate::{slice, vec};
+
+/// The items of an array, by value.
+///
+/// # Cost
+///
+/// Moves the array to the heap.
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct IntoIter<T, const N: usize> {
+    items: vec::IntoIter<T>,
+}
+
+impl<T: Send, const N: usize> IntoParallelIterator for [T; N] {
+    type Iter = IntoIter<T, N>;
+    type Item = T;
+
+    fn into_par_iter(self) -> IntoIter<T, N> {
+        let items = Vec::from(self).into_par_iter();
+        IntoIter { items }
+    }
+}
+
+impl<T: Send, const N: usize> ParallelIterator for IntoIter<T, N> {
+    type Item = T;
+
+    delegate!(items);
+}
+
+impl<T: Send, const N: usize> IndexedParallelIterator for IntoIter<T, N> {
+    delegate_indexed!(items);
+}
+
+impl<'data, T: Sync, const N: usize> IntoParallelIterator for &'data [T; N] {
+    type Iter = slice::Iter<'data, T>;
+    type Item = &'data T;
+
+    fn into_par_iter(self) -> Self::Iter {
+        self.as_slice().into_par_iter()
+    }
+}
+
+impl<'data, T: Send, const N: usize> IntoParallelIterator for &'data mut [T; N] {
+    type Iter = slice::IterMut<'data, T>;
+    type Item = &'data mut T;
+
+    fn into_par_iter(self) -> Self::Iter {
+        self.as_mut_slice().into_par_iter()
+    }
+}

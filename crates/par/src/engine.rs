@@ -1,0 +1,291 @@
+//! How a parallel iterator is run: piece by piece, and split when somebody is hungry.
+//!
+//! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker
+//! offers the upper half of its part and works at the lower half piece by piece. As
+//! long as the offer lies in its deque nobody is hungry, and it goes on. When the
+//! offer is gone a thief has come, and it offers half of what is left. So a part is
+//! split about as often as somebody takes a half of it, whatever the items cost and
+//! wherever the expensive ones lie. How long a piece is, [`Grain`] learns from the
+//! clock.
+//!
+//! Halves of halves are small soon, so that a worker has few offers open at a time. But
+//! where nobody knows how many steps are left, the upper part may be all that comes
+//! after, and the lower one may outlive many upper ones. Of two such parts, the one
+//! that still runs when the other has ended is interrupted, and what is [`Left`] of it
+//! goes on one level up: or else the stacks would grow with each theft.
+
+use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
+use crate::iter::ParallelIterator;
+use heist_core::policy::Grain;
+use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
+use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::Clock;
+use std::ops::ControlFlow;
+
+/// What is done with the items of one part, in their order.
+pub(crate) trait Consumer<T>: Sized + Send {
+    /// Takes one item. `Break`: it wants no more of them, and is full from now on.
+    fn consume(&mut self, item: T) -> ControlFlow<()>;
+
+    /// Takes what [`run`](ParallelIterator::run) gives. A consumer that keeps count does
+    /// so in a variable of its own here: then a piece is a loop without a store of the
+    /// count for each item.
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = T>,
+    {
+        part.run(budget, |item| self.consume(item))
+    }
+
+    /// True if nobody wants more items: asked before each piece.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// The part has been split: makes the consumer of the upper part. If it is known
+    /// how many items are left of the lower one, that is `lower_len`.
+    fn split(&mut self, lower_len: Option<usize>) -> Self;
+
+    /// Both are done: takes in what the upper part gave. It may yet be given the items
+    /// that come after both.
+    fn merge(&mut self, upper: Self);
+}
+
+/// Runs all of the iterator, on the calling worker and whoever helps. From outside
+/// of all pools the caller takes part in the global one.
+pub(crate) fn drive<P, C>(part: P, consumer: C) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    match part.steps() {
+        0 => consumer,
+        1 => alone(part, consumer),
+        _ => take_part(|| start(part, consumer)),
+    }
+}
+
+/// Block after block, of which there is mostly one.
+fn start<P, C>(mut part: P, mut consumer: C) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    let mut policy = part.split_policy();
+    while policy.in_blocks && !consumer.is_full() {
+        let Some(rest) = part.split() else { break };
+        // What was cut off may itself consist of blocks.
+        consumer = start(part, consumer);
+        part = rest;
+        policy = part.split_policy();
+    }
+    let mut run = Run::new(policy);
+    match policy.fixed_len(part.steps()) {
+        Some(len) => run.beforehand(part, consumer, len),
+        None => run.lazily(part, consumer, &AtomicBool::new(false)).0,
+    }
+}
+
+/// All of a part, without splitting it.
+fn alone<P, C>(mut part: P, mut consumer: C) -> C
+where
+    P: ParallelIterator,
+    C: Consumer<P::Item>,
+{
+    while part.steps() > 0 && !consumer.is_full() {
+        let all = &mut { usize::MAX };
+        if consumer.take_piece(&mut part, all).is_break() {
+            break;
+        }
+    }
+    consumer
+}
+
+/// A consumer, and what is left of its part.
+type Outcome<P, C> = (C, Option<Left<P, C>>);
+
+/// What is left of a part that was interrupted, or not begun.
+struct Left<P, C> {
+    part: P,
+    /// Of parts above it that are done.
+    above: Option<C>,
+}
+
+/// What a worker knows while it works at a part.
+#[derive(Clone, Copy)]
+struct Run {
+    grain: Grain,
+    policy: SplitPolicy,
+    /// How many times a part may yet be split while the rest waits below it.
+    levels: u32,
+}
+
+impl Run {
+    fn new(policy: SplitPolicy) -> Self {
+        Self {
+            grain: Grain::new(),
+            policy,
+            levels: policy.levels(),
+        }
+    }
+
+    /// Splits in halves until no part has more steps than that, whoever is hungry or
+    /// not. So which items end up in one part depends on nothing else.
+    fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        if consumer.is_full() {
+            return consumer;
+        }
+        let is_to_split = self.levels > 0 && self.policy.is_too_long(part.steps(), len);
+        let upper = if is_to_split { part.split() } else { None };
+        let Some(upper) = upper else {
+            return alone(part, consumer);
+        };
+        let others = consumer.split(part.opt_len());
+        self.levels -= 1;
+        let (mut consumer, others) = join_context(
+            |_| self.beforehand(part, consumer, len),
+            |_| self.beforehand(upper, others, len),
+        );
+        consumer.merge(others);
+        consumer
+    }
+
+    /// A part piece by piece; offers half of the rest when nothing else of this
+    /// worker's is on offer. If nobody knows how long that takes, then not for longer
+    /// than until its neighbour has ended.
+    fn lazily<P, C>(
+        &mut self,
+        mut part: P,
+        mut consumer: C,
+        neighbour_ended: &AtomicBool,
+    ) -> Outcome<P, C>
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        let mut above = None;
+        let clock = Clock::start();
+        let mut then_ns = 0;
+        let mut hungry = is_somebody_hungry();
+        loop {
+            let steps = part.steps();
+            if steps == 0 || consumer.is_full() {
+                break;
+            }
+            // Relaxed: a hint. What the neighbour has done comes with its end.
+            if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
+                return (consumer, Some(Left { part, above }));
+            }
+            let piece = self.policy.piece_len(self.grain.len());
+            if self.is_to_offer(steps, piece, hungry) {
+                if let Some(upper) = part.split() {
+                    let (others, lower_left, upper_left);
+                    ((consumer, lower_left), (others, upper_left)) =
+                        self.offer(part, upper, consumer);
+                    let left = if lower_left.is_some() {
+                        above = Some(merged(others, above));
+                        lower_left
+                    } else {
+                        consumer.merge(others);
+                        upper_left
+                    };
+                    let Some(left) = left else {
+                        break;
+                    };
+                    part = left.part;
+                    if let Some(next) = left.above {
+                        above = Some(merged(next, above));
+                    }
+                    then_ns = clock.elapsed_ns();
+                    hungry = is_somebody_hungry();
+                    continue;
+                }
+            }
+            let mut budget = piece;
+            if consumer.take_piece(&mut part, &mut budget).is_break() {
+                break;
+            }
+            let now_ns = clock.elapsed_ns();
+            hungry = is_somebody_hungry();
+            if budget == 0 && piece >= self.grain.len() {
+                self.grain.ran(now_ns - then_ns);
+            }
+            if self.policy.granularity == Granularity::Adaptive {
+                if hungry {
+                    self.grain.shorten();
+                } else {
+                    self.grain.lengthen();
+                }
+            }
+            then_ns = now_ns;
+        }
+        (merged(consumer, above), None)
+    }
+
+    fn is_to_offer(&self, steps: usize, piece: usize, hungry: bool) -> bool {
+        let is_wanted = hungry && steps > piece && self.policy.may_halve(steps);
+        self.levels > 0 && (is_wanted || self.policy.is_too_long(steps, self.policy.max_len))
+    }
+
+    /// Works at the lower part while the upper one is on offer, of which all is left if
+    /// nobody wanted it. Something is left of one of the two at most.
+    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Outcome<P, C>, Outcome<P, C>)
+    where
+        P: ParallelIterator,
+        C: Consumer<P::Item>,
+    {
+        let others = consumer.split(lower.opt_len());
+        // For the upper part too, although a thief runs it on another stack: who waits for
+        // it may steal what it is split into, and so on by turns.
+        self.levels -= 1;
+        let (mut here, mut there) = (*self, *self);
+        self.levels += 1;
+        // Told only by a part of which nothing is left, so that not both are
+        // interrupted. Relaxed: see where they are read.
+        let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let ((consumer, lower_left, grain), (others, upper_left)) = join_context(
+            |_| {
+                let (consumer, left) = here.lazily(lower, consumer, &upper_ended);
+                lower_ended.store(left.is_none(), Ordering::Relaxed);
+                (consumer, left, here.grain)
+            },
+            |context| {
+                if !context.migrated() {
+                    let (part, above) = (upper, None);
+                    return (others, Some(Left { part, above }));
+                }
+                // Because somebody was hungry.
+                there.grain.shorten();
+                let (others, mut left) = there.lazily(upper, others, &lower_ended);
+                if let Some(left) = &mut left {
+                    left.part.pause();
+                }
+                upper_ended.store(left.is_none(), Ordering::Relaxed);
+                (others, left)
+            },
+        );
+        self.grain = grain;
+        ((consumer, lower_left), (others, upper_left))
+    }
+}
+
+/// True if nothing of this worker's is on offer: a thief has come, or nothing was.
+fn is_somebody_hungry() -> bool {
+    current_thread_has_pending_tasks() == Some(false)
+}
+
+/// What two neighbouring parts have given.
+fn merged<T, C: Consumer<T>>(mut lower: C, upper: Option<C>) -> C {
+    if let Some(upper) = upper {
+        lower.merge(upper);
+    }
+    lower
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! The engine with iterators that behave badly, within what they may.
+
+use super::*;
+use crate::iter::consumer::Reduce;
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::thread;
+use std::sync::Arc;
+
+fn pool(workers: usize) -> ThreadPool {
+    let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+    pool.expect("a pool")
+}
+
+fn policies() -> Vec<SplitPolicy> {
+    let granularities = [
+        Granularity::Automatic,
+        Granularity::Adaptive,
+        Granularity::Static(5),
+        Granularity::Deterministic,
+    ];
+    let lengths = [(1, usize::MAX), (1, 7), (20, usize::MAX), (0, 0)];
+    let both = granularities.map(|granularity| {
+        lengths.map(|(min_len, max_len)| SplitPolicy {
+            min_len,
+            max_len,
+            granularity,
+            in_blocks: false,
+        })
+    });
+    both.concat()
+}
+
+/// Numbers in a row; a third of the rest is split off, and there seem to be more of
+/// them than there are.
+struct Guessing {
+    next: usize,
+    end: usize,
+    policy: SplitPolicy,
+}
+
+impl ParallelIterator for Guessing {
+    type Item = usize;
+
+    fn steps(&self) -> usize {
+        match self.end - self.next {
+            0 => 0,
+            left => 3 * left + 1,
+        }
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let middle = self.end - (self.end - self.next) / 3;
+        let upper = Self {
+            next: middle,
+            ..*self
+        };
+        let end = std::mem::replace(&mut self.end, middle);
+        (middle < end).then_some(Self { end, ..upper })
+    }
+
+    fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(usize) -> ControlFlow<()>,
+    {
+        while *budget > 0 && self.next < self.end {
+            *budget -= 1;
+            self.next += 1;
+            consume(self.next - 1)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.policy
+    }
+}
+
+#[test]
+fn items_come_once_and_in_order_whatever_is_asked_for() {
+    let pool = pool(4);
+    let take = |items: &mut Vec<usize>, item| {
+        items.push(item);
+        ControlFlow::Continue(())
+    };
+    let merge = |items: &mut Vec<usize>, upper: Vec<usize>| items.extend(upper);
+    for policy in policies() {
+        for end in [0, 1, 2, 3, 10, 1000] {
+            let next = 0;
+            let iter = Guessing { next, end, policy };
+            let consumer = Reduce::new(&Vec::new, &take, &merge);
+            let items = pool.install(|| drive(iter, consumer).into_result());
+            assert!(items.iter().copied().eq(0..end), "{policy:?} {items:?}");
+        }
+    }
+}
+
+/// Wants so many items, of whatever parts.
+struct Few<'c> {
+    wanted: usize,
+    consumed: &'c AtomicUsize,
+}
+
+impl<T> Consumer<T> for Few<'_> {
+    fn consume(&mut self, _item: T) -> ControlFlow<()> {
+        if self.consumed.fetch_add(1, Ordering::Relaxed) + 1 < self.wanted {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.consumed.load(Ordering::Relaxed) >= self.wanted
+    }
+
+    fn split(&mut self, _lower_len: Option<usize>) -> Self {
+        Self { ..*self }
+    }
+
+    fn merge(&mut self, _upper: Self) {}
+}
+
+#[test]
+fn a_worker_alone_takes_no_item_more_than_are_wanted() {
+    let pool = pool(1);
+    for policy in policies() {
+        let consumed = &AtomicUsize::new(0);
+        let iter = Guessing {
+            next: 0,
+            end: 1000,
+            policy,
+        };
+        let wanted = 11;
+        pool.install(|| drive(iter, Few { wanted, consumed }));
+        assert_eq!(consumed.load(Ordering::Relaxed), wanted, "{policy:?}");
+    }
+}
+
+/// Has no end, and as many parts as one likes.
+struct Endless {
+    policy: SplitPolicy,
+}
+
+impl ParallelIterator for Endless {
+    type Item = ();
+
+    fn steps(&self) -> usize {
+        usize::MAX
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        Some(Self { ..*self })
+    }
+
+    fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(()) -> ControlFlow<()>,
+    {
+        while *budget > 0 {
+            *budget -= 1;
+            consume(())?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.policy
+    }
+}
+
+#[test]
+fn what_has_no_end_ends_with_its_consumer() {
+    let pool = pool(4);
+    for policy in policies() {
+        let consumed = &AtomicUsize::new(0);
+        let wanted = 100_000;
+        pool.install(|| drive(Endless { policy }, Few { wanted, consumed }));
+        assert!(consumed.load(Ordering::Relaxed) >= wanted, "{policy:?}");
+    }
+}
+
+/// Parts with one step at a time, and goes on when somebody has taken that.
+struct Comb {
+    left: usize,
+    is_known: bool,
+    is_tooth: bool,
+    given: Arc<AtomicUsize>,
+    taken: Arc<AtomicUsize>,
+}
+
+impl ParallelIterator for Comb {
+    type Item = ();
+
+    fn steps(&self) -> usize {
+        match self.left {
+            0 => 0,
+            left if self.is_known => left,
+            _ => usize::MAX,
+        }
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        if self.left < 2 {
+            return None;
+        }
+        self.left -= 1;
+        self.given.fetch_add(1, Ordering::Relaxed);
+        Some(Self {
+            left: 1,
+            is_known: self.is_known,
+            is_tooth: true,
+            given: Arc::clone(&self.given),
+            taken: Arc::clone(&self.taken),
+        })
+    }
+
+    fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(()) -> ControlFlow<()>,
+    {
+        while *budget > 0 && self.left > 0 {
+            *budget -= 1;
+            self.left -= 1;
+            if self.is_tooth {
+                self.taken.fetch_add(1, Ordering::Relaxed);
+                return consume(());
+            }
+            while self.taken.load(Ordering::Relaxed) < self.given.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            consume(())?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn parts_that_are_stolen_one_by_one_do_not_pile_up_on_the_stack() {
+    for is_known in [true, false] {
+        let given = Arc::new(AtomicUsize::new(0));
+        let comb = Comb {
+            left: 20_000,
+            is_known,
+            is_tooth: false,
+            given: Arc::clone(&given),
+            taken: Arc::default(),
+        };
+        let consumed = &AtomicUsize::new(0);
+        let wanted = usize::MAX;
+        pool(2).install(|| drive(comb, Few { wanted, consumed }));
+        assert_eq!(consumed.load(Ordering::Relaxed), 20_000);
+        if is_known {
+            assert_eq!(given.load(Ordering::Relaxed), 100);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! How finely a loop or an iterator is cut.
+
+/// How finely a loop or an iterator is cut: see
+/// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Granularity {
+    /// Split when somebody is hungry, in pieces of some microseconds by the clock.
+    /// For everything, unless you have measured that another is better.
+    #[default]
+    Automatic,
+    /// Split beforehand into parts of at most this many items, by halving. For items
+    /// whose cost is known and equal, or where what lands in one part must not
+    /// depend on the machine; it is slow if the number is small, and unbalanced if it
+    /// is large. As `Automatic` where nobody knows how many items there are.
+    Static(usize),
+    /// As `Automatic`, but the pieces grow, to a millisecond at most, as long as
+    /// nobody takes a part, and shrink again when somebody does. For very long loops
+    /// of tiny items that rarely need help.
+    Adaptive,
+    /// Split beforehand, into parts whose number and length depend on the number of
+    /// items only: see [`deterministic`](crate::iter::ParallelIterator::deterministic).
+    Deterministic,
+}
+
+/// What the iterator's user has asked for, in one place.
+///
+/// Lengths are counted in [`steps`](crate::iter::ParallelIterator::steps).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitPolicy {
+    /// No part is split into parts of fewer steps than that.
+    pub min_len: usize,
+    /// No part of more steps than that is run without splitting it, unless `min_len`
+    /// forbids to.
+    pub max_len: usize,
+    /// When to split otherwise.
+    pub granularity: Granularity,
+    /// The sequence consists of blocks of which each must be done before the next one
+    /// begins: splitting it cuts the first ones off.
+    pub in_blocks: bool,
+}
+
+impl Default for SplitPolicy {
+    fn default() -> Self {
+        Self {
+            min_len: 1,
+            max_len: usize::MAX,
+            granularity: Granularity::Automatic,
+            in_blocks: false,
+        }
+    }
+}
+
+/// A deterministic reduction has about as many parts as that, if it has the items.
+const DETERMINISTIC_PARTS: usize = 1024;
+
+/// The number of steps that says that nobody knows it.
+pub(crate) const UNKNOWN: usize = usize::MAX;
+
+impl SplitPolicy {
+    /// What holds for an iterator made of two: both wishes. Where they cannot both be
+    /// had, those of this one.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            min_len: self.min_len.max(other.min_len),
+            max_len: self.max_len.min(other.max_len),
+            granularity: match self.granularity {
+                Granularity::Automatic => other.granularity,
+                asked_for => asked_for,
+            },
+            in_blocks: self.in_blocks || other.in_blocks,
+        }
+    }
+
+    /// If `steps` steps are to be cut beforehand: how many of them a part may have.
+    pub(crate) fn fixed_len(&self, steps: usize) -> Option<usize> {
+        let len = match self.granularity {
+            Granularity::Automatic | Granularity::Adaptive => return None,
+            Granularity::Static(_) if steps == UNKNOWN => return None,
+            Granularity::Static(len) => len,
+            Granularity::Deterministic => steps.div_ceil(DETERMINISTIC_PARTS),
+        };
+        Some(len.min(self.max_len).max(1))
+    }
+
+    /// Parts within parts, at most.
+    pub(crate) fn levels(&self) -> u32 {
+        match self.granularity {
+            // Twice more than it takes. Nested iterators may turn out to have many more
+            // steps than the number from which the length of a part was reckoned.
+            Granularity::Deterministic => DETERMINISTIC_PARTS.ilog2() + 2,
+            // More than halving takes, and than there are workers, mostly. It protects
+            // the stack from iterators that part with little at a time.
+            _ => 100,
+        }
+    }
+
+    /// True if a part of so many steps must be split, should parts have at most `len`.
+    /// Where nobody knows the number, splitting would lead nowhere.
+    pub(crate) fn is_too_long(&self, steps: usize, len: usize) -> bool {
+        steps > len && steps != UNKNOWN && self.may_halve(steps)
+    }
+
+    /// True if the halves of a part of so many steps are long enough.
+    pub(crate) fn may_halve(&self, steps: usize) -> bool {
+        steps / 2 >= self.min_len.max(1)
+    }
+
+    /// How many steps to run at once, when the clock suggests `grain`. At least 1.
+    pub(crate) fn piece_len(&self, grain: usize) -> usize {
+        grain.max(self.min_len).min(self.max_len).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asking(granularity: Granularity) -> SplitPolicy {
+        SplitPolicy {
+            granularity,
+            ..SplitPolicy::default()
+        }
+    }
+
+    #[test]
+    fn lengths_of_zero_mean_one() {
+        let policy = SplitPolicy {
+            min_len: 0,
+            max_len: 0,
+            ..asking(Granularity::Static(0))
+        };
+        assert_eq!(policy.fixed_len(10), Some(1));
+        assert_eq!(policy.piece_len(10), 1);
+        assert!(policy.is_too_long(2, 1));
+        assert!(!policy.may_halve(1));
+    }
+
+    #[test]
+    fn the_least_length_goes_before_the_greatest() {
+        let policy = SplitPolicy {
+            min_len: 10,
+            max_len: 15,
+            ..SplitPolicy::default()
+        };
+        assert!(!policy.is_too_long(16, 15));
+        assert!(!policy.is_too_long(19, 15));
+        assert!(policy.is_too_long(20, 15));
+    }
+
+    #[test]
+    fn what_has_no_known_end_is_not_cut_beforehand() {
+        assert_eq!(asking(Granularity::Static(5)).fixed_len(UNKNOWN), None);
+        let policy = asking(Granularity::Deterministic);
+        let len = policy.fixed_len(UNKNOWN);
+        assert!(!policy.is_too_long(UNKNOWN, len.expect("it is not left to the hungry")));
+    }
+
+    #[test]
+    fn two_wishes_hold_both() {
+        let short = SplitPolicy {
+            min_len: 3,
+            max_len: 9,
+            in_blocks: true,
+            ..asking(Granularity::Adaptive)
+        };
+        let long = SplitPolicy {
+            min_len: 5,
+            max_len: 20,
+            ..asking(Granularity::Deterministic)
+        };
+        let both = SplitPolicy {
+            min_len: 5,
+            ..short
+        };
+        assert_eq!(short.and(long), both);
+        assert_eq!(short.and(SplitPolicy::default()), short);
+        assert_eq!(SplitPolicy::default().and(short), short);
+    }
+}

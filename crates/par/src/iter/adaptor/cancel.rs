@@ -1,0 +1,63 @@
+//! `with_cancellation`: the items before a flag is set.
+
+use crate::cancellation::CancellationToken;
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use std::ops::ControlFlow;
+
+/// The items before a flag is set: see [`ParallelIterator::with_cancellation`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct WithCancellation<I> {
+    base: I,
+    token: CancellationToken,
+}
+
+impl<I> WithCancellation<I> {
+    pub(crate) fn new(base: I, token: CancellationToken) -> Self {
+        Self { base, token }
+    }
+}
+
+impl<I: ParallelIterator> ParallelIterator for WithCancellation<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        if self.token.is_cancelled() {
+            0
+        } else {
+            self.base.steps()
+        }
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let token = self.token.clone();
+        Some(Self { base, token })
+    }
+
+    #[inline]
+    fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let (token, mut wants_more) = (&self.token, ControlFlow::Continue(()));
+        let _ = self.base.run(budget, |item| {
+            if token.is_cancelled() {
+                return ControlFlow::Break(());
+            }
+            wants_more = consume(item);
+            wants_more
+        });
+        wants_more
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

@@ -1,0 +1,166 @@
+//! `chain`: the items of one iterator, and then those of another.
+
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use std::ops::ControlFlow;
+
+/// The items of one iterator, and then those of another: see
+/// [`ParallelIterator::chain`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Chain<A, B> {
+    /// `None` at its end, or in a part above it.
+    a: Option<A>,
+    /// `None` in a part below it.
+    b: Option<B>,
+}
+
+impl<A, B> Chain<A, B> {
+    pub(crate) fn new(a: A, b: B) -> Self {
+        let (a, b) = (Some(a), Some(b));
+        Self { a, b }
+    }
+}
+
+impl<A, B> ParallelIterator for Chain<A, B>
+where
+    A: ParallelIterator,
+    B: ParallelIterator<Item = A::Item>,
+{
+    type Item = A::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        let a = self.a.as_ref().map_or(0, A::steps);
+        let b = self.b.as_ref().map_or(0, B::steps);
+        a.saturating_add(b)
+    }
+
+    /// Half way in the first, half way in the second, or between them: where it comes
+    /// closest to the middle.
+    fn split(&mut self) -> Option<Self> {
+        let in_a = self.a.as_ref().map_or(0, A::steps);
+        let in_b = self.b.as_ref().map_or(0, B::steps);
+        if in_a.abs_diff(in_b) >= in_a.min(in_b) {
+            if in_a > in_b {
+                if let Some(upper) = self.a.as_mut().and_then(A::split) {
+                    let (a, b) = (Some(upper), self.b.take());
+                    return Some(Self { a, b });
+                }
+            } else if let Some(upper) = self.b.as_mut().and_then(B::split) {
+                let (a, b) = (None, Some(upper));
+                return Some(Self { a, b });
+            }
+        }
+        (in_a > 0 && in_b > 0).then(|| Self {
+            a: None,
+            b: self.b.take(),
+        })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(A::Item) -> ControlFlow<()>,
+    {
+        if let Some(a) = &mut self.a {
+            a.run(budget, &mut consume)?;
+            if a.steps() > 0 {
+                return ControlFlow::Continue(());
+            }
+            self.a = None;
+        }
+        match &mut self.b {
+            Some(b) if *budget > 0 => b.run(budget, consume),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        let a = self.a.as_ref().map_or(Some(0), A::opt_len)?;
+        let b = self.b.as_ref().map_or(Some(0), B::opt_len)?;
+        a.checked_add(b)
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        let a = self.a.as_ref().map(A::split_policy).unwrap_or_default();
+        let b = self.b.as_ref().map(B::split_policy).unwrap_or_default();
+        a.and(b)
+    }
+
+    fn pause(&mut self) {
+        if let Some(a) = &mut self.a {
+            a.pause();
+        }
+        if let Some(b) = &mut self.b {
+            b.pause();
+        }
+    }
+}
+
+impl<A, B> IndexedParallelIterator for Chain<A, B>
+where
+    A: IndexedParallelIterator,
+    B: IndexedParallelIterator<Item = A::Item>,
+{
+    fn len(&self) -> usize {
+        let a = self.a.as_ref().map_or(0, A::len);
+        let b = self.b.as_ref().map_or(0, B::len);
+        a.checked_add(b)
+            .expect("a chain has at most `usize::MAX` items")
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let in_a = self.a.as_ref().map_or(0, A::len);
+        match &mut self.a {
+            Some(a) if index < in_a => Self {
+                a: Some(a.split_off(index)),
+                b: self.b.take(),
+            },
+            _ => Self {
+                a: None,
+                b: self.b.as_mut().map(|b| b.split_off(index - in_a)),
+            },
+        }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = A::Item> + ExactSizeIterator {
+        let len = self.len();
+        let a = self.a.into_iter().flat_map(A::into_seq);
+        let b = self.b.into_iter().flat_map(B::into_seq);
+        let items = a.chain(b);
+        Counted { items, len }
+    }
+}
+
+/// Items that somebody has counted.
+struct Counted<I> {
+    items: I,
+    len: usize,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        let item = self.items.next()?;
+        self.len -= 1;
+        Some(item)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len, Some(self.len))
+    }
+}
+
+impl<I: DoubleEndedIterator> DoubleEndedIterator for Counted<I> {
+    #[inline]
+    fn next_back(&mut self) -> Option<I::Item> {
+        let item = self.items.next_back()?;
+        self.len -= 1;
+        Some(item)
+    }
+}
+
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}

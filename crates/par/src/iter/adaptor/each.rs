@@ -1,0 +1,144 @@
+//! `cloned`, `copied`, `inspect`, `update`: one item for each, by a fixed rule.
+
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Clones of the items: see [`ParallelIterator::cloned`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Cloned<I> {
+    base: I,
+}
+
+/// Copies of the items: see [`ParallelIterator::copied`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Copied<I> {
+    base: I,
+}
+
+/// The items, of which a closure has had a look: see [`ParallelIterator::inspect`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Inspect<I, F> {
+    base: I,
+    op: Arc<F>,
+}
+
+debug_without_closures!(Inspect<I; F> { base });
+
+/// The items as a closure has changed them: see [`ParallelIterator::update`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Update<I, F> {
+    base: I,
+    op: Arc<F>,
+}
+
+debug_without_closures!(Update<I; F> { base });
+
+/// An adaptor that turns each `item` of its base into `gives`.
+macro_rules! each {
+    (
+        [$($generic:tt)+] $name:ident<$($arg:ident),+> { base $(, $op:ident)? }
+        where [$($bounds:tt)+]
+        $item:ident => $gives:expr, $type:ty
+    ) => {
+        impl<$($arg),+> $name<$($arg),+> {
+            pub(crate) fn new(base: I $(, $op: F)?) -> Self {
+                Self { base $(, $op: Arc::new($op))? }
+            }
+
+            /// The same over another part.
+            fn over(&self, base: I) -> Self {
+                Self { base $(, $op: Arc::clone(&self.$op))? }
+            }
+        }
+
+        impl<$($generic)+> ParallelIterator for $name<$($arg),+>
+        where
+            I: ParallelIterator,
+            $($bounds)+
+        {
+            type Item = $type;
+
+            #[inline]
+            fn steps(&self) -> usize {
+                self.base.steps()
+            }
+
+            fn split(&mut self) -> Option<Self> {
+                let upper = self.base.split()?;
+                Some(self.over(upper))
+            }
+
+            #[inline]
+            fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+            where
+                C: FnMut($type) -> ControlFlow<()>,
+            {
+                $(let $op = &*self.$op;)?
+                self.base.run(budget, |$item| consume($gives))
+            }
+
+            fn opt_len(&self) -> Option<usize> {
+                self.base.opt_len()
+            }
+
+            fn split_policy(&self) -> SplitPolicy {
+                self.base.split_policy()
+            }
+
+            fn pause(&mut self) {
+                self.base.pause();
+            }
+        }
+
+        impl<$($generic)+> IndexedParallelIterator for $name<$($arg),+>
+        where
+            I: IndexedParallelIterator,
+            $($bounds)+
+        {
+            fn len(&self) -> usize {
+                self.base.len()
+            }
+
+            fn split_off(&mut self, index: usize) -> Self {
+                let upper = self.base.split_off(index);
+                self.over(upper)
+            }
+
+            fn into_seq(self) -> impl DoubleEndedIterator<Item = $type> + ExactSizeIterator {
+                $(let $op = self.$op;)?
+                self.base.into_seq().map(move |$item| $gives)
+            }
+        }
+    };
+}
+
+each! {
+    ['a, T, I] Cloned<I> { base }
+    where [I: ParallelIterator<Item = &'a T>, T: 'a + Clone + Send]
+    item => T::clone(item), T
+}
+
+each! {
+    ['a, T, I] Copied<I> { base }
+    where [I: ParallelIterator<Item = &'a T>, T: 'a + Copy + Send]
+    item => *item, T
+}
+
+each! {
+    [I, F] Inspect<I, F> { base, op }
+    where [I: ParallelIterator, F: Fn(&I::Item) + Sync + Send]
+    item => { op(&item); item }, I::Item
+}
+
+each! {
+    [I, F] Update<I, F> { base, op }
+    where [I: ParallelIterator, F: Fn(&mut I::Item) + Sync + Send]
+    item => { let mut item = item; op(&mut item); item }, I::Item
+}

@@ -1,0 +1,75 @@
+//! `enumerate`: each item with its index.
+
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use std::ops::ControlFlow;
+
+/// Each item with its index: see [`IndexedParallelIterator::enumerate`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Enumerate<I> {
+    base: I,
+    /// The index of the first item of this part.
+    first: usize,
+}
+
+impl<I> Enumerate<I> {
+    pub(crate) fn new(base: I) -> Self {
+        Self { base, first: 0 }
+    }
+}
+
+impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
+    type Item = (usize, I::Item);
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.len()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        crate::iter::plumbing::split_in_half(self)
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Self::Item) -> ControlFlow<()>,
+    {
+        let next = &mut self.first;
+        self.base.run(budget, |item| {
+            let index = *next;
+            *next += 1;
+            consume((index, item))
+        })
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.base.len())
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+impl<I: IndexedParallelIterator> IndexedParallelIterator for Enumerate<I> {
+    fn len(&self) -> usize {
+        self.base.len()
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let base = self.base.split_off(index);
+        let first = self.first + index;
+        Self { base, first }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+        let end = self.first + self.base.len();
+        (self.first..end).zip(self.base.into_seq())
+    }
+}

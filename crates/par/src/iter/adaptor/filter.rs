@@ -1,0 +1,66 @@
+//! `filter`: the items of which a closure says yes.
+
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The items of which a closure says yes: see [`ParallelIterator::filter`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Filter<I, P> {
+    base: I,
+    predicate: Arc<P>,
+}
+
+debug_without_closures!(Filter<I; P> { base });
+
+impl<I, P> Filter<I, P> {
+    pub(crate) fn new(base: I, predicate: P) -> Self {
+        let predicate = Arc::new(predicate);
+        Self { base, predicate }
+    }
+}
+
+impl<I, P> ParallelIterator for Filter<I, P>
+where
+    I: ParallelIterator,
+    P: Fn(&I::Item) -> bool + Sync + Send,
+{
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let predicate = Arc::clone(&self.predicate);
+        Some(Self { base, predicate })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let predicate = &*self.predicate;
+        self.base.run(budget, |item| {
+            if predicate(&item) {
+                consume(item)
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

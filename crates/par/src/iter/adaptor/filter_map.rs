@@ -1,0 +1,65 @@
+//! `filter_map`: what a closure makes of the items, where it makes something.
+
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a closure makes of the items, where it makes something: see
+/// [`ParallelIterator::filter_map`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct FilterMap<I, P> {
+    base: I,
+    op: Arc<P>,
+}
+
+debug_without_closures!(FilterMap<I; P> { base });
+
+impl<I, P> FilterMap<I, P> {
+    pub(crate) fn new(base: I, op: P) -> Self {
+        let op = Arc::new(op);
+        Self { base, op }
+    }
+}
+
+impl<I, P, R> ParallelIterator for FilterMap<I, P>
+where
+    I: ParallelIterator,
+    P: Fn(I::Item) -> Option<R> + Sync + Send,
+    R: Send,
+{
+    type Item = R;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let op = Arc::clone(&self.op);
+        Some(Self { base, op })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(R) -> ControlFlow<()>,
+    {
+        let op = &*self.op;
+        self.base.run(budget, |item| match op(item) {
+            Some(made) => consume(made),
+            None => ControlFlow::Continue(()),
+        })
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

@@ -1,0 +1,209 @@
+//! `flat_map`, `flatten`: the items of what the items are, in parallel there too.
+
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::iter::{IntoParallelIterator, ParallelIterator};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The items of the parallel iterators that the items are: see
+/// [`ParallelIterator::flatten`].
+pub type Flatten<I> = FlatMap<I, Itself>;
+
+/// The items of the parallel iterators that a closure makes: see
+/// [`ParallelIterator::flat_map`].
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct FlatMap<I: ParallelIterator, F: Expand<I::Item>> {
+    /// What items have become and is not at its end, before all else.
+    front: VecDeque<F::Iter>,
+    /// `None` in a part of what an item has become.
+    base: Option<I>,
+    /// What a step of the base comes to, of late: itself, and the steps of what its
+    /// items become. At first a guess, by which a single item is worth splitting.
+    step_cost: usize,
+    op: Arc<F>,
+}
+
+debug_without_closures!(FlatMap<I; F> { base } where I: ParallelIterator, F: Expand<I::Item>);
+
+/// So many steps of the base are taken at once at most, and their items expanded, even
+/// if that is more than the budget allows to run.
+const BATCH_MAX: usize = 16;
+
+impl<I: ParallelIterator, F: Expand<I::Item>> FlatMap<I, F> {
+    pub(crate) fn new(base: I, op: F) -> Self {
+        Self {
+            front: VecDeque::new(),
+            base: Some(base),
+            step_cost: 2,
+            op: Arc::new(op),
+        }
+    }
+
+    /// The same over another part.
+    fn over(&self, front: VecDeque<F::Iter>, base: Option<I>) -> Self {
+        Self {
+            front,
+            base,
+            step_cost: self.step_cost,
+            op: Arc::clone(&self.op),
+        }
+    }
+}
+
+impl<I, F> Clone for FlatMap<I, F>
+where
+    I: ParallelIterator + Clone,
+    F: Expand<I::Item>,
+{
+    /// # Panics
+    ///
+    /// Panics if this part has begun: not all that items become can be cloned.
+    fn clone(&self) -> Self {
+        assert!(
+            self.front.is_empty(),
+            "`flat_map` can be cloned only before it has begun"
+        );
+        self.over(VecDeque::new(), self.base.clone())
+    }
+}
+
+impl<I, F> ParallelIterator for FlatMap<I, F>
+where
+    I: ParallelIterator,
+    F: Expand<I::Item>,
+{
+    type Item = <F::Iter as ParallelIterator>::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        let base = self.base.as_ref().map_or(0, I::steps);
+        let base = base.saturating_mul(self.step_cost);
+        let front = self.front.iter().map(F::Iter::steps);
+        front.fold(base, usize::saturating_add)
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        if let Some(base) = self.base.as_mut().filter(|base| base.steps() > 0) {
+            if let Some(upper) = base.split() {
+                return Some(self.over(VecDeque::new(), Some(upper)));
+            }
+            // The last item is expanded here. The base itself stays in this part: it
+            // has begun, and may have to do with this thread.
+            if base.steps() == 1 {
+                let (front, op) = (&mut self.front, &*self.op);
+                let _ = base.run(&mut { 1 }, |item| {
+                    front.push_back(op.expand(item));
+                    ControlFlow::Continue(())
+                });
+            }
+            if base.steps() > 0 {
+                return None;
+            }
+        }
+        let upper = match &mut *self.front.make_contiguous() {
+            [] => return None,
+            [only] => VecDeque::from([only.split()?]),
+            several => {
+                let half = several.len() / 2;
+                self.front.split_off(half)
+            }
+        };
+        Some(self.over(upper, None))
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Self::Item) -> ControlFlow<()>,
+    {
+        let (front, op) = (&mut self.front, &*self.op);
+        while *budget > 0 {
+            if let Some(inner) = front.front_mut() {
+                inner.run(budget, &mut consume)?;
+                if inner.steps() == 0 {
+                    front.pop_front();
+                }
+                continue;
+            }
+            let Some(base) = self.base.as_mut().filter(|base| base.steps() > 0) else {
+                break;
+            };
+            let batch = (*budget / self.step_cost).clamp(1, BATCH_MAX);
+            let (mut left, mut made) = (batch, 0_usize);
+            base.run(&mut left, |item| {
+                let mut inner = op.expand(item);
+                made = made.saturating_add(inner.steps());
+                if front.is_empty() {
+                    while *budget > 0 && inner.steps() > 0 {
+                        inner.run(budget, &mut consume)?;
+                    }
+                }
+                if inner.steps() > 0 {
+                    front.push_back(inner);
+                }
+                ControlFlow::Continue(())
+            })?;
+            let taken = batch - left;
+            *budget = budget.saturating_sub(taken);
+            // The mean with what was known before.
+            self.step_cost = self.step_cost / 2 + made / taken.max(1) / 2 + 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Lengths were meant for the steps of the base, which are not those of this one.
+    fn split_policy(&self) -> SplitPolicy {
+        let base = self.base.as_ref().map(I::split_policy).unwrap_or_default();
+        SplitPolicy {
+            granularity: base.granularity,
+            in_blocks: base.in_blocks,
+            ..SplitPolicy::default()
+        }
+    }
+
+    fn pause(&mut self) {
+        self.front.iter_mut().for_each(ParallelIterator::pause);
+        if let Some(base) = &mut self.base {
+            base.pause();
+        }
+    }
+}
+
+/// What makes a parallel iterator of an item.
+#[expect(unnameable_types, reason = "a detail of `FlatMap`")]
+pub trait Expand<T>: Sync + Send {
+    /// What it makes.
+    type Iter: ParallelIterator;
+
+    /// Makes it.
+    fn expand(&self, item: T) -> Self::Iter;
+}
+
+impl<T, F, PI> Expand<T> for F
+where
+    F: Fn(T) -> PI + Sync + Send,
+    PI: IntoParallelIterator,
+{
+    type Iter = PI::Iter;
+
+    #[inline]
+    fn expand(&self, item: T) -> PI::Iter {
+        self(item).into_par_iter()
+    }
+}
+
+/// Makes of an item what itself can be turned into.
+#[expect(unnameable_types, reason = "a detail of `Flatten`")]
+#[derive(Debug)]
+pub struct Itself;
+
+impl<T: IntoParallelIterator> Expand<T> for Itself {
+    type Iter = T::Iter;
+
+    #[inline]
+    fn expand(&self, item: T) -> T::Iter {
+        item.into_par_iter()
+    }
+}

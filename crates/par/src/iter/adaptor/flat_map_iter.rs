@@ -1,0 +1,111 @@
+//! `flat_map_iter`, `flatten_iter`: the items of what the items are, in sequence.
+
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The items of the sequences that a closure makes: see
+/// [`ParallelIterator::flat_map_iter`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct FlatMapIter<I, F> {
+    base: I,
+    op: Arc<F>,
+}
+
+debug_without_closures!(FlatMapIter<I; F> { base });
+
+impl<I, F> FlatMapIter<I, F> {
+    pub(crate) fn new(base: I, op: F) -> Self {
+        let op = Arc::new(op);
+        Self { base, op }
+    }
+}
+
+// A sequence is one step: it is never left half done, and need not be `Send`.
+impl<I, F, SI> ParallelIterator for FlatMapIter<I, F>
+where
+    I: ParallelIterator,
+    F: Fn(I::Item) -> SI + Sync + Send,
+    SI: IntoIterator<Item: Send>,
+{
+    type Item = SI::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let op = Arc::clone(&self.op);
+        Some(Self { base, op })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(SI::Item) -> ControlFlow<()>,
+    {
+        let op = &*self.op;
+        let each = |item| op(item).into_iter().try_for_each(&mut consume);
+        self.base.run(budget, each)
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+/// The items of sequences: see [`ParallelIterator::flatten_iter`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct FlattenIter<I> {
+    base: I,
+}
+
+impl<I> FlattenIter<I> {
+    pub(crate) fn new(base: I) -> Self {
+        Self { base }
+    }
+}
+
+impl<I> ParallelIterator for FlattenIter<I>
+where
+    I: ParallelIterator<Item: IntoIterator<Item: Send>>,
+{
+    type Item = <I::Item as IntoIterator>::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        Some(Self { base })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Self::Item) -> ControlFlow<()>,
+    {
+        let each = |items: I::Item| items.into_iter().try_for_each(&mut consume);
+        self.base.run(budget, each)
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

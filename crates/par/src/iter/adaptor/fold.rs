@@ -1,0 +1,229 @@
+//! `fold`, `try_fold` and their kin: each part becomes one item.
+
+use super::debug_without_closures;
+use super::seed::{Call, Seed, Template};
+use crate::granularity::SplitPolicy;
+use crate::iter::{ParallelIterator, Try};
+use std::marker::PhantomData;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
+
+/// What each part is folded into: see [`ParallelIterator::fold`].
+pub type Fold<I, ID, F> = FoldParts<I, Call<ID>, Plain, F>;
+
+/// What each part is folded into: see [`ParallelIterator::fold_with`].
+pub type FoldWith<I, T, F> = FoldParts<I, Template<T>, Plain, F>;
+
+/// What each part is folded into, unless it fails: see [`ParallelIterator::try_fold`].
+pub type TryFold<I, U, ID, F> = FoldParts<I, Call<ID>, Tried<U>, F>;
+
+/// What each part is folded into, unless it fails: see
+/// [`ParallelIterator::try_fold_with`].
+pub type TryFoldWith<I, U, F> = FoldParts<I, Template<<U as Try>::Output>, Tried<U>, F>;
+
+/// What each part is folded into.
+#[expect(unnameable_types, reason = "it is named `Fold`, `TryFold` and so on")]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct FoldParts<I, S: Seed, O: Outcome<S::Value>, F> {
+    base: I,
+    seed: S,
+    /// What would be given if the part ended here. `None` before it begins.
+    so_far: Option<O::Given>,
+    /// It has been given.
+    done: bool,
+    op: Arc<F>,
+}
+
+debug_without_closures!(FoldParts<I; S, O, F> { base } where S: Seed, O: Outcome<S::Value>);
+
+impl<I, S: Seed, O: Outcome<S::Value>, F> FoldParts<I, S, O, F> {
+    fn new(base: I, seed: S, op: F) -> Self {
+        Self {
+            base,
+            seed,
+            so_far: None,
+            done: false,
+            op: Arc::new(op),
+        }
+    }
+
+    /// The same over another part, which begins afresh.
+    fn over(&self, base: I) -> Self {
+        Self {
+            base,
+            seed: self.seed.clone(),
+            so_far: None,
+            done: false,
+            op: Arc::clone(&self.op),
+        }
+    }
+}
+
+impl<I, ID, T, O, F> FoldParts<I, Call<ID>, O, F>
+where
+    ID: Fn() -> T + Sync + Send,
+    O: Outcome<T>,
+{
+    pub(crate) fn from_identity(base: I, identity: ID, op: F) -> Self {
+        Self::new(base, Call::new(identity), op)
+    }
+}
+
+impl<I, T, O, F> FoldParts<I, Template<T>, O, F>
+where
+    T: Clone + Send,
+    O: Outcome<T>,
+{
+    pub(crate) fn from_init(base: I, init: T, op: F) -> Self {
+        Self::new(base, Template(init), op)
+    }
+}
+
+impl<I: Clone, S: Seed, O: Outcome<S::Value>, F> Clone for FoldParts<I, S, O, F> {
+    /// # Panics
+    ///
+    /// Panics if this part has begun: what it has been folded into so far need not be
+    /// `Clone`.
+    fn clone(&self) -> Self {
+        assert!(
+            self.so_far.is_none() && !self.done,
+            "`fold` and its kin can be cloned only before they have begun"
+        );
+        self.over(self.base.clone())
+    }
+}
+
+impl<I, S, O, F> ParallelIterator for FoldParts<I, S, O, F>
+where
+    I: ParallelIterator,
+    S: Seed,
+    O: Outcome<S::Value>,
+    F: Fn(S::Value, I::Item) -> O::Given + Sync + Send,
+{
+    type Item = O::Given;
+
+    /// Those of the base: the last of them gives the item. If there are none, one for it.
+    #[inline]
+    fn steps(&self) -> usize {
+        if self.done {
+            0
+        } else {
+            self.base.steps().max(1)
+        }
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let upper = self.base.split()?;
+        Some(self.over(upper))
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(O::Given) -> ControlFlow<()>,
+    {
+        if self.done {
+            return Continue(());
+        }
+        if self.base.steps() == 0 {
+            *budget = budget.saturating_sub(1);
+        }
+        let mut now = Some(match self.so_far.take() {
+            Some(so_far) => O::branch(so_far),
+            None => Continue(self.seed.make()),
+        });
+        let op = &*self.op;
+        let flow = self.base.run(budget, |item| match now.take() {
+            Some(Continue(acc)) => {
+                let next = O::branch(op(acc, item));
+                let failed = next.is_break();
+                now = Some(next);
+                if failed {
+                    Break(())
+                } else {
+                    Continue(())
+                }
+            }
+            failed => {
+                now = failed;
+                Break(())
+            }
+        });
+        let given = match now.expect("only a panic leaves nothing") {
+            Break(failed) => failed,
+            Continue(acc) => {
+                flow?;
+                let so_far = O::of(acc);
+                if self.base.steps() > 0 {
+                    self.so_far = Some(so_far);
+                    return Continue(());
+                }
+                so_far
+            }
+        };
+        self.done = true;
+        consume(given)
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+/// What a fold of accumulators of type `A` gives.
+#[expect(unnameable_types, reason = "a detail of `FoldParts`")]
+pub trait Outcome<A> {
+    /// What is given, and what each call returns.
+    type Given: Send;
+
+    /// What is given if this is the last accumulator.
+    fn of(acc: A) -> Self::Given;
+
+    /// Whether the fold goes on, and with what.
+    fn branch(returned: Self::Given) -> ControlFlow<Self::Given, A>;
+}
+
+/// The accumulator itself: it always goes on.
+#[expect(unnameable_types, reason = "a detail of `FoldParts`")]
+#[derive(Debug)]
+pub struct Plain;
+
+impl<A: Send> Outcome<A> for Plain {
+    type Given = A;
+
+    #[inline]
+    fn of(acc: A) -> A {
+        acc
+    }
+
+    #[inline]
+    fn branch(returned: A) -> ControlFlow<A, A> {
+        Continue(returned)
+    }
+}
+
+/// An `Option`, a `Result` or the like, which may end it.
+#[expect(unnameable_types, reason = "a detail of `FoldParts`")]
+#[derive(Debug)]
+pub struct Tried<U>(PhantomData<U>);
+
+impl<U: Try + Send> Outcome<U::Output> for Tried<U> {
+    type Given = U;
+
+    #[inline]
+    fn of(acc: U::Output) -> U {
+        U::from_output(acc)
+    }
+
+    #[inline]
+    fn branch(returned: U) -> ControlFlow<U, U::Output> {
+        match returned.branch() {
+            Continue(acc) => Continue(acc),
+            Break(residual) => Break(U::from_residual(residual)),
+        }
+    }
+}

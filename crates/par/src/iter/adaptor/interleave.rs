@@ -1,0 +1,98 @@
+//! `interleave`: the items of two iterators by turns.
+
+use super::both_ends::{both_ends, take_from};
+use crate::granularity::SplitPolicy;
+use crate::iter::plumbing::indexed;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+
+/// The items of two iterators by turns: see [`IndexedParallelIterator::interleave`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Interleave<A, B> {
+    a: A,
+    b: B,
+    /// True if the next item is `b`'s, should both have some.
+    b_first: bool,
+}
+
+/// The items of two iterators by turns, until it is the turn of one that has no more:
+/// see [`IndexedParallelIterator::interleave_shortest`].
+pub type InterleaveShortest<A, B> = Interleave<A, B>;
+
+impl<A: IndexedParallelIterator, B: IndexedParallelIterator> Interleave<A, B> {
+    pub(crate) fn new(a: A, b: B) -> Self {
+        Self {
+            a,
+            b,
+            b_first: false,
+        }
+    }
+
+    pub(crate) fn shortest(mut a: A, mut b: B) -> Self {
+        let b_len = b.len().min(a.len());
+        let a_len = a.len().min(b_len.saturating_add(1));
+        drop((a.split_off(a_len), b.split_off(b_len)));
+        Self::new(a, b)
+    }
+}
+
+impl<A, B> ParallelIterator for Interleave<A, B>
+where
+    A: IndexedParallelIterator,
+    B: IndexedParallelIterator<Item = A::Item>,
+{
+    type Item = A::Item;
+
+    indexed!();
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.a.split_policy().and(self.b.split_policy())
+    }
+
+    fn pause(&mut self) {
+        self.a.pause();
+        self.b.pause();
+    }
+}
+
+impl<A, B> IndexedParallelIterator for Interleave<A, B>
+where
+    A: IndexedParallelIterator,
+    B: IndexedParallelIterator<Item = A::Item>,
+{
+    fn len(&self) -> usize {
+        let len = self.a.len().checked_add(self.b.len());
+        len.expect("interleaved iterators have at most usize::MAX items together")
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let (a_len, b_len) = (self.a.len(), self.b.len());
+        // By turns, as long as both have some; of the longer one otherwise.
+        let a_turns = (index + usize::from(!self.b_first)) / 2;
+        let of_a = a_turns.clamp(index.saturating_sub(b_len), a_len);
+        Self {
+            a: self.a.split_off(of_a),
+            b: self.b.split_off(index - of_a),
+            b_first: self.b_first ^ (index % 2 == 1),
+        }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = A::Item> + ExactSizeIterator {
+        let len = self.len();
+        let by_turns = 2 * self.a.len().min(self.b.len());
+        let a_longer = self.a.len() > self.b.len();
+        let (mut a, mut b) = (self.a.into_seq(), self.b.into_seq());
+        both_ends(len, move |index, front| {
+            let of_a = if index < by_turns {
+                (index % 2 == 1) == self.b_first
+            } else {
+                a_longer
+            };
+            if of_a {
+                take_from(&mut a, front)
+            } else {
+                take_from(&mut b, front)
+            }
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! `intersperse`: the same value between each two items.
+
+use super::both_ends::{both_ends, take_from};
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use std::ops::ControlFlow::{self, Continue};
+
+/// The same value between each two items: see [`ParallelIterator::intersperse`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Intersperse<I: ParallelIterator> {
+    base: I,
+    between: I::Item,
+    /// An item has come before this part, so that each item has `between` before it.
+    begun: bool,
+    /// The part ends with `between`.
+    ends_between: bool,
+}
+
+impl<I: ParallelIterator> Intersperse<I> {
+    pub(crate) fn new(base: I, between: I::Item) -> Self {
+        Self {
+            base,
+            between,
+            begun: false,
+            ends_between: false,
+        }
+    }
+
+    /// How many items there are, with so many of the base.
+    fn len_with(&self, base_len: usize) -> Option<usize> {
+        let first = usize::from(!self.begun && base_len > 0);
+        let doubled = base_len.checked_mul(2)?;
+        (doubled - first).checked_add(self.ends_between.into())
+    }
+}
+
+impl<I> ParallelIterator for Intersperse<I>
+where
+    I: ParallelIterator<Item: Clone>,
+{
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        let steps = self.base.steps();
+        steps.saturating_add(self.ends_between.into())
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        // Nobody could say whether the upper part has the first item of all.
+        if !self.begun && self.base.opt_len().is_none() {
+            return None;
+        }
+        let base = self.base.split()?;
+        let begun = self.begun || self.base.opt_len() != Some(0);
+        Some(Self {
+            base,
+            between: self.between.clone(),
+            begun,
+            ends_between: std::mem::take(&mut self.ends_between),
+        })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let (between, begun) = (&self.between, &mut self.begun);
+        self.base.run(budget, |item| {
+            if *begun {
+                consume(between.clone())?;
+            }
+            *begun = true;
+            consume(item)
+        })?;
+        if self.base.steps() == 0 && *budget > 0 && std::mem::take(&mut self.ends_between) {
+            *budget -= 1;
+            consume(self.between.clone())?;
+        }
+        Continue(())
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        self.len_with(self.base.opt_len()?)
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+impl<I> IndexedParallelIterator for Intersperse<I>
+where
+    I: IndexedParallelIterator<Item: Clone>,
+{
+    fn len(&self) -> usize {
+        let len = self.len_with(self.base.len());
+        len.expect("interspersed items are at most usize::MAX with what is between them")
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let is_between = |index: usize| (index % 2 == 0) == self.begun;
+        let (len, base_len) = (self.len(), self.base.len());
+        let of_base = (index / 2 + usize::from(!self.begun && index % 2 == 1)).min(base_len);
+        let upper = Self {
+            base: self.base.split_off(of_base),
+            between: self.between.clone(),
+            begun: is_between(index),
+            ends_between: self.ends_between && index < len,
+        };
+        if index < len {
+            self.ends_between = index > 0 && is_between(index - 1);
+        }
+        upper
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+        let (len, begun, last) = (self.len(), self.begun, self.ends_between);
+        let (mut base, between) = (self.base.into_seq(), self.between);
+        both_ends(len, move |index, front| {
+            if (index % 2 == 0) == begun || (last && index + 1 == len) {
+                between.clone()
+            } else {
+                take_from(&mut base, front)
+            }
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! `map_with`, `map_init`: a closure that has something to work with.
+
+use super::debug_without_closures;
+use super::seed::{Call, Seed, Template};
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use send_wrapper::SendWrapper;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a closure makes of each item with the help of a clone of a value: see
+/// [`ParallelIterator::map_with`].
+pub type MapWith<I, T, F> = MapWithState<I, Template<T>, F>;
+
+/// What a closure makes of each item with the help of a value that another has made:
+/// see [`ParallelIterator::map_init`].
+pub type MapInit<I, INIT, F> = MapWithState<I, Call<INIT>, F>;
+
+/// What a closure makes of each item with the help of a value: see
+/// [`ParallelIterator::map_with`] and [`ParallelIterator::map_init`].
+#[expect(unnameable_types, reason = "it is named `MapWith` or `MapInit`")]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct MapWithState<I, S: Seed, F> {
+    base: I,
+    seed: S,
+    /// Made when the part begins. A part that has begun stays on its thread until it
+    /// pauses: so the value need not be `Send`. If somebody moves the part without a
+    /// pause, it panics.
+    state: Option<SendWrapper<S::Value>>,
+    op: Arc<F>,
+}
+
+debug_without_closures!(MapWithState<I; S, F> { base } where S: Seed);
+
+impl<I, T: Clone + Send, F> MapWith<I, T, F> {
+    pub(crate) fn with(base: I, init: T, op: F) -> Self {
+        Self::new(base, Template(init), op)
+    }
+}
+
+impl<I, INIT, T, F> MapInit<I, INIT, F>
+where
+    INIT: Fn() -> T + Sync + Send,
+{
+    pub(crate) fn init(base: I, init: INIT, op: F) -> Self {
+        Self::new(base, Call::new(init), op)
+    }
+}
+
+impl<I, S: Seed, F> MapWithState<I, S, F> {
+    fn new(base: I, seed: S, op: F) -> Self {
+        Self {
+            base,
+            seed,
+            state: None,
+            op: Arc::new(op),
+        }
+    }
+
+    /// The same over another part, which begins with a value of its own.
+    fn over(&self, base: I) -> Self {
+        Self {
+            base,
+            seed: self.seed.clone(),
+            state: None,
+            op: Arc::clone(&self.op),
+        }
+    }
+}
+
+impl<I: Clone, S: Seed, F> Clone for MapWithState<I, S, F> {
+    fn clone(&self) -> Self {
+        self.over(self.base.clone())
+    }
+}
+
+impl<I, S, F, R> ParallelIterator for MapWithState<I, S, F>
+where
+    I: ParallelIterator,
+    S: Seed,
+    F: Fn(&mut S::Value, I::Item) -> R + Sync + Send,
+    R: Send,
+{
+    type Item = R;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let upper = self.base.split()?;
+        Some(self.over(upper))
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(R) -> ControlFlow<()>,
+    {
+        let seed = &self.seed;
+        let state = self
+            .state
+            .get_or_insert_with(|| SendWrapper::new(seed.make()));
+        let (state, op) = (&mut **state, &*self.op);
+        self.base.run(budget, |item| consume(op(state, item)))
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        self.base.opt_len()
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.state = None;
+        self.base.pause();
+    }
+}
+
+impl<I, S, F, R> IndexedParallelIterator for MapWithState<I, S, F>
+where
+    I: IndexedParallelIterator,
+    S: Seed,
+    F: Fn(&mut S::Value, I::Item) -> R + Sync + Send,
+    R: Send,
+{
+    fn len(&self) -> usize {
+        self.base.len()
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let upper = self.base.split_off(index);
+        self.over(upper)
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = R> + ExactSizeIterator {
+        let (seed, op) = (self.seed, self.op);
+        let mut state = self.state.map_or_else(|| seed.make(), SendWrapper::take);
+        self.base.into_seq().map(move |item| op(&mut state, item))
+    }
+}

@@ -1,0 +1,69 @@
+//! `positions`: the indices of the items of which a closure says yes.
+
+use super::{debug_without_closures, Enumerate};
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The indices of the items of which a closure says yes: see
+/// [`IndexedParallelIterator::positions`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Positions<I, P> {
+    base: Enumerate<I>,
+    predicate: Arc<P>,
+}
+
+debug_without_closures!(Positions<I; P> { base });
+
+impl<I: IndexedParallelIterator, P> Positions<I, P> {
+    pub(crate) fn new(base: I, predicate: P) -> Self {
+        Self {
+            base: base.enumerate(),
+            predicate: Arc::new(predicate),
+        }
+    }
+}
+
+impl<I, P> ParallelIterator for Positions<I, P>
+where
+    I: IndexedParallelIterator,
+    P: Fn(I::Item) -> bool + Sync + Send,
+{
+    type Item = usize;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let predicate = Arc::clone(&self.predicate);
+        Some(Self { base, predicate })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(usize) -> ControlFlow<()>,
+    {
+        let predicate = &*self.predicate;
+        self.base.run(budget, |(index, item)| {
+            if predicate(item) {
+                consume(index)
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

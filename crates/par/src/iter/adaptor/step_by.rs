@@ -1,0 +1,51 @@
+//! `step_by`: each n-th item.
+
+use crate::granularity::SplitPolicy;
+use crate::iter::plumbing::indexed;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+
+/// Each n-th item: see [`IndexedParallelIterator::step_by`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct StepBy<I> {
+    base: I,
+    step: usize,
+}
+
+impl<I> StepBy<I> {
+    #[track_caller]
+    pub(crate) fn new(base: I, step: usize) -> Self {
+        assert!(step != 0, "step_by(0): a step must be at least 1");
+        Self { base, step }
+    }
+}
+
+impl<I: IndexedParallelIterator> ParallelIterator for StepBy<I> {
+    type Item = I::Item;
+
+    indexed!();
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+impl<I: IndexedParallelIterator> IndexedParallelIterator for StepBy<I> {
+    fn len(&self) -> usize {
+        self.base.len().div_ceil(self.step)
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let base_index = index.saturating_mul(self.step).min(self.base.len());
+        let base = self.base.split_off(base_index);
+        Self { base, ..*self }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+        self.base.into_seq().step_by(self.step)
+    }
+}

@@ -1,0 +1,136 @@
+//! `take_any`, `skip_any`: so many items of those that come first in time.
+
+use super::quota::Quota;
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use std::ops::ControlFlow::{self, Break, Continue};
+
+/// So many of the items, wherever they lie: see [`ParallelIterator::take_any`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct TakeAny<I> {
+    base: I,
+    /// How many may yet be taken.
+    quota: Quota,
+}
+
+impl<I> TakeAny<I> {
+    pub(crate) fn new(base: I, n: usize) -> Self {
+        let quota = Quota::new(n);
+        Self { base, quota }
+    }
+}
+
+impl<I: ParallelIterator> ParallelIterator for TakeAny<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        if self.quota.is_spent() {
+            0
+        } else {
+            self.base.steps()
+        }
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let quota = self.quota.share();
+        Some(Self { base, quota })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let (quota, mut ended) = (&self.quota, self.quota.is_spent());
+        if ended {
+            return Continue(());
+        }
+        let flow = self.base.run(budget, |item| {
+            ended = !quota.take_one();
+            if !ended {
+                consume(item)?;
+                // Asked now, so that no item is made in vain.
+                ended = quota.is_spent();
+            }
+            if ended {
+                Break(())
+            } else {
+                Continue(())
+            }
+        });
+        if ended {
+            Continue(())
+        } else {
+            flow
+        }
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+/// All but so many of the items, wherever they lie: see
+/// [`ParallelIterator::skip_any`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct SkipAny<I> {
+    base: I,
+    /// How many are yet to be skipped.
+    quota: Quota,
+}
+
+impl<I> SkipAny<I> {
+    pub(crate) fn new(base: I, n: usize) -> Self {
+        let quota = Quota::new(n);
+        Self { base, quota }
+    }
+}
+
+impl<I: ParallelIterator> ParallelIterator for SkipAny<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        let quota = self.quota.share();
+        Some(Self { base, quota })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let quota = &self.quota;
+        if quota.is_spent() {
+            return self.base.run(budget, consume);
+        }
+        self.base.run(budget, |item| {
+            if quota.take_one() {
+                Continue(())
+            } else {
+                consume(item)
+            }
+        })
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

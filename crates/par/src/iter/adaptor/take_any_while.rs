@@ -1,0 +1,157 @@
+//! `take_any_while`, `skip_any_while`: items until a closure says no to one of them.
+
+use super::debug_without_closures;
+use super::quota::Quota;
+use crate::granularity::SplitPolicy;
+use crate::iter::ParallelIterator;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
+
+/// The items until a closure says no to one: see [`ParallelIterator::take_any_while`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct TakeAnyWhile<I, P> {
+    base: I,
+    predicate: Arc<P>,
+    /// Spent when it has said no.
+    taking: Quota,
+}
+
+debug_without_closures!(TakeAnyWhile<I; P> { base });
+
+impl<I, P> TakeAnyWhile<I, P> {
+    pub(crate) fn new(base: I, predicate: P) -> Self {
+        Self {
+            base,
+            predicate: Arc::new(predicate),
+            taking: Quota::new(1),
+        }
+    }
+}
+
+impl<I, P> ParallelIterator for TakeAnyWhile<I, P>
+where
+    I: ParallelIterator,
+    P: Fn(&I::Item) -> bool + Sync + Send,
+{
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        if self.taking.is_spent() {
+            0
+        } else {
+            self.base.steps()
+        }
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        Some(Self {
+            base,
+            predicate: Arc::clone(&self.predicate),
+            taking: self.taking.share(),
+        })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let (predicate, taking, mut ended) = (&*self.predicate, &self.taking, false);
+        let flow = self.base.run(budget, |item| {
+            if !taking.is_spent() && predicate(&item) {
+                consume(item)
+            } else {
+                ended = true;
+                Break(())
+            }
+        });
+        if ended {
+            taking.spend();
+            return Continue(());
+        }
+        flow
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+/// The items since a closure said no to one: see [`ParallelIterator::skip_any_while`].
+#[derive(Clone)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct SkipAnyWhile<I, P> {
+    base: I,
+    predicate: Arc<P>,
+    /// Spent when it has said no.
+    skipping: Quota,
+}
+
+debug_without_closures!(SkipAnyWhile<I; P> { base });
+
+impl<I, P> SkipAnyWhile<I, P> {
+    pub(crate) fn new(base: I, predicate: P) -> Self {
+        Self {
+            base,
+            predicate: Arc::new(predicate),
+            skipping: Quota::new(1),
+        }
+    }
+}
+
+impl<I, P> ParallelIterator for SkipAnyWhile<I, P>
+where
+    I: ParallelIterator,
+    P: Fn(&I::Item) -> bool + Sync + Send,
+{
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let base = self.base.split()?;
+        Some(Self {
+            base,
+            predicate: Arc::clone(&self.predicate),
+            skipping: self.skipping.share(),
+        })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        let (predicate, skipping) = (&*self.predicate, &self.skipping);
+        if skipping.is_spent() {
+            return self.base.run(budget, consume);
+        }
+        self.base.run(budget, |item| {
+            if !skipping.is_spent() {
+                if predicate(&item) {
+                    return Continue(());
+                }
+                skipping.spend();
+            }
+            consume(item)
+        })
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.base.split_policy()
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}

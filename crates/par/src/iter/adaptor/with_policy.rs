@@ -1,0 +1,81 @@
+//! `with_min_len`, `with_max_len`, `with_granularity`, `deterministic`: wishes about how
+//! finely to cut.
+
+use crate::granularity::SplitPolicy;
+use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use std::ops::ControlFlow;
+
+/// The same items, cut as was asked for: see [`ParallelIterator::with_granularity`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct WithPolicy<I> {
+    base: I,
+    policy: SplitPolicy,
+}
+
+/// The same items in parts that are not too short: see
+/// [`IndexedParallelIterator::with_min_len`].
+pub type MinLen<I> = WithPolicy<I>;
+
+/// The same items in parts that are not too long: see
+/// [`IndexedParallelIterator::with_max_len`].
+pub type MaxLen<I> = WithPolicy<I>;
+
+impl<I> WithPolicy<I> {
+    pub(crate) fn new(base: I, policy: SplitPolicy) -> Self {
+        Self { base, policy }
+    }
+
+    fn over(&self, base: I) -> Self {
+        Self { base, ..*self }
+    }
+}
+
+impl<I: ParallelIterator> ParallelIterator for WithPolicy<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.base.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let upper = self.base.split()?;
+        Some(self.over(upper))
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        self.base.run(budget, consume)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        self.base.opt_len()
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        self.policy.and(self.base.split_policy())
+    }
+
+    fn pause(&mut self) {
+        self.base.pause();
+    }
+}
+
+impl<I: IndexedParallelIterator> IndexedParallelIterator for WithPolicy<I> {
+    fn len(&self) -> usize {
+        self.base.len()
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let upper = self.base.split_off(index);
+        self.over(upper)
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+        self.base.into_seq()
+    }
+}

@@ -1,0 +1,116 @@
+//! Bridges: parallel iterators over the items of an ordinary one.
+
+mod ordered;
+mod unordered;
+
+pub use ordered::OrderedBridge;
+pub use unordered::IterBridge;
+
+use heist_sync::Clock;
+use std::collections::VecDeque;
+
+/// What can lend itself to several workers, who take turns to ask it for items.
+///
+/// # Examples
+///
+/// ```
+/// use heist_par::prelude::*;
+///
+/// let text = "12 and 30 are 42".to_string();
+/// let numbers = text.split(' ').filter_map(|word| word.parse::<u32>().ok());
+/// assert_eq!(numbers.par_bridge().sum::<u32>(), 84);
+/// ```
+pub trait ParallelBridge: Iterator + Sized {
+    /// Gives the items in no particular order.
+    ///
+    /// The next item is asked for by one worker at a time, whoever wants one; the others
+    /// find other work meanwhile. So it makes sense where an item costs more than it
+    /// takes to get. Nobody waits for a turn: `next` may itself run parallel work.
+    ///
+    /// An item is not held back until others are there, unless the iterator has said by
+    /// its [`size_hint`](Iterator::size_hint) that they will come. So an iterator that
+    /// waits, as that of a channel does, may wait for what is done with earlier items.
+    ///
+    /// # Panics
+    ///
+    /// Whoever consumes the items panics if `next` does. It is not called again.
+    ///
+    /// # Cost
+    ///
+    /// Some tens of nanoseconds for a turn, in which a worker takes one item, or as many
+    /// as the size hint promises, for some microseconds. If items are cheap, it keeps its
+    /// turn until somebody else wants one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(3));
+    /// assert_eq!(powers.par_bridge().filter(|power| power % 2 == 0).reduce_with(u64::max), None);
+    /// ```
+    fn par_bridge(self) -> IterBridge<Self>;
+
+    /// Gives the items in their order, so that ordered consumers, such as `collect`, give
+    /// the same as one after the other.
+    ///
+    /// A worker that wants to share its work takes some items for itself and passes the
+    /// iterator on, so that there is nothing to wait for. These items are held back
+    /// until all of them are there: an iterator that waits for what is done with
+    /// earlier ones needs [`par_bridge`](Self::par_bridge).
+    ///
+    /// # Panics
+    ///
+    /// As with [`par_bridge`](Self::par_bridge).
+    ///
+    /// # Cost
+    ///
+    /// The items that are taken ahead lie in memory: up to 1,024, or some microseconds'
+    /// worth, for each worker.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let doubled: Vec<_> = "3 1 2".split(' ').par_bridge_ordered().map(str::len).collect();
+    /// assert_eq!(doubled, [1, 1, 1]);
+    /// ```
+    fn par_bridge_ordered(self) -> OrderedBridge<Self>;
+}
+
+impl<I> ParallelBridge for I
+where
+    I: Iterator<Item: Send> + Send,
+{
+    fn par_bridge(self) -> IterBridge<Self> {
+        IterBridge::new(self)
+    }
+
+    fn par_bridge_ordered(self) -> OrderedBridge<Self> {
+        OrderedBridge::new(self)
+    }
+}
+
+/// Who has spent as much time on taking items looks up.
+const BATCH_NS: u64 = 8_000;
+
+/// Takes so many items, or fewer if they cost much. False if there are no more.
+fn take_batch<I: Iterator>(iter: &mut I, len: usize, batch: &mut VecDeque<I::Item>) -> bool {
+    let mut clock = None;
+    // Looks at the clock after 1, 2, 4, 8 items, and then after every 16.
+    let mut look_at = 1;
+    for taken in 0..len {
+        if taken == look_at {
+            look_at += taken.min(16);
+            if clock.get_or_insert_with(Clock::start).elapsed_ns() > BATCH_NS {
+                break;
+            }
+        }
+        let Some(item) = iter.next() else {
+            return false;
+        };
+        batch.push_back(item);
+    }
+    true
+}

@@ -1,0 +1,29 @@
+//! Calls a closure with each item, and keeps nothing.
+
+use crate::engine::Consumer;
+use std::ops::ControlFlow;
+
+/// Calls a closure with each item.
+pub(crate) struct ForEach<'f, F> {
+    op: &'f F,
+}
+
+impl<'f, F> ForEach<'f, F> {
+    pub(crate) fn new(op: &'f F) -> Self {
+        Self { op }
+    }
+}
+
+impl<T, F: Fn(T) + Sync> Consumer<T> for ForEach<'_, F> {
+    #[inline]
+    fn consume(&mut self, item: T) -> ControlFlow<()> {
+        (self.op)(item);
+        ControlFlow::Continue(())
+    }
+
+    fn split(&mut self, _lower_len: Option<usize>) -> Self {
+        Self { op: self.op }
+    }
+
+    fn merge(&mut self, _upper: Self) {}
+}

@@ -1,0 +1,188 @@
+//! Collects items whose number is not known: into chunks, which are joined at the end.
+//!
+//! What was written is not moved when more comes, and the chunks of two parts are
+//! joined by joining lists. When all is known, the items are copied to their places, by
+//! whoever is free, and the memory of a chunk is given back while it is copied: so not
+//! much more memory is ever in use than the result takes.
+
+use crate::engine::{drive, Consumer};
+use crate::iter::{IntoParallelIterator, ParallelIterator};
+use std::collections::LinkedList;
+use std::mem::{size_of, MaybeUninit};
+use std::ops::ControlFlow;
+
+/// The first chunk of a part has room for about as many bytes, and each other for twice as
+/// many as the one before, up to [`PIECE_BYTES`].
+const FIRST_CHUNK_BYTES: usize = 4 << 10;
+
+/// So many bytes are copied before their memory is given back.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// Behind a chunk of `PIECE_BYTES` come chunks of this size. Where addresses are plenty,
+/// memory costs nothing before it is written, and allocators return such large blocks to
+/// the system when they are freed: glibc's may keep what is smaller than 32 MiB.
+const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
+    33 << 20
+} else {
+    PIECE_BYTES
+};
+
+/// Items in their order, in chunks.
+pub(crate) struct Chunks<T> {
+    /// What came before.
+    full: LinkedList<Vec<T>>,
+    /// Takes the next items.
+    last: Vec<T>,
+}
+
+impl<T: Send> Chunks<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            full: LinkedList::new(),
+            last: Vec::new(),
+        }
+    }
+
+    /// All items of the iterator.
+    pub(crate) fn of<I: ParallelIterator<Item = T>>(iter: I) -> Self {
+        drive(iter, Self::new())
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, item: T) {
+        if self.last.len() == self.last.capacity() {
+            let full = std::mem::take(&mut self.last);
+            self.last = self.next_chunk(full);
+        }
+        write(&mut self.last, item);
+    }
+
+    /// Keeps the chunk, which is full, and gives one that has room.
+    #[cold]
+    #[inline(never)]
+    fn next_chunk(&mut self, full: Vec<T>) -> Vec<T> {
+        let bytes = match full.capacity() * size_of::<T>() {
+            so_far if so_far > PIECE_BYTES / 2 => LARGE_CHUNK_BYTES,
+            so_far => FIRST_CHUNK_BYTES.max(2 * so_far),
+        };
+        if !full.is_empty() {
+            self.full.push_back(full);
+        }
+        // Items without a size never come here: the first chunk has room for all.
+        Vec::with_capacity((bytes / size_of::<T>()).max(1))
+    }
+
+    /// Puts the others behind these.
+    pub(crate) fn append(&mut self, mut others: Self) {
+        if others.last.is_empty() {
+            return;
+        }
+        if !self.last.is_empty() {
+            self.full.push_back(std::mem::take(&mut self.last));
+        }
+        self.full.append(&mut others.full);
+        self.last = others.last;
+    }
+
+    /// The chunks that are not empty.
+    pub(crate) fn into_list(mut self) -> LinkedList<Vec<T>> {
+        if !self.last.is_empty() {
+            self.full.push_back(self.last);
+        }
+        self.full
+    }
+
+    /// Moves all items to the end of the vector.
+    pub(crate) fn move_to(self, vec: &mut Vec<T>) {
+        let (old_len, mut chunks) = (vec.len(), self.into_list());
+        if vec.capacity() == 0 && chunks.len() == 1 {
+            *vec = chunks.pop_front().expect("there is one");
+            if vec.len() < vec.capacity() / 2 {
+                vec.shrink_to_fit();
+            }
+            return;
+        }
+        let added = chunks.iter().map(Vec::len).sum();
+        vec.reserve(added);
+        let mut places = &mut vec.spare_capacity_mut()[..added];
+        let mut moves = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            let (here, behind) = places.split_at_mut(chunk.len());
+            moves.push((chunk, here));
+            places = behind;
+        }
+        moves
+            .into_par_iter()
+            .for_each(|(chunk, places)| move_items(chunk, places));
+        // SAFETY: the places of the chunks are all of those, and each chunk has moved.
+        unsafe { vec.set_len(old_len + added) };
+    }
+
+    /// All items.
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        let mut vec = Vec::new();
+        self.move_to(&mut vec);
+        vec
+    }
+}
+
+/// Pushes an item where there is room. Nothing here lends the vector to anybody who makes
+/// it longer, so that a loop can keep all of it in registers.
+#[inline]
+fn write<T>(chunk: &mut Vec<T>, item: T) {
+    chunk.spare_capacity_mut()[0].write(item);
+    // SAFETY: the next place was there, and was written.
+    unsafe { chunk.set_len(chunk.len() + 1) };
+}
+
+/// Moves the items of a chunk to as many places, from the last to the first, and gives
+/// their memory back meanwhile.
+fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>]) {
+    assert_eq!(chunk.len(), places.len());
+    let piece_len = (PIECE_BYTES / size_of::<T>().max(1)).max(1);
+    while !chunk.is_empty() {
+        let rest = chunk.len().saturating_sub(piece_len);
+        let (before, here) = places.split_at_mut(rest);
+        let to = here.as_mut_ptr().cast::<T>();
+        // SAFETY: as many items are behind `rest` here as there, and the chunk owns its
+        // memory, so that the two do not overlap.
+        unsafe { to.copy_from_nonoverlapping(chunk[rest..].as_ptr(), here.len()) };
+        // SAFETY: those before are still here, and the others in their places.
+        unsafe { chunk.set_len(rest) };
+        chunk.shrink_to_fit();
+        places = before;
+    }
+}
+
+impl<T: Send> Consumer<T> for Chunks<T> {
+    #[inline]
+    fn consume(&mut self, item: T) -> ControlFlow<()> {
+        self.push(item);
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: ParallelIterator<Item = T>,
+    {
+        let mut last = std::mem::take(&mut self.last);
+        let flow = part.run(budget, |item| {
+            if last.len() == last.capacity() {
+                last = self.next_chunk(std::mem::take(&mut last));
+            }
+            write(&mut last, item);
+            ControlFlow::Continue(())
+        });
+        self.last = last;
+        flow
+    }
+
+    fn split(&mut self, _lower_len: Option<usize>) -> Self {
+        Self::new()
+    }
+
+    fn merge(&mut self, upper: Self) {
+        self.append(upper);
+    }
+}

@@ -1,0 +1,19 @@
+//! What is done with the items at the end of a chain: one consumer per file.
+
+mod collect;
+mod find;
+mod for_each;
+mod list;
+mod ordered;
+mod reduce;
+mod try_reduce;
+mod unzip;
+
+pub(crate) use collect::{collect_into, unzip_into};
+pub(crate) use find::{find, Wanted};
+pub(crate) use for_each::ForEach;
+pub(crate) use list::Chunks;
+pub(crate) use ordered::in_order;
+pub(crate) use reduce::Reduce;
+pub(crate) use try_reduce::try_reduce;
+pub(crate) use unzip::{partition, unzip};

@@ -1,0 +1,80 @@
+//! One of two kinds of parallel iterator.
+
+use super::{IndexedParallelIterator, ParallelIterator};
+use crate::granularity::SplitPolicy;
+use ::either::Either;
+use std::ops::ControlFlow;
+
+/// What both have, from the one that is there.
+macro_rules! of_either {
+    ($value:expr, $iter:ident => $result:expr) => {
+        match $value {
+            Either::Left($iter) => $result,
+            Either::Right($iter) => $result,
+        }
+    };
+}
+
+impl<L, R> ParallelIterator for Either<L, R>
+where
+    L: ParallelIterator,
+    R: ParallelIterator<Item = L::Item>,
+{
+    type Item = L::Item;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        of_either!(self, iter => iter.steps())
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        Some(match self {
+            Either::Left(iter) => Either::Left(iter.split()?),
+            Either::Right(iter) => Either::Right(iter.split()?),
+        })
+    }
+
+    #[inline]
+    fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(L::Item) -> ControlFlow<()>,
+    {
+        of_either!(self, iter => iter.run(budget, consume))
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        of_either!(self, iter => iter.opt_len())
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        of_either!(self, iter => iter.split_policy())
+    }
+
+    fn pause(&mut self) {
+        of_either!(self, iter => iter.pause());
+    }
+}
+
+impl<L, R> IndexedParallelIterator for Either<L, R>
+where
+    L: IndexedParallelIterator,
+    R: IndexedParallelIterator<Item = L::Item>,
+{
+    fn len(&self) -> usize {
+        of_either!(self, iter => iter.len())
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        match self {
+            Either::Left(iter) => Either::Left(iter.split_off(index)),
+            Either::Right(iter) => Either::Right(iter.split_off(index)),
+        }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = L::Item> + ExactSizeIterator {
+        match self {
+            Either::Left(iter) => Either::Left(iter.into_seq()),
+            Either::Right(iter) => Either::Right(iter.into_seq()),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! For those who write a parallel iterator of their own.
+//!
+//! A parallel iterator is a sequence that can be cut. What it must be able to do is
+//! in [`ParallelIterator`]: say how many [`steps`](ParallelIterator::steps) are left,
+//! [`split`](ParallelIterator::split) its upper half off, and
+//! [`run`](ParallelIterator::run) some steps from its lower end, which hands the items
+//! to a closure. Everything else follows. When to split, and who runs what, is decided
+//! by the runtime, while it runs.
+//!
+//! If items can be counted and the sequence can be cut anywhere, implement
+//! [`IndexedParallelIterator`] too, and the three methods are one line each: the
+//! functions of this module.
+//!
+//! # Examples
+//!
+//! ```
+//! use heist_par::iter::plumbing;
+//! use heist_par::prelude::*;
+//! use std::ops::ControlFlow;
+//!
+//! /// The numbers from `next` to `end`, and their squares.
+//! struct Squares {
+//!     next: u64,
+//!     end: u64,
+//! }
+//!
+//! impl ParallelIterator for Squares {
+//!     type Item = (u64, u64);
+//!
+//!     fn steps(&self) -> usize {
+//!         self.len()
+//!     }
+//!
+//!     fn split(&mut self) -> Option<Self> {
+//!         plumbing::split_in_half(self)
+//!     }
+//!
+//!     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
+//!     where
+//!         F: FnMut(Self::Item) -> ControlFlow<()>,
+//!     {
+//!         plumbing::run_front(self, budget, consume)
+//!     }
+//!
+//!     fn opt_len(&self) -> Option<usize> {
+//!         Some(self.len())
+//!     }
+//! }
+//!
+//! impl IndexedParallelIterator for Squares {
+//!     fn len(&self) -> usize {
+//!         (self.end - self.next) as usize
+//!     }
+//!
+//!     fn split_off(&mut self, index: usize) -> Self {
+//!         let (middle, end) = (self.next + index as u64, self.end);
+//!         self.end = middle;
+//!         Self { next: middle, end }
+//!     }
+//!
+//!     fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+//!         let range = self.next as u32..self.end as u32;
+//!         range.map(|n| (n.into(), u64::from(n) * u64::from(n)))
+//!     }
+//! }
+//!
+//! let squares = Squares { next: 0, end: 1000 };
+//! assert_eq!(squares.map(|(_, square)| square).sum::<u64>(), 332_833_500);
+//! ```
+
+use super::IndexedParallelIterator;
+#[cfg(doc)]
+use super::ParallelIterator;
+use std::ops::ControlFlow;
+
+/// [`split`](ParallelIterator::split) for an iterator that can be cut anywhere: in the
+/// middle.
+pub fn split_in_half<I: IndexedParallelIterator>(iter: &mut I) -> Option<I> {
+    let len = iter.len();
+    (len > 1).then(|| iter.split_off(len / 2))
+}
+
+/// [`run`](ParallelIterator::run) for an iterator that can be cut anywhere: cuts the
+/// first items off and goes through them.
+#[inline]
+pub fn run_front<I, F>(iter: &mut I, budget: &mut usize, consume: F) -> ControlFlow<()>
+where
+    I: IndexedParallelIterator,
+    F: FnMut(I::Item) -> ControlFlow<()>,
+{
+    let front = front(iter, budget);
+    front.into_seq().try_for_each(consume)
+}
+
+/// Cuts the first items off, as many as the budget allows, and charges it.
+#[inline]
+pub fn front<I: IndexedParallelIterator>(iter: &mut I, budget: &mut usize) -> I {
+    let len = iter.len().min(*budget);
+    *budget -= len;
+    let rest = iter.split_off(len);
+    std::mem::replace(iter, rest)
+}
+
+/// The plumbing of an iterator that can be cut anywhere.
+macro_rules! indexed {
+    () => {
+        #[inline]
+        fn steps(&self) -> usize {
+            $crate::iter::IndexedParallelIterator::len(self)
+        }
+
+        fn split(&mut self) -> Option<Self> {
+            $crate::iter::plumbing::split_in_half(self)
+        }
+
+        #[inline]
+        fn run<Consume>(
+            &mut self,
+            budget: &mut usize,
+            consume: Consume,
+        ) -> std::ops::ControlFlow<()>
+        where
+            Consume: FnMut(Self::Item) -> std::ops::ControlFlow<()>,
+        {
+            $crate::iter::plumbing::run_front(self, budget, consume)
+        }
+
+        fn opt_len(&self) -> Option<usize> {
+            Some($crate::iter::IndexedParallelIterator::len(self))
+        }
+    };
+}
+pub(crate) use indexed;

@@ -1,0 +1,184 @@
+//! Clones of one item: so many, or without an end.
+
+use crate::iter::plumbing::split_in_half;
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Zip};
+use std::ops::ControlFlow;
+
+/// Gives clones of an item without an end. Take some of them, zip it with what has an
+/// end, or stop it: or else it runs for ever.
+///
+/// # Examples
+///
+/// ```
+/// use heist_par::iter::repeat;
+/// use heist_par::prelude::*;
+///
+/// let marked: Vec<_> = repeat('*').zip(vec!["a", "b"]).collect();
+/// assert_eq!(marked, [('*', "a"), ('*', "b")]);
+/// ```
+pub fn repeat<T: Clone + Send>(element: T) -> Repeat<T> {
+    Repeat { element }
+}
+
+/// Clones of an item without an end: see [`repeat`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Repeat<T> {
+    element: T,
+}
+
+impl<T: Clone + Send> Repeat<T> {
+    /// Gives only so many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::iter::repeat;
+    /// use heist_par::prelude::*;
+    ///
+    /// assert_eq!(repeat(2).take(10).sum::<u32>(), 20);
+    /// ```
+    pub fn take(self, n: usize) -> RepeatN<T> {
+        repeat_n(self.element, n)
+    }
+
+    /// Gives pairs with the items of another iterator, as many as that has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::iter::repeat;
+    /// use heist_par::prelude::*;
+    ///
+    /// let doubled = repeat(2).zip(1..4_u32).map(|(two, n)| two * n);
+    /// assert_eq!(doubled.collect::<Vec<_>>(), [2, 4, 6]);
+    /// ```
+    pub fn zip<Z>(self, zip_op: Z) -> Zip<RepeatN<T>, Z::Iter>
+    where
+        Z: IntoParallelIterator<Iter: IndexedParallelIterator>,
+    {
+        let other = zip_op.into_par_iter();
+        self.take(other.len()).zip(other)
+    }
+}
+
+impl<T: Clone + Send> ParallelIterator for Repeat<T> {
+    type Item = T;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        usize::MAX
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        Some(self.clone())
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(T) -> ControlFlow<()>,
+    {
+        let n = std::mem::take(budget);
+        (0..n).try_for_each(|_| consume(self.element.clone()))
+    }
+}
+
+/// Gives `n` times the same: clones of an item, and at last the item itself.
+///
+/// # Examples
+///
+/// ```
+/// use heist_par::iter::repeat_n;
+/// use heist_par::prelude::*;
+///
+/// assert_eq!(repeat_n("ab", 3).collect::<Vec<_>>().concat(), "ababab");
+/// ```
+pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
+    let element = (n > 0).then_some(element);
+    RepeatN { element, len: n }
+}
+
+/// The former name of [`repeat_n`].
+#[deprecated(note = "use `repeat_n`")]
+pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
+    repeat_n(element, n)
+}
+
+/// So many times the same: see [`repeat_n`].
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct RepeatN<T> {
+    /// Is there if the length is not 0.
+    element: Option<T>,
+    len: usize,
+}
+
+impl<T: Clone> RepeatN<T> {
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        if self.len == 0 {
+            self.element.take()
+        } else {
+            self.element.clone()
+        }
+    }
+}
+
+impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
+    type Item = T;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.len
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        split_in_half(self)
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(T) -> ControlFlow<()>,
+    {
+        let n = self.len.min(*budget);
+        *budget -= n;
+        if let (Some(element), true) = (&self.element, n < self.len) {
+            self.len -= n;
+            return (0..n).try_for_each(|_| consume(element.clone()));
+        }
+        while let Some(element) = self.next() {
+            consume(element)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.len)
+    }
+}
+
+impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        let len = self.len - index;
+        self.len = index;
+        let element = match (index, len) {
+            (_, 0) => None,
+            (0, _) => self.element.take(),
+            (_, _) => self.element.clone(),
+        };
+        Self { element, len }
+    }
+
+    fn into_seq(mut self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        // They are all the same, from whichever end.
+        (0..self.len).map(move |_| self.next().expect("there are so many"))
+    }
+}

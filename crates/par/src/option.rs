@@ -1,0 +1,56 @@
+//! Parallel iterators over options: one item, or none.
+
+use crate::delegate::source;
+use crate::iter::plumbing::indexed;
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+/// What is in an option, by value.
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct IntoIter<T> {
+    item: Option<T>,
+}
+
+impl<T: Send> IntoParallelIterator for Option<T> {
+    type Iter = IntoIter<T>;
+    type Item = T;
+
+    fn into_par_iter(self) -> IntoIter<T> {
+        IntoIter { item: self }
+    }
+}
+
+impl<T: Send> ParallelIterator for IntoIter<T> {
+    type Item = T;
+
+    indexed!();
+}
+
+impl<T: Send> IndexedParallelIterator for IntoIter<T> {
+    #[inline]
+    fn len(&self) -> usize {
+        usize::from(self.item.is_some())
+    }
+
+    fn split_off(&mut self, index: usize) -> Self {
+        assert!(index <= self.len());
+        let item = self.item.take_if(|_| index == 0);
+        Self { item }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        self.item.into_iter()
+    }
+}
+
+source! {
+    /// What is in an option, by reference.
+    Iter['a, T: Sync](IntoIter<&'a T>) -> &'a T, shared;
+    |option: &'a Option<T>| option.as_ref()
+}
+
+source! {
+    /// What is in an option, by mutable reference.
+    IterMut['a, T: Send](IntoIter<&'a mut T>) -> &'a mut T;
+    |option: &'a mut Option<T>| option.as_mut()
+}

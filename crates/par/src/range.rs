@@ -1,0 +1,91 @@
+//! Parallel iterators over ranges of integers and of characters.
+
+use crate::integer::{IndexedRangeInteger, RangeInteger};
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::ops::{ControlFlow, Range};
+
+/// The integers of a range, or the characters.
+///
+/// It is indexed if the number of items fits into a `usize` whatever the range: not for
+/// `u64`, `i64`, `u128` and `i128`.
+#[derive(Clone, Debug)]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
+pub struct Iter<T> {
+    range: Range<T>,
+}
+
+// For all types at once: or else the compiler could not tell the type of `0..10`.
+impl<T> IntoParallelIterator for Range<T>
+where
+    Iter<T>: ParallelIterator,
+{
+    type Iter = Iter<T>;
+    type Item = <Iter<T> as ParallelIterator>::Item;
+
+    fn into_par_iter(self) -> Iter<T> {
+        Iter { range: self }
+    }
+}
+
+// For all types at once: or else it could not tell the type of `0..10` from what is done
+// with the items.
+impl<T: RangeInteger> ParallelIterator for Iter<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    type Item = T;
+
+    #[inline]
+    fn steps(&self) -> usize {
+        self.opt_len().unwrap_or(usize::MAX)
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        if self.steps() < 2 {
+            return None;
+        }
+        let Range { start, end } = self.range;
+        let middle = start.middle(end);
+        self.range.end = middle;
+        Some(Self { range: middle..end })
+    }
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(T) -> ControlFlow<()>,
+    {
+        let len = self.steps().min(*budget);
+        *budget -= len;
+        let start = self.range.start;
+        self.range.start = start.forward(len);
+        (start..self.range.start).try_for_each(consume)
+    }
+
+    #[inline]
+    fn opt_len(&self) -> Option<usize> {
+        self.range.start.distance(self.range.end)
+    }
+}
+
+impl<T: IndexedRangeInteger> IndexedParallelIterator for Iter<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    #[inline]
+    fn len(&self) -> usize {
+        self.steps()
+    }
+
+    #[inline]
+    fn split_off(&mut self, index: usize) -> Self {
+        assert!(index <= self.len());
+        let middle = self.range.start.forward(index);
+        let end = std::mem::replace(&mut self.range.end, middle);
+        Self { range: middle..end }
+    }
+
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        T::seq(self.range)
+    }
+}

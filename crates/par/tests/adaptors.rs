@@ -1,0 +1,718 @@
+//! Adaptors give what the standard library's give, wherever they are cut.
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::prelude::*;
+use heist_par::{Granularity, SplitPolicy};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Barrier, OnceLock};
+use std::task::Poll;
+
+const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
+
+fn pool() -> &'static ThreadPool {
+    static POOL: OnceLock<ThreadPool> = OnceLock::new();
+    POOL.get_or_init(|| {
+        ThreadPoolBuilder::new()
+            .num_threads(4)
+            .build()
+            .expect("a pool")
+    })
+}
+
+/// Small numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+/// The same iterator, for which another granularity was asked.
+struct Asking<I>(I, Granularity);
+
+impl<I: ParallelIterator> ParallelIterator for Asking<I> {
+    type Item = I::Item;
+
+    fn steps(&self) -> usize {
+        self.0.steps()
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        Some(Self(self.0.split()?, self.1))
+    }
+
+    fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(I::Item) -> ControlFlow<()>,
+    {
+        self.0.run(budget, consume)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        self.0.opt_len()
+    }
+
+    fn split_policy(&self) -> SplitPolicy {
+        SplitPolicy {
+            granularity: self.1,
+            ..SplitPolicy::default()
+        }
+    }
+}
+
+/// All items, in their order, gathered by the pool.
+fn gathered<I: ParallelIterator>(iter: I) -> Vec<I::Item> {
+    let singles = iter.map(|item| vec![item]);
+    pool().install(|| {
+        singles.reduce(Vec::new, |mut lower, upper| {
+            lower.extend(upper);
+            lower
+        })
+    })
+}
+
+/// All items, in their order, on this thread and without any split.
+fn in_sequence<I: ParallelIterator>(mut iter: I) -> Vec<I::Item> {
+    let mut items = Vec::new();
+    while iter.steps() > 0 {
+        let flow = iter.run(&mut { usize::MAX }, |item| {
+            items.push(item);
+            Continue(())
+        });
+        assert!(flow.is_continue());
+    }
+    items
+}
+
+/// All items, in their order, of a part that is split and run at random.
+fn cut<I: ParallelIterator>(mut part: I, dice: &mut Dice, items: &mut Vec<I::Item>) {
+    while part.steps() > 0 {
+        if dice.below(3) == 0 {
+            if let Some(upper) = part.split() {
+                cut(part, dice, items);
+                part = upper;
+                continue;
+            }
+        }
+        let given = dice.below(20) + 1;
+        let mut budget = given;
+        let flow = part.run(&mut budget, |item| {
+            items.push(item);
+            Continue(())
+        });
+        assert!(flow.is_continue() && budget <= given);
+    }
+}
+
+/// An adaptor gives these items, in whatever way it is run.
+fn gives<I>(iter: I, items: &[I::Item])
+where
+    I: ParallelIterator<Item: PartialEq + Debug> + Clone,
+{
+    assert_eq!(in_sequence(iter.clone()), items);
+    assert_eq!(gathered(iter.clone()), items);
+    for granularity in [
+        Granularity::Static(1),
+        Granularity::Static(5),
+        Granularity::Deterministic,
+    ] {
+        assert_eq!(gathered(Asking(iter.clone(), granularity)), items);
+    }
+    for seed in 0..5 {
+        let mut pieces = Vec::new();
+        cut(iter.clone(), &mut Dice(seed), &mut pieces);
+        assert_eq!(pieces, items);
+    }
+    if let Some(len) = iter.opt_len() {
+        assert_eq!(len, items.len());
+    }
+    // Whoever wants no more gets no more.
+    for wanted in [1, items.len() / 2, items.len()] {
+        let (mut part, mut got, mut flow) = (iter.clone(), Vec::new(), Continue(()));
+        while flow.is_continue() && part.steps() > 0 {
+            flow = part.run(&mut { 13 }, |item| {
+                got.push(item);
+                if got.len() == wanted {
+                    Break(())
+                } else {
+                    Continue(())
+                }
+            });
+        }
+        assert_eq!(flow.is_break(), (1..=items.len()).contains(&wanted));
+        assert_eq!(
+            got,
+            items[..if wanted == 0 {
+                items.len()
+            } else {
+                wanted.min(items.len())
+            }]
+        );
+    }
+}
+
+/// An adaptor with an index gives these items, in whatever way it is run.
+fn gives_indexed<I>(iter: I, items: &[I::Item])
+where
+    I: IndexedParallelIterator<Item: PartialEq + Debug + Clone> + Clone,
+{
+    gives(iter.clone(), items);
+    let len = items.len();
+    assert_eq!((iter.len(), iter.opt_len()), (len, Some(len)));
+    for index in (0..=len).step_by(len / 50 + 1) {
+        let mut lower = iter.clone();
+        let upper = lower.split_off(index);
+        assert_eq!((lower.len(), upper.len()), (index, len - index));
+        let upper = upper.into_seq();
+        assert_eq!(upper.len(), len - index);
+        let pieces: Vec<_> = lower.into_seq().chain(upper).collect();
+        assert_eq!(pieces, items);
+    }
+    let mut back = items.to_vec();
+    back.reverse();
+    gives(iter.clone().rev(), &back);
+    let pairs: Vec<_> = items.iter().cloned().zip(0..).collect();
+    gives(iter.clone().zip(0..len), &pairs);
+    let all: Vec<_> = pool().install(|| iter.collect());
+    assert_eq!(all, items);
+}
+
+#[test]
+fn one_item_for_each() {
+    for size in SIZES {
+        let numbers: Vec<usize> = (0..size).map(|n| n * 3).collect();
+        let doubled: Vec<_> = numbers.iter().map(|n| n * 2).collect();
+        let seen = AtomicUsize::new(0);
+        let look = |_: &usize| {
+            seen.fetch_add(1, Relaxed);
+        };
+        gives_indexed(numbers.par_iter().cloned(), &numbers);
+        gives_indexed(numbers.par_iter().copied(), &numbers);
+        gives_indexed(numbers.par_iter().copied().update(|n| *n *= 2), &doubled);
+        gives_indexed(numbers.par_iter().copied().panic_fuse(), &numbers);
+        gives_indexed(numbers.par_iter().copied().inspect(&look), &numbers);
+        seen.store(0, Relaxed);
+        gathered(numbers.par_iter().copied().inspect(&look));
+        assert_eq!(seen.load(Relaxed), size);
+    }
+}
+
+#[test]
+fn what_a_closure_makes_of_some() {
+    for size in SIZES {
+        let some = |n: usize| (n % 3 == 1).then(|| n * 2);
+        let items: Vec<_> = (0..size).filter_map(some).collect();
+        gives((0..size).into_par_iter().filter_map(some), &items);
+    }
+}
+
+#[test]
+fn a_value_to_work_with() {
+    for size in SIZES {
+        let items: Vec<_> = (0..size).map(|n| n.to_string()).collect();
+        let write = |text: &mut String, n: usize| {
+            text.clear();
+            text.push_str(&n.to_string());
+            text.clone()
+        };
+        let numbers = (0..size).into_par_iter();
+        gives_indexed(numbers.clone().map_with(String::new(), write), &items);
+        gives_indexed(numbers.map_init(String::new, write), &items);
+    }
+}
+
+#[test]
+fn the_value_to_work_with_is_made_once_for_a_part_and_is_not_sent() {
+    let made = AtomicUsize::new(0);
+    let mut part = (0..100).into_par_iter().map_init(
+        || {
+            made.fetch_add(1, Relaxed);
+            Rc::new(RefCell::new(0))
+        },
+        |count, _| {
+            *count.borrow_mut() += 1;
+            *count.borrow()
+        },
+    );
+    let mut counts = Vec::new();
+    for _ in 0..10 {
+        let _ = part.run(&mut { 5 }, |count| {
+            counts.push(count);
+            Continue(())
+        });
+    }
+    let upper = part.split().expect("half of the rest");
+    assert_eq!(made.load(Relaxed), 1);
+    counts.extend(in_sequence(part));
+    assert_eq!(counts, Vec::from_iter(1..=75));
+    assert_eq!(in_sequence(upper), Vec::from_iter(1..=25));
+    assert_eq!(made.load(Relaxed), 2);
+}
+
+#[test]
+fn a_part_begins_with_a_clone_of_the_value_that_was_given() {
+    let mut lower = (0..10).into_par_iter().map_with(vec![7], |list, n| {
+        list.push(n);
+        list.clone()
+    });
+    let _ = lower.run(&mut { 2 }, |_| Continue(()));
+    let upper = lower.split().expect("half of the rest");
+    assert_eq!(in_sequence(upper)[0], [7, 6]);
+    assert_eq!(in_sequence(lower)[0], [7, 0, 1, 2]);
+}
+
+#[test]
+fn items_of_items() {
+    for size in SIZES {
+        // Many of a few, none of some, and one of very many.
+        let len = |n: usize| if n == 5 { 3000 } else { n % 4 };
+        let lists: Vec<Vec<usize>> = (0..size).map(|n| (n..n + len(n)).collect()).collect();
+        let items = lists.concat();
+        let outer = (0..size).into_par_iter();
+        gives(outer.clone().flat_map(|n| n..n + len(n)), &items);
+        gives(outer.clone().flat_map(|n| lists[n].clone()), &items);
+        gives(outer.clone().flat_map_iter(|n| n..n + len(n)), &items);
+        gives(lists.par_iter().flatten().copied(), &items);
+        gives(lists.clone().into_par_iter().flatten(), &items);
+        gives(lists.par_iter().flatten_iter().copied(), &items);
+        // A base that gives several items in a step, or none.
+        let pairs = outer
+            .clone()
+            .flat_map_iter(|n| [n, n])
+            .filter(|n| n % 2 == 1);
+        let twice: Vec<_> = (0..size)
+            .filter(|n| n % 2 == 1)
+            .flat_map(|n| [n..n + len(n), n..n + len(n)])
+            .flatten()
+            .collect();
+        gives(pairs.flat_map(|n| n..n + len(n)), &twice);
+        let nested = outer.flat_map(|n| {
+            (0..2_usize)
+                .into_par_iter()
+                .flat_map(move |_| n..n + len(n))
+        });
+        let nested_items: Vec<_> = (0..size)
+            .flat_map(|n| [n..n + len(n), n..n + len(n)])
+            .flatten()
+            .collect();
+        gives(nested, &nested_items);
+    }
+}
+
+#[test]
+fn what_one_item_becomes_is_shared_among_workers() {
+    let both = Barrier::new(2);
+    // Its own, so that its worker has nothing else on offer.
+    let pool = ThreadPoolBuilder::new().num_threads(2).build();
+    pool.expect("a pool").install(|| {
+        let halves = (0..1_usize).into_par_iter().flat_map(|_| 0..2_usize);
+        halves.for_each(|_| {
+            both.wait();
+        });
+    });
+}
+
+#[test]
+fn a_value_that_is_not_sent_may_lie_below_what_items_become() {
+    let numbers = (0..1000_usize)
+        .into_par_iter()
+        .map_init(|| Rc::new(3), |three, n| n * **three);
+    let items: Vec<_> = (0..1000).flat_map(|n| 3 * n..3 * n + 50).collect();
+    gives(numbers.flat_map(|n| n..n + 50), &items);
+}
+
+#[test]
+fn one_after_the_other() {
+    for size in SIZES {
+        for other in [0, 1, 5, 20_000] {
+            let items: Vec<_> = (0..size).chain(500..500 + other).collect();
+            let (a, b) = (0..size, 500..500 + other);
+            gives_indexed(a.clone().into_par_iter().chain(b.clone()), &items);
+            let odd: Vec<_> = items.iter().copied().filter(|n| n % 2 == 1).collect();
+            let is_odd = |n: &usize| n % 2 == 1;
+            let (a, b) = (
+                a.into_par_iter().filter(is_odd),
+                b.into_par_iter().filter(is_odd),
+            );
+            gives(a.chain(b), &odd);
+        }
+    }
+}
+
+#[test]
+fn a_chain_knows_its_length_if_both_do() {
+    let known = (0..5_usize).into_par_iter();
+    let unknown = known.clone().filter(|_| true);
+    assert_eq!(known.clone().chain(known.clone()).opt_len(), Some(10));
+    assert_eq!(known.clone().chain(unknown.clone()).opt_len(), None);
+    assert_eq!(unknown.chain(known).opt_len(), None);
+}
+
+#[test]
+fn each_part_is_folded_into_one_item() {
+    let push = |mut list: Vec<usize>, n| {
+        list.push(n);
+        list
+    };
+    for size in SIZES {
+        let items: Vec<_> = (0..size).collect();
+        let fold = (0..size).into_par_iter().fold(Vec::new, push);
+        assert_eq!(in_sequence(fold.clone()), [&*items]);
+        assert_eq!(gathered(fold.clone()).concat(), items);
+        assert_eq!(
+            gathered(Asking(fold.clone(), Granularity::Static(2))).len(),
+            fixed_parts(size)
+        );
+        for seed in 0..5 {
+            let mut pieces = Vec::new();
+            cut(fold.clone(), &mut Dice(seed), &mut pieces);
+            assert_eq!(pieces.concat(), items);
+        }
+        let fold = (0..size).into_par_iter().fold_with(vec![9], push);
+        assert!(gathered(fold.clone()).iter().all(|list| list[0] == 9));
+        assert_eq!(in_sequence(fold)[0].len(), size + 1);
+    }
+}
+
+/// How many parts of at most two items there are if parts are halved.
+fn fixed_parts(size: usize) -> usize {
+    match size {
+        0..=2 => 1,
+        _ => fixed_parts(size / 2) + fixed_parts(size - size / 2),
+    }
+}
+
+#[test]
+fn a_fold_goes_on_where_it_was_when_it_is_split() {
+    let mut lower = (1..11_u32).into_par_iter().fold(|| 0, |sum, n| sum + n);
+    let _ = lower.run(&mut { 4 }, |_| panic!("it is not at its end"));
+    let upper = lower.split().expect("half of the rest");
+    assert_eq!(
+        (in_sequence(lower), in_sequence(upper)),
+        (vec![28], vec![27])
+    );
+}
+
+#[test]
+fn a_failure_ends_its_part_of_a_fold() {
+    let seen = AtomicUsize::new(0);
+    let numbers = || {
+        (0..100_u32).into_par_iter().inspect(|_| {
+            seen.fetch_add(1, Relaxed);
+        })
+    };
+    let add = |sum: u32, n: u32| if n == 60 { None } else { Some(sum + n) };
+    let mut lower = numbers().try_fold(|| 0, add);
+    let upper = lower.split().expect("half");
+    assert_eq!(in_sequence(lower), [Some((0..50).sum())]);
+    assert_eq!(seen.load(Relaxed), 50);
+    assert_eq!(in_sequence(upper), [None]);
+    assert_eq!(seen.load(Relaxed), 61);
+
+    let sums = gathered(numbers().try_fold_with(1, add));
+    assert_eq!(sums.iter().filter(|sum| sum.is_none()).count(), 1);
+
+    let result = |sum: u32, n: u32| add(sum, n).ok_or(n);
+    assert_eq!(in_sequence(numbers().try_fold(|| 0, result)), [Err(60)]);
+    let flow = |sum: u32, n: u32| add(sum, n).map_or(Break(n), Continue);
+    assert_eq!(in_sequence(numbers().try_fold(|| 0, flow)), [Break(60)]);
+    let poll = |sum: Poll<u32>, n: u32| match sum {
+        Poll::Ready(sum) => Poll::Ready(result(sum, n)),
+        Poll::Pending => Poll::Pending,
+    };
+    let ready = numbers().try_fold(|| Poll::Ready(0), poll);
+    assert_eq!(in_sequence(ready), [Poll::Ready(Err(60))]);
+    let pending = numbers().try_fold(|| Poll::Pending, poll);
+    assert_eq!(in_sequence(pending), [Poll::Pending]);
+    let stream = |sum: Poll<Option<u32>>, n: u32| sum.map(|sum| sum.map(|sum| result(sum, n)));
+    let some = numbers().try_fold(|| Poll::Ready(Some(0)), stream);
+    assert_eq!(in_sequence(some), [Poll::Ready(Some(Err(60)))]);
+    let none = numbers().try_fold(|| Poll::Ready(None), stream);
+    assert_eq!(in_sequence(none), [Poll::Ready(None)]);
+}
+
+#[test]
+fn a_fold_that_does_not_fail_gives_all() {
+    for size in SIZES {
+        let count = |sum: usize, _| sum.checked_add(1);
+        let counts = gathered((0..size).into_par_iter().try_fold(|| 0, count));
+        let counts: Option<Vec<_>> = counts.into_iter().collect();
+        assert_eq!(counts.expect("no failure").iter().sum::<usize>(), size);
+    }
+}
+
+/// They are some of the numbers below `size`, in ascending order, each once.
+fn some_below(size: usize, items: &[usize]) {
+    assert!(items.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(items.last().map_or(true, |last| *last < size));
+}
+
+#[test]
+fn until_an_empty_one_is_found() {
+    for size in SIZES {
+        let all: Vec<_> = (0..size).collect();
+        gives((0..size).into_par_iter().map(Some).while_some(), &all);
+        let below = |end| {
+            let options = (0..size)
+                .into_par_iter()
+                .map(move |n| (n < end).then_some(n));
+            options.while_some()
+        };
+        for end in [0, 1, 50, 9_000] {
+            let first = end.min(size);
+            assert_eq!(in_sequence(below(end)), all[..first]);
+            some_below(first, &gathered(below(end)));
+        }
+    }
+}
+
+#[test]
+fn the_end_that_one_part_finds_is_the_end_of_all_but_not_of_clones() {
+    let mut lower = (0..10_usize)
+        .into_par_iter()
+        .map(|n| (n != 2).then_some(n))
+        .while_some();
+    let mut clone = lower.clone();
+    let upper = lower.split().expect("half");
+    assert_eq!(in_sequence(lower), [0, 1]);
+    assert_eq!(upper.steps(), 0);
+    assert_eq!(in_sequence(clone.split().expect("half")), [5, 6, 7, 8, 9]);
+
+    let mut lower = (0..10_usize).into_par_iter().take_any(3);
+    let clone = lower.clone();
+    let upper = lower.split().expect("half");
+    assert_eq!(in_sequence(lower), [0, 1, 2]);
+    assert_eq!(upper.steps(), 0);
+    assert_eq!(in_sequence(clone), [0, 1, 2]);
+
+    let mut lower = (0..10_usize).into_par_iter().take_any_while(|n| *n < 3);
+    let mut clone = lower.clone();
+    let upper = lower.split().expect("half");
+    assert_eq!(in_sequence(lower), [0, 1, 2]);
+    assert_eq!(upper.steps(), 0);
+    drop(clone.split());
+    assert_eq!(in_sequence(clone), [0, 1, 2]);
+
+    let mut lower = (0..10_usize).into_par_iter().skip_any(6);
+    let clone = lower.clone();
+    let upper = lower.split().expect("half");
+    assert_eq!(
+        (in_sequence(lower), in_sequence(upper)),
+        (vec![], vec![6, 7, 8, 9])
+    );
+    assert_eq!(in_sequence(clone), [6, 7, 8, 9]);
+
+    let mut lower = (0..10_usize).into_par_iter().skip_any_while(|n| *n != 3);
+    let mut clone = lower.clone();
+    let upper = lower.split().expect("half");
+    assert_eq!(
+        (in_sequence(lower), in_sequence(upper)),
+        (vec![3, 4], vec![5, 6, 7, 8, 9])
+    );
+    assert_eq!(in_sequence(clone.split().expect("half")), []);
+}
+
+#[test]
+fn so_many_items_are_taken_or_skipped() {
+    for size in SIZES {
+        for n in [0, 1, 2, 50, 20_000] {
+            let made = AtomicUsize::new(0);
+            let numbers = || {
+                (0..size).into_par_iter().inspect(|_| {
+                    made.fetch_add(1, Relaxed);
+                })
+            };
+            let taken = in_sequence(numbers().take_any(n));
+            assert_eq!(taken, Vec::from_iter(0..size.min(n)));
+            assert_eq!(made.load(Relaxed), size.min(n), "none is made in vain");
+            let taken = gathered(numbers().take_any(n));
+            assert_eq!(taken.len(), size.min(n));
+            some_below(size, &taken);
+            assert_eq!(
+                in_sequence(numbers().skip_any(n)),
+                Vec::from_iter(n.min(size)..size)
+            );
+            let rest = gathered(numbers().skip_any(n));
+            assert_eq!(rest.len(), size.saturating_sub(n));
+            some_below(size, &rest);
+        }
+    }
+}
+
+#[test]
+fn items_are_taken_or_skipped_until_the_closure_says_no() {
+    for size in SIZES {
+        let numbers = (0..size).into_par_iter();
+        gives(
+            numbers.clone().take_any_while(|_| true),
+            &Vec::from_iter(0..size),
+        );
+        gives(numbers.clone().skip_any_while(|_| true), &[]);
+        for end in [0, 1, 50, 9_000] {
+            let taken = gathered(numbers.clone().take_any_while(|n| *n < end));
+            some_below(end.min(size), &taken);
+            let given = gathered(numbers.clone().skip_any_while(|n| *n < end));
+            some_below(size, &given);
+            let given = BTreeSet::from_iter(given);
+            assert!((end..size).all(|n| given.contains(&n)));
+        }
+    }
+}
+
+#[test]
+fn endless_sequences_may_be_cut_short() {
+    let endless = (0..8_usize)
+        .into_par_iter()
+        .flat_map_iter(std::iter::repeat);
+    assert_eq!(gathered(endless.take_any(100)).len(), 100);
+}
+
+/// The payload, which is text, of the panic in `f`.
+fn panic_of(f: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it panics");
+    payload.downcast_ref::<&str>().expect("a text").to_string()
+}
+
+/// Panics at 3.
+fn not_three(n: &usize) {
+    if *n == 3 {
+        std::panic::panic_any("three");
+    }
+}
+
+#[test]
+fn a_panic_in_one_part_stops_the_others() {
+    // Before and after the fuse.
+    let before = (0..10_usize)
+        .into_par_iter()
+        .inspect(not_three)
+        .panic_fuse();
+    let after = (0..10_usize)
+        .into_par_iter()
+        .panic_fuse()
+        .inspect(not_three);
+    fn check(mut lower: impl ParallelIterator + Clone) {
+        let clone = lower.clone();
+        let mut upper = lower.split().expect("half");
+        assert!(upper.run(&mut { 1 }, |_| Continue(())).is_continue());
+        assert_eq!(panic_of(|| drop(in_sequence(lower))), "three");
+        assert!(upper
+            .run(&mut { 1 }, |_| panic!("it has stopped"))
+            .is_break());
+        assert!(clone.steps() > 0);
+    }
+    check(before.clone());
+    check(after.clone());
+    check(before.clone().enumerate());
+    check(after.clone().filter(|_| true));
+    // In sequence the items go by one after the other, and what is left is skipped.
+    let mut lower = after.clone().zip(0..10);
+    let upper = lower.split().expect("half");
+    assert_eq!(panic_of(|| drop(in_sequence(lower))), "three");
+    assert_eq!(in_sequence(upper), []);
+    assert_eq!(panic_of(|| drop(gathered(before))), "three");
+    assert_eq!(panic_of(|| drop(gathered(after))), "three");
+}
+
+#[test]
+fn the_panic_that_reaches_the_caller_is_not_about_missing_items() {
+    for n in 0..100 {
+        let panics = move |item: &usize| {
+            if *item == n * 30 {
+                std::panic::panic_any("mine");
+            }
+            std::hint::black_box((0..100).fold(0, |a, b| a ^ std::hint::black_box(b)));
+        };
+        let numbers = (0..3000_usize).into_par_iter().panic_fuse().inspect(panics);
+        let numbers = Asking(numbers, Granularity::Static(3));
+        let collect = || drop(numbers.collect::<Vec<_>>());
+        assert_eq!(panic_of(|| pool().install(collect)), "mine");
+    }
+}
+
+#[test]
+fn a_fuse_does_not_blow_because_its_thread_panics_already() {
+    struct OnDrop<F: FnMut()>(F);
+
+    impl<F: FnMut()> Drop for OnDrop<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+
+    let mut sums = Vec::new();
+    let cleans_up = panic_of(|| {
+        let _on_drop = OnDrop(|| {
+            let numbers = (0..100_usize).into_par_iter().panic_fuse();
+            let mut pieces = Vec::new();
+            cut(numbers.clone(), &mut Dice(1), &mut pieces);
+            sums.push(pieces.iter().sum::<usize>());
+            sums.push(in_sequence(numbers.zip(0..100)).len());
+        });
+        std::panic::panic_any("outer");
+    });
+    assert_eq!((&*cleans_up, sums), ("outer", vec![4950, 100]));
+}
+
+#[test]
+fn iterators_are_shown_without_their_closures() {
+    let numbers = (0..3_usize)
+        .into_par_iter()
+        .map_with(0, |_, n| n)
+        .flat_map(|n| 0..n);
+    let shown = format!(
+        "{:?}",
+        numbers.fold(|| 0, |sum, n| sum + n).chain(0..1_usize)
+    );
+    assert!(shown.contains("Chain") && shown.contains("FlatMap") && shown.contains("0..3"));
+}
+
+#[test]
+fn one_of_two_kinds_is_a_parallel_iterator_as_well() {
+    let up_or_down = |down| {
+        let numbers = (0..1_000).into_par_iter();
+        if down {
+            heist_par::iter::Either::Left(numbers.rev())
+        } else {
+            heist_par::iter::Either::Right(numbers)
+        }
+    };
+    assert!(up_or_down(false)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .eq(0..1_000));
+    let zipped: Vec<_> = up_or_down(true).zip(0..3).collect();
+    assert_eq!(zipped, [(999, 0), (998, 1), (997, 2)]);
+}
+
+/// Each split of the blocks parts with one item. Two workers could rob each other of the
+/// rest by turns, each time on top of the frame that waits for the last rest.
+#[test]
+fn lopsided_splits_do_not_pile_up_on_the_stacks() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .expect("a pool");
+    for _ in 0..100 {
+        let count = pool.install(|| {
+            let blocks = (0..3_000).into_par_iter().by_uniform_blocks(1);
+            // What comes before the first item is not known, so that the blocks are not
+            // gone through one by one.
+            let few = blocks.flat_map_iter(|n| 0..n % 2).intersperse(0);
+            few.map(|n| std::hint::black_box((0..100).fold(n, |a, b| a ^ std::hint::black_box(b))))
+                .count()
+        });
+        assert_eq!(count, 2_999);
+    }
+}

@@ -1,0 +1,263 @@
+//! Bridges: all items of an ordinary iterator come, once each, and nobody waits for ever.
+
+mod pieces;
+
+use heist_core::{join, ThreadPool, ThreadPoolBuilder};
+use heist_par::prelude::*;
+use pieces::{assert_gives, in_pieces, pool, Chance};
+use std::collections::BTreeSet;
+use std::iter::{from_fn, once_with};
+use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{mpsc, Arc};
+
+const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
+
+/// The numbers below `n`, from an iterator that says how many there are, or not.
+fn numbers(n: usize, says: bool) -> Box<dyn Iterator<Item = usize> + Send> {
+    if says {
+        Box::new(0..n)
+    } else {
+        let mut next = 0..n;
+        Box::new(from_fn(move || next.next()))
+    }
+}
+
+/// Workers whose stacks end soon.
+fn pool_with_short_stacks() -> ThreadPool {
+    let pool = ThreadPoolBuilder::new().num_threads(4).stack_size(1 << 20);
+    pool.build().expect("a pool")
+}
+
+/// Costs about as much as a steal.
+fn work() {
+    for i in 0..50 {
+        std::hint::black_box(i);
+    }
+}
+
+#[test]
+fn a_bridge_gives_each_item_once() {
+    for n in SIZES {
+        for says in [true, false] {
+            let iter = numbers(n, says).par_bridge();
+            let items: BTreeSet<_> = pool().install(|| iter.collect());
+            assert!(items.into_iter().eq(0..n));
+            for seed in 0..20 {
+                let bridge = numbers(n, says).par_bridge();
+                let mut items = in_pieces(bridge, &mut Chance::new(seed));
+                items.sort_unstable();
+                assert!(items.into_iter().eq(0..n));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_ordered_bridge_gives_the_items_in_order() {
+    for n in SIZES {
+        let expected: Vec<_> = (0..n).collect();
+        assert_gives(&(0..n).par_bridge_ordered(), &expected);
+        let mut odd = expected;
+        odd.retain(|n| n % 2 == 1);
+        assert_gives(&(0..n).filter(|n| n % 2 == 1).par_bridge_ordered(), &odd);
+    }
+}
+
+#[test]
+fn a_million_items_come_in_order_on_short_stacks() {
+    let pool = pool_with_short_stacks();
+    let iter = numbers(1_000_000, false).par_bridge_ordered();
+    let items: Vec<_> = pool.install(|| iter.inspect(|_| work()).collect());
+    assert!(items.into_iter().eq(0..1_000_000));
+}
+
+#[test]
+fn a_million_items_come_on_short_stacks() {
+    let pool = pool_with_short_stacks();
+    for says in [true, false] {
+        let bridge = numbers(1_000_000, says).par_bridge();
+        let sum = pool.install(|| bridge.inspect(|_| work()).sum::<usize>());
+        assert_eq!(sum, 999_999 * 500_000);
+    }
+}
+
+#[test]
+fn endless_iterators_end_when_the_wanted_item_is_found() {
+    let pool = pool_with_short_stacks();
+    let wanted = |n: &u64| {
+        work();
+        *n >= 300_000
+    };
+    let any = pool.install(|| (0..).par_bridge().find_any(wanted));
+    assert!(any >= Some(300_000));
+    let first = pool.install(|| (0..).par_bridge_ordered().find_first(wanted));
+    assert_eq!(first, Some(300_000));
+    let taken = pool.install(|| (0..).par_bridge_ordered().take_any(1_000).count());
+    assert_eq!(taken, 1_000);
+}
+
+#[test]
+fn a_panic_stops_an_endless_iterator_if_all_find_a_reason() {
+    for ordered in [false, true] {
+        let check = |n: u64| assert!(n < 10_000, "enough");
+        let stopped = catch_unwind(|| {
+            pool().install(|| match ordered {
+                false => (0..).par_bridge().for_each(check),
+                true => (0..).par_bridge_ordered().for_each(check),
+            });
+        });
+        assert!(stopped.is_err());
+    }
+}
+
+/// While one worker's `next` waits for its other half, that worker, and the thief of the
+/// half, may steal parts of the same bridge: waiting there for the iterator would be for
+/// ever.
+#[test]
+fn an_iterator_whose_next_forks_does_not_wait_for_itself() {
+    for _ in 0..100 {
+        let forking = (0..50_u64).inspect(|n| {
+            let half = || {
+                (0..10_usize)
+                    .into_par_iter()
+                    .inspect(|_| work())
+                    .map(|i| i as u64 + n)
+                    .sum::<u64>()
+            };
+            let (a, b) = join(half, half);
+            assert_eq!(a, b);
+        });
+        for ordered in [false, true] {
+            let forking = forking.clone();
+            let sum = pool().install(|| match ordered {
+                false => forking.par_bridge().inspect(|_| work()).sum::<u64>(),
+                true => forking
+                    .par_bridge_ordered()
+                    .inspect(|_| work())
+                    .sum::<u64>(),
+            });
+            assert_eq!(sum, 1_225);
+        }
+    }
+}
+
+#[test]
+fn bridges_within_bridges_end() {
+    let pool = ThreadPoolBuilder::new().num_threads(8).build();
+    let pool = pool.expect("a pool");
+    let forking = |i: u64| once_with(move || join(|| i, || i + 1));
+    for _ in 0..20 {
+        pool.broadcast(|_| {
+            let outer = (0..300).filter(|i| i % 3 > 0);
+            let expected: Vec<_> = outer.clone().map(|i| (i, i + 1)).collect();
+            let bridges = outer
+                .clone()
+                .par_bridge()
+                .flat_map(|i| forking(i).par_bridge());
+            let pairs: BTreeSet<_> = bridges.collect();
+            assert!(pairs.into_iter().eq(expected.iter().copied()));
+            let ordered = outer.par_bridge_ordered();
+            let pairs = ordered.flat_map(|i| forking(i).par_bridge_ordered());
+            assert_eq!(pairs.collect::<Vec<_>>(), expected);
+        });
+    }
+}
+
+#[test]
+fn an_item_is_not_held_back_while_the_iterator_waits_for_the_next() {
+    // Each number but 0 asks for the one below it, when it is consumed.
+    let (ask, asked) = mpsc::channel();
+    ask.send(2_000_u32).unwrap();
+    let left = AtomicUsize::new(2_001);
+    let left = &left;
+    let numbers = from_fn(move || {
+        (left.load(Ordering::Relaxed) > 0).then(|| {
+            left.fetch_sub(1, Ordering::Relaxed);
+            asked.recv().expect("nobody asks any more")
+        })
+    });
+    let sum = AtomicUsize::new(0);
+    pool().install(|| {
+        numbers.par_bridge().for_each(|n| {
+            sum.fetch_add(n as usize, Ordering::Relaxed);
+            if n > 0 {
+                ask.send(n - 1).unwrap();
+            }
+        });
+    });
+    assert_eq!(sum.into_inner(), 2_000 * 2_001 / 2);
+}
+
+#[test]
+fn a_panic_of_next_reaches_the_caller_and_next_is_not_called_again() {
+    for ordered in [false, true] {
+        let calls = AtomicUsize::new(0);
+        let item = Arc::new(());
+        let iter = from_fn(|| match calls.fetch_add(1, Ordering::Relaxed) {
+            500.. => panic_any("next"),
+            _ => Some(Arc::clone(&item)),
+        });
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool().install(|| match ordered {
+                false => iter.par_bridge().for_each(drop),
+                true => iter.par_bridge_ordered().for_each(drop),
+            });
+        }));
+        assert_eq!(result.unwrap_err().downcast_ref(), Some(&"next"));
+        assert_eq!(calls.into_inner(), 501);
+        assert_eq!(Arc::strong_count(&item), 1);
+    }
+}
+
+#[test]
+fn a_panic_of_a_consumer_drops_what_was_taken() {
+    for ordered in [false, true] {
+        let item = Arc::new(());
+        let iter = (0..10_000).map(|_| Arc::clone(&item));
+        let consumed = AtomicUsize::new(0);
+        let consume = |_| {
+            if consumed.fetch_add(1, Ordering::Relaxed) == 3_000 {
+                panic_any("consumer");
+            }
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool().install(|| match ordered {
+                false => iter.par_bridge().for_each(consume),
+                true => iter.par_bridge_ordered().for_each(consume),
+            });
+        }));
+        assert_eq!(result.unwrap_err().downcast_ref(), Some(&"consumer"));
+        assert_eq!(Arc::strong_count(&item), 1);
+    }
+}
+
+#[test]
+fn an_iterator_is_not_asked_again_after_its_end() {
+    for ordered in [false, true] {
+        let asked = AtomicUsize::new(0);
+        let once = from_fn(|| (asked.fetch_add(1, Ordering::Relaxed) < 10).then_some(1));
+        let sum = pool().install(|| match ordered {
+            false => once.par_bridge().sum::<i32>(),
+            true => once.par_bridge_ordered().sum::<i32>(),
+        });
+        assert_eq!((sum, asked.into_inner()), (10, 11));
+    }
+}
+
+#[test]
+fn a_clone_of_a_bridge_is_independent() {
+    let bridge = (0..100_u32).par_bridge();
+    let sums = [bridge.clone(), bridge].map(|bridge| pool().install(|| bridge.sum::<u32>()));
+    assert_eq!(sums, [4950; 2]);
+}
+
+#[test]
+fn debug_shows_the_iterator() {
+    assert_eq!(
+        format!("{:?}", (0..3).par_bridge()),
+        "IterBridge { iter: Some(0..3), .. }"
+    );
+    let ordered = format!("{:?}", (0..3).par_bridge_ordered());
+    assert_eq!(ordered, "OrderedBridge { iter: Some(0..3), .. }");
+}

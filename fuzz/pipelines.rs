@@ -1,0 +1,16 @@
+//! Pipelines of parallel iterators chosen by a fuzzer, each compared with std's.
+
+#![no_main]
+
+#[path = "../crates/par/tests/pipeline/mod.rs"]
+mod pipeline;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use std::sync::OnceLock;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    static POOL: OnceLock<ThreadPool> = OnceLock::new();
+    let builder = || ThreadPoolBuilder::new().num_threads(2);
+    let pool = POOL.get_or_init(|| builder().build().expect("a pool"));
+    pool.install(|| pipeline::check(bytes));
+});

@@ -1,0 +1,79 @@
+//! The fuzz targets: built with the flags of LLVM's fuzzer, and run for a while.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+
+use crate::model;
+use crate::steps::Runner;
+
+/// How to fuzz.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Args {
+    /// How long, in seconds.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+}
+
+/// How long the fuzzer runs in the gate, in seconds.
+const GATE_SECONDS: u32 = 20;
+
+/// What makes the compiler count which edges of the program have been taken.
+const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
+
+/// Fuzzes, and returns whether nothing was found.
+///
+/// # Errors
+///
+/// Fails if the step cannot be set up or the report cannot be written.
+pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+    let mut runner = Runner::new(root, out);
+    add_step(&mut runner, args.seconds)?;
+    Ok(runner.finish()?)
+}
+
+/// Adds a short run to the gate.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    add_step(runner, GATE_SECONDS)
+}
+
+fn add_step<W: Write>(runner: &mut Runner<'_, W>, seconds: u32) -> anyhow::Result<()> {
+    let name = "fuzz pipelines";
+    let compiler = Command::new("c++")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    if !compiler.is_ok_and(|status| status.success()) {
+        return Ok(runner.skip(name, "there is no C++ compiler to build the fuzzer with")?);
+    }
+    // With a target, the flags are not for build scripts.
+    let version = Command::new("rustc").arg("-vV").output();
+    let version = version
+        .context("could not ask rustc for its version")?
+        .stdout;
+    let version = String::from_utf8_lossy(&version);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc -vV did not say which system it is for")?;
+    let root = runner.root();
+    let found = model::target_folder(&root, "fuzz").join("found");
+    std::fs::create_dir_all(&found)?;
+    let mut command = Command::new("cargo");
+    command
+        .args(["run", "--release", "--manifest-path", "fuzz/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(model::target_folder(&root, "fuzz"))
+        .args(["--target", host, "--bin", "pipelines", "--"])
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", found.display()))
+        .args(["-max_len=40", "-timeout=30", "-print_final_stats=1"])
+        .env("RUSTFLAGS", model::flags(FLAGS));
+    Ok(runner.command(name, &mut command)?)
+}

@@ -1,0 +1,251 @@
+//! Two packages made out of the published rayon in which `rayon` is our crate: its tests, its documentation.
+//!
+//! Neither is committed: they are written below `target` from what cargo has fetched.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::cut;
+use crate::published::write;
+use crate::rayon_tests::core_package::{copy_source, list, read};
+
+/// Files of tests that are left out, and why.
+pub(super) const LEFT_OUT: [(&str, &str); 6] = [
+    (
+        "tests/named-threads.rs",
+        "it counts on a caller from outside only waiting; with us it takes part, under its own name",
+    ),
+    ("tests/producer_split_at.rs", PLUMBING),
+    (
+        "src/delegate.rs",
+        "it tests macros that rayon keeps to itself",
+    ),
+    ("src/iter/collect/test.rs", PLUMBING),
+    ("src/iter/find_first_last/test.rs", PLUMBING),
+    (
+        "src/slice/sort.rs",
+        "it tests the private steps of rayon's sort",
+    ),
+];
+
+/// Tests that are cut out of their files, and why.
+pub(super) const CUT_OUT: [(&str, &str, &str); 10] = [
+    (
+        "src/iter/test.rs",
+        "check_indices_after_enumerate_split",
+        PLUMBING,
+    ),
+    ("src/iter/test.rs", "check_drops", PLUMBING),
+    (
+        "src/iter/test.rs",
+        "count_repeat_n_clones",
+        "it counts the clones that come from rayon's own choice of where to split",
+    ),
+    (
+        "src/iter/test.rs",
+        "fold_is_full",
+        "it counts on a split although no worker asks for one; ours may fold all in one part",
+    ),
+    ("src/range.rs", "check_range_split_at_overflow", PRIVATE),
+    ("src/range.rs", "test_i128_len_doesnt_overflow", PRIVATE),
+    ("src/slice/test.rs", "test_par_sort", CONTRADICTION),
+    ("src/slice/test.rs", "test_par_sort_unstable", CONTRADICTION),
+    (
+        "tests/octillion.rs",
+        "fold_find_any_octillion_flat",
+        "it counts on splits inside of `flat_map` that nobody asks for; ours folds until a worker is hungry",
+    ),
+    (
+        "tests/iter_panic.rs",
+        "iter_panic_fuse",
+        "it counts on all other items being taken after a panic; ours ends as soon as it can",
+    ),
+];
+
+const CONTRADICTION: &str =
+    "it compares at random; the standard library's sorts, which do our parts, may panic then";
+const PLUMBING: &str = "it drives rayon's plumbing by hand, in whose place we have our own";
+const PRIVATE: &str = "it looks into a private type of rayon's";
+
+/// The files with unit tests, and what stands before the tests of those that hold more.
+const UNIT: [(&str, Option<&str>); 6] = [
+    ("src/iter/test.rs", None),
+    ("src/iter/fold_chunks.rs", Some("use super::*;\n")),
+    ("src/iter/fold_chunks_with.rs", Some("use super::*;\n")),
+    ("src/range.rs", Some("use crate::iter::*;\n")),
+    ("src/range_inclusive.rs", Some("use crate::iter::*;\n")),
+    ("src/slice/test.rs", None),
+];
+
+/// Writes the package with the unit and integration tests, and returns the names of the latter.
+pub(super) fn write_tests(
+    original: &Path,
+    heist: &Path,
+    folder: &Path,
+) -> anyhow::Result<Vec<String>> {
+    check_files(original)?;
+    write_manifest(original, folder, heist, false)?;
+    write(
+        &folder.join("src/lib.rs"),
+        include_str!("../../shims/rayon_iterators.rs"),
+    )?;
+    for (file, head) in UNIT {
+        let text = read(&original.join(file))?;
+        let text = match head {
+            Some(head) => format!("{head}\n{}", cut::tests_at_the_end(&text)),
+            None => text,
+        };
+        write(&folder.join(file), &cut_down(file, &text))?;
+    }
+    let mut names = Vec::new();
+    for path in list(&original.join("tests"))? {
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let file = format!("tests/{name}.rs");
+        if LEFT_OUT.iter().all(|(left_out, _)| *left_out != file) {
+            write(&folder.join(&file), &cut_down(&file, &read(&path)?))?;
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The text of a file without the tests that are cut out.
+fn cut_down(file: &str, text: &str) -> String {
+    let cut_out = CUT_OUT.iter().filter(|(of, ..)| *of == file);
+    let cut_out: Vec<&str> = cut_out.map(|(_, test, _)| *test).collect();
+    cut::without_functions(text, &cut_out)
+}
+
+/// Writes the package whose documentation is that of the original. The examples name `rayon`,
+/// and that is our crate; the code around them is called otherwise.
+pub(super) fn write_docs(original: &Path, heist: &Path, folder: &Path) -> anyhow::Result<()> {
+    write_manifest(original, folder, heist, true)?;
+    copy_source(original, folder)
+}
+
+/// Checks that no file of the original has tests of which we do not know.
+fn check_files(original: &Path) -> anyhow::Result<()> {
+    for entry in walkdir::WalkDir::new(original.join("src")) {
+        let entry = entry?;
+        let file = entry.path().strip_prefix(original)?;
+        let run = UNIT.iter().map(|(name, _)| *name);
+        let left_out = LEFT_OUT.iter().map(|(name, _)| *name);
+        let is_known = run.chain(left_out).any(|name| file == Path::new(name));
+        anyhow::ensure!(
+            is_known || !entry.file_type().is_file() || !read(entry.path())?.contains("#[test]"),
+            "{} has tests, but it is neither among the files to run nor among those left out",
+            file.display()
+        );
+    }
+    Ok(())
+}
+
+/// Writes a manifest in which `rayon` is the package in the folder `heist`, and what tests
+/// need is as in the original's; `as_original` if its code is compiled as well.
+fn write_manifest(
+    original: &Path,
+    folder: &Path,
+    heist: &Path,
+    as_original: bool,
+) -> anyhow::Result<()> {
+    // What was there may be of another version.
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("could not remove {}", folder.display()))?;
+    }
+    let path = original.join("Cargo.toml");
+    let original = read(&path)?;
+    let manifest = manifest(&original, heist, as_original)
+        .with_context(|| format!("could not use {}", path.display()))?;
+    write(&folder.join("Cargo.toml"), &manifest)
+}
+
+fn manifest(original: &str, heist: &Path, as_original: bool) -> anyhow::Result<String> {
+    let original: toml::Table = original.parse()?;
+    let (name, library, kept) = match as_original {
+        true => (
+            "rayon-docs",
+            "[lib]\nname = \"original\"\n\n",
+            &["dependencies", "dev-dependencies"][..],
+        ),
+        false => ("rayon-iterators", "", &["dev-dependencies"][..]),
+    };
+    let part = |name: &str| {
+        let part = original.get(name).cloned();
+        part.with_context(|| format!("it has no table {name}"))
+    };
+    let package = part("package")?;
+    let edition = package.get("edition").context("it names no edition")?;
+    // A string of TOML, quotes and backslashes included.
+    let path = toml::Value::from(&*heist.to_string_lossy());
+    let mut text = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = {edition}\n\n{library}\
+         [dependencies]\nrayon = {{ package = \"heist\", path = {path} }}\n\n[workspace]\n"
+    );
+    for name in kept {
+        let part = toml::Table::from_iter([((*name).to_owned(), part(name)?)]);
+        text.push_str(&format!("\n{part}"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORIGINAL: &str = "[package]\nname = \"rayon\"\nedition = \"2021\"\n\n\
+        [dependencies.either]\nversion = \"1\"\n\n[dev-dependencies.rand]\nversion = \"0.9\"\n";
+
+    fn parsed(as_original: bool) -> toml::Table {
+        let heist = Path::new("/with \"quotes\"/heist");
+        manifest(ORIGINAL, heist, as_original)
+            .unwrap()
+            .parse()
+            .unwrap()
+    }
+
+    #[test]
+    fn tests_have_our_crate_as_rayon_and_the_originals_helpers() {
+        let manifest = parsed(false);
+        let rayon = &manifest["dependencies"]["rayon"];
+        assert_eq!(rayon["package"].as_str(), Some("heist"));
+        assert_eq!(rayon["path"].as_str(), Some("/with \"quotes\"/heist"));
+        assert_eq!(manifest["dependencies"].get("either"), None);
+        assert_eq!(
+            manifest["dev-dependencies"]["rand"]["version"].as_str(),
+            Some("0.9")
+        );
+        assert_eq!(manifest["package"]["edition"].as_str(), Some("2021"));
+    }
+
+    #[test]
+    fn documentation_has_what_the_originals_code_needs_as_well() {
+        let manifest = parsed(true);
+        assert_eq!(manifest["lib"]["name"].as_str(), Some("original"));
+        assert_eq!(
+            manifest["dependencies"]["either"]["version"].as_str(),
+            Some("1")
+        );
+        assert_eq!(
+            manifest["dependencies"]["rayon"]["package"].as_str(),
+            Some("heist")
+        );
+    }
+
+    #[test]
+    fn a_file_with_tests_that_nobody_listed_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("src/range.rs"), "#[test]\nfn a() {}\n").unwrap();
+        check_files(folder.path()).unwrap();
+        write(&folder.path().join("src/new.rs"), "#[test]\nfn a() {}\n").unwrap();
+        let error = check_files(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("new.rs has tests"), "{error}");
+    }
+}
