@@ -10,6 +10,7 @@ pub mod peer;
 pub mod protocol;
 pub mod rng;
 
+mod collect;
 mod fib;
 mod injected;
 mod measure;
@@ -26,6 +27,7 @@ mod tree;
 mod uts;
 mod wait_group;
 
+pub use collect::collects;
 pub use measure::sample_of;
 pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};

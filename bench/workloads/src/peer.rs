@@ -39,6 +39,15 @@ pub trait Loop {
     fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F);
 }
 
+/// A peer that makes vectors in parallel, called from outside.
+pub trait Collect {
+    /// What `op` makes of each number below `len`, in their order.
+    fn map<F: Fn(u64) -> u64 + Sync + Send>(&mut self, len: u64, op: F) -> Vec<u64>;
+
+    /// The numbers below `len` that `keep` is true of, in their order.
+    fn filter<F: Fn(u64) -> bool + Sync + Send>(&mut self, len: u64, keep: F) -> Vec<u64>;
+}
+
 /// A peer that comes with sorts, called from outside.
 pub trait Sort {
     /// Sorts so that equal items keep their order.

@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{ForkJoin, Loop, PairTask, Sort, Spawn};
-use heist_bench_workloads::{fork_join, loops, mixed, serve, sorts, spawns};
+use heist_bench_workloads::peer::{Collect, ForkJoin, Loop, PairTask, Sort, Spawn};
+use heist_bench_workloads::{collects, fork_join, loops, mixed, serve, sorts, spawns};
 
 struct Heist {
     pool: heist::ThreadPool,
@@ -58,6 +58,28 @@ impl Spawn for Heist {
     }
 }
 
+impl Collect for Heist {
+    fn map<F: Fn(u64) -> u64 + Sync + Send>(&mut self, len: u64, op: F) -> Vec<u64> {
+        self.pool.take_part(|| {
+            (0..len as usize)
+                .into_par_iter()
+                .map(|n| n as u64)
+                .map(op)
+                .collect()
+        })
+    }
+
+    fn filter<F: Fn(u64) -> bool + Sync + Send>(&mut self, len: u64, keep: F) -> Vec<u64> {
+        self.pool.take_part(|| {
+            (0..len as usize)
+                .into_par_iter()
+                .map(|n| n as u64)
+                .filter(|&n| keep(n))
+                .collect()
+        })
+    }
+}
+
 impl Sort for Heist {
     fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
         self.pool.take_part(|| data.par_sort());
@@ -89,6 +111,7 @@ fn main() -> ExitCode {
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
             || mixed(&mut peer, request)?
-            || sorts(&mut peer, request)?)
+            || sorts(&mut peer, request)?
+            || collects(&mut peer, request)?)
     })
 }

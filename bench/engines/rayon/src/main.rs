@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use heist_bench_demos::{demos, Form};
-use heist_bench_workloads::peer::{ForkJoin, Loop, Sort, Spawn};
-use heist_bench_workloads::{fork_join, loops, mixed, serve, sorts, spawns};
+use heist_bench_workloads::peer::{Collect, ForkJoin, Loop, Sort, Spawn};
+use heist_bench_workloads::{collects, fork_join, loops, mixed, serve, sorts, spawns};
 use rayon::prelude::*;
 
 struct Rayon {
@@ -54,6 +54,28 @@ impl Spawn for Rayon {
     }
 }
 
+impl Collect for Rayon {
+    fn map<F: Fn(u64) -> u64 + Sync + Send>(&mut self, len: u64, op: F) -> Vec<u64> {
+        self.pool.install(|| {
+            (0..len as usize)
+                .into_par_iter()
+                .map(|n| n as u64)
+                .map(op)
+                .collect()
+        })
+    }
+
+    fn filter<F: Fn(u64) -> bool + Sync + Send>(&mut self, len: u64, keep: F) -> Vec<u64> {
+        self.pool.install(|| {
+            (0..len as usize)
+                .into_par_iter()
+                .map(|n| n as u64)
+                .filter(|&n| keep(n))
+                .collect()
+        })
+    }
+}
+
 impl Sort for Rayon {
     fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
         self.pool.install(|| data.par_sort());
@@ -77,6 +99,7 @@ fn main() -> ExitCode {
             || spawns(&mut peer, request)?
             || mixed(&mut peer, request)?
             || sorts(&mut peer, request)?
+            || collects(&mut peer, request)?
             || demos(Form::Parallel(&peer.pool), request)?)
     })
 }

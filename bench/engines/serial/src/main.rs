@@ -4,8 +4,8 @@
 use std::process::ExitCode;
 
 use heist_bench_demos::{demos, Form};
-use heist_bench_workloads::peer::{ForkJoin, Loop, Sort, Spawn};
-use heist_bench_workloads::{fork_join, loops, serve, sorts, spawns};
+use heist_bench_workloads::peer::{Collect, ForkJoin, Loop, Sort, Spawn};
+use heist_bench_workloads::{collects, fork_join, loops, serve, sorts, spawns};
 
 struct Serial;
 
@@ -51,6 +51,16 @@ impl Spawn for Serial {
     }
 }
 
+impl Collect for Serial {
+    fn map<F: Fn(u64) -> u64 + Sync + Send>(&mut self, len: u64, op: F) -> Vec<u64> {
+        (0..len).map(op).collect()
+    }
+
+    fn filter<F: Fn(u64) -> bool + Sync + Send>(&mut self, len: u64, keep: F) -> Vec<u64> {
+        (0..len).filter(|&n| keep(n)).collect()
+    }
+}
+
 impl Sort for Serial {
     fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
         data.sort();
@@ -68,6 +78,7 @@ fn main() -> ExitCode {
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
             || sorts(&mut peer, request)?
+            || collects(&mut peer, request)?
             || demos(Form::Serial, request)?)
     })
 }

@@ -7,6 +7,7 @@
 
 use crate::engine::{drive, Consumer};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
+use heist_core::current_num_threads;
 use std::collections::LinkedList;
 use std::mem::{size_of, MaybeUninit};
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ use std::ops::ControlFlow;
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 
 /// So many bytes are copied before their memory is given back.
-const PIECE_BYTES: usize = 4 << 20;
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Behind a chunk of `PIECE_BYTES` come chunks of this size. Where addresses are plenty,
 /// memory costs nothing before it is written, and allocators return such large blocks to
@@ -33,6 +34,8 @@ pub(crate) struct Chunks<T> {
     full: LinkedList<Vec<T>>,
     /// Takes the next items.
     last: Vec<T>,
+    /// Nobody else can make a part: so the one chunk becomes longer, as vectors do.
+    is_alone: bool,
 }
 
 impl<T: Send> Chunks<T> {
@@ -40,6 +43,7 @@ impl<T: Send> Chunks<T> {
         Self {
             full: LinkedList::new(),
             last: Vec::new(),
+            is_alone: current_num_threads() == 1,
         }
     }
 
@@ -60,7 +64,11 @@ impl<T: Send> Chunks<T> {
     /// Keeps the chunk, which is full, and gives one that has room.
     #[cold]
     #[inline(never)]
-    fn next_chunk(&mut self, full: Vec<T>) -> Vec<T> {
+    fn next_chunk(&mut self, mut full: Vec<T>) -> Vec<T> {
+        if self.is_alone {
+            full.reserve(1);
+            return full;
+        }
         let bytes = match full.capacity() * size_of::<T>() {
             so_far if so_far > PIECE_BYTES / 2 => LARGE_CHUNK_BYTES,
             so_far => FIRST_CHUNK_BYTES.max(2 * so_far),
