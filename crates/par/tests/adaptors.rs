@@ -455,7 +455,7 @@ fn a_fold_that_does_not_fail_gives_all() {
 /// They are some of the numbers below `size`, in ascending order, each once.
 fn some_below(size: usize, items: &[usize]) {
     assert!(items.windows(2).all(|pair| pair[0] < pair[1]));
-    assert!(items.last().map_or(true, |last| *last < size));
+    assert!(items.last().is_none_or(|last| *last < size));
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn source(bytes: &mut Bytes<'_>) -> Pipeline {
         7 => indexed(
             "repeat",
             repeat_n(Box::new(7), len as usize),
-            std::iter::repeat(7).take(len as usize),
+            std::iter::repeat_n(7, len as usize),
         ),
         _ => indexed("array", [5, 3, 1].map(Box::new).into_par_iter(), [5, 3, 1]),
     }
