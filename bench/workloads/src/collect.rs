@@ -13,7 +13,9 @@ use crate::{Outcome, Request};
 pub fn collects<P: Collect>(peer: &mut P, request: &Request) -> Outcome {
     match request.workload() {
         "collect_map" => run(request, |len| peer.map(len, mix))?,
-        "collect_filter" => run(request, |len| peer.filter(len, |n| mix(n).is_multiple_of(2)))?,
+        "collect_filter" => run(request, |len| {
+            peer.filter(len, |n| mix(n).is_multiple_of(2))
+        })?,
         _ => return Ok(false),
     }
     Ok(true)
