@@ -109,6 +109,29 @@ pub fn current_thread_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
+/// Between two pieces of a long job: attends to whoever has called the worker since its
+/// last push (a thief, somebody who has fallen asleep), as a push does, and returns true
+/// if its deque is empty, so that somebody could be hungry. False on a thread that is no
+/// worker.
+///
+/// A loop that looks up every few microseconds can keep what it has to itself until then.
+///
+/// # Cost
+///
+/// Some nanoseconds, unless somebody has called.
+///
+/// # Examples
+///
+/// ```
+/// assert!(!heist_core::look_up()); // no worker
+/// assert!(heist_core::take_part(heist_core::look_up));
+/// ```
+#[inline(never)] // around it is somebody's inner loop, which needs the registers
+#[must_use]
+pub fn look_up() -> bool {
+    Worker::current().is_some_and(Worker::look_up)
+}
+
 /// Whether the calling worker's deque holds a job, or `None` on a thread that
 /// is no worker.
 ///

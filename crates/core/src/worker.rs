@@ -400,6 +400,16 @@ impl Worker {
         self.seat.has_a_job()
     }
 
+    /// In the middle of a long job that pushes rarely: attends to whoever has called.
+    /// True if the own deque is empty then.
+    #[inline]
+    pub(crate) fn look_up(&self) -> bool {
+        if self.deque().is_called() {
+            self.attend();
+        }
+        !self.has_pending()
+    }
+
     /// A job that is the worker's already: from its own deque or its mailbox.
     pub(crate) fn take_own(&self) -> Option<Job> {
         let queued = if self.pool().breadth_first {

@@ -242,3 +242,22 @@ fn the_guest_comes_after_all_that_the_worker_noted_before_its_sleep() {
         }
     }
 }
+
+/// The guest pushes once, in its first microseconds, when nobody is woken for it, and
+/// then computes, looking up from time to time.
+#[test]
+fn a_guest_that_looks_up_gets_help_without_another_push() {
+    let pool = pool(2);
+    take_part(&pool, || {
+        let started = AtomicUsize::new(0);
+        heist_core::join(
+            || {
+                while started.load(Ordering::Relaxed) == 0 {
+                    let _ = heist_core::look_up();
+                }
+                assert!(heist_core::look_up(), "what was on offer is gone");
+            },
+            || started.store(1, Ordering::Relaxed),
+        );
+    });
+}

@@ -286,6 +286,15 @@ impl<K> Owner<K> {
         address(slot) >= self.deque.hot.limit.load(Ordering::Relaxed)
     }
 
+    /// True if somebody has [called](Thief::call) the owner, or waits for its answer: it
+    /// should [`attend`](Self::attend), if it has not pushed for long.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_called(&self) -> bool {
+        // Relaxed: a hint. What a caller relies on is the next push.
+        self.deque.hot.limit.load(Ordering::Relaxed) == 0
+    }
+
     /// True if the job in `slot` is the newest.
     #[inline(always)]
     #[must_use]

@@ -17,7 +17,7 @@
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 use crate::iter::ParallelIterator;
 use heist_core::policy::Grain;
-use heist_core::{current_thread_has_pending_tasks, join_context, take_part};
+use heist_core::{join_context, look_up, take_part};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
@@ -171,7 +171,7 @@ impl Run {
         let mut above = None;
         let clock = Clock::start();
         let mut then_ns = 0;
-        let mut hungry = is_somebody_hungry();
+        let mut hungry = look_up();
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
@@ -202,7 +202,7 @@ impl Run {
                         above = Some(merged(next, above));
                     }
                     then_ns = clock.elapsed_ns();
-                    hungry = is_somebody_hungry();
+                    hungry = look_up();
                     continue;
                 }
             }
@@ -211,7 +211,7 @@ impl Run {
                 break;
             }
             let now_ns = clock.elapsed_ns();
-            hungry = is_somebody_hungry();
+            hungry = look_up();
             if budget == 0 && piece >= self.grain.len() {
                 self.grain.ran(now_ns - then_ns);
             }
@@ -272,11 +272,6 @@ impl Run {
         self.grain = grain;
         ((consumer, lower_left), (others, upper_left))
     }
-}
-
-/// True if nothing of this worker's is on offer: a thief has come, or nothing was.
-fn is_somebody_hungry() -> bool {
-    current_thread_has_pending_tasks() == Some(false)
 }
 
 /// What two neighbouring parts have given.
