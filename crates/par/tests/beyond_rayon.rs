@@ -230,3 +230,22 @@ fn a_scan_gives_what_a_sequential_scan_gives() {
         assert!(exclusive.into_iter().eq(first.chain(before)));
     }
 }
+
+/// Of rayon's types its own tests see to that.
+#[test]
+fn clones_give_the_same_and_debug_shows_no_closures() {
+    fn check<I: ParallelIterator<Item: PartialEq> + Clone + std::fmt::Debug>(iter: I) {
+        assert!(!format!("{iter:?}").contains("closure"));
+        let clone = split_everywhere(iter.clone());
+        assert!(clone == split_everywhere(iter));
+    }
+    let numbers = || (0..100_u32).into_par_iter().map(|n| n / 2);
+    check(numbers().with_weight(|n| *n as usize));
+    check(numbers().with_cancellation(&CancellationToken::new()));
+    check(numbers().with_granularity(heist_par::Granularity::Static(3)));
+    check(numbers().deterministic());
+    check(numbers().scan_inclusive(|a, b| a + b));
+    check(heist_par::sub_ranges(3..50));
+    check(heist_par::tiles([0..5, 0..7]));
+    check((0..50).par_bridge_ordered());
+}
