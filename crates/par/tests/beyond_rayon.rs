@@ -83,6 +83,18 @@ fn an_ordered_consumer_sees_what_a_sequential_loop_sees() {
     }
 }
 
+/// Parts of a bridge without order can be split for ever.
+#[test]
+fn an_ordered_consumer_of_a_bridge_without_order_gets_each_item_once() {
+    let mut seen = Vec::new();
+    pool().install(|| {
+        let numbers = (0..50_000).par_bridge().map_init(|| (), |(), n: u32| n);
+        numbers.for_each_ordered(|n| seen.push(n));
+    });
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..50_000));
+}
+
 /// While the consumer stands still the workers stop: they are two blocks ahead at most.
 #[test]
 fn an_ordered_consumer_that_is_slow_holds_the_workers_back() {

@@ -829,7 +829,10 @@ pub trait ParallelIterator: Sized + Send {
     /// For the end of a pipeline that is parallel up to there: writing to a file,
     /// sending over a connection. If `op` is slow the workers wait for it, so that only
     /// some blocks of items are in memory, whatever the length of the whole; the blocks
-    /// grow as long as they take less than a millisecond, to 16,384 steps at most.
+    /// grow as long as they take less than a millisecond, to 16,384 steps at most. Where
+    /// nobody knows how many steps there are, as with
+    /// [`par_bridge`](super::ParallelBridge::par_bridge), one worker makes a block;
+    /// `par_bridge_ordered` is for this.
     ///
     /// # Panics
     ///

@@ -1,8 +1,10 @@
 //! Hands the items to one closure, in their order, while others make the next ones.
 
+use crate::granularity::UNKNOWN;
 use crate::iter::ParallelIterator;
 use heist_core::{join, take_part};
 use heist_sync::Clock;
+use std::ops::ControlFlow;
 
 /// A block that takes less than that is followed by one twice as long.
 const BLOCK_NS: u64 = 1_000_000;
@@ -33,6 +35,9 @@ struct Source<I> {
     parts: Vec<I>,
     /// How many steps a block may have.
     steps: usize,
+    /// Parts whose length nobody knows can be split for ever: a bridge without order, a
+    /// repetition without end.
+    is_endless: bool,
 }
 
 impl<I: ParallelIterator> Source<I> {
@@ -40,23 +45,44 @@ impl<I: ParallelIterator> Source<I> {
         Self {
             parts: vec![iter],
             steps: heist_core::current_num_threads(),
+            is_endless: false,
         }
     }
 
     /// The items of the next block, or `None` at the end.
     fn next_block(&mut self) -> Option<Vec<I::Item>> {
         let mut part = self.parts.pop()?;
-        while part.steps() > self.steps {
+        let mut levels = part.split_policy().levels();
+        while part.steps() > self.steps && !(self.is_endless && part.steps() == UNKNOWN) {
             let Some(upper) = part.split() else {
                 break;
             };
             self.parts.push(upper);
+            levels = levels.saturating_sub(1);
+            self.is_endless |= levels == 0;
         }
         let clock = Clock::start();
-        let items = part.collect();
+        let items = if part.steps() == UNKNOWN {
+            self.first_of(part)
+        } else {
+            part.collect()
+        };
         if clock.elapsed_ns() < BLOCK_NS {
             self.steps = (self.steps * 2).min(BLOCK_STEPS);
         }
         Some(items)
+    }
+
+    /// The items of the first steps of a part of which nobody knows how long it is.
+    fn first_of(&mut self, mut part: I) -> Vec<I::Item> {
+        let mut items = Vec::new();
+        let _ = part.run(&mut { self.steps }, |item| {
+            items.push(item);
+            ControlFlow::Continue(())
+        });
+        // Whoever makes the next block may be on another thread.
+        part.pause();
+        self.parts.push(part);
+        items
     }
 }
