@@ -14,8 +14,8 @@ use crate::tidy;
 /// What to run besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the address sanitizer, rayon's tests on the stand-in and on our
-    /// iterators, the benchmark's own checks, the instructions of a join.
+    /// Add what takes minutes: the address sanitizer, the fuzzer, rayon's tests on the
+    /// stand-in and on our iterators, the benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
     /// Leave out `cargo test --workspace`, because it has just passed.

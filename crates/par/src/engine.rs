@@ -242,9 +242,9 @@ impl Run {
         let others = consumer.split(lower.opt_len());
         // For the upper part too, although a thief runs it on another stack: who waits for
         // it may steal what it is split into, and so on by turns.
-        self.levels -= 1;
-        let (mut here, mut there) = (*self, *self);
-        self.levels += 1;
+        let levels = self.levels - 1;
+        let mut here = Self { levels, ..*self };
+        let mut there = here;
         // Told only by a part of which nothing is left, so that not both are
         // interrupted. Relaxed: see where they are read.
         let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
