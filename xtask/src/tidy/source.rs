@@ -6,7 +6,8 @@ use super::{has_word, numbered, File, Repository, Violation};
 
 /// The only crate that may name what [`CONCURRENCY`] lists.
 const DOOR: &str = "crates/sync/";
-const POLICY: &str = "crates/core/src/policy";
+/// Where only decisions are made.
+const POLICIES: [&str; 2] = ["crates/core/src/policy", "crates/cluster/src/planner"];
 
 /// What no model can see through, so that it must go through the door.
 const CONCURRENCY: [&[&str]; 10] = [
@@ -73,8 +74,11 @@ pub(super) fn check(repository: &Repository, modules: &Modules<'_>, found: &mut 
         if in_crate {
             check_orderings(file, facts, found);
         }
-        let is_policy = path.strip_prefix(POLICY);
-        if is_policy.is_some_and(|rest| rest == ".rs" || rest.starts_with('/')) {
+        let is_policy = POLICIES
+            .iter()
+            .filter_map(|policy| path.strip_prefix(policy))
+            .any(|rest| rest == ".rs" || rest.starts_with('/'));
+        if is_policy {
             check_policy(file, facts, found);
         }
     }

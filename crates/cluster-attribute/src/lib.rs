@@ -1,0 +1,3 @@
+//! The attributes of `heist-cluster`.
+
+#![forbid(unsafe_code)]

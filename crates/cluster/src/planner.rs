@@ -1,0 +1,1 @@
+//! The rebalancer's decisions: which job moves where, or why none does.
