@@ -1,0 +1,162 @@
+//! What must be true of calls.
+
+use std::time::{Duration, Instant};
+
+use heist_cluster::{remote, CallContext, Cluster, Remote, RemoteError};
+
+use crate::work::sum_of_mix;
+
+/// Adds.
+#[remote]
+pub fn add(a: u64, b: u64) -> u64 {
+    a + b
+}
+
+/// Fails, as the caller wishes.
+#[remote]
+pub fn divide(a: u64, b: u64) -> Result<u64, String> {
+    a.checked_div(b)
+        .ok_or_else(|| format!("{a} cannot be divided by {b}"))
+}
+
+/// Panics.
+#[remote]
+pub fn panic_with(message: String) {
+    panic!("{message}");
+}
+
+/// Sums with the worker's own pool.
+#[remote(cpus = 2)]
+pub fn sum_in_parallel(end: u64) -> (u64, usize) {
+    let (left, right) = heist_core::join(|| sum_of_mix(0..end / 2), || sum_of_mix(end / 2..end));
+    (left.wrapping_add(right), heist_core::current_num_threads())
+}
+
+/// Sums shared data.
+#[remote]
+pub fn sum_shared(numbers: Remote<Vec<u64>>) -> Result<u64, String> {
+    let numbers = numbers.get().map_err(|error| error.to_string())?;
+    Ok(numbers.iter().sum())
+}
+
+/// Returns what it was given, and where it was.
+#[remote]
+pub fn echo(bytes: Vec<u8>) -> (Vec<u8>, String) {
+    (bytes, CallContext::current().node().to_owned())
+}
+
+/// Works for a time, unless cancelled; returns a value that depends on `seed`.
+#[remote]
+pub fn work_for(seed: u64, time_ms: u64) -> u64 {
+    let call = CallContext::current();
+    let began = Instant::now();
+    let mut work = 0;
+    while began.elapsed() < Duration::from_millis(time_ms) && !call.is_cancelled() {
+        work = sum_of_mix(0..10_000);
+    }
+    work.wrapping_add(seed)
+}
+
+/// Arguments of several kinds arrive, and so do results.
+pub fn arguments_and_results_arrive(cluster: &Cluster) {
+    assert_eq!(cluster.call(add, (2, 3)).get(), Ok(5));
+    assert_eq!(cluster.call(divide, (7, 2)).get(), Ok(Ok(3)));
+    let bytes: Vec<u8> = (0..100_000).map(|at| at as u8).collect();
+    let (echoed, node) = cluster.call(echo, bytes.clone()).get().expect("echo");
+    assert!(echoed == bytes, "{} bytes came back", echoed.len());
+    assert!(!node.is_empty(), "a worker knows where it is");
+}
+
+/// An error of the function is its result; a panic is an error; both happen once.
+pub fn errors_and_panics_are_values(cluster: &Cluster) {
+    let failed = cluster.call(divide, (7, 0)).get();
+    assert_eq!(failed, Ok(Err("7 cannot be divided by 0".to_owned())));
+    let panicked = cluster.call(panic_with, "on purpose".to_owned()).get();
+    assert_eq!(
+        panicked,
+        Err(RemoteError::Panicked("on purpose".to_owned()))
+    );
+    assert_eq!(
+        cluster.call(add, (1, 1)).get(),
+        Ok(2),
+        "the worker lives on"
+    );
+}
+
+/// A function runs in a pool of as many threads as it has processors.
+pub fn a_function_has_a_pool(cluster: &Cluster) {
+    let sum = cluster.call(sum_in_parallel, 100_000).get();
+    assert_eq!(sum, Ok((sum_of_mix(0..100_000), 2)));
+}
+
+/// Data that was put once reaches all calls that name it.
+pub fn shared_data_reaches_all_calls(cluster: &Cluster) {
+    let numbers: Vec<u64> = (0..50_000).collect();
+    let sum = numbers.iter().sum();
+    let shared = cluster.put(&numbers).expect("put");
+    assert_eq!(*shared.get().expect("get"), numbers);
+    let calls: Vec<_> = (0..8)
+        .map(|_| cluster.near(&shared).call(sum_shared, shared.clone()))
+        .collect();
+    for call in calls {
+        assert_eq!(call.get(), Ok(Ok(sum)));
+    }
+}
+
+/// Many small calls all come back, each with its own result.
+pub fn many_calls_come_back(cluster: &Cluster, calls: u64) {
+    let running: Vec<_> = (0..calls).map(|x| cluster.call(add, (x, 1))).collect();
+    for (x, call) in (0..).zip(running) {
+        assert_eq!(call.get(), Ok(x + 1));
+    }
+}
+
+/// A call on a named machine runs there.
+pub fn a_pinned_call_runs_where_it_should(cluster: &Cluster) {
+    for node in cluster.nodes().expect("nodes") {
+        let name = node.id.to_string();
+        let (_, ran_on) = cluster
+            .pin(node.id)
+            .call(echo, Vec::new())
+            .get()
+            .expect("echo");
+        assert_eq!(ran_on, name);
+    }
+    let nowhere = cluster.pin("no-such-node").call(add, (1, 2)).get();
+    let error = nowhere.expect_err("there is no such node").to_string();
+    assert!(error.contains("no-such-node"), "{error}");
+}
+
+/// What nobody wants ends: waiting calls never begin, and those that run do not keep the
+/// processors.
+pub fn cancelled_calls_end(cluster: &Cluster) {
+    let calls: Vec<_> = (0..40)
+        .map(|seed| cluster.call(work_for, (seed, 600_000)))
+        .collect();
+    for call in &calls {
+        call.cancel();
+    }
+    for call in calls {
+        assert_eq!(call.get(), Err(RemoteError::Cancelled));
+    }
+    assert_eq!(
+        cluster.call(add, (1, 1)).get(),
+        Ok(2),
+        "there is room again"
+    );
+}
+
+/// While `calls` run, `accident` happens; all results are right all the same.
+pub fn results_survive(cluster: &Cluster, calls: u64, time_ms: u64, accident: impl FnOnce()) {
+    let running: Vec<_> = (0..calls)
+        .map(|seed| cluster.call(work_for, (seed, time_ms)))
+        .collect();
+    let mut running = running.into_iter().zip(0..);
+    let (first, seed) = running.next().expect("one call at least");
+    let work = sum_of_mix(0..10_000);
+    assert_eq!(first.get(), Ok(work.wrapping_add(seed)));
+    accident();
+    for (call, seed) in running {
+        assert_eq!(call.get(), Ok(work.wrapping_add(seed)), "call {seed}");
+    }
+}

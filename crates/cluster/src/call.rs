@@ -1,0 +1,340 @@
+//! Calls of remote functions, from the driver's side: attempts, and the future of the result.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use heist_sync::{Condvar, Mutex};
+use serde::de::DeserializeOwned;
+
+use crate::cluster::Shared;
+use crate::engine::{CallSpec, EngineError, Placement};
+use crate::error::RemoteError;
+use crate::object::ObjectId;
+use crate::wire::{self, Answer, Ask, Frame, Outcome, Request};
+
+/// The result of a call that runs elsewhere: a future, and something to wait for.
+///
+/// Dropping it does not cancel the call.
+#[must_use = "a call runs without it, but nobody learns whether it went well"]
+pub struct RemoteFuture<T> {
+    call: Arc<Call>,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for RemoteFuture<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteFuture")
+            .field("function", &self.call.function)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is to be called, and how.
+#[derive(Debug)]
+pub(crate) struct What {
+    pub(crate) function: String,
+    pub(crate) args: Vec<u8>,
+    pub(crate) objects: Vec<ObjectId>,
+    pub(crate) cpus: u32,
+    pub(crate) retries: u32,
+    pub(crate) placement: Placement,
+}
+
+/// Bytes of a result, and how long the function ran.
+pub(crate) type Returned = (Vec<u8>, Duration);
+
+/// One call with all its attempts.
+#[derive(Debug)]
+pub(crate) struct Call {
+    shared: Arc<Shared>,
+    function: String,
+    cpus: u32,
+    retries: u32,
+    placement: Placement,
+    objects: Vec<ObjectId>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// Kept for another attempt, until there is a result.
+    args: Option<Vec<u8>>,
+    /// How many attempts were begun.
+    attempts: u32,
+    /// The number of the present attempt's request.
+    request: u64,
+    result: Option<Result<Returned, RemoteError>>,
+    waker: Option<Waker>,
+    on_result: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Call {
+    /// Begins a call. `on_result` is called on some thread once there is a result.
+    pub(crate) fn begin(
+        shared: &Arc<Shared>,
+        what: What,
+        on_result: Option<Box<dyn FnOnce() + Send>>,
+    ) -> Arc<Self> {
+        let What {
+            function,
+            args,
+            objects,
+            cpus,
+            retries,
+            placement,
+        } = what;
+        let call = Arc::new(Self {
+            shared: Arc::clone(shared),
+            function,
+            cpus,
+            retries,
+            placement,
+            objects,
+            state: Mutex::new(State {
+                args: Some(args),
+                attempts: 0,
+                request: 0,
+                result: None,
+                waker: None,
+                on_result,
+            }),
+            changed: Condvar::default(),
+        });
+        call.attempt();
+        call
+    }
+
+    /// A call that cannot begin.
+    pub(crate) fn failed(shared: &Arc<Shared>, function: &str, error: RemoteError) -> Arc<Self> {
+        Arc::new(Self {
+            shared: Arc::clone(shared),
+            function: function.to_owned(),
+            cpus: 0,
+            retries: 0,
+            placement: Placement::default(),
+            objects: Vec::new(),
+            state: Mutex::new(State {
+                args: None,
+                attempts: 0,
+                request: 0,
+                result: Some(Err(error)),
+                waker: None,
+                on_result: None,
+            }),
+            changed: Condvar::default(),
+        })
+    }
+
+    fn attempt(self: &Arc<Self>) {
+        let id = self.shared.next_request();
+        let args = {
+            let mut state = self.state.lock();
+            if state.result.is_some() {
+                return;
+            }
+            state.attempts += 1;
+            state.request = id;
+            // The last attempt needs no copy.
+            match state.attempts > self.retries {
+                true => state.args.take(),
+                false => state.args.clone(),
+            }
+        };
+        let ask = Ask::Call {
+            function: self.function.clone(),
+            cpus: self.cpus,
+        };
+        let fingerprint = self.shared.fingerprint;
+        let request = Frame::new(
+            &Request {
+                id,
+                fingerprint,
+                ask,
+            },
+            args.unwrap_or_default(),
+        );
+        let spec = CallSpec {
+            id,
+            request,
+            cpus: self.cpus,
+            placement: self.placement.clone(),
+            objects: self.objects.clone(),
+        };
+        let call = Arc::clone(self);
+        self.shared
+            .engine
+            .call(spec, Box::new(move |answer| call.take(id, answer)));
+    }
+
+    /// Takes what became of the attempt `id`.
+    fn take(self: &Arc<Self>, id: u64, answer: Result<Frame, EngineError>) {
+        let result = match answer {
+            Ok(frame) => understand(frame),
+            Err(error) if error.is_cancelled() => Err(RemoteError::Cancelled),
+            Err(error) => {
+                let state = self.state.lock();
+                let attempts = state.attempts;
+                let is_current = state.request == id && state.result.is_none();
+                drop(state);
+                if is_current && error.is_passing() && attempts <= self.retries {
+                    return self.attempt();
+                }
+                Err(RemoteError::Engine { error, attempts })
+            }
+        };
+        self.finish(Some(id), result);
+    }
+
+    /// Sets the result, unless there is one or the attempt is not the present one.
+    fn finish(&self, id: Option<u64>, result: Result<Returned, RemoteError>) {
+        let mut state = self.state.lock();
+        if state.result.is_some() || id.is_some_and(|id| state.request != id) {
+            return;
+        }
+        state.result = Some(result);
+        state.args = None;
+        let waker = state.waker.take();
+        let on_result = state.on_result.take();
+        drop(state);
+        self.changed.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if let Some(on_result) = on_result {
+            on_result();
+        }
+    }
+
+    pub(crate) fn cancel(&self, is_hard: bool) {
+        let request = {
+            let state = self.state.lock();
+            state.result.is_none().then_some(state.request)
+        };
+        if let Some(request) = request {
+            self.finish(None, Err(RemoteError::Cancelled));
+            self.shared.engine.cancel(request, is_hard);
+        }
+    }
+
+    /// Takes the result, when there is one.
+    pub(crate) fn poll(&self) -> Option<Result<Returned, RemoteError>> {
+        self.state.lock().result.take()
+    }
+}
+
+fn understand(frame: Frame) -> Result<Returned, RemoteError> {
+    let answer = frame.understand::<Answer>();
+    let answer = answer.map_err(|error| {
+        RemoteError::malformed(format!("the worker's answer cannot be understood: {error}"))
+    })?;
+    match answer.outcome {
+        Outcome::Returned { run_ns } => Ok((frame.payload, Duration::from_nanos(run_ns))),
+        Outcome::Panicked(message) => Err(RemoteError::Panicked(message)),
+        Outcome::Cancelled => Err(RemoteError::Cancelled),
+        Outcome::Refused(refusal) => Err(RemoteError::Refused(refusal)),
+        other => Err(RemoteError::malformed(format!(
+            "the worker answered a call with {other:?}"
+        ))),
+    }
+}
+
+impl<T: DeserializeOwned> RemoteFuture<T> {
+    pub(crate) fn new(call: Arc<Call>) -> Self {
+        Self {
+            call,
+            result: PhantomData,
+        }
+    }
+
+    /// Waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// See [`RemoteError`].
+    pub fn get(mut self) -> Result<T, RemoteError> {
+        loop {
+            if let Some(result) = self.wait_timeout(Duration::from_secs(3600)) {
+                return result;
+            }
+        }
+    }
+
+    /// Waits for the result, for `patience` at most; `None` if there is none by then. The
+    /// result is given once.
+    pub fn wait_timeout(&mut self, patience: Duration) -> Option<Result<T, RemoteError>> {
+        let deadline = Instant::now() + patience;
+        let mut state = self.call.state.lock();
+        loop {
+            if let Some(result) = state.result.take() {
+                drop(state);
+                return Some(read(result));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            state = self.call.changed.wait_timeout(state, left);
+        }
+    }
+}
+
+impl<T> RemoteFuture<T> {
+    /// True once there is a result.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.call.state.lock().result.is_some()
+    }
+
+    /// The result is not wanted: the call does not begin if it has not; the function is
+    /// asked to end if it has ([`CallContext::is_cancelled`](crate::CallContext::is_cancelled)),
+    /// as far as the engine can reach it. The future is done at once, as cancelled.
+    pub fn cancel(&self) {
+        self.call.cancel(false);
+    }
+
+    /// As [`cancel`](Self::cancel), and a function that has begun is made to end: its
+    /// worker's process dies. What else runs in that process is lost and tried again.
+    pub fn kill(&self) {
+        self.call.cancel(true);
+    }
+}
+
+fn read<T: DeserializeOwned>(result: Result<Returned, RemoteError>) -> Result<T, RemoteError> {
+    let (bytes, _) = result?;
+    wire::decode(&bytes).map_err(|error| {
+        RemoteError::malformed(format!(
+            "the result of the function cannot be understood: {error}"
+        ))
+    })
+}
+
+impl<T: DeserializeOwned> Future for RemoteFuture<T> {
+    type Output = Result<T, RemoteError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.call.state.lock();
+        match state.result.take() {
+            Some(result) => {
+                drop(state);
+                Poll::Ready(read(result))
+            }
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}

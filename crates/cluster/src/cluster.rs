@@ -1,0 +1,262 @@
+//! What programs hold: a cluster, on which they call, share, cut into chunks and submit.
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use serde::Serialize;
+
+use crate::call::{Call, RemoteFuture, What};
+use crate::engine::{Engine, EngineOptions, Node, Placement, Program};
+use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
+use crate::object::{self, ObjectId, Remote};
+use crate::planner::NodeId;
+use crate::remote::{self, Fingerprint, RemoteFunction};
+use crate::wire;
+
+/// Machines on which remote functions and jobs run.
+///
+/// Clones are the same cluster; with the last one it ends, and what runs on it is given up.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{remote, Cluster, Local};
+///
+/// #[remote]
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(2))?;
+///     let squares: Vec<_> = (0..10).map(|x| cluster.call(square, x)).collect();
+///     for (x, result) in squares.into_iter().enumerate() {
+///         assert_eq!(result.get()?, (x * x) as u64);
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    shared: Arc<Shared>,
+}
+
+/// What all clones of a cluster, and all its calls, share.
+pub(crate) struct Shared {
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) fingerprint: Fingerprint,
+    id: u64,
+    next_request: AtomicU64,
+    next_object: AtomicU64,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("engine", &self.engine.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// A number for a request; 0 is none.
+    pub(crate) fn next_request(&self) -> u64 {
+        // Only uniqueness matters.
+        self.next_request.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Cluster {
+    /// Reaches an engine, such as [`Local`](crate::Local).
+    ///
+    /// # Errors
+    ///
+    /// Says what could not be started or reached, and if two remote functions or jobs of the
+    /// program have the same path.
+    pub fn connect(engine: impl EngineOptions) -> Result<Self, ClusterError> {
+        let registry = remote::registry();
+        if !registry.ambiguous.is_empty() {
+            let names = registry.ambiguous.clone();
+            return Err(ClusterErrorKind::Ambiguous(names).into());
+        }
+        let fingerprint = registry.fingerprint();
+        let libraries = remote::libraries();
+        let engine = engine.connect(Program {
+            fingerprint,
+            libraries,
+        })?;
+        let shared = Shared {
+            engine,
+            fingerprint,
+            // Random, because hashers of the library are.
+            id: RandomState::new().hash_one(std::process::id()),
+            next_request: AtomicU64::new(1),
+            next_object: AtomicU64::new(1),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The name of the engine.
+    #[must_use]
+    pub fn engine(&self) -> &'static str {
+        self.shared.engine.name()
+    }
+
+    /// The machines.
+    ///
+    /// # Errors
+    ///
+    /// Says why the engine does not know them.
+    pub fn nodes(&self) -> Result<Vec<Node>, ClusterError> {
+        Ok(self.shared.engine.nodes()?)
+    }
+
+    /// Calls a remote function on some machine. What the engine loses is run again, as often
+    /// as the function's `retries` say; so it may run more than once, and what it does besides
+    /// returning should bear that. There is one result.
+    ///
+    /// Costs some ten microseconds on [`Local`](crate::Local) and some milliseconds on other
+    /// engines: it is for work of 50 ms and more.
+    pub fn call<F: RemoteFunction>(&self, function: F, args: F::Args) -> RemoteFuture<F::Out> {
+        self.anywhere().call(function, args)
+    }
+
+    /// Calls on the machine `node`, or elsewhere if it is not there or has no room.
+    pub fn on(&self, node: impl Into<NodeId>) -> Calls<'_> {
+        self.anywhere().on(node)
+    }
+
+    /// Calls on the machine `node` and nowhere else.
+    pub fn pin(&self, node: impl Into<NodeId>) -> Calls<'_> {
+        self.anywhere().pin(node)
+    }
+
+    /// Calls where `data` lies already, if there is room.
+    pub fn near<T>(&self, data: &Remote<T>) -> Calls<'_> {
+        self.anywhere().near(data)
+    }
+
+    fn anywhere(&self) -> Calls<'_> {
+        Calls {
+            cluster: self,
+            placement: Placement::default(),
+            cpus: None,
+            retries: None,
+        }
+    }
+
+    /// Puts data into the cluster, for calls that share it.
+    ///
+    /// # Errors
+    ///
+    /// Says why serde could not write it, or the engine not keep it.
+    pub fn put<T: Serialize>(&self, value: &T) -> Result<Remote<T>, RemoteError> {
+        let bytes = wire::encode(value).map_err(|error| {
+            RemoteError::malformed(format!("the data cannot be written: {error}"))
+        })?;
+        // Only uniqueness matters.
+        let number = self.shared.next_object.fetch_add(1, Ordering::Relaxed);
+        let id = ObjectId {
+            cluster: self.shared.id,
+            number,
+        };
+        self.shared.engine.put(id, bytes)?;
+        Ok(Remote::new(id, Arc::clone(&self.shared.engine)))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+/// Says where calls are to run, and how; then calls.
+///
+/// # Examples
+///
+/// ```no_run
+/// # use heist_cluster::{remote, Cluster, Local};
+/// # #[remote] fn square(x: u64) -> u64 { x * x }
+/// # let cluster = Cluster::connect(Local::new())?;
+/// let result = cluster.on("n1").retries(0).call(square, 3).get();
+/// # Ok::<(), heist_cluster::ClusterError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "it only says how calls are to run"]
+pub struct Calls<'a> {
+    cluster: &'a Cluster,
+    placement: Placement,
+    cpus: Option<u32>,
+    retries: Option<u32>,
+}
+
+impl Calls<'_> {
+    /// On the machine `node`, or elsewhere if it is not there or has no room.
+    pub fn on(mut self, node: impl Into<NodeId>) -> Self {
+        self.placement.node = Some(node.into());
+        self.placement.is_pinned = false;
+        self
+    }
+
+    /// On the machine `node` and nowhere else. If it is lost, so is the call.
+    pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
+        self.placement.node = Some(node.into());
+        self.placement.is_pinned = true;
+        self
+    }
+
+    /// Where `data` lies already, if there is room.
+    pub fn near<T>(mut self, data: &Remote<T>) -> Self {
+        self.placement.near.push(data.id());
+        self
+    }
+
+    /// With so many processors in place of what the function's attribute says.
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.cpus = Some(cpus.max(1));
+        self
+    }
+
+    /// Run again so often after the engine lost an attempt, in place of what the function's
+    /// attribute says. With 0 it runs at most once.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = Some(retries);
+        self
+    }
+
+    /// Calls a remote function; see [`Cluster::call`].
+    pub fn call<F: RemoteFunction>(&self, _: F, args: F::Args) -> RemoteFuture<F::Out> {
+        RemoteFuture::new(self.begin::<F>(&args, None))
+    }
+
+    /// Begins a call whose result is fetched from it directly.
+    pub(crate) fn begin<F: RemoteFunction>(
+        &self,
+        args: &F::Args,
+        on_result: Option<Box<dyn FnOnce() + Send>>,
+    ) -> Arc<Call> {
+        let shared = &self.cluster.shared;
+        let (args, objects) = match object::encode_with_objects(args) {
+            Ok(written) => written,
+            Err(error) => {
+                let message = format!("the arguments of `{}` cannot be written: {error}", F::NAME);
+                let call = Call::failed(shared, F::NAME, RemoteError::malformed(message));
+                on_result.into_iter().for_each(|on_result| on_result());
+                return call;
+            }
+        };
+        let what = What {
+            function: F::NAME.to_owned(),
+            args,
+            objects,
+            cpus: self.cpus.unwrap_or(F::OPTIONS.cpus),
+            retries: self.retries.unwrap_or(F::OPTIONS.retries),
+            placement: self.placement.clone(),
+        };
+        Call::begin(shared, what, on_result)
+    }
+}

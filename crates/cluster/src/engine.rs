@@ -1,0 +1,288 @@
+//! Engines: what places work on machines, starts it there and carries messages.
+//!
+//! Everything above this interface is the same for all engines, retries, epochs, checkpoints
+//! and the rebalancer among it. An engine finds a place, delivers bytes, says when a machine
+//! is lost, and never runs anything twice of its own accord.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::object::ObjectId;
+use crate::planner::NodeId;
+use crate::remote::Fingerprint;
+use crate::wire::Frame;
+use crate::worker::{JobOutcome, Reading, Refusal};
+
+mod hosted;
+mod link;
+mod local;
+mod queue;
+
+pub use local::Local;
+
+/// What a program says of the engine that it wants: [`Local`] and others.
+pub trait EngineOptions {
+    /// Reaches the engine, and starts what it needs here.
+    ///
+    /// # Errors
+    ///
+    /// Says what could not be started or reached.
+    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError>;
+}
+
+/// The program for which an engine runs workers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Program {
+    /// Goes into every request.
+    pub fingerprint: Fingerprint,
+    /// The names of its libraries that have [`export!`](macro@crate::export).
+    pub libraries: Vec<String>,
+}
+
+/// A machine, or what the engine treats as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Node {
+    /// What the engine calls it.
+    pub id: NodeId,
+    /// Processors that the engine gives away there.
+    pub cpus: f64,
+    /// Memory that the engine gives away there; 0 if it does not say.
+    pub memory_bytes: u64,
+    /// False if the engine has lost it.
+    pub is_alive: bool,
+}
+
+impl Node {
+    /// A machine that is there.
+    #[must_use]
+    pub fn new(id: NodeId, cpus: f64) -> Self {
+        Self {
+            id,
+            cpus,
+            memory_bytes: 0,
+            is_alive: true,
+        }
+    }
+}
+
+/// Where something is to run.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Placement {
+    /// On this machine.
+    pub node: Option<NodeId>,
+    /// There and nowhere else; otherwise elsewhere if there is no room.
+    pub is_pinned: bool,
+    /// Preferably where these lie.
+    pub near: Vec<ObjectId>,
+}
+
+/// A request that any worker can answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallSpec {
+    /// The number of the request in the frame, unique for this attempt.
+    pub id: u64,
+    /// The request.
+    pub request: Frame,
+    /// Processors to reserve.
+    pub cpus: u32,
+    /// Where.
+    pub placement: Placement,
+    /// The shared data among its arguments.
+    pub objects: Vec<ObjectId>,
+}
+
+/// Takes the answer to a request, or why there is none. Called once, on any thread; must
+/// not wait.
+pub type Reply = Box<dyn FnOnce(Result<Frame, EngineError>) + Send>;
+
+/// An attempt at a job.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StartSpec {
+    /// Which.
+    pub job: u64,
+    /// Which attempt at it.
+    pub epoch: u32,
+    /// The name of its type.
+    pub kind: String,
+    /// What people call it.
+    pub name: String,
+    /// From where it goes on.
+    pub state: Arc<Vec<u8>>,
+    /// Processors to reserve.
+    pub cpus: f64,
+    /// Threads of its pool.
+    pub threads: u32,
+    /// Where.
+    pub placement: Placement,
+    /// How often its state is wanted, in milliseconds, for engines whose jobs see to that
+    /// themselves.
+    pub checkpoint_every_ms: u64,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum JobEvent {
+    /// It has its state and runs.
+    Running {
+        /// Where.
+        node: NodeId,
+    },
+    /// Its state at a safe point.
+    Snapshot {
+        /// How much was done, from 0 to 1.
+        progress: f64,
+        /// From where another attempt can go on.
+        state: Vec<u8>,
+    },
+    /// It is over, in order.
+    Ended {
+        /// How.
+        outcome: JobOutcome,
+        /// The result or the state.
+        payload: Vec<u8>,
+    },
+    /// The worker refused it. Another attempt would meet the same.
+    Refused(Refusal),
+    /// The engine lost it.
+    Lost(EngineError),
+}
+
+/// Takes what becomes of a job, with the epoch. Called on any thread; must not wait.
+pub type JobEvents = Arc<dyn Fn(u32, JobEvent) + Send + Sync>;
+
+/// Places work, and carries messages.
+pub trait Engine: Send + Sync {
+    /// What people call it.
+    fn name(&self) -> &'static str;
+
+    /// The machines.
+    ///
+    /// # Errors
+    ///
+    /// Says why they are not known.
+    fn nodes(&self) -> Result<Vec<Node>, EngineError>;
+
+    /// Has a worker answer a request, when there is room.
+    fn call(&self, call: CallSpec, reply: Reply);
+
+    /// The answer to the request `id` is not wanted: it need not begin, and is asked to end
+    /// if it has. With `is_hard` it is made to end, with its worker if need be; what else
+    /// runs there is lost, and told so.
+    fn cancel(&self, id: u64, is_hard: bool);
+
+    /// Keeps data that calls share.
+    ///
+    /// # Errors
+    ///
+    /// Says why it could not be kept.
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError>;
+
+    /// Gives back shared data.
+    ///
+    /// # Errors
+    ///
+    /// Says why it could not be had.
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError>;
+
+    /// Nobody needs this data any more.
+    fn forget(&self, id: ObjectId);
+
+    /// Starts an attempt at a job, when there is room, and tells `events` of it until it has
+    /// ended, was refused or lost.
+    fn start(&self, start: StartSpec, events: JobEvents);
+
+    /// Asks an attempt to pause. It ends as paused, if it does not end first.
+    fn pause(&self, job: u64, epoch: u32);
+
+    /// Asks an attempt for its state.
+    fn snapshot(&self, job: u64, epoch: u32);
+
+    /// Gives up an attempt, running or not; whatever it still says is not wanted.
+    fn stop(&self, job: u64, epoch: u32);
+
+    /// What each machine has used, or why that is not known. Waits for two seconds at most.
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)>;
+}
+
+/// What an engine could not do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineError {
+    kind: EngineErrorKind,
+    message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum EngineErrorKind {
+    Setup,
+    NodeDied,
+    Lost,
+    Cancelled,
+    Impossible,
+}
+
+impl EngineError {
+    /// It could not be started or reached.
+    pub fn setup(message: impl Into<String>) -> Self {
+        Self::new(EngineErrorKind::Setup, message)
+    }
+
+    /// The machine, or the worker's process there, is gone.
+    pub fn node_died(message: impl Into<String>) -> Self {
+        Self::new(EngineErrorKind::NodeDied, message)
+    }
+
+    /// The engine does not know what became of it, or is itself gone.
+    pub fn lost(message: impl Into<String>) -> Self {
+        Self::new(EngineErrorKind::Lost, message)
+    }
+
+    /// It was cancelled.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(EngineErrorKind::Cancelled, "it was cancelled")
+    }
+
+    /// It cannot be done here, now or later.
+    pub fn impossible(message: impl Into<String>) -> Self {
+        Self::new(EngineErrorKind::Impossible, message)
+    }
+
+    fn new(kind: EngineErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { kind, message }
+    }
+
+    /// True if the machine or the worker's process there is gone.
+    #[must_use]
+    pub fn is_node_death(&self) -> bool {
+        self.kind == EngineErrorKind::NodeDied
+    }
+
+    /// True if it was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.kind == EngineErrorKind::Cancelled
+    }
+
+    /// True if another attempt may go better.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self.kind, EngineErrorKind::NodeDied | EngineErrorKind::Lost)
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for EngineError {}

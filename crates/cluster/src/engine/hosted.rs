@@ -1,0 +1,217 @@
+//! Jobs on engines that can give each attempt a worker to talk to while it runs.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::Mutex;
+
+use super::{EngineError, JobEvent, JobEvents, Placement, Reply, StartSpec};
+use crate::planner::NodeId;
+use crate::remote::Fingerprint;
+use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+
+/// A worker that belongs to an attempt, until it is dropped.
+pub(super) trait Host: Send + Sync {
+    /// Where it is.
+    fn node(&self) -> NodeId;
+
+    /// Has it answer a request, beside others.
+    fn send(&self, id: u64, request: Frame, reply: Reply);
+
+    /// Ends what runs there for the attempt, in whatever way there is.
+    fn kill(&self);
+}
+
+/// Takes a host, when there is room for one.
+pub(super) type Opened = Box<dyn FnOnce(Result<Arc<dyn Host>, EngineError>) + Send>;
+
+/// Takes the answer to a request, understood.
+type Answered = Box<dyn FnOnce(Result<(Outcome, Vec<u8>), EngineError>) + Send>;
+
+/// The attempts that run.
+pub(super) struct Attempts {
+    fingerprint: Fingerprint,
+    next_id: AtomicU64,
+    table: Mutex<HashMap<(u64, u32), Attempt>>,
+}
+
+#[derive(Clone)]
+struct Attempt {
+    events: JobEvents,
+    /// None before there is room.
+    host: Option<Arc<dyn Host>>,
+}
+
+impl fmt::Debug for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempts").finish_non_exhaustive()
+    }
+}
+
+impl Attempts {
+    pub(super) fn new(fingerprint: Fingerprint) -> Arc<Self> {
+        Arc::new(Self {
+            fingerprint,
+            // Calls count from below; see the driver.
+            next_id: AtomicU64::new(1 << 63),
+            table: Mutex::default(),
+        })
+    }
+
+    /// Starts an attempt on the host that `open` finds.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        start: StartSpec,
+        events: JobEvents,
+        open: impl FnOnce(f64, Placement, Opened),
+    ) {
+        let key = (start.job, start.epoch);
+        let attempt = Attempt { events, host: None };
+        self.table.lock().insert(key, attempt);
+        let this = Arc::clone(self);
+        let (cpus, placement) = (start.cpus, start.placement.clone());
+        open(
+            cpus,
+            placement,
+            Box::new(move |host| match host {
+                Ok(host) => this.begin(start, host),
+                Err(error) => this.tell(key, JobEvent::Lost(error), true),
+            }),
+        );
+    }
+
+    fn begin(self: &Arc<Self>, start: StartSpec, host: Arc<dyn Host>) {
+        let StartSpec {
+            job,
+            epoch,
+            kind,
+            state,
+            threads,
+            ..
+        } = start;
+        let key = (job, epoch);
+        match self.table.lock().get_mut(&key) {
+            Some(attempt) => attempt.host = Some(Arc::clone(&host)),
+            // It was stopped while it waited for room.
+            None => return,
+        }
+        let ask = Ask::Start {
+            job,
+            epoch,
+            kind,
+            cpus: threads,
+        };
+        let this = Arc::clone(self);
+        self.send(
+            &host,
+            ask,
+            state.to_vec(),
+            Box::new(move |answer| {
+                let event = match answer {
+                    Err(error) => JobEvent::Lost(error),
+                    Ok((Outcome::Job(outcome), payload)) => JobEvent::Ended { outcome, payload },
+                    Ok((Outcome::Refused(refusal), _)) => JobEvent::Refused(refusal),
+                    Ok((other, _)) => JobEvent::Lost(unexpected("a start", &other)),
+                };
+                this.tell(key, event, true);
+            }),
+        );
+        let this = Arc::clone(self);
+        let node = host.node();
+        self.send(
+            &host,
+            Ask::Await { job, epoch },
+            Vec::new(),
+            Box::new(move |answer| {
+                // If it did not begin, the answer to the start says why.
+                if let Ok((Outcome::Done, _)) = answer {
+                    this.tell(key, JobEvent::Running { node }, false);
+                }
+            }),
+        );
+    }
+
+    pub(super) fn pause(self: &Arc<Self>, job: u64, epoch: u32) {
+        if let Some(host) = self.host(job, epoch) {
+            // What comes of it is the answer to the start.
+            self.send(
+                &host,
+                Ask::Pause { job, epoch },
+                Vec::new(),
+                Box::new(|_| ()),
+            );
+        }
+    }
+
+    pub(super) fn snapshot(self: &Arc<Self>, job: u64, epoch: u32) {
+        let Some(host) = self.host(job, epoch) else {
+            return;
+        };
+        let this = Arc::clone(self);
+        self.send(
+            &host,
+            Ask::Snapshot { job, epoch },
+            Vec::new(),
+            Box::new(move |answer| {
+                // If there is none, the job is over, or the next one will be asked for.
+                if let Ok((Outcome::Snapshot { progress }, state)) = answer {
+                    this.tell((job, epoch), JobEvent::Snapshot { progress, state }, false);
+                }
+            }),
+        );
+    }
+
+    pub(super) fn stop(&self, job: u64, epoch: u32) {
+        let attempt = self.table.lock().remove(&(job, epoch));
+        if let Some(host) = attempt.and_then(|attempt| attempt.host) {
+            host.kill();
+        }
+    }
+
+    fn host(&self, job: u64, epoch: u32) -> Option<Arc<dyn Host>> {
+        self.table
+            .lock()
+            .get(&(job, epoch))
+            .and_then(|attempt| attempt.host.clone())
+    }
+
+    /// Tells of an attempt, unless it was stopped; of the last event nothing follows.
+    fn tell(&self, key: (u64, u32), event: JobEvent, is_last: bool) {
+        let attempt = match is_last {
+            true => self.table.lock().remove(&key),
+            false => self.table.lock().get(&key).cloned(),
+        };
+        if let Some(attempt) = attempt {
+            (attempt.events)(key.1, event);
+        }
+    }
+
+    fn send(&self, host: &Arc<dyn Host>, ask: Ask, payload: Vec<u8>, reply: Answered) {
+        // Only uniqueness matters.
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let request = Request {
+            id,
+            fingerprint: self.fingerprint,
+            ask,
+        };
+        let frame = Frame::new(&request, payload);
+        host.send(
+            id,
+            frame,
+            Box::new(move |answer| {
+                reply(answer.and_then(|frame| match frame.understand::<Answer>() {
+                    Ok(answer) => Ok((answer.outcome, frame.payload)),
+                    Err(error) => Err(EngineError::lost(format!(
+                        "an answer cannot be understood: {error}"
+                    ))),
+                }));
+            }),
+        );
+    }
+}
+
+fn unexpected(to: &str, outcome: &Outcome) -> EngineError {
+    EngineError::lost(format!("the answer to {to} was {outcome:?}"))
+}

@@ -1,0 +1,153 @@
+//! Who gets room next on the nodes of an engine that places work itself.
+
+use std::collections::VecDeque;
+
+use super::{EngineError, Node, Placement};
+use crate::planner::NodeId;
+
+/// What waits for room, oldest first, and how much of it there is on each node.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    nodes: Vec<Place>,
+    waiting: VecDeque<Waiting<T>>,
+}
+
+#[derive(Debug)]
+struct Place {
+    node: Node,
+    free_cpus: f64,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    cpus: f64,
+    placement: Placement,
+    item: T,
+}
+
+/// Room on a node, given back with [`Queue::release`].
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Room {
+    pub(super) node: NodeId,
+    pub(super) cpus: f64,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(nodes: Vec<Node>) -> Self {
+        let place = |node: Node| Place {
+            free_cpus: node.cpus,
+            node,
+        };
+        Self {
+            nodes: nodes.into_iter().map(place).collect(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().map(|place| &place.node)
+    }
+
+    /// Lets `item` wait for room, unless there never will be enough.
+    pub(super) fn push(
+        &mut self,
+        cpus: f64,
+        placement: Placement,
+        item: T,
+    ) -> Result<(), (EngineError, T)> {
+        let wanted = placement.node.as_ref().filter(|_| placement.is_pinned);
+        let mut possible = self
+            .nodes
+            .iter()
+            .filter(|place| wanted.is_none_or(|id| place.node.id == *id));
+        if possible.any(|place| place.node.cpus >= cpus) {
+            self.waiting.push_back(Waiting {
+                cpus,
+                placement,
+                item,
+            });
+            return Ok(());
+        }
+        let names: Vec<_> = self
+            .nodes
+            .iter()
+            .map(|place| format!("{} ({})", place.node.id, place.node.cpus))
+            .collect();
+        let place = wanted.map_or_else(|| "any node".to_owned(), ToString::to_string);
+        let message = format!(
+            "{cpus} processors were wanted on {place}; there are {}",
+            names.join(", ")
+        );
+        Err((EngineError::impossible(message), item))
+    }
+
+    /// The oldest item that has room now, and its room.
+    pub(super) fn pop(&mut self) -> Option<(Room, T)> {
+        let found = self.waiting.iter().enumerate().find_map(|(at, waiting)| {
+            let place = self.best(waiting.cpus, &waiting.placement)?;
+            Some((at, place))
+        });
+        let (at, place) = found?;
+        let Waiting { cpus, item, .. } = self.waiting.remove(at)?;
+        let place = &mut self.nodes[place];
+        place.free_cpus -= cpus;
+        Some((
+            Room {
+                node: place.node.id.clone(),
+                cpus,
+            },
+            item,
+        ))
+    }
+
+    /// The wished-for node, or the one with the most room.
+    fn best(&self, cpus: f64, placement: &Placement) -> Option<usize> {
+        let fits = |place: &Place| place.node.is_alive && place.free_cpus >= cpus;
+        let wanted = placement.node.as_ref();
+        let wanted = wanted.and_then(|id| self.nodes.iter().position(|place| place.node.id == *id));
+        if let Some(at) = wanted.filter(|at| fits(&self.nodes[*at])) {
+            return Some(at);
+        }
+        if placement.is_pinned {
+            return None;
+        }
+        let fitting = (0..self.nodes.len()).filter(|at| fits(&self.nodes[*at]));
+        // Of equals the first, so that placement can be foretold.
+        fitting.rev().max_by(|a, b| {
+            self.nodes[*a]
+                .free_cpus
+                .total_cmp(&self.nodes[*b].free_cpus)
+        })
+    }
+
+    pub(super) fn release(&mut self, room: &Room) {
+        if let Some(place) = self
+            .nodes
+            .iter_mut()
+            .find(|place| place.node.id == room.node)
+        {
+            place.free_cpus += room.cpus;
+        }
+    }
+
+    /// Notes whether a node is there.
+    pub(super) fn set_alive(&mut self, node: &NodeId, is_alive: bool) {
+        if let Some(place) = self.nodes.iter_mut().find(|place| place.node.id == *node) {
+            place.node.is_alive = is_alive;
+        }
+    }
+
+    /// Takes out what waits and fits `is_meant`.
+    pub(super) fn remove(&mut self, mut is_meant: impl FnMut(&T) -> bool) -> Option<T> {
+        let at = self
+            .waiting
+            .iter()
+            .position(|waiting| is_meant(&waiting.item))?;
+        self.waiting.remove(at).map(|waiting| waiting.item)
+    }
+
+    /// Takes out all that waits.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.waiting.drain(..).map(|waiting| waiting.item)
+    }
+}

@@ -1,0 +1,109 @@
+//! What can go wrong with something remote.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::EngineError;
+use crate::worker::Refusal;
+
+/// Why there is no result of a call or of a job.
+///
+/// What a function itself returns, an error of its own included, is its result and not one
+/// of these.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The function panicked, with this message. It was not run again.
+    Panicked(String),
+    /// The job gave up, with this message. It was not run again.
+    Failed(String),
+    /// The worker did not run it, and no other would.
+    Refused(Refusal),
+    /// The engine lost it, as often as it may be lost, or cannot run it.
+    Engine {
+        /// The last that the engine said.
+        error: EngineError,
+        /// How many attempts there were.
+        attempts: u32,
+    },
+    /// It was cancelled.
+    Cancelled,
+    /// Arguments, a result or data could not be written or read.
+    Malformed(String),
+}
+
+impl RemoteError {
+    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+        Self::Malformed(message.into())
+    }
+
+    /// True if a machine or a worker's process there died, and it may not be run again.
+    #[must_use]
+    pub fn is_node_death(&self) -> bool {
+        matches!(self, Self::Engine { error, .. } if error.is_node_death())
+    }
+}
+
+impl From<EngineError> for RemoteError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine { error, attempts: 1 }
+    }
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panicked(message) => write!(f, "the function panicked: {message}"),
+            Self::Failed(message) => write!(f, "the job gave up: {message}"),
+            Self::Refused(refusal) => write!(f, "the worker refused: {refusal}"),
+            Self::Engine { error, attempts: 1 } => error.fmt(f),
+            Self::Engine { error, attempts } => {
+                write!(f, "lost {attempts} times, at last: {error}")
+            }
+            Self::Cancelled => f.write_str("it was cancelled"),
+            Self::Malformed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for RemoteError {}
+
+/// Why a cluster cannot be used.
+#[derive(Debug)]
+pub struct ClusterError(ClusterErrorKind);
+
+#[derive(Debug)]
+pub(crate) enum ClusterErrorKind {
+    Engine(EngineError),
+    Ambiguous(Vec<&'static str>),
+    Store(String),
+}
+
+impl From<EngineError> for ClusterError {
+    fn from(error: EngineError) -> Self {
+        Self(ClusterErrorKind::Engine(error))
+    }
+}
+
+impl From<ClusterErrorKind> for ClusterError {
+    fn from(kind: ClusterErrorKind) -> Self {
+        Self(kind)
+    }
+}
+
+impl fmt::Display for ClusterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            ClusterErrorKind::Engine(error) => error.fmt(f),
+            ClusterErrorKind::Ambiguous(names) => write!(
+                f,
+                "two remote functions or jobs have the same path: {}; rename one of each",
+                names.join(", ")
+            ),
+            ClusterErrorKind::Store(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for ClusterError {}

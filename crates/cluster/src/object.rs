@@ -1,0 +1,175 @@
+//! Data that many calls share: put into the cluster once, read where it is needed.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{de::DeserializeOwned, Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::engine::Engine;
+use crate::error::RemoteError;
+use crate::wire;
+use crate::worker::Objects;
+
+/// The name of some shared data, unique among all clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectId {
+    pub(crate) cluster: u64,
+    pub(crate) number: u64,
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}-{:x}", self.cluster, self.number)
+    }
+}
+
+impl FromStr for ObjectId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('-').and_then(|(cluster, number)| {
+            let cluster = u64::from_str_radix(cluster, 16).ok()?;
+            let number = u64::from_str_radix(number, 16).ok()?;
+            Some(Self { cluster, number })
+        });
+        parts.ok_or_else(|| {
+            format!("{text:?} is no object; one is two hexadecimal numbers with a dash between")
+        })
+    }
+}
+
+/// Data that calls share, made by [`Cluster::put`](crate::Cluster::put).
+///
+/// It goes to remote functions as an argument, or as a part of one, by its name only; each
+/// worker process reads the data once. The data is dropped with the last clone of the value
+/// that `put` returned.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{remote, Cluster, Local, Remote};
+///
+/// #[remote]
+/// fn lookup(table: Remote<Vec<u64>>, at: usize) -> u64 {
+///     table.get().expect("the table came with the call")[at]
+/// }
+///
+/// let cluster = Cluster::connect(Local::new())?;
+/// let table = cluster.put(&vec![2_u64, 3, 5, 7])?;
+/// assert_eq!(cluster.call(lookup, (table.clone(), 3)).get()?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Remote<T> {
+    id: ObjectId,
+    /// Only where it was put.
+    home: Option<Arc<Home>>,
+    value: PhantomData<fn() -> T>,
+}
+
+/// Keeps the data until nobody has it any more.
+struct Home {
+    id: ObjectId,
+    engine: Arc<dyn Engine>,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.engine.forget(self.id);
+    }
+}
+
+impl<T> Remote<T> {
+    pub(crate) fn new(id: ObjectId, engine: Arc<dyn Engine>) -> Self {
+        let home = Some(Arc::new(Home { id, engine }));
+        let value = PhantomData;
+        Self { id, home, value }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+}
+
+impl<T: DeserializeOwned + Send + Sync + 'static> Remote<T> {
+    /// The data. On a worker it is read at the first use in a process, and kept for others.
+    ///
+    /// # Errors
+    ///
+    /// Says why it could not be read: it was dropped, or is another type.
+    pub fn get(&self) -> Result<Arc<T>, RemoteError> {
+        match &self.home {
+            None => Objects::here().get(self.id).map_err(RemoteError::malformed),
+            Some(home) => {
+                let bytes = home.engine.fetch(self.id)?;
+                let value = wire::decode(&bytes).map(Arc::new);
+                value.map_err(|error| {
+                    RemoteError::malformed(format!(
+                        "object {} cannot be understood: {error}",
+                        self.id
+                    ))
+                })
+            }
+        }
+    }
+}
+
+impl<T> Clone for Remote<T> {
+    fn clone(&self) -> Self {
+        Self {
+            id: self.id,
+            home: self.home.clone(),
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Remote<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Remote").field(&self.id.to_string()).finish()
+    }
+}
+
+heist_sync::thread_local! {
+    /// The objects among the arguments that this thread is writing, while it is.
+    static WRITTEN: RefCell<Option<Vec<ObjectId>>> = const { RefCell::new(None) }
+}
+
+/// Writes `value`, and says which objects it refers to.
+pub(crate) fn encode_with_objects(
+    value: &impl Serialize,
+) -> Result<(Vec<u8>, Vec<ObjectId>), String> {
+    WRITTEN.with(|written| *written.borrow_mut() = Some(Vec::new()));
+    let bytes = wire::encode(value);
+    let objects = WRITTEN.with(|written| written.borrow_mut().take());
+    let mut objects = objects.unwrap_or_default();
+    objects.sort_unstable();
+    objects.dedup();
+    bytes.map(|bytes| (bytes, objects))
+}
+
+impl<T> Serialize for Remote<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WRITTEN.with(|written| {
+            if let Some(written) = written.borrow_mut().as_mut() {
+                written.push(self.id);
+            }
+        });
+        self.id.serialize(serializer)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Remote<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = ObjectId::deserialize(deserializer)?;
+        Ok(Self {
+            id,
+            home: None,
+            value: PhantomData,
+        })
+    }
+}

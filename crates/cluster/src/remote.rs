@@ -1,0 +1,326 @@
+//! Remote functions: what can be run elsewhere, by which name, and which build of it this is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
+
+use serde::{de::DeserializeOwned, Deserialize, Serialize};
+
+use crate::job::{Job, JobContext, Stop};
+use crate::wire;
+use crate::worker::Refusal;
+
+/// A function that workers on other machines can run: one below
+/// [`#[remote]`](macro@crate::remote).
+///
+/// The attribute makes a value of the function's name, which is called as before, and which
+/// [`Cluster::call`](crate::Cluster::call) and [`Chunks::map`](crate::Chunks::map) accept.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{remote, RemoteFunction};
+///
+/// #[remote(cpus = 2, retries = 5)]
+/// fn area(width: u64, height: u64) -> u64 {
+///     width * height
+/// }
+///
+/// assert_eq!(area(3, 4), 12);
+/// fn name<F: RemoteFunction>(_: F) -> &'static str {
+///     F::NAME
+/// }
+/// assert!(name(area).ends_with("::area"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a remote function",
+    label = "put `#[heist_cluster::remote]` above this function"
+)]
+pub trait RemoteFunction: Copy + Send + Sync + 'static {
+    /// Its argument; of several, a tuple; of none, `()`.
+    type Args: Serialize + DeserializeOwned + Send + 'static;
+    /// What it returns.
+    type Out: Serialize + DeserializeOwned + Send + 'static;
+    /// Its path, by which workers know it.
+    const NAME: &'static str;
+    /// What the attribute says about it.
+    const OPTIONS: CallOptions;
+    /// Calls it.
+    fn run(args: Self::Args) -> Self::Out;
+}
+
+/// How a remote function is to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallOptions {
+    /// The processors that it needs, and the threads of the pool in which it runs.
+    pub cpus: u32,
+    /// How many times it may be run again after the engine lost an attempt. With 0 it runs
+    /// at most once.
+    pub retries: u32,
+}
+
+impl CallOptions {
+    /// One processor and three retries.
+    pub const DEFAULT: Self = Self {
+        cpus: 1,
+        retries: 3,
+    };
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// A library of the program that workers can load, as [`export!`](macro@crate::export) says.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Library {
+    /// The name of the crate.
+    pub name: &'static str,
+}
+
+inventory::collect!(Library);
+
+/// The names of all such libraries.
+pub(crate) fn libraries() -> Vec<String> {
+    inventory::iter::<Library>
+        .into_iter()
+        .map(|library| library.name.to_owned())
+        .collect()
+}
+
+/// One remote function or type of job, as the attributes register it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Registration {
+    name: &'static str,
+    signature: &'static str,
+    source: u64,
+    version: &'static str,
+    entry: Entry,
+}
+
+inventory::collect!(Registration);
+
+/// What can be done with something that is known by its name only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entry {
+    Function {
+        call: fn(&[u8]) -> Result<Vec<u8>, BadBytes>,
+        forms: Forms,
+    },
+    Job {
+        run: fn(&JobContext, &[u8]) -> Result<JobEnd, BadBytes>,
+        forms: Forms,
+    },
+}
+
+impl Entry {
+    pub(crate) fn forms(self) -> Forms {
+        match self {
+            Self::Function { forms, .. } | Self::Job { forms, .. } => forms,
+        }
+    }
+}
+
+/// From JSON to the form of arguments or states, and from that of results to JSON.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forms {
+    pub(crate) from_json: fn(&[u8]) -> Result<Vec<u8>, BadBytes>,
+    pub(crate) to_json: fn(&[u8]) -> Result<Vec<u8>, BadBytes>,
+}
+
+/// Why something could not be read or written, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BadBytes(pub(crate) String);
+
+impl BadBytes {
+    pub(crate) fn refusal(self, what: String) -> Refusal {
+        Refusal::Malformed {
+            what,
+            error: self.0,
+        }
+    }
+}
+
+/// How the run of a job ended.
+#[derive(Debug)]
+pub(crate) enum JobEnd {
+    /// With this result.
+    Finished(Vec<u8>),
+    /// At a safe point, with this state.
+    Paused(Vec<u8>),
+    /// It gave up.
+    Failed(String),
+}
+
+impl Registration {
+    #[doc(hidden)]
+    pub const fn function<F: RemoteFunction>(
+        signature: &'static str,
+        source: u64,
+        version: &'static str,
+    ) -> Self {
+        Self {
+            name: F::NAME,
+            signature,
+            source,
+            version,
+            entry: Entry::Function {
+                call: call::<F>,
+                forms: Forms {
+                    from_json: from_json::<F::Args>,
+                    to_json: to_json::<F::Out>,
+                },
+            },
+        }
+    }
+
+    #[doc(hidden)]
+    pub const fn job<J: crate::RegisteredJob>(
+        signature: &'static str,
+        source: u64,
+        version: &'static str,
+    ) -> Self {
+        Self {
+            name: J::NAME,
+            signature,
+            source,
+            version,
+            entry: Entry::Job {
+                run: run_job::<J>,
+                forms: Forms {
+                    from_json: from_json::<J>,
+                    to_json: to_json::<J::Out>,
+                },
+            },
+        }
+    }
+}
+
+fn call<F: RemoteFunction>(args: &[u8]) -> Result<Vec<u8>, BadBytes> {
+    let args = wire::decode(args).map_err(BadBytes)?;
+    wire::encode(&F::run(args)).map_err(BadBytes)
+}
+
+fn run_job<J: Job>(context: &JobContext, state: &[u8]) -> Result<JobEnd, BadBytes> {
+    let mut job: J = wire::decode(state).map_err(BadBytes)?;
+    context.has_begun();
+    Ok(match job.run(context) {
+        Ok(out) => JobEnd::Finished(wire::encode(&out).map_err(BadBytes)?),
+        Err(Stop::Pause(_)) => JobEnd::Paused(wire::encode(&job).map_err(BadBytes)?),
+        Err(Stop::Fail(message)) => JobEnd::Failed(message),
+    })
+}
+
+fn from_json<T: Serialize + DeserializeOwned>(json: &[u8]) -> Result<Vec<u8>, BadBytes> {
+    let value: T = serde_json::from_slice(json).map_err(|error| BadBytes(error.to_string()))?;
+    wire::encode(&value).map_err(BadBytes)
+}
+
+fn to_json<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<Vec<u8>, BadBytes> {
+    let value: T = wire::decode(bytes).map_err(BadBytes)?;
+    serde_json::to_vec(&value).map_err(|error| BadBytes(error.to_string()))
+}
+
+/// Which build of which remote functions and jobs a program has.
+///
+/// A worker refuses whatever comes from a program with another one: bytes that mean one
+/// thing here might mean another there. It covers the version of this crate, the system and
+/// processor it was built for, and of each function and job its name, its signature, the
+/// version of its package and all source files of that package.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::Fingerprint;
+///
+/// assert_eq!(Fingerprint::of_this_program(), Fingerprint::of_this_program());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Fingerprint(u64);
+
+impl Fingerprint {
+    /// That of the program, or library, in which this is called.
+    #[must_use]
+    pub fn of_this_program() -> Self {
+        registry().fingerprint
+    }
+
+    /// One that was [shown](fmt::Display) before.
+    ///
+    /// # Errors
+    ///
+    /// Says what was expected if `text` is not 16 hexadecimal digits.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let digits = (text.len() == 16).then(|| u64::from_str_radix(text, 16));
+        match digits {
+            Some(Ok(digits)) => Ok(Self(digits)),
+            _ => Err(format!(
+                "{text:?} is no fingerprint; one has 16 hexadecimal digits"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// All that the attributes registered.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    entries: BTreeMap<&'static str, Entry>,
+    fingerprint: Fingerprint,
+    /// Names that stand for more than one thing.
+    pub(crate) ambiguous: Vec<&'static str>,
+}
+
+impl Registry {
+    pub(crate) fn find(&self, name: &str) -> Option<Entry> {
+        self.entries.get(name).copied()
+    }
+
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.entries.keys().copied()
+    }
+}
+
+/// What this program has registered.
+pub(crate) fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let mut all: Vec<_> = inventory::iter::<Registration>.into_iter().collect();
+        all.sort_by_key(|registration| registration.name);
+        let mut hasher = DefaultHasher::new();
+        (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH).hash(&mut hasher);
+        (
+            std::env::consts::OS,
+            usize::BITS,
+            cfg!(target_endian = "big"),
+        )
+            .hash(&mut hasher);
+        let mut entries = BTreeMap::new();
+        let mut ambiguous = Vec::new();
+        for one in all {
+            (one.name, one.signature, one.source, one.version).hash(&mut hasher);
+            if entries.insert(one.name, one.entry).is_some() {
+                ambiguous.push(one.name);
+            }
+        }
+        Registry {
+            entries,
+            fingerprint: Fingerprint(hasher.finish()),
+            ambiguous,
+        }
+    })
+}

@@ -1,0 +1,97 @@
+//! Shared data on a worker: read once, and kept while there is room.
+
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use heist_sync::Mutex;
+use serde::de::DeserializeOwned;
+
+use crate::object::ObjectId;
+use crate::wire;
+
+/// How many values a process keeps.
+const KEPT_MAX: usize = 32;
+
+type Value = Arc<dyn Any + Send + Sync>;
+
+/// The shared data that this process can reach.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    /// Where the engine puts them, if it uses files.
+    folder: OnceLock<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What the engine brought with a call, and nobody has read yet.
+    offered: HashMap<ObjectId, Vec<u8>>,
+    /// What was read, oldest first.
+    kept: VecDeque<(ObjectId, Value)>,
+}
+
+impl Objects {
+    /// Those of this process.
+    pub(crate) fn here() -> &'static Self {
+        static OBJECTS: OnceLock<Objects> = OnceLock::new();
+        OBJECTS.get_or_init(Self::default)
+    }
+
+    pub(super) fn set_folder(&self, folder: PathBuf) {
+        // A process is made a worker once.
+        let _ = self.folder.set(folder);
+    }
+
+    /// True if the bytes of this one are not wanted.
+    pub(super) fn has(&self, id: ObjectId) -> bool {
+        let state = self.state.lock();
+        state.offered.contains_key(&id) || state.kept.iter().any(|(kept, _)| *kept == id)
+    }
+
+    pub(super) fn offer(&self, id: ObjectId, bytes: Vec<u8>) {
+        self.state.lock().offered.insert(id, bytes);
+    }
+
+    /// The value of `id`.
+    pub(crate) fn get<T>(&self, id: ObjectId) -> Result<Arc<T>, String>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        let offered = {
+            let mut state = self.state.lock();
+            if let Some((_, value)) = state.kept.iter().find(|(kept, _)| *kept == id) {
+                let value = Arc::clone(value).downcast();
+                return value.map_err(|_| format!("object {id} has been read as another type"));
+            }
+            state.offered.remove(&id)
+        };
+        let bytes = match (offered, self.folder.get()) {
+            (Some(bytes), _) => bytes,
+            (None, Some(folder)) => {
+                let path = folder.join(id.to_string());
+                fs::read(&path).map_err(|error| {
+                    format!(
+                        "object {id} could not be read from {}: {error}",
+                        path.display()
+                    )
+                })?
+            }
+            (None, None) => {
+                return Err(format!(
+                    "object {id} is not here: a call can use the objects among its arguments"
+                ))
+            }
+        };
+        let value = wire::decode(&bytes).map(Arc::new);
+        let value = value.map_err(|error| format!("object {id} cannot be understood: {error}"))?;
+        let mut state = self.state.lock();
+        state.kept.push_back((id, Arc::clone(&value) as Value));
+        if state.kept.len() > KEPT_MAX {
+            state.kept.pop_front();
+        }
+        Ok(value)
+    }
+}

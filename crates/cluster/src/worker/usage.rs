@@ -1,0 +1,144 @@
+//! What a worker and its machine have used: processor time, memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::jobs::Jobs;
+
+/// Counters of a process and its machine, read at one moment. A rate needs two readings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The worker's process.
+    pub pid: u32,
+    /// Processor time of the worker's process.
+    pub process_cpu_ms: u64,
+    /// Resident memory of the worker's process.
+    pub process_memory_bytes: u64,
+    /// Processor time of the worker's parent and of all of that one's children, with their
+    /// process numbers: under some engines those are the node.
+    pub family_cpu_ms: Vec<(u32, u64)>,
+    /// Which machine this is, if the system says: two nodes may be on one.
+    pub machine: String,
+    /// Processors of the machine.
+    pub machine_cpus: u32,
+    /// Processor time of the whole machine in use, over all processors.
+    pub machine_busy_ms: u64,
+    /// Memory of the machine that is still to be had.
+    pub machine_memory_available_bytes: u64,
+    /// Of each running job.
+    pub jobs: Vec<JobReading>,
+}
+
+/// Counters of a running job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobReading {
+    /// Which.
+    pub job: u64,
+    /// Which attempt at it.
+    pub epoch: u32,
+    /// Processor time of the threads of its pool.
+    pub cpu_ms: u64,
+    /// How much of it is done, from 0 to 1.
+    pub progress: f64,
+}
+
+/// Reads them. Costs some ten microseconds, and some for each process of the family.
+pub(super) fn read(jobs: &Jobs) -> Reading {
+    let mut reading = imp::read();
+    reading.at_ms = super::unix_ms();
+    reading.pid = std::process::id();
+    reading.jobs = jobs
+        .running()
+        .iter()
+        .map(|running| JobReading {
+            job: running.job(),
+            epoch: running.epoch(),
+            cpu_ms: running.threads().into_iter().map(imp::thread_cpu_ms).sum(),
+            progress: running.progress(),
+        })
+        .collect();
+    reading
+}
+
+pub(super) use imp::this_thread;
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use procfs::process::{self, Process, Stat};
+    use procfs::{Current as _, CurrentSI as _};
+
+    use super::Reading;
+
+    /// What cannot be read stays 0 or empty, which is what a reader takes for unknown.
+    pub(super) fn read() -> Reading {
+        let mut reading = Reading::default();
+        if let Ok(stat) = Process::myself().and_then(|myself| myself.stat()) {
+            reading.process_cpu_ms = cpu_ms(&stat);
+            reading.process_memory_bytes = stat.rss * procfs::page_size();
+            reading.family_cpu_ms = family(stat.ppid);
+        }
+        let boot = procfs::sys::kernel::random::boot_id();
+        reading.machine = boot.unwrap_or_default();
+        reading.machine_cpus =
+            heist_sync::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+        if let Ok(stat) = procfs::KernelStats::current() {
+            let total = stat.total;
+            let busy = total.user + total.nice + total.system;
+            let busy = busy + total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
+            reading.machine_busy_ms = ticks_ms(busy);
+        }
+        if let Ok(memory) = procfs::Meminfo::current() {
+            reading.machine_memory_available_bytes = memory.mem_available.unwrap_or(0);
+        }
+        reading
+    }
+
+    fn family(parent: i32) -> Vec<(u32, u64)> {
+        let Ok(all) = process::all_processes() else {
+            return Vec::new();
+        };
+        all.flatten()
+            .filter_map(|process| process.stat().ok())
+            .filter(|stat| stat.pid == parent || stat.ppid == parent)
+            .map(|stat| (stat.pid.unsigned_abs(), cpu_ms(&stat)))
+            .collect()
+    }
+
+    fn cpu_ms(stat: &Stat) -> u64 {
+        ticks_ms(stat.utime + stat.stime)
+    }
+
+    fn ticks_ms(ticks: u64) -> u64 {
+        ticks.saturating_mul(1000) / procfs::ticks_per_second().max(1)
+    }
+
+    /// The number that the system gave to this thread.
+    pub(in crate::worker) fn this_thread() -> Option<i32> {
+        let link = std::fs::read_link("/proc/thread-self").ok()?;
+        link.file_name()?.to_str()?.parse().ok()
+    }
+
+    pub(super) fn thread_cpu_ms(thread: i32) -> u64 {
+        let stat = Process::myself().and_then(|myself| myself.task_from_tid(thread)?.stat());
+        stat.map_or(0, |stat| cpu_ms(&stat))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use super::Reading;
+
+    /// Nothing is known here.
+    pub(super) fn read() -> Reading {
+        Reading::default()
+    }
+
+    pub(in crate::worker) fn this_thread() -> Option<i32> {
+        None
+    }
+
+    pub(super) fn thread_cpu_ms(_: i32) -> u64 {
+        0
+    }
+}
