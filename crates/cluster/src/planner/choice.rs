@@ -1,0 +1,437 @@
+//! The choice among hot nodes, their jobs and the targets.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::candidate::{Candidate, Demand};
+use super::config::Config;
+use super::decision::{Decision, Move, Outcome};
+use super::id::{JobId, NodeId};
+use super::ledger::Ledger;
+use super::ns;
+use super::reason::Reason;
+use super::sample::Mobility;
+use super::site::{Guest, Site};
+use super::track::{JobTrack, NodeTrack};
+
+/// For how many targets, from the coldest, it is said why they refuse a job.
+const TARGETS_LISTED: usize = 4;
+
+/// Everything that a choice depends on.
+pub(super) struct Fleet<'a> {
+    pub(super) now: Duration,
+    pub(super) config: &'a Config,
+    pub(super) nodes: &'a BTreeMap<NodeId, NodeTrack>,
+    pub(super) jobs: &'a BTreeMap<JobId, JobTrack>,
+    pub(super) ledger: &'a Ledger,
+    pub(super) guests: &'a [Guest<'a>],
+}
+
+/// A candidate and the best of the targets that take it.
+struct Pair<'a> {
+    candidate: Candidate<'a>,
+    to: &'a NodeId,
+    to_level: f64,
+    to_level_after: f64,
+}
+
+impl<'a> Fleet<'a> {
+    /// One move or none; what was refused is added to `reasons`.
+    pub(super) fn choose(&self, mut reasons: Vec<Reason>) -> Decision {
+        let sites = self.sites(&mut reasons);
+        if sites.len() < 2 {
+            reasons.push(Reason::TooFewNodes { known: sites.len() });
+            return Decision::stay(reasons);
+        }
+        let hot = self.hot(&sites, &mut reasons);
+        if hot.is_empty() {
+            return Decision::stay(reasons);
+        }
+        let moves = self.ledger.starts();
+        let moves_max = self.config.fleet_moves_max;
+        if moves >= moves_max as usize {
+            reasons.push(Reason::FleetLimit {
+                moves,
+                moves_max,
+                window_ns: ns::of(self.config.rate_window),
+            });
+            return Decision::stay(reasons);
+        }
+        let takers = self.takers(&sites, &mut reasons);
+        let mut hot = hot.into_iter();
+        while let Some(source) = hot.next() {
+            if let Some(chosen) = self.best_of(source, &takers, &mut reasons) {
+                reasons.extend(hot.map(|site| Reason::AfterHotter {
+                    node: site.node.clone(),
+                    level: site.level_without,
+                }));
+                return Decision {
+                    outcome: Outcome::Move(chosen),
+                    reasons,
+                };
+            }
+        }
+        Decision::stay(reasons)
+    }
+
+    /// The known nodes, by name.
+    fn sites(&self, reasons: &mut Vec<Reason>) -> Vec<Site<'a>> {
+        let mut guests: BTreeMap<&NodeId, Vec<&Guest<'_>>> = BTreeMap::new();
+        for guest in self.guests {
+            guests.entry(&guest.node).or_default().push(guest);
+        }
+        let mut sites = Vec::with_capacity(self.nodes.len());
+        for (node, track) in self.nodes {
+            let Some(sample) = &track.newest else {
+                continue;
+            };
+            let age = self.now.saturating_sub(track.last_at);
+            if age > self.config.stale_after {
+                reasons.push(Reason::NodeSilent {
+                    node: node.clone(),
+                    age_ns: ns::of(age),
+                    age_ns_max: ns::of(self.config.stale_after),
+                });
+                continue;
+            }
+            if track.samples < self.config.sustained_samples {
+                reasons.push(Reason::NodeSettling {
+                    node: node.clone(),
+                    samples: track.samples,
+                    samples_min: self.config.sustained_samples,
+                });
+                continue;
+            }
+            let guests = guests.remove(node).unwrap_or_default();
+            sites.push(Site::new(node, track, sample, guests, self.ledger));
+        }
+        sites
+    }
+
+    /// The nodes that have been hot for long enough, the hottest first.
+    fn hot<'s>(&self, sites: &'s [Site<'a>], reasons: &mut Vec<Reason>) -> Vec<&'s Site<'a>> {
+        let hot_level = self.config.hot_level;
+        let mut hot = Vec::new();
+        for site in sites {
+            let node = || site.node.clone();
+            let level = site.track.level;
+            let samples_min = site.track.patience(self.config);
+            if level < hot_level {
+                reasons.push(Reason::NotHot {
+                    node: node(),
+                    level,
+                    hot_level,
+                });
+            } else if site.level_without < hot_level {
+                reasons.push(Reason::Relieved {
+                    node: node(),
+                    level,
+                    level_after: site.level_without,
+                    hot_level,
+                });
+            } else if site.track.hot_samples < samples_min {
+                reasons.push(Reason::NotSustained {
+                    node: node(),
+                    level,
+                    samples: site.track.hot_samples,
+                    samples_min,
+                });
+            } else {
+                hot.push(site);
+            }
+        }
+        // Stable: among equals the names decide.
+        hot.sort_by(|a, b| b.level_without.total_cmp(&a.level_without));
+        hot
+    }
+
+    /// The nodes that could take a job at all, the coldest first.
+    fn takers<'s>(&self, sites: &'s [Site<'a>], reasons: &mut Vec<Reason>) -> Vec<&'s Site<'a>> {
+        let low_water = self.config.low_water;
+        let mut takers = Vec::new();
+        for site in sites {
+            let limit = self.limit(site.node);
+            if site.level_with >= low_water {
+                reasons.push(Reason::AboveLowWater {
+                    node: site.node.clone(),
+                    level: site.level_with,
+                    low_water,
+                });
+            } else if let Some(limit) = limit {
+                reasons.push(limit);
+            } else {
+                takers.push(site);
+            }
+        }
+        takers.sort_by(|a, b| a.level_with.total_cmp(&b.level_with));
+        takers
+    }
+
+    fn limit(&self, node: &NodeId) -> Option<Reason> {
+        let moves = self.ledger.starts_at(node);
+        let moves_max = self.config.node_moves_max;
+        (moves >= moves_max as usize).then(|| Reason::NodeLimit {
+            node: node.clone(),
+            moves,
+            moves_max,
+            window_ns: ns::of(self.config.rate_window),
+        })
+    }
+
+    /// The best move from this hot node.
+    fn best_of(
+        &self,
+        source: &Site<'a>,
+        takers: &[&Site<'a>],
+        reasons: &mut Vec<Reason>,
+    ) -> Option<Move> {
+        if let Some(limit) = self.limit(source.node) {
+            reasons.push(limit);
+            return None;
+        }
+        if source.guests.is_empty() {
+            reasons.push(Reason::NoJobs {
+                node: source.node.clone(),
+                level: source.level_without,
+            });
+            return None;
+        }
+        let others = || takers.iter().filter(|site| site.node != source.node);
+        let is_colder =
+            |site: &&&Site<'_>| source.level_without - site.level_with >= self.config.spread;
+        let targets: Vec<&Site<'a>> = others().filter(is_colder).copied().collect();
+        if targets.is_empty() {
+            let coldest = others().next();
+            reasons.push(Reason::NoneColder {
+                node: source.node.clone(),
+                level: source.level_without,
+                spread: self.config.spread,
+                coldest: coldest.map(|site| site.node.clone()),
+                coldest_level: coldest.map_or(0.0, |site| site.level_with),
+            });
+            return None;
+        }
+        let mut pairs = Vec::new();
+        for &guest in &source.guests {
+            let Some(candidate) = self.candidate(source, guest, reasons) else {
+                continue;
+            };
+            pairs.extend(self.pair(source, candidate, &targets, reasons));
+        }
+        let best = best(&pairs)?;
+        for (index, pair) in pairs.iter().enumerate() {
+            if index != best {
+                reasons.push(outdone(source.node, pair, &pairs[best]));
+            }
+        }
+        Some(finished(source, pairs.swap_remove(best)))
+    }
+
+    /// The job, if it may move as far as its node and its past are concerned.
+    fn candidate(
+        &self,
+        source: &Site<'a>,
+        guest: &'a Guest<'a>,
+        reasons: &mut Vec<Reason>,
+    ) -> Option<Candidate<'a>> {
+        if !guest.is_sound {
+            // The reason stands already among those of the samples.
+            return None;
+        }
+        let sample = guest.sample;
+        let job = sample.job.clone();
+        let node = source.node.clone();
+        if let Some(flying) = self.ledger.in_flight(&job) {
+            let (from, to) = (flying.from.clone(), flying.to.clone());
+            reasons.push(Reason::InFlight { job, from, to });
+            return None;
+        }
+        if sample.mobility != Mobility::Movable {
+            let mobility = sample.mobility;
+            reasons.push(Reason::NotMovable {
+                job,
+                node,
+                mobility,
+            });
+            return None;
+        }
+        if sample.priority.is_protected() && source.level_without < self.config.emergency {
+            reasons.push(Reason::Protected {
+                job,
+                node,
+                priority: sample.priority,
+                level: source.level_without,
+                emergency: self.config.emergency,
+            });
+            return None;
+        }
+        let track = self.jobs.get(&job)?;
+        if track.cool_until > self.now {
+            reasons.push(Reason::CoolingDown {
+                job,
+                node,
+                moves: track.moves,
+                left_ns: ns::of(track.cool_until - self.now),
+            });
+            return None;
+        }
+        let demand = Demand::of(sample, track, source, self.config);
+        if demand.likely_cpus <= 0.0 {
+            reasons.push(Reason::NoDemand { job, node });
+            return None;
+        }
+        let lasts = track.expected(self.now, sample).min(self.config.horizon);
+        let in_flight = self.ledger.all_in_flight().count();
+        let candidate = Candidate::new(guest, demand, lasts, source, self.config, in_flight);
+        if candidate.benefit_cpu_s < self.config.payback * candidate.cost_cpu_s {
+            reasons.push(Reason::NotWorthIt {
+                job,
+                node,
+                benefit_cpu_s: candidate.benefit_cpu_s,
+                cost_cpu_s: candidate.cost_cpu_s,
+                payback: self.config.payback,
+            });
+            return None;
+        }
+        Some(candidate)
+    }
+
+    /// The target that ends coldest with the job, if any takes it.
+    fn pair(
+        &self,
+        source: &Site<'a>,
+        candidate: Candidate<'a>,
+        targets: &[&Site<'a>],
+        reasons: &mut Vec<Reason>,
+    ) -> Option<Pair<'a>> {
+        let mut best: Option<(&Site<'a>, f64)> = None;
+        let mut refused = Vec::new();
+        for &target in targets {
+            match self.refusal(source, &candidate, target) {
+                Some(reason) => refused.push(reason),
+                None => {
+                    let after = target.level_with + target.share(candidate.reserved.cpus);
+                    if best.is_none_or(|(_, coldest)| after < coldest) {
+                        best = Some((target, after));
+                    }
+                }
+            }
+        }
+        if let Some((target, to_level_after)) = best {
+            return Some(Pair {
+                candidate,
+                to: target.node,
+                to_level: target.level_with,
+                to_level_after,
+            });
+        }
+        let more = refused.len().saturating_sub(TARGETS_LISTED);
+        reasons.extend(refused.into_iter().take(TARGETS_LISTED));
+        if more > 0 {
+            reasons.push(Reason::OtherTargets {
+                job: candidate.guest.sample.job.clone(),
+                node: source.node.clone(),
+                targets: more,
+            });
+        }
+        None
+    }
+
+    /// Why the target does not take the job.
+    fn refusal(
+        &self,
+        source: &Site<'_>,
+        candidate: &Candidate<'_>,
+        target: &Site<'_>,
+    ) -> Option<Reason> {
+        let sample = candidate.guest.sample;
+        let (job, node) = (sample.job.clone(), source.node.clone());
+        let to = target.node.clone();
+        let to_level_after = target.level_with + target.share(candidate.reserved.cpus);
+        if to_level_after >= self.config.low_water {
+            return Some(Reason::WouldPassLowWater {
+                job,
+                node,
+                to,
+                to_level_after,
+                low_water: self.config.low_water,
+            });
+        }
+        if to_level_after > candidate.from_level_after {
+            return Some(Reason::WouldEndAbove {
+                job,
+                node,
+                to,
+                to_level_after,
+                from_level_after: candidate.from_level_after,
+            });
+        }
+        let (resource, needed, free) = target.shortage(sample, &candidate.reserved)?;
+        Some(Reason::DoesNotFit {
+            job,
+            node,
+            to,
+            resource,
+            needed,
+            free,
+        })
+    }
+}
+
+/// The index of the pair that gains most: what is not protected before what is, the colder
+/// end among equals, then the first by name.
+fn best(pairs: &[Pair<'_>]) -> Option<usize> {
+    let is_protected = |pair: &Pair<'_>| pair.candidate.guest.sample.priority.is_protected();
+    let order = |a: &Pair<'_>, b: &Pair<'_>| {
+        is_protected(a)
+            .cmp(&is_protected(b))
+            .then(
+                b.candidate
+                    .gain_cpu_s()
+                    .total_cmp(&a.candidate.gain_cpu_s()),
+            )
+            .then(a.to_level_after.total_cmp(&b.to_level_after))
+    };
+    let indexed = pairs.iter().enumerate();
+    indexed
+        .min_by(|(_, a), (_, b)| order(a, b))
+        .map(|(index, _)| index)
+}
+
+/// Why a pair was not chosen though it could be.
+fn outdone(node: &NodeId, pair: &Pair<'_>, best: &Pair<'_>) -> Reason {
+    let sample = pair.candidate.guest.sample;
+    let by = best.candidate.guest.sample;
+    if sample.priority.is_protected() && !by.priority.is_protected() {
+        return Reason::Spared {
+            job: sample.job.clone(),
+            node: node.clone(),
+            priority: sample.priority,
+            instead: by.job.clone(),
+        };
+    }
+    Reason::Outdone {
+        job: sample.job.clone(),
+        node: node.clone(),
+        gain_cpu_s: pair.candidate.gain_cpu_s(),
+        by: by.job.clone(),
+        by_gain_cpu_s: best.candidate.gain_cpu_s(),
+    }
+}
+
+fn finished(source: &Site<'_>, pair: Pair<'_>) -> Move {
+    let candidate = pair.candidate;
+    Move {
+        job: candidate.guest.sample.job.clone(),
+        from: source.node.clone(),
+        to: pair.to.clone(),
+        reserved: candidate.reserved,
+        from_level: source.level_without,
+        from_level_after: candidate.from_level_after,
+        to_level: pair.to_level,
+        to_level_after: pair.to_level_after,
+        benefit_cpu_s: candidate.benefit_cpu_s,
+        cost_cpu_s: candidate.cost_cpu_s,
+        downtime_ns: ns::of(candidate.downtime),
+    }
+}

@@ -1,0 +1,125 @@
+//! A known node with what runs there: its two levels, and what it has to spare.
+
+use std::collections::BTreeMap;
+
+use super::id::NodeId;
+use super::ledger::Ledger;
+use super::sample::{JobSample, NodeSample, Resources};
+use super::track::NodeTrack;
+
+/// A job where it is.
+pub(super) struct Guest<'a> {
+    pub(super) sample: &'a JobSample,
+    pub(super) node: NodeId,
+    /// A job whose sample is not believed does not move, but takes its place all the same.
+    pub(super) is_sound: bool,
+}
+
+/// A known node.
+pub(super) struct Site<'a> {
+    pub(super) node: &'a NodeId,
+    pub(super) track: &'a NodeTrack,
+    pub(super) guests: Vec<&'a Guest<'a>>,
+    /// The level without what is leaving, by which a source is judged.
+    pub(super) level_without: f64,
+    /// The level with what is arriving, by which a target is judged.
+    pub(super) level_with: f64,
+    sample: &'a NodeSample,
+    /// What those have who are there; whoever is leaving has not left yet.
+    resident: Resources,
+    /// What is set aside for those who arrive.
+    arriving: Resources,
+}
+
+impl<'a> Site<'a> {
+    pub(super) fn new(
+        node: &'a NodeId,
+        track: &'a NodeTrack,
+        sample: &'a NodeSample,
+        guests: Vec<&'a Guest<'a>>,
+        ledger: &Ledger,
+    ) -> Self {
+        let (mut resident, mut arriving) = (Resources::default(), Resources::default());
+        let mut leaving_cpus = 0.0;
+        for guest in &guests {
+            // Who is in flight counts by the ledger, wherever its sample says it is.
+            if ledger.in_flight(&guest.sample.job).is_none() {
+                let named = &guest.sample.demand.named;
+                add(&mut resident, guest.sample.memory_bytes(), named);
+            }
+        }
+        for flying in ledger.all_in_flight() {
+            let reserved = &flying.reserved;
+            if flying.from == *node {
+                leaving_cpus += reserved.cpus;
+                add(&mut resident, reserved.memory_bytes, &reserved.named);
+            }
+            if flying.to == *node {
+                arriving.cpus += reserved.cpus;
+                add(&mut arriving, reserved.memory_bytes, &reserved.named);
+            }
+        }
+        let mut site = Self {
+            node,
+            track,
+            guests,
+            level_without: track.level,
+            level_with: track.level,
+            sample,
+            resident,
+            arriving,
+        };
+        site.level_without = (track.level - site.share(leaving_cpus)).max(0.0);
+        site.level_with += site.share(site.arriving.cpus);
+        site
+    }
+
+    /// The share of the node that this many CPUs of speed 1 are.
+    pub(super) fn share(&self, cpus: f64) -> f64 {
+        cpus / self.strength()
+    }
+
+    /// The node's CPUs, counted in those of speed 1.
+    pub(super) fn strength(&self) -> f64 {
+        self.sample.capacity.cpus * self.sample.speed
+    }
+
+    /// What the node has too little of for the job: its name, what is needed, what is free.
+    pub(super) fn shortage(
+        &self,
+        sample: &JobSample,
+        reserved: &Resources,
+    ) -> Option<(String, f64, f64)> {
+        // Use decides about CPUs, but a job that asks for more than there are at all does
+        // not belong here.
+        if sample.demand.cpus > self.strength() {
+            return Some(("cpus".to_owned(), sample.demand.cpus, self.strength()));
+        }
+        let capacity = &self.sample.capacity;
+        let measured = self.sample.used_memory_bytes.unwrap_or(0);
+        let free = capacity
+            .memory_bytes
+            .saturating_sub(self.resident.memory_bytes.max(measured))
+            .saturating_sub(self.arriving.memory_bytes);
+        if reserved.memory_bytes > free {
+            let needed = reserved.memory_bytes as f64;
+            return Some(("memory_bytes".to_owned(), needed, free as f64));
+        }
+        reserved.named.iter().find_map(|(name, &needed)| {
+            let of = |resources: &Resources| resources.named.get(name).copied().unwrap_or(0.0);
+            let free = of(capacity) - of(&self.resident) - of(&self.arriving);
+            (needed > 0.0 && needed > free).then(|| (name.clone(), needed, free.max(0.0)))
+        })
+    }
+}
+
+/// Adds what can be added: an amount that is no number counts as nothing here, and is
+/// reported where the samples are checked.
+fn add(sum: &mut Resources, memory_bytes: u64, named: &BTreeMap<String, f64>) {
+    sum.memory_bytes = sum.memory_bytes.saturating_add(memory_bytes);
+    for (name, &amount) in named {
+        if amount > 0.0 {
+            *sum.named.entry(name.clone()).or_default() += amount;
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the planner remembers of each node and each job.
+
+use std::time::Duration;
+
+use super::config::Config;
+use super::id::NodeId;
+use super::ns;
+use super::sample::{Fault, JobSample, NodeSample};
+
+/// After so many moves, or firings, doubling ends.
+const DOUBLINGS_MAX: u32 = 16;
+
+/// A node as it was measured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeTrack {
+    /// The last sample that was believed; `None` before the first.
+    pub(super) newest: Option<NodeSample>,
+    /// When it was measured.
+    pub(super) last_at: Duration,
+    /// The smoothed utilisation.
+    pub(super) level: f64,
+    /// How many samples went into the level.
+    pub(super) samples: u32,
+    /// How many of the last samples in a row left the level above the hot one.
+    pub(super) hot_samples: u32,
+    /// How often the node has given a job without calming down since.
+    firings: u32,
+    /// What was measured before this time is no longer true: a move ended then.
+    since: Duration,
+}
+
+impl NodeTrack {
+    pub(super) fn speed(&self) -> Option<f64> {
+        self.newest.as_ref().map(|sample| sample.speed)
+    }
+
+    /// Takes in a sample that has no fault of its own.
+    pub(super) fn observe(&mut self, sample: &NodeSample, config: &Config) -> Option<Fault> {
+        if self.newest.is_some() && sample.at <= self.last_at {
+            let behind_ns = ns::of(self.last_at - sample.at);
+            // The same sample once more is no fault, and no news.
+            return (behind_ns > 0).then_some(Fault::Overtaken { behind_ns });
+        }
+        let gap = sample.at.saturating_sub(self.last_at);
+        if gap > config.stale_after {
+            self.samples = 0;
+            self.hot_samples = 0;
+        }
+        self.last_at = sample.at;
+        self.newest = Some(sample.clone());
+        if sample.at < self.since {
+            return None;
+        }
+        self.level = smooth(
+            self.level,
+            sample.utilisation,
+            self.samples,
+            config.smoothing,
+        );
+        self.samples = self.samples.saturating_add(1);
+        self.hot_samples = if self.level >= config.hot_level {
+            self.hot_samples.saturating_add(1)
+        } else {
+            0
+        };
+        if self.level < config.low_water {
+            self.firings = 0;
+        }
+        None
+    }
+
+    /// How many samples in a row must be hot before the node gives its next job.
+    pub(super) fn patience(&self, config: &Config) -> u32 {
+        if self.level >= config.emergency {
+            return config.sustained_samples;
+        }
+        let doublings = self.firings.min(DOUBLINGS_MAX);
+        config.sustained_samples.saturating_mul(1 << doublings)
+    }
+
+    pub(super) fn fired(&mut self) {
+        self.firings = self.firings.saturating_add(1);
+        self.hot_samples = 0;
+    }
+
+    /// Begins to measure anew: what was measured before `now` is another load.
+    pub(super) fn restart(&mut self, now: Duration) {
+        self.samples = 0;
+        self.hot_samples = 0;
+        self.since = now;
+    }
+}
+
+/// A job as it was measured, and how often it moved.
+#[derive(Clone, Debug, Default)]
+pub(super) struct JobTrack {
+    /// The smoothed use, in CPUs of a node of speed 1.
+    pub(super) used_cpus: f64,
+    /// How many measurements went into it.
+    pub(super) samples: u32,
+    measured_at: Duration,
+    first_seen: Option<Duration>,
+    pub(super) last_seen: Duration,
+    pub(super) moves: u32,
+    pub(super) cool_until: Duration,
+    /// Where the last move took it, and when: samples from before that name the old node.
+    pub(super) place: Option<(NodeId, Duration)>,
+}
+
+impl JobTrack {
+    pub(super) fn seen(&mut self, now: Duration) {
+        self.first_seen.get_or_insert(now);
+        self.last_seen = now;
+    }
+
+    /// The node that the job is on, which an old sample does not know.
+    pub(super) fn place_of(&self, sample: &JobSample) -> NodeId {
+        match &self.place {
+            Some((node, since)) if sample.at < *since => node.clone(),
+            _ => sample.node.clone(),
+        }
+    }
+
+    /// Takes in the measured use on a node of this speed.
+    pub(super) fn observe(&mut self, sample: &JobSample, speed: f64, smoothing: f64) {
+        let is_old = self.samples > 0 && sample.at <= self.measured_at;
+        let is_before_move = self.place.as_ref().is_some_and(|(_, at)| sample.at < *at);
+        let Some(used) = sample.used_cpus.filter(|_| !is_old && !is_before_move) else {
+            return;
+        };
+        self.used_cpus = smooth(self.used_cpus, used * speed, self.samples, smoothing);
+        self.samples = self.samples.saturating_add(1);
+        self.measured_at = sample.at;
+    }
+
+    /// How long the job can be expected to run on: what it says, or else its age.
+    pub(super) fn expected(&self, now: Duration, sample: &JobSample) -> Duration {
+        let seen = self.first_seen.unwrap_or(now);
+        let said = sample.remaining.or(sample.running_for);
+        said.unwrap_or_else(|| now.saturating_sub(seen))
+    }
+
+    pub(super) fn cool_down(&mut self, now: Duration, first: Duration) {
+        let doublings = self.moves.saturating_sub(1).min(DOUBLINGS_MAX);
+        self.cool_until = now.saturating_add(first.saturating_mul(1 << doublings));
+    }
+}
+
+/// The exponentially weighted mean after one more value; the first value is taken whole.
+fn smooth(mean: f64, value: f64, samples: u32, weight: f64) -> f64 {
+    if samples == 0 {
+        value
+    } else {
+        mean + weight * (value - mean)
+    }
+}
