@@ -1,5 +1,7 @@
 //! What must be true of calls.
 
+#![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
+
 use std::time::{Duration, Instant};
 
 use heist_cluster::{remote, CallContext, Cluster, Remote, RemoteError};
@@ -23,6 +25,12 @@ pub fn divide(a: u64, b: u64) -> Result<u64, String> {
 #[remote]
 pub fn panic_with(message: String) {
     panic!("{message}");
+}
+
+/// Ends the worker's process, as an accident would.
+#[remote]
+pub fn die() {
+    std::process::abort();
 }
 
 /// Sums with the worker's own pool.

@@ -3,7 +3,40 @@
 //!
 //! Each program in `tests/` connects to one engine and runs the same [`calls`].
 
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
 pub mod calls;
+pub mod chunks;
+pub mod jobs;
 mod work;
 
 heist_cluster::export!();
+
+/// Waits until `is_so`, looking again and again.
+///
+/// # Panics
+///
+/// If it is not so in a minute; a test has failed then.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        heist_sync::thread::yield_now();
+    }
+}
+
+/// Shows how long a job with 64 MiB of state stood still, beside the bar.
+///
+/// # Panics
+///
+/// If it stood still for longer than the bar, which is many times what is usual.
+pub fn report_standstill(pausing: Duration, standstill: Duration) {
+    let bar = Duration::from_secs(2);
+    let line = format!(
+        "64 MiB: paused after {pausing:?}, stood still for {standstill:?} (bar: {bar:?})\n"
+    );
+    // Whoever runs the tests may have closed it.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    assert!(standstill <= bar, "{line}");
+}

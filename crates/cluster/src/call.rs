@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use heist_sync::atomic::Ordering;
 use heist_sync::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
 
@@ -113,6 +114,8 @@ impl Call {
             }),
             changed: Condvar::default(),
         });
+        // For people.
+        call.shared.counters.begun.fetch_add(1, Ordering::Relaxed);
         call.attempt();
         call
     }
@@ -189,6 +192,9 @@ impl Call {
                 let attempts = state.attempts;
                 let is_current = state.request == id && state.result.is_none();
                 drop(state);
+                if error.is_passing() {
+                    self.shared.counters.lost.fetch_add(1, Ordering::Relaxed);
+                }
                 if is_current && error.is_passing() && attempts <= self.retries {
                     return self.attempt();
                 }
@@ -204,6 +210,7 @@ impl Call {
         if state.result.is_some() || id.is_some_and(|id| state.request != id) {
             return;
         }
+        self.shared.counters.done.fetch_add(1, Ordering::Relaxed);
         state.result = Some(result);
         state.args = None;
         let waker = state.waker.take();

@@ -2,16 +2,22 @@
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::Mutex;
 use serde::Serialize;
 
 use crate::call::{Call, RemoteFuture, What};
+use crate::driver::reactor::{Driver, Options};
+use crate::driver::store::Description;
 use crate::engine::{Engine, EngineOptions, Node, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
+use crate::event::CallCounts;
+use crate::job::{JobOptions, RegisteredJob};
+use crate::job_handle::{JobHandle, UnfinishedJob};
 use crate::object::{self, ObjectId, Remote};
-use crate::planner::NodeId;
+use crate::planner::{JobId, NodeId};
 use crate::remote::{self, Fingerprint, RemoteFunction};
 use crate::wire;
 
@@ -51,6 +57,31 @@ pub(crate) struct Shared {
     id: u64,
     next_request: AtomicU64,
     next_object: AtomicU64,
+    next_job: AtomicU64,
+    pub(crate) counters: Arc<Counters>,
+    /// Drives jobs. Without options it is there once there is a job.
+    driver: OnceLock<Driver>,
+    starting: Mutex<()>,
+}
+
+/// How many calls there are.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) begun: AtomicU64,
+    pub(crate) done: AtomicU64,
+    pub(crate) lost: AtomicU64,
+}
+
+impl Counters {
+    fn read(&self) -> CallCounts {
+        // For people; each is right by itself.
+        let done = self.done.load(Ordering::Relaxed);
+        CallCounts {
+            open: self.begun.load(Ordering::Relaxed).saturating_sub(done),
+            done,
+            lost: self.lost.load(Ordering::Relaxed),
+        }
+    }
 }
 
 impl fmt::Debug for Shared {
@@ -61,7 +92,25 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// Reads `counters` for as long as somebody counts.
+fn reader(counters: &Arc<Counters>) -> impl Fn() -> CallCounts + Send + 'static {
+    let counters = Arc::clone(counters);
+    move || counters.read()
+}
+
 impl Shared {
+    /// Whoever drives jobs.
+    pub(crate) fn driver(&self) -> Result<&Driver, ClusterErrorKind> {
+        let _one_at_a_time = self.starting.lock();
+        if self.driver.get().is_none() {
+            let started = Driver::start(&self.engine, Options::new(), reader(&self.counters))?;
+            self.driver.get_or_init(|| started);
+        }
+        self.driver
+            .get()
+            .ok_or_else(|| ClusterErrorKind::Job("jobs cannot be driven".to_owned()))
+    }
+
     /// A number for a request; 0 is none.
     pub(crate) fn next_request(&self) -> u64 {
         // Only uniqueness matters.
@@ -77,6 +126,19 @@ impl Cluster {
     /// Says what could not be started or reached, and if two remote functions or jobs of the
     /// program have the same path.
     pub fn connect(engine: impl EngineOptions) -> Result<Self, ClusterError> {
+        Self::connect_with(engine, Options::new())
+    }
+
+    /// As [`connect`](Self::connect), with a store for jobs, events, a rebalancer.
+    ///
+    /// # Errors
+    ///
+    /// As `connect`, and if files cannot be opened, another driver uses the store, or the
+    /// rebalancer's settings contradict each other.
+    pub fn connect_with(
+        engine: impl EngineOptions,
+        options: Options,
+    ) -> Result<Self, ClusterError> {
         let registry = remote::registry();
         if !registry.ambiguous.is_empty() {
             let names = registry.ambiguous.clone();
@@ -88,6 +150,12 @@ impl Cluster {
             fingerprint,
             libraries,
         })?;
+        let counters = Arc::new(Counters::default());
+        let driver = OnceLock::new();
+        if options.wants_driver() {
+            let started = Driver::start(&engine, options, reader(&counters))?;
+            driver.get_or_init(|| started);
+        }
         let shared = Shared {
             engine,
             fingerprint,
@@ -95,6 +163,10 @@ impl Cluster {
             id: RandomState::new().hash_one(std::process::id()),
             next_request: AtomicU64::new(1),
             next_object: AtomicU64::new(1),
+            next_job: AtomicU64::new(1),
+            counters,
+            driver,
+            starting: Mutex::new(()),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -141,7 +213,7 @@ impl Cluster {
         self.anywhere().near(data)
     }
 
-    fn anywhere(&self) -> Calls<'_> {
+    pub(crate) fn anywhere(&self) -> Calls<'_> {
         Calls {
             cluster: self,
             placement: Placement::default(),
@@ -172,6 +244,106 @@ impl Cluster {
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
+
+    /// Submits a job. It runs until it has a result or gives up, wherever there is room: an
+    /// attempt that the engine loses is followed by one from the last checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the options, that a job of this name is open, or why the state
+    /// could not be written.
+    pub fn submit<J: RegisteredJob>(
+        &self,
+        job: J,
+        options: JobOptions,
+    ) -> Result<JobHandle<J::Out>, ClusterError> {
+        let driver = self.shared.driver()?;
+        if let Some(fault) = options.fault() {
+            return Err(ClusterErrorKind::Job(fault).into());
+        }
+        let state = wire::encode(&job).map_err(|error| {
+            ClusterErrorKind::Job(format!(
+                "the state of job {} cannot be written: {error}",
+                options.id
+            ))
+        })?;
+        // Only uniqueness matters. The cluster's part keeps jobs of different drivers apart.
+        let number = self.shared.next_job.fetch_add(1, Ordering::Relaxed);
+        let number = (self.shared.id << 16) ^ number;
+        let id = options.id.clone();
+        let description = Description {
+            job: number,
+            kind: J::NAME.to_owned(),
+            version: J::VERSION,
+            options,
+        };
+        driver.submit(description, state)?;
+        Ok(JobHandle::new(Arc::clone(&self.shared), number, id))
+    }
+
+    /// The jobs in the store that a lost driver began and that are not over.
+    ///
+    /// # Errors
+    ///
+    /// Says which file of the store cannot be read.
+    pub fn unfinished(&self) -> Result<Vec<UnfinishedJob>, ClusterError> {
+        let open = self.shared.driver()?.unfinished()?;
+        Ok(open.into_iter().map(UnfinishedJob::new).collect())
+    }
+
+    /// The result of a job in the store that is over, whichever driver began it; `None` if
+    /// there is no such job.
+    ///
+    /// # Errors
+    ///
+    /// As [`resume`](Self::resume).
+    pub fn stored_result<J: RegisteredJob>(
+        &self,
+        id: &JobId,
+    ) -> Result<Option<Result<J::Out, RemoteError>>, ClusterError> {
+        let Some((found, result)) = self.shared.driver()?.stored(id)? else {
+            return Ok(None);
+        };
+        check_kind::<J>(&found)?;
+        Ok(Some(result.and_then(|bytes| {
+            wire::decode(&bytes).map_err(|error| {
+                RemoteError::malformed(format!(
+                    "the result of job {id} cannot be understood: {error}"
+                ))
+            })
+        })))
+    }
+
+    /// Goes on with a job that a lost driver began, from its last checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Says so if the job is of another type than `J`, or its state of another form.
+    pub fn resume<J: RegisteredJob>(
+        &self,
+        job: &UnfinishedJob,
+    ) -> Result<JobHandle<J::Out>, ClusterError> {
+        let found = &job.found.description;
+        check_kind::<J>(found)?;
+        let (number, id) = (found.job, found.options.id.clone());
+        self.shared.driver()?.resume(job.found.clone())?;
+        Ok(JobHandle::new(Arc::clone(&self.shared), number, id))
+    }
+}
+
+/// Whether a job in the store is a `J`.
+fn check_kind<J: RegisteredJob>(found: &Description) -> Result<(), ClusterErrorKind> {
+    if (found.kind.as_str(), found.version) == (J::NAME, J::VERSION) {
+        return Ok(());
+    }
+    Err(ClusterErrorKind::Job(format!(
+        "job {} is a {} of version {}, and not a {} of version {}",
+        found.options.id,
+        found.kind,
+        found.version,
+        J::NAME,
+        J::VERSION
+    )))
 }
 
 /// Says where calls are to run, and how; then calls.

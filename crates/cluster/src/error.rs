@@ -78,6 +78,7 @@ pub(crate) enum ClusterErrorKind {
     Engine(EngineError),
     Ambiguous(Vec<&'static str>),
     Store(String),
+    Job(String),
 }
 
 impl From<EngineError> for ClusterError {
@@ -101,7 +102,9 @@ impl fmt::Display for ClusterError {
                 "two remote functions or jobs have the same path: {}; rename one of each",
                 names.join(", ")
             ),
-            ClusterErrorKind::Store(message) => f.write_str(message),
+            ClusterErrorKind::Store(message) | ClusterErrorKind::Job(message) => {
+                f.write_str(message)
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
-use crate::planner::NodeId;
+use crate::planner::{JobId, Mobility, NodeId, Priority};
 use crate::worker::RunningJob;
 
 /// Work that can stop at a safe point and go on elsewhere.
@@ -145,59 +145,39 @@ impl JobContext {
     }
 }
 
-/// How urgent a job is.
-///
-/// # Examples
-///
-/// ```
-/// use heist_cluster::Priority;
-///
-/// assert!(Priority::P0 < Priority::default());
-/// ```
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub enum Priority {
-    /// Somebody waits for it. Moved only in an emergency.
-    P0,
-    /// Nearly as urgent. Moved only in an emergency.
-    P1,
-    /// As urgent as most.
-    P2,
-    /// Runs when there is nothing else.
-    #[default]
-    Low,
-}
-
 /// How a job is to be run.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use heist_cluster::{JobOptions, Priority};
+/// use heist_cluster::JobOptions;
+/// use heist_cluster::planner::Priority;
 ///
 /// let options = JobOptions::new("nightly sums")
-///     .cpus(2)
-///     .priority(Priority::P2)
+///     .cpus(2.0)
+///     .priority(Priority(3))
 ///     .checkpoint_every(Duration::from_secs(30));
-/// assert_eq!(options.name, "nightly sums");
+/// assert_eq!(options.id.as_str(), "nightly sums");
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobOptions {
-    /// What people call it.
-    pub name: String,
-    /// The processors that it needs, and the threads of its pool.
-    pub cpus: u32,
-    /// How urgent it is.
+    /// What people call it; unique among the jobs of a cluster.
+    pub id: JobId,
+    /// Processors that are reserved for it; a part of one is possible.
+    pub cpus: f64,
+    /// Threads of its pool. Without a number as many as it has processors.
+    pub threads: Option<u32>,
+    /// Memory that it needs, if it says.
+    pub memory_bytes: u64,
+    /// How important it is.
     pub priority: Priority,
-    /// Where it begins; elsewhere if that machine is not there.
+    /// Where it begins; elsewhere if that machine is not there or has no room.
     pub node: Option<NodeId>,
-    /// It stays on [`node`](Self::node), and waits for it.
-    pub is_pinned: bool,
-    /// The rebalancer may move it.
-    pub is_movable: bool,
+    /// Whether the rebalancer may move it. A pinned job stays on [`node`](Self::node), and
+    /// waits for it.
+    pub mobility: Mobility,
     /// How much work an accident may cost, in milliseconds.
     pub checkpoint_every_ms: u64,
     /// How many attempts may be lost before the job is given up.
@@ -205,29 +185,37 @@ pub struct JobOptions {
 }
 
 impl JobOptions {
-    /// A movable job of one processor and low priority, with a checkpoint every ten seconds,
+    /// A movable job of one processor and priority P2, with a checkpoint every ten seconds,
     /// given up after eight lost attempts.
-    pub fn new(name: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<JobId>) -> Self {
         Self {
-            name: name.into(),
-            cpus: 1,
+            id: id.into(),
+            cpus: 1.0,
+            threads: None,
+            memory_bytes: 0,
             priority: Priority::default(),
             node: None,
-            is_pinned: false,
-            is_movable: true,
+            mobility: Mobility::default(),
             checkpoint_every_ms: 10_000,
             losses_max: 8,
         }
     }
 
-    /// The processors that it needs, at least one.
+    /// Processors to reserve.
     #[must_use]
-    pub fn cpus(mut self, cpus: u32) -> Self {
-        self.cpus = cpus.max(1);
+    pub fn cpus(mut self, cpus: f64) -> Self {
+        self.cpus = cpus;
         self
     }
 
-    /// How urgent it is.
+    /// Threads of its pool, at least one.
+    #[must_use]
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// How important it is.
     #[must_use]
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
@@ -245,15 +233,14 @@ impl JobOptions {
     #[must_use]
     pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
         self.node = Some(node.into());
-        self.is_pinned = true;
-        self.is_movable = false;
+        self.mobility = Mobility::Pinned;
         self
     }
 
-    /// Whether the rebalancer may move it.
+    /// Whether the rebalancer may move it, or why not.
     #[must_use]
-    pub fn movable(mut self, is_movable: bool) -> Self {
-        self.is_movable = is_movable;
+    pub fn mobility(mut self, mobility: Mobility) -> Self {
+        self.mobility = mobility;
         self
     }
 
@@ -262,5 +249,36 @@ impl JobOptions {
     pub fn checkpoint_every(mut self, interval: std::time::Duration) -> Self {
         self.checkpoint_every_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         self
+    }
+
+    /// How many attempts may be lost before it is given up.
+    #[must_use]
+    pub fn losses_max(mut self, losses: u32) -> Self {
+        self.losses_max = losses;
+        self
+    }
+
+    /// Threads of its pool, as a number.
+    pub(crate) fn threads_or_cpus(&self) -> u32 {
+        // A float becomes the nearest number there is, and no number becomes 0.
+        self.threads.unwrap_or(self.cpus.ceil() as u32).max(1)
+    }
+
+    /// What is wrong with them, if anything.
+    pub(crate) fn fault(&self) -> Option<String> {
+        if !(self.cpus.is_finite() && self.cpus >= 0.0) {
+            let cpus = self.cpus;
+            return Some(format!(
+                "job {} wants {cpus} processors; 0 or more, and not infinitely many, are possible",
+                self.id
+            ));
+        }
+        if self.mobility == Mobility::Pinned && self.node.is_none() {
+            return Some(format!("job {} is pinned, but to no node", self.id));
+        }
+        (self.checkpoint_every_ms == 0).then(|| {
+            let id = &self.id;
+            format!("job {id} wants a checkpoint every 0 ms; a millisecond is the least")
+        })
     }
 }

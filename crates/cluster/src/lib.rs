@@ -4,10 +4,14 @@
 #![deny(unsafe_code)]
 
 mod call;
+mod chunks;
 mod cluster;
+mod driver;
 pub mod engine;
 mod error;
+pub mod event;
 mod job;
+mod job_handle;
 mod object;
 pub mod planner;
 mod remote;
@@ -15,11 +19,14 @@ pub mod wire;
 mod worker;
 
 pub use call::RemoteFuture;
+pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
 pub use cluster::{Calls, Cluster};
+pub use driver::reactor::Options;
 pub use engine::Local;
 pub use error::{ClusterError, RemoteError};
 pub use heist_cluster_attribute::{job, remote};
-pub use job::{Job, JobContext, JobOptions, Pause, Priority, RegisteredJob, Stop};
+pub use job::{Job, JobContext, JobOptions, Pause, RegisteredJob, Stop};
+pub use job_handle::{JobHandle, JobStatus, UnfinishedJob};
 pub use object::{ObjectId, Remote};
 pub use remote::{CallOptions, Fingerprint, RemoteFunction};
 pub use worker::{init, CallContext, JobOutcome, JobReading, Reading, Refusal};

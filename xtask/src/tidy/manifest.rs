@@ -13,7 +13,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
     ("heist", &["core", "par", "observe", "event"]),
     ("cluster", &["sync", "core", "cluster-attribute"]),
     ("cluster-attribute", &[]),
-    ("cluster-suite", &["cluster", "core"]),
+    ("cluster-suite", &["cluster", "core", "sync"]),
     ("rayon-core", &["core"]),
 ];
 

@@ -540,7 +540,11 @@ impl Engine for LocalEngine {
                     Ok(Answer {
                         outcome: Outcome::Usage(reading),
                         ..
-                    }) => Ok(reading),
+                    }) => Ok(Reading {
+                        // The process is the node.
+                        family_cpu_ms: Vec::new(),
+                        ..reading
+                    }),
                     other => Err(EngineError::lost(format!("{node} answered {other:?}"))),
                 });
                 (node, reading)

@@ -30,10 +30,8 @@ static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
 /// # Examples
 ///
 /// ```
-/// fn main() {
-///     heist_cluster::init();
-///     // the program
-/// }
+/// heist_cluster::init();
+/// // The program begins here.
 /// ```
 pub fn init() {
     // Only read by this process's own calls of connect, later.
@@ -103,12 +101,9 @@ fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::R
             Err(ReadError::Closed) => return Ok(()),
             Err(error) => return Err(io::Error::other(error)),
         };
-        let request = match frame.understand::<Request>() {
-            Ok(request) => request,
-            Err(_) => {
-                send(&output, &worker().answer(frame))?;
-                continue;
-            }
+        let Ok(request) = frame.understand::<Request>() else {
+            send(&output, &worker().answer(frame))?;
+            continue;
         };
         let waits = matches!(
             request.ask,

@@ -1,0 +1,419 @@
+//! What must be true of jobs.
+
+#![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use heist_cluster::event::{ClusterEvent, Happening};
+use heist_cluster::planner::{Config, NodeId, Priority};
+use heist_cluster::{
+    job, Cluster, Job, JobContext, JobHandle, JobOptions, Options, RemoteError, Stop,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_bytes::ByteBuf;
+
+use crate::work::mix;
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Counts to its end, with a value that depends on each step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Counting {
+    next: u64,
+    end: u64,
+    value: u64,
+    /// How long a step takes, at least.
+    step_us: u64,
+    /// Makes the state large.
+    ballast: ByteBuf,
+    /// Each step adds a line, with its epoch and number.
+    log: Option<PathBuf>,
+    #[serde(deserialize_with = "slowly")]
+    loading_ms: u64,
+    /// Gives up at this step.
+    fails_at: Option<u64>,
+}
+
+/// Reading the state takes as long as it says.
+fn slowly<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let loading_ms = u64::deserialize(deserializer)?;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(loading_ms) {
+        heist_sync::thread::yield_now();
+    }
+    Ok(loading_ms)
+}
+
+impl Counting {
+    /// A job of `end` steps that take `step_us` each.
+    #[must_use]
+    pub fn new(end: u64, step_us: u64) -> Self {
+        Self {
+            next: 0,
+            end,
+            value: 0,
+            step_us,
+            ballast: ByteBuf::new(),
+            log: None,
+            loading_ms: 0,
+            fails_at: None,
+        }
+    }
+
+    fn ballast(mut self, bytes: usize) -> Self {
+        self.ballast = ByteBuf::from(
+            (0..bytes)
+                .map(|at| mix(at as u64) as u8)
+                .collect::<Vec<_>>(),
+        );
+        self
+    }
+
+    fn log(mut self, path: &Path) -> Self {
+        self.log = Some(path.to_owned());
+        self
+    }
+
+    /// What it must come to.
+    #[must_use]
+    pub fn expected(&self) -> (u64, u64) {
+        let value = (0..self.end).fold(0, |value, step| mix(value ^ step));
+        (value, checksum(&self.ballast))
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(0, |sum, part| {
+        part.iter()
+            .fold(mix(sum), |sum, byte| sum.rotate_left(8) ^ u64::from(*byte))
+    })
+}
+
+#[job]
+impl Job for Counting {
+    type Out = (u64, u64);
+    const VERSION: u32 = 1;
+
+    fn run(&mut self, context: &JobContext) -> Result<(u64, u64), Stop> {
+        let log = self
+            .log
+            .as_ref()
+            .map(|path| OpenOptions::new().create(true).append(true).open(path));
+        let mut log = log.transpose().map_err(Stop::fail)?;
+        while self.next < self.end {
+            context.safe_point(self)?;
+            context.set_progress(self.next as f64 / self.end as f64);
+            if self.fails_at == Some(self.next) {
+                return Err(Stop::fail(format!("it was to fail at step {}", self.next)));
+            }
+            let began = Instant::now();
+            self.value = mix(self.value ^ self.next);
+            while began.elapsed() < Duration::from_micros(self.step_us) {
+                std::hint::spin_loop();
+            }
+            if let Some(log) = &mut log {
+                let line = format!("{} {}\n", context.epoch(), self.next);
+                log.write_all(line.as_bytes()).map_err(Stop::fail)?;
+            }
+            self.next += 1;
+        }
+        Ok((self.value, checksum(&self.ballast)))
+    }
+}
+
+/// A listener for events, and what it hears.
+#[must_use]
+pub fn listening(options: Options) -> (Options, Receiver<ClusterEvent>) {
+    let (sender, receiver) = mpsc::channel();
+    let options = options.on_event(move |event| drop(sender.send(event.clone())));
+    (options, receiver)
+}
+
+/// The first event that `wanted` has a use for.
+///
+/// # Panics
+///
+/// If there is none in time; a test has failed then.
+pub fn wait_for<T>(
+    events: &Receiver<ClusterEvent>,
+    mut wanted: impl FnMut(&Happening) -> Option<T>,
+) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    let mut heard = Vec::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let event = events
+            .recv_timeout(left)
+            .unwrap_or_else(|_| panic!("waited in vain; heard {heard:#?}"));
+        if let Some(found) = wanted(&event.what) {
+            return found;
+        }
+        heard.push(event.what.to_string());
+    }
+}
+
+/// Waits until a job runs, and says where.
+fn runs_on<T>(job: &JobHandle<T>) -> NodeId {
+    let status = job.wait_until(PATIENCE, |status| {
+        status.node.is_some() && !status.is_moving
+    });
+    status
+        .and_then(|status| status.node)
+        .expect("it runs in time")
+}
+
+/// Another living node than this one.
+fn another_than(cluster: &Cluster, node: &NodeId) -> NodeId {
+    let nodes = cluster.nodes().expect("nodes").into_iter();
+    let mut others = nodes.filter(|other| other.is_alive && other.id != *node);
+    others.next().expect("there are three nodes").id
+}
+
+/// A job has a result; one that gives up has its reason; a name is used once.
+pub fn jobs_end(cluster: &Cluster) {
+    let counting = Counting::new(200, 1000);
+    let expected = counting.expected();
+    let job = cluster
+        .submit(counting.clone(), JobOptions::new("ends"))
+        .expect("submit");
+    let again = cluster.submit(counting.clone(), JobOptions::new("ends"));
+    assert!(again.is_err_and(|error| error.to_string().contains("unique")));
+    assert_eq!(job.get(), Ok(expected));
+    let mut failing = counting;
+    failing.fails_at = Some(7);
+    let job = cluster
+        .submit(failing, JobOptions::new("fails"))
+        .expect("submit");
+    assert_eq!(
+        job.get(),
+        Err(RemoteError::Failed("it was to fail at step 7".to_owned()))
+    );
+}
+
+/// A job that nobody wants ends.
+pub fn a_cancelled_job_ends(cluster: &Cluster) {
+    let job = cluster
+        .submit(Counting::new(u64::MAX, 1000), JobOptions::new("endless"))
+        .expect("submit");
+    runs_on(&job);
+    job.cancel();
+    assert_eq!(job.get(), Err(RemoteError::Cancelled));
+}
+
+/// A running job with `ballast` bytes of state moves, and no step is lost or repeated. Returns
+/// how long it stood still, and how long it took to pause before that.
+pub fn a_job_moves(
+    cluster: &Cluster,
+    events: &Receiver<ClusterEvent>,
+    folder: &Path,
+    ballast: usize,
+) -> (Duration, Duration) {
+    let log = folder.join(format!("moves-{ballast}.log"));
+    let counting = Counting::new(1500, 2000).ballast(ballast).log(&log);
+    let expected = counting.expected();
+    let job = cluster
+        .submit(counting, JobOptions::new(format!("moves-{ballast}")))
+        .expect("submit");
+    let from = runs_on(&job);
+    crate::until("a hundred steps", || steps(&log).len() > 100);
+    let to = another_than(cluster, &from);
+    job.move_to(to.clone()).expect("the node is there");
+    let (pausing_ms, standstill_ms) = wait_for(events, |what| match what {
+        Happening::MoveEnded {
+            from: Some(was),
+            to: is,
+            pausing_ms,
+            standstill_ms,
+            ..
+        } => {
+            assert_eq!((was, is), (&from, &to));
+            Some((*pausing_ms, *standstill_ms))
+        }
+        Happening::MoveFailed { why, .. } => panic!("{why}"),
+        _ => None,
+    });
+    assert_eq!(job.get(), Ok(expected));
+    let steps = steps(&log);
+    assert_eq!(steps.len(), 1500, "each step was done");
+    assert!(
+        steps.values().all(|epochs| epochs.len() == 1),
+        "no step was repeated"
+    );
+    assert!(steps[&1499] > steps[&0], "a later attempt ended it");
+    (
+        Duration::from_millis(standstill_ms),
+        Duration::from_millis(pausing_ms),
+    )
+}
+
+/// Which attempts did each step.
+fn steps(log: &Path) -> BTreeMap<u64, Vec<u32>> {
+    // Nothing is there before the first step.
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let mut steps = BTreeMap::<u64, Vec<u32>>::new();
+    // The last line may be half written.
+    for line in text
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+    {
+        let (epoch, step) = line.split_once(' ').expect("two numbers");
+        let step = step.trim_end().parse().expect("a number");
+        steps
+            .entry(step)
+            .or_default()
+            .push(epoch.parse().expect("a number"));
+    }
+    steps
+}
+
+/// The node of a running job dies: another attempt repeats at most what was done since the
+/// last checkpoint, and the result is right.
+pub fn a_job_survives_its_node(
+    cluster: &Cluster,
+    events: &Receiver<ClusterEvent>,
+    folder: &Path,
+    kill: impl FnOnce(&NodeId),
+) {
+    let log = folder.join("survives.log");
+    let interval = Duration::from_secs(1);
+    let step = Duration::from_millis(5);
+    let counting = Counting::new(1200, 5000).ballast(100_000).log(&log);
+    let expected = counting.expected();
+    let options = JobOptions::new("survives").checkpoint_every(interval);
+    let job = cluster.submit(counting, options).expect("submit");
+    let node = runs_on(&job);
+    wait_for(events, |what| {
+        matches!(what, Happening::Checkpoint { .. }).then_some(())
+    });
+    kill(&node);
+    wait_for(events, |what| {
+        matches!(what, Happening::Lost { .. }).then_some(())
+    });
+    assert_eq!(job.get(), Ok(expected));
+    let steps = steps(&log);
+    assert_eq!(steps.len(), 1200, "each step was done");
+    let repeated = steps.values().filter(|epochs| epochs.len() > 1).count();
+    // A step takes its time at least, so there are no more in an interval; a checkpoint may
+    // have been under way.
+    let most = 2 * interval.as_millis() / step.as_millis();
+    assert!(
+        repeated as u128 <= most,
+        "{repeated} steps were repeated, {most} at most should be"
+    );
+}
+
+/// The node from which a job moves dies after the pause and before the target has loaded the
+/// state: nothing is lost.
+pub fn a_paused_state_survives_its_node(
+    cluster: &Cluster,
+    events: &Receiver<ClusterEvent>,
+    folder: &Path,
+    kill: impl FnOnce(&NodeId),
+) {
+    let log = folder.join("paused.log");
+    let mut counting = Counting::new(600, 2000).ballast(1_000_000).log(&log);
+    let expected = counting.expected();
+    counting.loading_ms = 2000;
+    let job = cluster
+        .submit(counting, JobOptions::new("paused"))
+        .expect("submit");
+    let from = runs_on(&job);
+    job.move_to(another_than(cluster, &from))
+        .expect("the node is there");
+    wait_for(events, |what| {
+        matches!(what, Happening::Checkpoint { .. }).then_some(())
+    });
+    kill(&from);
+    assert_eq!(job.get(), Ok(expected));
+    let steps = steps(&log);
+    assert!(
+        steps.values().all(|epochs| epochs.len() == 1),
+        "no step was repeated"
+    );
+}
+
+/// Submits a job to a cluster with a store and waits for ever: what a driver does that is
+/// going to be lost.
+pub fn a_driver_to_be_lost(cluster: &Cluster) -> ! {
+    let options = JobOptions::new("orphan").checkpoint_every(Duration::from_millis(300));
+    let job = cluster
+        .submit(Counting::new(1000, 3000).ballast(1000), options)
+        .expect("submit");
+    let result = job.get();
+    panic!("the driver was to be lost before the job was done: {result:?}");
+}
+
+/// Goes on with the job of a driver that was lost.
+pub fn a_durable_job_goes_on(cluster: &Cluster) {
+    let found = cluster.unfinished().expect("the store can be read");
+    let [job] = found.as_slice() else {
+        panic!("one job is open: {found:?}");
+    };
+    assert_eq!(job.id().as_str(), "orphan");
+    assert!(job.progress() > 0.0, "there was a checkpoint");
+    let job = cluster.resume::<Counting>(job).expect("it is of that type");
+    let expected = Counting::new(1000, 3000).ballast(1000).expected();
+    assert_eq!(job.get(), Ok(expected));
+    assert!(
+        cluster.unfinished().is_ok_and(|open| open.is_empty()),
+        "it is over"
+    );
+    let stored = cluster.stored_result::<Counting>(&"orphan".into());
+    assert_eq!(
+        stored.expect("the store can be read"),
+        Some(Ok(expected)),
+        "it is known for good"
+    );
+}
+
+/// A planner for a test: as usual, but quick.
+#[must_use]
+pub fn quick_planner() -> Config {
+    let mut config = Config::default();
+    config.sustained_samples = 3;
+    config.job_cool_down = Duration::from_secs(5);
+    config
+}
+
+/// Jobs that crowd a node are moved, but not the important one, and all results are right.
+pub fn the_rebalancer_moves_jobs(
+    cluster: &Cluster,
+    events: &Receiver<ClusterEvent>,
+    crowded: &NodeId,
+) {
+    let counting = Counting::new(8000, 1000).ballast(100_000);
+    let expected = counting.expected();
+    let submit = |name: &str, priority| {
+        let options = JobOptions::new(name)
+            .cpus(0.25)
+            .threads(1)
+            .priority(Priority(priority));
+        cluster
+            .submit(counting.clone(), options.on(crowded.clone()))
+            .expect("submit")
+    };
+    let jobs = [
+        submit("urgent", 0),
+        submit("low-1", 3),
+        submit("low-2", 3),
+        submit("low-3", 3),
+    ];
+    let moved = wait_for(events, |what| match what {
+        Happening::MoveEnded { job, from, to, .. } => {
+            assert_eq!(from.as_ref(), Some(crowded));
+            assert_ne!(to, crowded);
+            Some(job.clone())
+        }
+        _ => None,
+    });
+    assert_ne!(moved.as_str(), "urgent");
+    for job in jobs {
+        assert_eq!(job.get(), Ok(expected));
+    }
+}

@@ -1,0 +1,395 @@
+//! A range or a list, cut into chunks of a wished-for running time, which run on the machines
+//! of a cluster.
+//!
+//! How large a chunk must be is measured and not guessed: the first ones are small, each
+//! answer says how long its function ran, and the next chunk is as large as the rate seen so
+//! far suggests. It grows by a bounded factor, because rates vary along a range, and shrinks
+//! towards the end, so that all processors end together (Polychronopoulos and Kuck, 1987,
+//! guided self-scheduling).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::ops::Range;
+use std::sync::{mpsc, Arc};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::call::{Call, Returned};
+use crate::cluster::Cluster;
+use crate::error::RemoteError;
+use crate::remote::RemoteFunction;
+use crate::wire;
+
+/// How long a chunk is to run, unless [`Chunks::target`] says otherwise: the cost of a call
+/// on the slowest engine is some hundredths of it.
+const TARGET: Duration = Duration::from_millis(100);
+
+/// Chunks under way for each place where one can run: one runs, one waits there.
+const DEPTH: usize = 2;
+
+/// How much larger than the last a chunk may be.
+const GROWTH_MAX: f64 = 8.0;
+
+/// Something that can be cut: a range of numbers, or a list.
+pub trait Cut: Send {
+    /// What a function gets.
+    type Part: Serialize;
+
+    /// How many items are left.
+    fn len(&self) -> u64;
+
+    /// True if there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Cuts off the first `items` items; there are as many.
+    fn cut(&mut self, items: u64) -> Self::Part;
+}
+
+impl Cut for Range<u64> {
+    type Part = Range<u64>;
+
+    fn len(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    fn cut(&mut self, items: u64) -> Range<u64> {
+        let from = self.start;
+        self.start = from.saturating_add(items).min(self.end);
+        from..self.start
+    }
+}
+
+impl<T: Serialize + Send> Cut for VecDeque<T> {
+    type Part = Vec<T>;
+
+    fn len(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn cut(&mut self, items: u64) -> Vec<T> {
+        let items = usize::try_from(items).unwrap_or(usize::MAX);
+        self.drain(..items.min(VecDeque::len(self))).collect()
+    }
+}
+
+/// A range or a list to be cut; see [`Cluster::chunks`].
+#[must_use = "nothing runs before `reduce`"]
+pub struct Chunks<'a, C> {
+    cluster: &'a Cluster,
+    items: C,
+    target: Duration,
+}
+
+impl<C: fmt::Debug> fmt::Debug for Chunks<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunks")
+            .field("items", &self.items)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cluster {
+    /// Cuts a range or a list into chunks, for work that many machines share.
+    ///
+    /// Each chunk is a call of a remote function, which gets a `Range<u64>` or a `Vec<T>` and
+    /// is expected to use heist inside: it has a pool of as many threads as its attribute's
+    /// `cpus` say.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use heist_cluster::{remote, Cluster, Local};
+    ///
+    /// #[remote(cpus = 2)]
+    /// fn count_squares(numbers: std::ops::Range<u64>) -> u64 {
+    ///     numbers.filter(|n| n.isqrt().pow(2) == *n).count() as u64
+    /// }
+    ///
+    /// let cluster = Cluster::connect(Local::new())?;
+    /// let squares = cluster.chunks(0..1_000_000).map(count_squares).reduce(0, |a, b| a + b)?;
+    /// assert_eq!(squares, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn chunks<C: IntoCut>(&self, items: C) -> Chunks<'_, C::Cut> {
+        Chunks {
+            cluster: self,
+            items: items.into_cut(),
+            target: TARGET,
+        }
+    }
+}
+
+/// What can be made into a [`Cut`].
+pub trait IntoCut {
+    /// What it becomes.
+    type Cut: Cut;
+
+    /// Makes it so.
+    fn into_cut(self) -> Self::Cut;
+}
+
+impl IntoCut for Range<u64> {
+    type Cut = Self;
+
+    fn into_cut(self) -> Self {
+        self
+    }
+}
+
+impl<T: Serialize + Send> IntoCut for Vec<T> {
+    type Cut = VecDeque<T>;
+
+    fn into_cut(self) -> VecDeque<T> {
+        self.into()
+    }
+}
+
+impl<'a, C: Cut> Chunks<'a, C> {
+    /// How long a chunk is to run: 100 ms, unless this says otherwise. Shorter ones balance
+    /// better and cost more.
+    pub fn target(mut self, target: Duration) -> Self {
+        self.target = target.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Each chunk goes through `function`.
+    pub fn map<F: RemoteFunction<Args = C::Part>>(self, _: F) -> Mapped<'a, C, F, Arguments<C, F>> {
+        Mapped {
+            chunks: self,
+            arguments: |part| part,
+            function: std::marker::PhantomData,
+        }
+    }
+
+    /// Each chunk goes through `function`, with a copy of `shared` before it. For much data
+    /// use a [`Remote`](crate::Remote).
+    pub fn map_with<S, F>(self, shared: S, _: F) -> Mapped<'a, C, F, impl FnMut(C::Part) -> F::Args>
+    where
+        S: Clone,
+        F: RemoteFunction<Args = (S, C::Part)>,
+    {
+        Mapped {
+            chunks: self,
+            arguments: move |part| (shared.clone(), part),
+            function: std::marker::PhantomData,
+        }
+    }
+}
+
+/// Makes the arguments of a function of a part of what is cut.
+pub type Arguments<C, F> = fn(<C as Cut>::Part) -> <F as RemoteFunction>::Args;
+
+/// Chunks and the function through which they go; see [`Chunks::map`].
+#[must_use = "nothing runs before `reduce`"]
+pub struct Mapped<'a, C, F, A> {
+    chunks: Chunks<'a, C>,
+    arguments: A,
+    function: std::marker::PhantomData<F>,
+}
+
+impl<C: fmt::Debug, F, A> fmt::Debug for Mapped<'_, C, F, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Mapped").field(&self.chunks).finish()
+    }
+}
+
+impl<C, F, A> Mapped<'_, C, F, A>
+where
+    C: Cut,
+    F: RemoteFunction,
+    A: FnMut(C::Part) -> F::Args,
+{
+    /// Runs all chunks and combines their results. Neighbours are combined, in order, so
+    /// `combine` need be associative only; which neighbours first is not determined, which
+    /// may show in the last digits of floats.
+    ///
+    /// # Errors
+    ///
+    /// The first chunk that has no result; the others are cancelled.
+    pub fn reduce(
+        self,
+        identity: F::Out,
+        combine: impl Fn(F::Out, F::Out) -> F::Out,
+    ) -> Result<F::Out, RemoteError> {
+        let mut neighbours = Neighbours::default();
+        self.for_each(|at, items, out| {
+            neighbours.add(at, items, out, &combine);
+            Ok::<(), RemoteError>(())
+        })?;
+        Ok(match neighbours.into_whole() {
+            Some(whole) => combine(identity, whole),
+            None => identity,
+        })
+    }
+
+    /// Runs all chunks and gives each result to `take`, as they come: the number of its first
+    /// item, how many items there were, and the result.
+    ///
+    /// # Errors
+    ///
+    /// The first chunk that has no result, or what `take` returns; the other chunks are
+    /// cancelled.
+    pub fn for_each<E: From<RemoteError>>(
+        mut self,
+        mut take: impl FnMut(u64, u64, F::Out) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let places = places(self.chunks.cluster, F::OPTIONS.cpus)?;
+        let mut size = Size::new(self.chunks.items.len(), places, self.chunks.target);
+        let mut running = Running::default();
+        let (sender, finished) = mpsc::channel();
+        let calls = self.chunks.cluster.anywhere();
+        let mut next = 0;
+        loop {
+            while running.0.len() < places * DEPTH && !self.chunks.items.is_empty() {
+                let items = size.next(self.chunks.items.len());
+                let args = (self.arguments)(self.chunks.items.cut(items));
+                let (sender, at) = (sender.clone(), next);
+                // If nobody listens any more, nobody wants the result.
+                let on_result = Box::new(move || sender.send(at).unwrap_or_default());
+                let call = calls.begin::<F>(&args, Some(on_result));
+                running.0.insert(at, (items, call));
+                next += items;
+            }
+            if running.0.is_empty() {
+                return Ok(());
+            }
+            // The sender is here as well, so there is always one.
+            let Ok(at) = finished.recv() else {
+                return Ok(());
+            };
+            let Some((items, result)) = running.take(at) else {
+                continue;
+            };
+            let (bytes, ran) = result?;
+            size.learn(items, ran);
+            let out = wire::decode(&bytes).map_err(|error| {
+                RemoteError::malformed(format!(
+                    "a result of `{}` cannot be understood: {error}",
+                    F::NAME
+                ))
+            })?;
+            take(at, items, out)?;
+        }
+    }
+}
+
+/// How many chunks of `cpus` processors can run at a time, at least one.
+fn places(cluster: &Cluster, cpus: u32) -> Result<usize, RemoteError> {
+    let nodes = cluster.shared().engine.nodes()?;
+    let alive = nodes.iter().filter(|node| node.is_alive);
+    let places: f64 = alive
+        .map(|node| (node.cpus / f64::from(cpus.max(1))).floor())
+        .sum();
+    Ok((places as usize).max(1))
+}
+
+/// The chunks under way, by the number of their first item. Those that are left when it is
+/// dropped are cancelled.
+#[derive(Default)]
+struct Running(BTreeMap<u64, (u64, Arc<Call>)>);
+
+impl Running {
+    fn take(&mut self, at: u64) -> Option<(u64, Result<Returned, RemoteError>)> {
+        let (items, call) = self.0.remove(&at)?;
+        Some((items, call.poll()?))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for (_, call) in self.0.values() {
+            call.cancel(false);
+        }
+    }
+}
+
+/// How large the next chunk is.
+#[derive(Debug)]
+struct Size {
+    /// Items per second of one chunk's run, as seen lately; 0 before the first answer.
+    rate: f64,
+    /// Items of the largest chunk so far.
+    largest: f64,
+    places: f64,
+    target_s: f64,
+}
+
+impl Size {
+    fn new(items: u64, places: usize, target: Duration) -> Self {
+        let places = places as f64;
+        Self {
+            rate: 0.0,
+            // So small that the first chunks are hardly ever too large.
+            largest: (items as f64 / (places * 1024.0)).max(1.0),
+            places,
+            target_s: target.as_secs_f64(),
+        }
+    }
+
+    /// For `left` items, at least one.
+    fn next(&mut self, left: u64) -> u64 {
+        let wanted = match self.rate > 0.0 {
+            true => (self.rate * self.target_s).min(self.largest * GROWTH_MAX),
+            false => self.largest,
+        };
+        // Two more rounds at least for each place.
+        let share = left as f64 / (2.0 * self.places);
+        let items = wanted.min(share.max(1.0)).max(1.0);
+        self.largest = self.largest.max(items);
+        // A float becomes the nearest number there is.
+        (items as u64).clamp(1, left)
+    }
+
+    /// A chunk of `items` ran for so long.
+    fn learn(&mut self, items: u64, ran: Duration) {
+        let rate = items as f64 / ran.as_secs_f64().max(1e-6);
+        self.rate = match self.rate > 0.0 {
+            true => 0.5 * self.rate + 0.5 * rate,
+            false => rate,
+        };
+    }
+}
+
+/// Results by position; those that touch are combined.
+struct Neighbours<T>(BTreeMap<u64, (u64, T)>);
+
+impl<T> Default for Neighbours<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> Neighbours<T> {
+    fn add(&mut self, at: u64, items: u64, value: T, combine: impl Fn(T, T) -> T) {
+        let (mut start, mut end, mut value) = (at, at + items, value);
+        if let Some((right_end, right)) = self.0.remove(&end) {
+            value = combine(value, right);
+            end = right_end;
+        }
+        let left = self
+            .0
+            .range(..start)
+            .next_back()
+            .map(|(left, (end, _))| (*left, *end));
+        if let Some((left_start, _)) = left.filter(|(_, left_end)| *left_end == start) {
+            if let Some((_, left)) = self.0.remove(&left_start) {
+                value = combine(left, value);
+                start = left_start;
+            }
+        }
+        self.0.insert(start, (end, value));
+    }
+
+    /// The value of all, once all are there.
+    fn into_whole(mut self) -> Option<T> {
+        self.0.pop_first().map(|(_, (_, value))| value)
+    }
+}
+
+#[cfg(test)]
+#[path = "chunks/tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! From counters to rates: what the planner reads.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use super::table::View;
+use crate::engine::{EngineError, Node};
+use crate::event::{JobUsage, NodeUsage};
+use crate::planner::{JobSample, NodeId, NodeSample, Resources};
+use crate::worker::Reading;
+
+/// Two readings that are nearer than this give no rate worth the name.
+const APART_MIN: Duration = Duration::from_millis(200);
+
+/// What was read last, and of which jobs how much is done.
+#[derive(Debug, Default)]
+pub(crate) struct Rates {
+    nodes: BTreeMap<NodeId, Reading>,
+    /// When progress was first seen of an attempt, and how much there was.
+    progress: HashMap<(u64, u32), (Duration, f64)>,
+}
+
+/// What the last two readings say.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) nodes: Vec<NodeSample>,
+    pub(crate) jobs: Vec<JobSample>,
+    pub(crate) node_usage: Vec<NodeUsage>,
+    pub(crate) job_usage: Vec<JobUsage>,
+}
+
+/// The answers of the machines.
+pub(crate) type Readings = Vec<(NodeId, Result<Reading, EngineError>)>;
+
+impl Rates {
+    /// Takes the readings that arrived at `now`.
+    pub(crate) fn take(
+        &mut self,
+        now: Duration,
+        nodes: &[Node],
+        readings: Readings,
+        views: &[View],
+    ) -> Measured {
+        let mut measured = Measured::default();
+        let machines = |machine: &str| {
+            readings
+                .iter()
+                .flat_map(|(_, reading)| reading)
+                .filter(|reading| reading.machine == machine)
+                .count()
+        };
+        let mut job_cpus: HashMap<(u64, u32), (f64, f64)> = HashMap::new();
+        let mut fresh = BTreeMap::new();
+        for node in nodes.iter().filter(|node| node.is_alive) {
+            let reading = readings
+                .iter()
+                .find(|(id, _)| *id == node.id)
+                .map(|(_, reading)| reading);
+            let rate = match reading {
+                None => Err("the engine did not say".to_owned()),
+                Some(Err(error)) => Err(error.to_string()),
+                Some(Ok(reading)) => {
+                    fresh.insert(node.id.clone(), reading.clone());
+                    let is_alone = !reading.machine.is_empty() && machines(&reading.machine) == 1;
+                    match self.nodes.get(&node.id) {
+                        None => Err("it was measured once so far".to_owned()),
+                        Some(before) => busy(before, reading, is_alone).map(|cpus| {
+                            jobs_between(before, reading, &mut job_cpus);
+                            cpus / node.cpus.max(f64::MIN_POSITIVE)
+                        }),
+                    }
+                }
+            };
+            measured.node_usage.push(NodeUsage {
+                node: node.id.clone(),
+                cpus: node.cpus,
+                utilisation: rate.as_ref().ok().copied(),
+                unknown: rate.as_ref().err().cloned(),
+            });
+            if let Ok(utilisation) = rate {
+                let mut capacity = Resources::cpus(node.cpus);
+                capacity.memory_bytes = node.memory_bytes;
+                measured
+                    .nodes
+                    .push(NodeSample::new(node.id.clone(), now, capacity, utilisation));
+            }
+        }
+        self.nodes = fresh;
+        for view in views.iter().filter(|view| !view.is_over) {
+            let Some(node) = view.node.clone() else {
+                continue;
+            };
+            let found = job_cpus.get(&(view.job, view.epoch)).copied();
+            let progress = found.map_or(view.progress, |(_, progress)| progress);
+            measured.job_usage.push(JobUsage {
+                job: view.options.id.clone(),
+                node: node.clone(),
+                cpus: found.map(|(cpus, _)| cpus),
+                progress,
+            });
+            let mut demand = Resources::cpus(view.options.cpus);
+            demand.memory_bytes = view.options.memory_bytes;
+            let mut sample = JobSample::new(view.options.id.clone(), node, now, demand);
+            sample.used_cpus = found.map(|(cpus, _)| cpus);
+            sample.priority = view.options.priority;
+            sample.mobility = view.options.mobility;
+            sample.state_bytes = view.state_bytes;
+            sample.running_for = Some(now.saturating_sub(view.since));
+            sample.remaining = self.remaining(now, (view.job, view.epoch), progress);
+            measured.jobs.push(sample);
+        }
+        measured
+    }
+
+    /// How long a job will still run, if its progress goes on as it did.
+    fn remaining(&mut self, now: Duration, attempt: (u64, u32), progress: f64) -> Option<Duration> {
+        let (since, first) = *self.progress.entry(attempt).or_insert((now, progress));
+        let (passed, done) = (now.saturating_sub(since), progress - first);
+        let is_known = done > 0.0 && passed >= Duration::from_secs(1);
+        let left = is_known.then(|| passed.as_secs_f64() * (1.0 - progress) / done);
+        left.and_then(|left| Duration::try_from_secs_f64(left).ok())
+    }
+}
+
+/// How many processors were busy between two readings of a node.
+fn busy(before: &Reading, after: &Reading, is_alone: bool) -> Result<f64, String> {
+    let apart_ms = after.at_ms.saturating_sub(before.at_ms);
+    if Duration::from_millis(apart_ms) < APART_MIN {
+        return Err("the clock of the machine stood still or went back".to_owned());
+    }
+    let used_ms = if is_alone && after.machine_busy_ms > 0 {
+        // Others may work there as well, and count.
+        after.machine_busy_ms.saturating_sub(before.machine_busy_ms)
+    } else if after.family_cpu_ms.is_empty() {
+        if before.pid != after.pid {
+            return Err("its worker was replaced".to_owned());
+        }
+        after.process_cpu_ms.saturating_sub(before.process_cpu_ms)
+    } else {
+        let before: HashMap<_, _> = before.family_cpu_ms.iter().copied().collect();
+        let used = after.family_cpu_ms.iter();
+        used.map(|(pid, cpu_ms)| cpu_ms.saturating_sub(before.get(pid).copied().unwrap_or(0)))
+            .sum()
+    };
+    Ok(used_ms as f64 / apart_ms as f64)
+}
+
+/// How many processors were busy with each job between two readings, and its progress.
+fn jobs_between(before: &Reading, after: &Reading, found: &mut HashMap<(u64, u32), (f64, f64)>) {
+    let apart_ms = after.at_ms.saturating_sub(before.at_ms).max(1);
+    for job in &after.jobs {
+        let earlier = before
+            .jobs
+            .iter()
+            .find(|other| (other.job, other.epoch) == (job.job, job.epoch));
+        if let Some(earlier) = earlier {
+            let used_ms = job.cpu_ms.saturating_sub(earlier.cpu_ms);
+            found.insert(
+                (job.job, job.epoch),
+                (used_ms as f64 / apart_ms as f64, job.progress),
+            );
+        }
+    }
+}

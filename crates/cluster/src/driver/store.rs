@@ -1,0 +1,347 @@
+//! The jobs of a driver on disk, so that another driver can go on with them.
+//!
+//! A store is a folder. Each job has a folder in it: `job.json` says what it is, `checkpoint`
+//! has its newest state, and `over` its result once it is over. A file is written beside its
+//! place, brought to disk and renamed, so that there is always a whole one. The lock on
+//! `driver.lock` ends with the process that holds it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::sync::Arc;
+
+use heist_sync::thread::{self, JoinHandle};
+use serde::{Deserialize, Serialize};
+
+use super::table::Checkpoint;
+use crate::error::{ClusterErrorKind, RemoteError};
+use crate::event::ClusterEvent;
+use crate::job::JobOptions;
+use crate::planner::JobId;
+use crate::wire::{Frame, FrameReader, Limits};
+use crate::worker::unix_ms;
+
+/// What a job is, as `job.json` says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) job: u64,
+    pub(crate) kind: String,
+    pub(crate) version: u32,
+    pub(crate) options: JobOptions,
+}
+
+/// What stands before a state.
+#[derive(Debug, Serialize, Deserialize)]
+struct CheckpointHeader {
+    epoch: u32,
+    progress: f64,
+    at_ms: u64,
+}
+
+/// A job that another driver began and did not end.
+#[derive(Clone, Debug)]
+pub(crate) struct Unfinished {
+    pub(crate) description: Description,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) age_ms: u64,
+}
+
+/// A folder that this process alone writes to.
+pub(crate) struct Store {
+    folder: PathBuf,
+    /// Held as long as it is open.
+    _lock: File,
+    writer: Writer,
+}
+
+/// Writes in the background, in order.
+struct Writer {
+    sender: Option<Sender<Change>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Change {
+    Checkpoint {
+        job: u64,
+        checkpoint: Checkpoint,
+    },
+    Over {
+        job: u64,
+        result: JobResult,
+        then: Box<dyn FnOnce(JobResult) + Send>,
+    },
+}
+
+/// How a job ended.
+pub(crate) type JobResult = Result<Vec<u8>, RemoteError>;
+
+impl Store {
+    /// Opens, or makes, the store in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// Says why it cannot be used: another driver uses it, or a file cannot be read.
+    pub(crate) fn open(
+        folder: &Path,
+        say: impl Fn(String) + Send + 'static,
+    ) -> Result<Self, ClusterErrorKind> {
+        let failed = |what: &str, path: &Path, error: io::Error| {
+            ClusterErrorKind::Store(format!("could not {what} {}: {error}", path.display()))
+        };
+        fs::create_dir_all(folder).map_err(|error| failed("make the store", folder, error))?;
+        let path = folder.join("driver.lock");
+        let lock = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(&path);
+        let lock = lock.map_err(|error| failed("open", &path, error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(ClusterErrorKind::Store(format!(
+                "the store {} is in use by another driver; choose another folder or end that one",
+                folder.display()
+            )))
+            }
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &path, error)),
+        }
+        let writer = Writer::start(folder.to_owned(), say);
+        let writer =
+            writer.map_err(|error| failed("start a thread that writes to", folder, error))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            _lock: lock,
+            writer,
+        })
+    }
+
+    /// Jobs that are not over. Whoever began them is gone, since we have the lock.
+    ///
+    /// # Errors
+    ///
+    /// Says which file cannot be read or understood.
+    pub(crate) fn unfinished(&self) -> Result<Vec<Unfinished>, ClusterErrorKind> {
+        let mut found = Vec::new();
+        for (folder, description) in self.jobs()? {
+            if folder.join("over").exists() {
+                continue;
+            }
+            let path = folder.join("checkpoint");
+            let frame = read_frame(&path)?;
+            let header: CheckpointHeader = frame.understand().map_err(|error| bad(&path, error))?;
+            found.push(Unfinished {
+                description,
+                age_ms: unix_ms().saturating_sub(header.at_ms),
+                checkpoint: Checkpoint {
+                    epoch: header.epoch,
+                    progress: header.progress,
+                    state: Arc::new(frame.payload),
+                },
+            });
+        }
+        found.sort_by_key(|unfinished| unfinished.description.job);
+        Ok(found)
+    }
+
+    /// Notes a new job with its first state, before it begins.
+    ///
+    /// # Errors
+    ///
+    /// Says what could not be written.
+    pub(crate) fn add(
+        &self,
+        description: &Description,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), ClusterErrorKind> {
+        let folder = job_folder(&self.folder, description.job);
+        let added = fs::create_dir_all(&folder).and_then(|()| {
+            write_checkpoint(&folder, checkpoint)?;
+            // Whoever finds this finds the state as well.
+            write_whole(&folder, "job.json", |file| {
+                Ok(serde_json::to_writer(file, description)?)
+            })
+        });
+        added.map_err(|error| {
+            let (id, folder) = (&description.options.id, folder.display());
+            ClusterErrorKind::Store(format!("could not note job {id} in {folder}: {error}"))
+        })
+    }
+
+    /// Writes a checkpoint, soon.
+    pub(crate) fn keep(&self, job: u64, checkpoint: Checkpoint) {
+        self.writer.send(Change::Checkpoint { job, checkpoint });
+    }
+
+    /// Notes, soon, how a job ended, and calls `then` once that is on disk.
+    pub(crate) fn close(
+        &self,
+        job: u64,
+        result: JobResult,
+        then: impl FnOnce(JobResult) + Send + 'static,
+    ) {
+        let then = Box::new(then);
+        self.writer.send(Change::Over { job, result, then });
+    }
+
+    /// How the job of this name ended, if it has.
+    ///
+    /// # Errors
+    ///
+    /// Says which file cannot be read or understood.
+    pub(crate) fn result(
+        &self,
+        id: &JobId,
+    ) -> Result<Option<(Description, JobResult)>, ClusterErrorKind> {
+        for (folder, description) in self.jobs()? {
+            let path = folder.join("over");
+            if description.options.id != *id || !path.exists() {
+                continue;
+            }
+            let frame = read_frame(&path)?;
+            let error: Option<RemoteError> =
+                frame.understand().map_err(|error| bad(&path, error))?;
+            let result = error.map_or(Ok(frame.payload), Err);
+            return Ok(Some((description, result)));
+        }
+        Ok(None)
+    }
+
+    /// All jobs, with their folders.
+    fn jobs(&self) -> Result<Vec<(PathBuf, Description)>, ClusterErrorKind> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(|error| bad(&self.folder, error))? {
+            let folder = entry.map_err(|error| bad(&self.folder, error))?.path();
+            let path = folder.join("job.json");
+            if path.exists() {
+                let json = fs::read(&path).map_err(|error| bad(&path, error))?;
+                let description =
+                    serde_json::from_slice(&json).map_err(|error| bad(&path, error))?;
+                found.push((folder, description));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Writer {
+    fn start(folder: PathBuf, say: impl Fn(String) + Send + 'static) -> io::Result<Self> {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("heist-cluster-store".to_owned())
+            .spawn(move || {
+                for write in receiver {
+                    let (job, written) = match write {
+                        Change::Checkpoint { job, checkpoint } => (
+                            job,
+                            write_checkpoint(&job_folder(&folder, job), &checkpoint),
+                        ),
+                        Change::Over { job, result, then } => {
+                            let closed = close(&job_folder(&folder, job), &result);
+                            then(result);
+                            (job, closed)
+                        }
+                    };
+                    if let Err(error) = written {
+                        let folder = job_folder(&folder, job);
+                        say(format!("could not write to {}: {error}", folder.display()));
+                    }
+                }
+            })?;
+        Ok(Self {
+            sender: Some(sender),
+            thread: Some(thread),
+        })
+    }
+
+    fn send(&self, write: Change) {
+        if let Some(sender) = &self.sender {
+            // The thread reads until we hang up.
+            let _ = sender.send(write);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been shown.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn job_folder(folder: &Path, job: u64) -> PathBuf {
+    folder.join(format!("job-{job:016x}"))
+}
+
+fn bad(path: &Path, error: impl std::fmt::Display) -> ClusterErrorKind {
+    ClusterErrorKind::Store(format!("could not read {}: {error}", path.display()))
+}
+
+fn read_frame(path: &Path) -> Result<Frame, ClusterErrorKind> {
+    let file = File::open(path).map_err(|error| bad(path, error))?;
+    let mut frames = FrameReader::new(io::BufReader::new(file), Limits::default());
+    frames.read().map_err(|error| bad(path, error))
+}
+
+fn write_checkpoint(folder: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
+    let header = CheckpointHeader {
+        epoch: checkpoint.epoch,
+        progress: checkpoint.progress,
+        at_ms: unix_ms(),
+    };
+    let header = Frame::new(&header, Vec::new()).header;
+    write_whole(folder, "checkpoint", |file| {
+        crate::wire::write_frame(file, &header, &checkpoint.state)
+    })
+}
+
+/// Notes that a job is over; nobody needs its state then.
+fn close(folder: &Path, result: &JobResult) -> io::Result<()> {
+    let header = Frame::new(&result.as_ref().err(), Vec::new()).header;
+    let payload = result.as_deref().unwrap_or_default();
+    write_whole(folder, "over", |file| {
+        crate::wire::write_frame(file, &header, payload)
+    })?;
+    fs::remove_file(folder.join("checkpoint"))
+}
+
+/// Writes a file so that there is the old one or the new one, whatever happens.
+pub(crate) fn write_whole(
+    folder: &Path,
+    name: &str,
+    write: impl FnOnce(&mut io::BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let beside = folder.join(format!("{name}.new"));
+    let mut file = io::BufWriter::new(File::create(&beside)?);
+    write(&mut file)?;
+    file.flush()?;
+    file.get_ref().sync_all()?;
+    fs::rename(&beside, folder.join(name))?;
+    File::open(folder)?.sync_all()
+}
+
+/// A line of JSON for each event, in the file `events.jsonl` of a folder.
+#[derive(Debug)]
+pub(crate) struct Journal(File);
+
+impl Journal {
+    pub(crate) fn open(folder: &Path) -> Result<Self, ClusterErrorKind> {
+        let path = folder.join("events.jsonl");
+        let file = fs::create_dir_all(folder)
+            .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
+        file.map(Self).map_err(|error| {
+            ClusterErrorKind::Store(format!("could not open {}: {error}", path.display()))
+        })
+    }
+
+    /// Adds a line. One write each, so that a reader sees whole lines.
+    pub(crate) fn write(&mut self, event: &ClusterEvent) -> io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.0.write_all(&line)
+    }
+}

@@ -1,0 +1,332 @@
+//! What happens in a cluster, as plain data: a line of JSON each.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::planner::{Decision, JobId, Mobility, Move, NodeId, Priority};
+
+/// Something that happened, and when.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::event::{ClusterEvent, Happening};
+///
+/// let event = ClusterEvent::new(Happening::Ended);
+/// let line = serde_json::to_string(&event)?;
+/// assert_eq!(serde_json::from_str::<ClusterEvent>(&line)?, event);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClusterEvent {
+    /// In milliseconds since 1970.
+    pub at_ms: u64,
+    /// What.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+impl ClusterEvent {
+    /// Something that happens now.
+    #[must_use]
+    pub fn new(what: Happening) -> Self {
+        let at_ms = crate::worker::unix_ms();
+        Self { at_ms, what }
+    }
+}
+
+/// The kinds of [`ClusterEvent`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Happening {
+    /// A driver has connected to an engine.
+    Connected {
+        /// The engine.
+        engine: String,
+        /// The driver's process.
+        pid: u32,
+    },
+    /// What was measured.
+    Usage {
+        /// On the machines.
+        nodes: Vec<NodeUsage>,
+        /// Of the running jobs.
+        jobs: Vec<JobUsage>,
+        /// Of the calls.
+        calls: CallCounts,
+    },
+    /// The rebalancer decided something else than before.
+    Decided {
+        /// What, with all reasons.
+        decision: Decision,
+    },
+    /// A job was submitted, or found in the store.
+    Submitted {
+        /// Which.
+        job: JobId,
+        /// The name of its type.
+        kind: String,
+        /// How important it is.
+        priority: Priority,
+        /// Whether it may be moved.
+        mobility: Mobility,
+        /// Where it goes on from, if another driver began it: the age of its checkpoint.
+        resumed_after_ms: Option<u64>,
+    },
+    /// An attempt runs.
+    Running {
+        /// Which job.
+        job: JobId,
+        /// Which attempt.
+        epoch: u32,
+        /// Where.
+        node: NodeId,
+    },
+    /// A state is in the hands of the driver.
+    Checkpoint {
+        /// Which job.
+        job: JobId,
+        /// Which attempt.
+        epoch: u32,
+        /// How much of the job is done, from 0 to 1.
+        progress: f64,
+        /// Of the state.
+        bytes: u64,
+    },
+    /// A move begins: the job is asked to pause.
+    MoveBegan {
+        /// Which job.
+        job: JobId,
+        /// From where.
+        from: Option<NodeId>,
+        /// Where to.
+        to: NodeId,
+        /// What the rebalancer expects of it, if it was its idea.
+        expected: Option<Move>,
+    },
+    /// A move is over: the job runs again.
+    MoveEnded {
+        /// Which job.
+        job: JobId,
+        /// From where.
+        from: Option<NodeId>,
+        /// Where it runs now.
+        to: NodeId,
+        /// From the request to pause to the safe point.
+        pausing_ms: u64,
+        /// From the safe point to running again.
+        standstill_ms: u64,
+        /// Of the state.
+        bytes: u64,
+    },
+    /// A move came to nothing.
+    MoveFailed {
+        /// Which job.
+        job: JobId,
+        /// Why.
+        why: String,
+    },
+    /// An attempt was lost; another begins from the last checkpoint.
+    Lost {
+        /// Which job.
+        job: JobId,
+        /// Which attempt.
+        epoch: u32,
+        /// What the engine said.
+        why: String,
+        /// How much the next one has, from 0 to 1.
+        progress: f64,
+    },
+    /// An attempt that was given up has spoken; it changed nothing.
+    Late {
+        /// Which job.
+        job: JobId,
+        /// Which attempt.
+        epoch: u32,
+        /// Which one is valid.
+        current: u32,
+    },
+    /// A job is over.
+    Finished {
+        /// Which.
+        job: JobId,
+        /// Why it has no result, if it has none.
+        error: Option<String>,
+        /// How many attempts there were.
+        attempts: u32,
+        /// How many times it was moved.
+        moves: u32,
+    },
+    /// A machine is there, or no more.
+    Node {
+        /// Which.
+        node: NodeId,
+        /// Whether it is.
+        is_alive: bool,
+        /// Processors that the engine gives away there.
+        cpus: f64,
+    },
+    /// The driver has left the cluster.
+    Ended,
+}
+
+/// What a machine uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeUsage {
+    /// Which.
+    pub node: NodeId,
+    /// Processors that the engine gives away there.
+    pub cpus: f64,
+    /// The part of them that was busy since the last sample; none if that is not known.
+    pub utilisation: Option<f64>,
+    /// Why it is not known.
+    pub unknown: Option<String>,
+}
+
+/// What a job uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobUsage {
+    /// Which.
+    pub job: JobId,
+    /// Where.
+    pub node: NodeId,
+    /// Processors that were busy with it since the last sample.
+    pub cpus: Option<f64>,
+    /// How much of it is done, from 0 to 1.
+    pub progress: f64,
+}
+
+/// How many calls there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCounts {
+    /// Begun and not over.
+    pub open: u64,
+    /// Over, with a result or without.
+    pub done: u64,
+    /// Attempts that the engine lost.
+    pub lost: u64,
+}
+
+impl fmt::Display for Happening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connected { engine, pid } => write!(f, "process {pid} connected to {engine}"),
+            Self::Usage { nodes, .. } => {
+                f.write_str("usage:")?;
+                nodes.iter().try_for_each(|node| match node.utilisation {
+                    Some(used) => write!(f, " {} {:.0} %", node.node, used * 100.0),
+                    None => write!(f, " {} unknown", node.node),
+                })
+            }
+            Self::Decided { decision } => {
+                decision.outcome.fmt(f)?;
+                decision
+                    .reasons
+                    .iter()
+                    .try_for_each(|reason| write!(f, "; {reason}"))
+            }
+            Self::Submitted {
+                job,
+                kind,
+                priority,
+                resumed_after_ms: None,
+                ..
+            } => {
+                write!(f, "job {job} ({kind}, {priority}) was submitted")
+            }
+            Self::Submitted {
+                job,
+                kind,
+                resumed_after_ms: Some(age),
+                ..
+            } => write!(
+                f,
+                "job {job} ({kind}) goes on: its driver was lost, its checkpoint is {:.1} s old",
+                *age as f64 / 1e3
+            ),
+            Self::Running { job, epoch, node } => {
+                write!(f, "job {job} runs on {node}, attempt {epoch}")
+            }
+            Self::Checkpoint {
+                job,
+                progress,
+                bytes,
+                ..
+            } => {
+                write!(
+                    f,
+                    "checkpoint of job {job} at {:.0} %, {bytes} bytes",
+                    progress * 100.0
+                )
+            }
+            Self::MoveBegan { job, from, to, .. } => {
+                write!(f, "job {job} moves from {} to {to}", name(from.as_ref()))
+            }
+            Self::MoveEnded {
+                job,
+                from,
+                to,
+                pausing_ms,
+                standstill_ms,
+                bytes,
+            } => write!(
+                f,
+                "job {job} moved from {} to {to}: paused after {pausing_ms} ms, ran again \
+                 {standstill_ms} ms later, {bytes} bytes",
+                name(from.as_ref())
+            ),
+            Self::MoveFailed { job, why } => write!(f, "the move of job {job} failed: {why}"),
+            Self::Lost {
+                job,
+                epoch,
+                why,
+                progress,
+            } => write!(
+                f,
+                "attempt {epoch} at job {job} was lost at {:.0} %: {why}",
+                progress * 100.0
+            ),
+            Self::Late {
+                job,
+                epoch,
+                current,
+            } => write!(
+                f,
+                "attempt {epoch} at job {job} spoke too late, attempt {current} is valid"
+            ),
+            Self::Finished {
+                job,
+                error: None,
+                attempts,
+                moves,
+            } => {
+                write!(
+                    f,
+                    "job {job} is done after {attempts} attempts and {moves} moves"
+                )
+            }
+            Self::Finished {
+                job,
+                error: Some(error),
+                ..
+            } => {
+                write!(f, "job {job} has no result: {error}")
+            }
+            Self::Node {
+                node,
+                is_alive: true,
+                cpus,
+            } => {
+                write!(f, "node {node} is there, with {cpus} processors")
+            }
+            Self::Node { node, .. } => write!(f, "node {node} is gone"),
+            Self::Ended => f.write_str("the driver has left"),
+        }
+    }
+}
+
+fn name(node: Option<&NodeId>) -> &str {
+    node.map_or("somewhere", NodeId::as_str)
+}

@@ -1,0 +1,213 @@
+//! A job from the side of the program that submitted it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::cluster::Shared;
+use crate::driver::store::Unfinished;
+use crate::driver::table::{Input, View};
+use crate::error::{ClusterError, RemoteError};
+use crate::planner::{JobId, NodeId};
+use crate::wire;
+
+/// A job that was submitted: its result, and what can be done with it.
+///
+/// Dropping it does not end the job.
+pub struct JobHandle<T> {
+    shared: Arc<Shared>,
+    job: u64,
+    id: JobId,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for JobHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobHandle")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a job stands.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct JobStatus {
+    /// Where it runs, if it does at the moment.
+    pub node: Option<NodeId>,
+    /// Which attempt is valid.
+    pub epoch: u32,
+    /// How much of it was done at the last checkpoint, from 0 to 1.
+    pub progress: f64,
+    /// How many times it was moved.
+    pub moves: u32,
+    /// How many attempts were lost.
+    pub losses: u32,
+    /// True while it pauses, travels or begins anew elsewhere.
+    pub is_moving: bool,
+    /// True once it is over.
+    pub is_over: bool,
+}
+
+impl JobStatus {
+    fn new(view: View) -> Self {
+        Self {
+            node: view.node,
+            epoch: view.epoch,
+            progress: view.progress,
+            moves: view.moves,
+            losses: view.losses,
+            is_moving: view.is_moving,
+            is_over: view.is_over,
+        }
+    }
+}
+
+impl<T> JobHandle<T> {
+    pub(crate) fn new(shared: Arc<Shared>, job: u64, id: JobId) -> Self {
+        let result = PhantomData;
+        Self {
+            shared,
+            job,
+            id,
+            result,
+        }
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn id(&self) -> &JobId {
+        &self.id
+    }
+
+    /// How it stands; none in the moment after it was submitted.
+    #[must_use]
+    pub fn status(&self) -> Option<JobStatus> {
+        let driver = self.shared.driver().ok()?;
+        driver.view(self.job).map(JobStatus::new)
+    }
+
+    /// Waits until the job is as `is_so` says, for `patience` at most; `None` if it is not
+    /// by then.
+    pub fn wait_until(
+        &self,
+        patience: Duration,
+        is_so: impl Fn(&JobStatus) -> bool,
+    ) -> Option<JobStatus> {
+        let driver = self.shared.driver().ok()?;
+        let is_so = |view: &View| is_so(&JobStatus::new(view.clone()));
+        driver
+            .view_when(self.job, patience, is_so)
+            .map(JobStatus::new)
+    }
+
+    /// Moves the job to `node`: it pauses at its next safe point and goes on there, or
+    /// elsewhere if there is no room. Returns at once; events say how it went.
+    ///
+    /// # Errors
+    ///
+    /// Says so if the engine does not know the machine or has lost it.
+    pub fn move_to(&self, node: impl Into<NodeId>) -> Result<(), ClusterError> {
+        let to = node.into();
+        let nodes = self.shared.engine.nodes()?;
+        if !nodes.iter().any(|node| node.id == to && node.is_alive) {
+            let alive = nodes.iter().filter(|node| node.is_alive);
+            let alive: Vec<_> = alive.map(|node| node.id.as_str()).collect();
+            let message = format!(
+                "job {} cannot move to {to}; there are {}",
+                self.id,
+                alive.join(", ")
+            );
+            return Err(crate::error::ClusterErrorKind::Job(message).into());
+        }
+        let (job, expected) = (self.job, None);
+        self.shared
+            .driver()?
+            .tell(Input::Move { job, to, expected });
+        Ok(())
+    }
+
+    /// Nobody wants the result any more; whoever waits learns so.
+    pub fn cancel(&self) {
+        if let Ok(driver) = self.shared.driver() {
+            driver.tell(Input::Cancel { job: self.job });
+        }
+    }
+}
+
+impl<T: DeserializeOwned> JobHandle<T> {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// See [`RemoteError`].
+    pub fn get(self) -> Result<T, RemoteError> {
+        loop {
+            if let Some(result) = self.wait_timeout(Duration::from_secs(3600)) {
+                return result;
+            }
+        }
+    }
+
+    /// Waits for the result, for `patience` at most; `None` if there is none by then. The
+    /// result is given once.
+    #[must_use]
+    pub fn wait_timeout(&self, patience: Duration) -> Option<Result<T, RemoteError>> {
+        let driver = match self.shared.driver() {
+            Ok(driver) => driver,
+            Err(error) => {
+                return Some(Err(RemoteError::malformed(
+                    ClusterError::from(error).to_string(),
+                )))
+            }
+        };
+        let result = driver.result(self.job, patience)?;
+        Some(result.and_then(|bytes| {
+            wire::decode(&bytes).map_err(|error| {
+                RemoteError::malformed(format!(
+                    "the result of job {} cannot be understood: {error}",
+                    self.id
+                ))
+            })
+        }))
+    }
+}
+
+/// A job that a lost driver began; see [`Cluster::unfinished`](crate::Cluster::unfinished).
+#[derive(Clone, Debug)]
+pub struct UnfinishedJob {
+    pub(crate) found: Unfinished,
+}
+
+impl UnfinishedJob {
+    pub(crate) fn new(found: Unfinished) -> Self {
+        Self { found }
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn id(&self) -> &JobId {
+        &self.found.description.options.id
+    }
+
+    /// The name of its type.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.found.description.kind
+    }
+
+    /// How much of it was done at the last checkpoint, from 0 to 1.
+    #[must_use]
+    pub fn progress(&self) -> f64 {
+        self.found.checkpoint.progress
+    }
+
+    /// The age of the last checkpoint.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        Duration::from_millis(self.found.age_ms)
+    }
+}
