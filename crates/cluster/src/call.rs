@@ -236,6 +236,22 @@ impl Call {
         }
     }
 
+    /// Waits for the result, for `patience` at most, and takes it.
+    fn wait(&self, patience: Duration) -> Option<Result<Returned, RemoteError>> {
+        let deadline = Instant::now() + patience;
+        let mut state = self.state.lock();
+        loop {
+            if let Some(result) = state.result.take() {
+                return Some(result);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            state = self.changed.wait_timeout(state, left);
+        }
+    }
+
     /// Takes the result, when there is one.
     pub(crate) fn poll(&self) -> Option<Result<Returned, RemoteError>> {
         self.state.lock().result.take()
@@ -258,7 +274,7 @@ fn understand(frame: Frame) -> Result<Returned, RemoteError> {
     }
 }
 
-impl<T: DeserializeOwned> RemoteFuture<T> {
+impl<T> RemoteFuture<T> {
     pub(crate) fn new(call: Arc<Call>) -> Self {
         Self {
             call,
@@ -266,6 +282,17 @@ impl<T: DeserializeOwned> RemoteFuture<T> {
         }
     }
 
+    /// Waits for the bytes of the result.
+    pub(crate) fn get_bytes(&self) -> Result<Vec<u8>, RemoteError> {
+        loop {
+            if let Some(result) = self.call.wait(Duration::from_secs(3600)) {
+                return result.map(|(bytes, _)| bytes);
+            }
+        }
+    }
+}
+
+impl<T: DeserializeOwned> RemoteFuture<T> {
     /// Waits for the result.
     ///
     /// # Errors
@@ -282,19 +309,7 @@ impl<T: DeserializeOwned> RemoteFuture<T> {
     /// Waits for the result, for `patience` at most; `None` if there is none by then. The
     /// result is given once.
     pub fn wait_timeout(&mut self, patience: Duration) -> Option<Result<T, RemoteError>> {
-        let deadline = Instant::now() + patience;
-        let mut state = self.call.state.lock();
-        loop {
-            if let Some(result) = state.result.take() {
-                drop(state);
-                return Some(read(result));
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return None;
-            }
-            state = self.call.changed.wait_timeout(state, left);
-        }
+        self.call.wait(patience).map(read)
     }
 }
 

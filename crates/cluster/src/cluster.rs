@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::call::{Call, RemoteFuture, What};
 use crate::driver::reactor::{Driver, Options};
-use crate::driver::store::Description;
+use crate::driver::store::{Description, JobResult};
 use crate::engine::{Engine, EngineOptions, Node, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
@@ -144,12 +144,22 @@ impl Cluster {
             let names = registry.ambiguous.clone();
             return Err(ClusterErrorKind::Ambiguous(names).into());
         }
-        let fingerprint = registry.fingerprint();
-        let libraries = remote::libraries();
-        let engine = engine.connect(Program {
-            fingerprint,
-            libraries,
-        })?;
+        let program = Program {
+            fingerprint: registry.fingerprint(),
+            libraries: remote::libraries(),
+            executable: None,
+        };
+        Self::connect_program(engine, program, options)
+    }
+
+    /// Reaches an engine for a program that need not be the one that is running.
+    pub(crate) fn connect_program(
+        engine: impl EngineOptions,
+        program: Program,
+        options: Options,
+    ) -> Result<Self, ClusterError> {
+        let fingerprint = program.fingerprint;
+        let engine = engine.connect(program)?;
         let counters = Arc::new(Counters::default());
         let driver = OnceLock::new();
         if options.wants_driver() {
@@ -257,28 +267,41 @@ impl Cluster {
         job: J,
         options: JobOptions,
     ) -> Result<JobHandle<J::Out>, ClusterError> {
-        let driver = self.shared.driver()?;
-        if let Some(fault) = options.fault() {
-            return Err(ClusterErrorKind::Job(fault).into());
-        }
         let state = wire::encode(&job).map_err(|error| {
             ClusterErrorKind::Job(format!(
                 "the state of job {} cannot be written: {error}",
                 options.id
             ))
         })?;
+        let id = options.id.clone();
+        let number = self.submit_bytes(J::NAME, J::VERSION, state, options)?;
+        Ok(JobHandle::new(Arc::clone(&self.shared), number, id))
+    }
+
+    /// Submits a job whose state is written already. Returns its number.
+    pub(crate) fn submit_bytes(
+        &self,
+        kind: &str,
+        version: u32,
+        state: Vec<u8>,
+        options: JobOptions,
+    ) -> Result<u64, ClusterError> {
+        let driver = self.shared.driver()?;
+        if let Some(fault) = options.fault() {
+            return Err(ClusterErrorKind::Job(fault).into());
+        }
         // Only uniqueness matters. The cluster's part keeps jobs of different drivers apart.
         let number = self.shared.next_job.fetch_add(1, Ordering::Relaxed);
-        let number = (self.shared.id << 16) ^ number;
-        let id = options.id.clone();
+        let job = (self.shared.id << 16) ^ number;
+        let kind = kind.to_owned();
         let description = Description {
-            job: number,
-            kind: J::NAME.to_owned(),
-            version: J::VERSION,
+            job,
+            kind,
+            version,
             options,
         };
         driver.submit(description, state)?;
-        Ok(JobHandle::new(Arc::clone(&self.shared), number, id))
+        Ok(job)
     }
 
     /// The jobs in the store that a lost driver began and that are not over.
@@ -291,6 +314,14 @@ impl Cluster {
         Ok(open.into_iter().map(UnfinishedJob::new).collect())
     }
 
+    /// How a job in the store ended, as it is written there.
+    pub(crate) fn stored_bytes(
+        &self,
+        id: &JobId,
+    ) -> Result<Option<(Description, JobResult)>, ClusterError> {
+        Ok(self.shared.driver()?.stored(id)?)
+    }
+
     /// The result of a job in the store that is over, whichever driver began it; `None` if
     /// there is no such job.
     ///
@@ -301,7 +332,7 @@ impl Cluster {
         &self,
         id: &JobId,
     ) -> Result<Option<Result<J::Out, RemoteError>>, ClusterError> {
-        let Some((found, result)) = self.shared.driver()?.stored(id)? else {
+        let Some((found, result)) = self.stored_bytes(id)? else {
             return Ok(None);
         };
         check_kind::<J>(&found)?;

@@ -5,6 +5,7 @@
 //! is lost, and never runs anything twice of its own accord.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::wire::Frame;
 use crate::worker::{JobOutcome, Reading, Refusal};
 
 mod hosted;
-mod link;
+pub(crate) mod link;
 mod local;
 mod queue;
 
@@ -40,6 +41,8 @@ pub struct Program {
     pub fingerprint: Fingerprint,
     /// The names of its libraries that have [`export!`](macro@crate::export).
     pub libraries: Vec<String>,
+    /// Its executable, if that is not the one that is running.
+    pub executable: Option<PathBuf>,
 }
 
 /// A machine, or what the engine treats as one.

@@ -79,6 +79,7 @@ pub(crate) enum ClusterErrorKind {
     Ambiguous(Vec<&'static str>),
     Store(String),
     Job(String),
+    Program(String),
 }
 
 impl From<EngineError> for ClusterError {
@@ -102,9 +103,9 @@ impl fmt::Display for ClusterError {
                 "two remote functions or jobs have the same path: {}; rename one of each",
                 names.join(", ")
             ),
-            ClusterErrorKind::Store(message) | ClusterErrorKind::Job(message) => {
-                f.write_str(message)
-            }
+            ClusterErrorKind::Store(message)
+            | ClusterErrorKind::Job(message)
+            | ClusterErrorKind::Program(message) => f.write_str(message),
         }
     }
 }

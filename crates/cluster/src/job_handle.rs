@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::cluster::Shared;
-use crate::driver::store::Unfinished;
+use crate::driver::store::{JobResult, Unfinished};
 use crate::driver::table::{Input, View};
 use crate::error::{ClusterError, RemoteError};
 use crate::planner::{JobId, NodeId};
@@ -138,6 +138,19 @@ impl<T> JobHandle<T> {
     }
 }
 
+impl<T> JobHandle<T> {
+    /// As [`wait_timeout`](Self::wait_timeout), for the bytes of the result.
+    pub(crate) fn wait_bytes(&self, patience: Duration) -> Option<JobResult> {
+        match self.shared.driver() {
+            Ok(driver) => driver.result(self.job, patience),
+            Err(error) => {
+                let message = ClusterError::from(error).to_string();
+                Some(Err(RemoteError::malformed(message)))
+            }
+        }
+    }
+}
+
 impl<T: DeserializeOwned> JobHandle<T> {
     /// Waits for the result.
     ///
@@ -156,15 +169,7 @@ impl<T: DeserializeOwned> JobHandle<T> {
     /// result is given once.
     #[must_use]
     pub fn wait_timeout(&self, patience: Duration) -> Option<Result<T, RemoteError>> {
-        let driver = match self.shared.driver() {
-            Ok(driver) => driver,
-            Err(error) => {
-                return Some(Err(RemoteError::malformed(
-                    ClusterError::from(error).to_string(),
-                )))
-            }
-        };
-        let result = driver.result(self.job, patience)?;
+        let result = self.wait_bytes(patience)?;
         Some(result.and_then(|bytes| {
             wire::decode(&bytes).map_err(|error| {
                 RemoteError::malformed(format!(

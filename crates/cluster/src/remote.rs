@@ -111,8 +111,10 @@ pub(crate) enum Entry {
     Function {
         call: fn(&[u8]) -> Result<Vec<u8>, BadBytes>,
         forms: Forms,
+        options: CallOptions,
     },
     Job {
+        version: u32,
         run: fn(&JobContext, &[u8]) -> Result<JobEnd, BadBytes>,
         forms: Forms,
     },
@@ -170,6 +172,7 @@ impl Registration {
             source,
             version,
             entry: Entry::Function {
+                options: F::OPTIONS,
                 call: call::<F>,
                 forms: Forms {
                     from_json: from_json::<F::Args>,
@@ -191,6 +194,7 @@ impl Registration {
             source,
             version,
             entry: Entry::Job {
+                version: J::VERSION,
                 run: run_job::<J>,
                 forms: Forms {
                     from_json: from_json::<J>,
@@ -288,6 +292,10 @@ impl Registry {
 
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, Entry)> + '_ {
+        self.entries.iter().map(|(name, entry)| (*name, *entry))
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {

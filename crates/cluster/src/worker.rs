@@ -28,7 +28,9 @@ pub use call::CallContext;
 pub(crate) use jobs::RunningJob;
 pub(crate) use objects::Objects;
 pub use stdio::init;
-pub(crate) use stdio::{is_initialised, NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
+pub(crate) use stdio::{
+    is_initialised, DESCRIBE, NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE,
+};
 pub use usage::{JobReading, Reading};
 
 /// Why a worker did nothing.

@@ -11,7 +11,7 @@ use super::{EngineError, Reply};
 use crate::wire::{self, Answer, Frame, FrameReader, Limits, ReadError};
 
 /// The driver's end of a connection.
-pub(super) struct Link {
+pub(crate) struct Link {
     output: Mutex<Box<dyn Write + Send>>,
     /// Who waits for which answer; none any more once the connection is closed.
     waiting: Mutex<Option<HashMap<u64, Reply>>>,
@@ -30,7 +30,7 @@ impl fmt::Debug for Link {
 impl Link {
     /// A connection to `name`. When it closes, `on_close` is called, and then all who waited
     /// are told.
-    pub(super) fn open(
+    pub(crate) fn open(
         name: String,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
@@ -57,7 +57,7 @@ impl Link {
     }
 
     /// Sends a request. `reply` learns the answer, or that there will be none.
-    pub(super) fn send(&self, id: u64, request: &Frame, reply: Reply) {
+    pub(crate) fn send(&self, id: u64, request: &Frame, reply: Reply) {
         let refused = match self.waiting.lock().as_mut() {
             Some(waiting) => {
                 waiting.insert(id, reply);

@@ -106,7 +106,7 @@ impl Local {
 
 impl EngineOptions for Local {
     fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
-        let path = match self.program {
+        let path = match self.program.or(program.executable) {
             Some(path) => path,
             None if is_initialised() || !self.arguments.is_empty() => std::env::current_exe()
                 .map_err(|error| {

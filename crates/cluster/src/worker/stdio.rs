@@ -11,12 +11,16 @@ use std::sync::Arc;
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{thread, Mutex};
 
+use crate::json;
+
 use super::{respond, worker, Objects, Refusal};
 use crate::wire::{self, Ask, Frame, FrameReader, Limits, Outcome, ReadError, Request};
 
 /// Makes a process a worker; says where its answers go: `socket`, the other end of its
 /// standard input, or a path.
 pub(crate) const WORKER_VARIABLE: &str = "HEIST_CLUSTER_WORKER";
+/// In [`WORKER_VARIABLE`], has a program say what it has, in place of serving.
+pub(crate) const DESCRIBE: &str = "describe";
 /// The name of the machine.
 pub(crate) const NODE_VARIABLE: &str = "HEIST_CLUSTER_NODE";
 /// Where shared data lies.
@@ -42,6 +46,10 @@ pub fn init() {
         }
         if let Some(folder) = taken(OBJECTS_VARIABLE) {
             Objects::here().set_folder(PathBuf::from(folder));
+        }
+        if answers == DESCRIBE {
+            let described = json::describe(&mut io::stdout());
+            process::exit(i32::from(described.is_err()));
         }
         let code = match serve(&answers) {
             Ok(()) => 0,

@@ -1,0 +1,440 @@
+//! The functions and jobs of another program, called and submitted by name, with JSON in
+//! place of values: for programs that cannot be linked with what they run.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{mpsc, Arc};
+use std::time::Duration;
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::{Call, RemoteFuture, What};
+use crate::cluster::Cluster;
+use crate::driver::reactor::Options;
+use crate::engine::link::Link;
+use crate::engine::{EngineOptions, Placement, Program};
+use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
+use crate::job::JobOptions;
+use crate::job_handle::{JobHandle, UnfinishedJob};
+use crate::planner::JobId;
+use crate::remote::{libraries, registry, CallOptions, Entry, Fingerprint};
+use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+use crate::worker::{DESCRIBE, WORKER_VARIABLE};
+
+/// How long a program may take to put a value into another form.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a program says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Description {
+    fingerprint: String,
+    libraries: Vec<String>,
+    entries: Vec<Described>,
+}
+
+/// A function or a job of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Described {
+    Function { name: String, options: CallOptions },
+    Job { name: String, version: u32 },
+}
+
+/// Writes what this program has.
+pub(crate) fn describe(out: &mut impl Write) -> io::Result<()> {
+    let described = |(name, entry): (&str, Entry)| match entry {
+        Entry::Function { options, .. } => Described::Function {
+            name: name.to_owned(),
+            options,
+        },
+        Entry::Job { version, .. } => Described::Job {
+            name: name.to_owned(),
+            version,
+        },
+    };
+    let description = Description {
+        fingerprint: Fingerprint::of_this_program().to_string(),
+        libraries: libraries(),
+        entries: registry().entries().map(described).collect(),
+    };
+    serde_json::to_writer(&mut *out, &description)?;
+    out.flush()
+}
+
+/// A program that calls [`init`](crate::init), whose functions and jobs another one runs.
+///
+/// A process of it stays beside us, to put JSON into the form of its values and back.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{Cluster, ForeignProgram, Local, Options};
+/// use serde_json::json;
+///
+/// let program = ForeignProgram::inspect("target/release/pi-and-primes")?;
+/// let cluster = program.connect(Local::new(), Options::new())?;
+/// let call = program.call(&cluster, "pi_and_primes::count", &json!([0, 1000]))?;
+/// println!("{}", call.get()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ForeignProgram {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    description: Description,
+    fingerprint: Fingerprint,
+    link: Arc<Link>,
+    child: heist_sync::Mutex<Child>,
+    next_request: AtomicU64,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let mut child = self.child.lock();
+        // It may have ended already, which is what is wanted.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl ForeignProgram {
+    /// Asks the program at `path` what it has.
+    ///
+    /// # Errors
+    ///
+    /// Says so if it cannot be started or does not call `init`.
+    pub fn inspect(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
+        let path = path.as_ref();
+        let failed = |what: &str| {
+            let path = path.display();
+            ClusterError::from(ClusterErrorKind::Program(format!(
+                "could not use {path} as a program of remote functions: {what}"
+            )))
+        };
+        let path = path
+            .canonicalize()
+            .map_err(|error| failed(&error.to_string()))?;
+        let output = Command::new(&path)
+            .env(WORKER_VARIABLE, DESCRIBE)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| failed(&error.to_string()))?;
+        let description: Description = serde_json::from_slice(&output.stdout).map_err(|_| {
+            failed("it does not say what it has; it must call heist_cluster::init() first in main")
+        })?;
+        let fingerprint =
+            Fingerprint::parse(&description.fingerprint).map_err(|error| failed(&error))?;
+        let (link, child) = converse(&path).map_err(|error| failed(&error.to_string()))?;
+        let shared = Shared {
+            path,
+            description,
+            fingerprint,
+            link,
+            child: heist_sync::Mutex::new(child),
+            next_request: AtomicU64::new(1),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The names of its remote functions.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.shared
+            .description
+            .entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Described::Function { name, .. } => Some(name.as_str()),
+                Described::Job { .. } => None,
+            })
+    }
+
+    /// The names of its types of jobs.
+    pub fn jobs(&self) -> impl Iterator<Item = &str> {
+        self.shared
+            .description
+            .entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Described::Job { name, .. } => Some(name.as_str()),
+                Described::Function { .. } => None,
+            })
+    }
+
+    /// Reaches an engine whose workers run this program.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::connect_with`].
+    pub fn connect(
+        &self,
+        engine: impl EngineOptions,
+        options: Options,
+    ) -> Result<Cluster, ClusterError> {
+        let program = Program {
+            fingerprint: self.shared.fingerprint,
+            libraries: self.shared.description.libraries.clone(),
+            executable: Some(self.shared.path.clone()),
+        };
+        Cluster::connect_program(engine, program, options)
+    }
+
+    /// Calls the function `name` with its argument, or the list of its arguments.
+    ///
+    /// # Errors
+    ///
+    /// Says so if there is no such function, or it cannot take `args`.
+    pub fn call(
+        &self,
+        cluster: &Cluster,
+        name: &str,
+        args: &Value,
+    ) -> Result<JsonCall, ClusterError> {
+        let options = self
+            .shared
+            .description
+            .entries
+            .iter()
+            .find_map(|entry| match entry {
+                Described::Function {
+                    name: known,
+                    options,
+                } if known == name => Some(*options),
+                _ => None,
+            });
+        let options = options.ok_or_else(|| unknown("function", name, self.functions()))?;
+        let args = self.bytes_of(name, args)?;
+        let what = What {
+            function: name.to_owned(),
+            args,
+            objects: Vec::new(),
+            cpus: options.cpus,
+            retries: options.retries,
+            placement: Placement::default(),
+        };
+        Ok(JsonCall {
+            program: self.clone(),
+            name: name.to_owned(),
+            future: RemoteFuture::new(Call::begin(cluster.shared(), what, None)),
+        })
+    }
+
+    /// Submits a job of the type `kind`, from the state `state`.
+    ///
+    /// # Errors
+    ///
+    /// Says so if there is no such type, or it has no such state; and as [`Cluster::submit`].
+    pub fn submit(
+        &self,
+        cluster: &Cluster,
+        kind: &str,
+        state: &Value,
+        options: JobOptions,
+    ) -> Result<JsonJob, ClusterError> {
+        let version = self.version(kind)?;
+        let state = self.bytes_of(kind, state)?;
+        let id = options.id.clone();
+        let number = cluster.submit_bytes(kind, version, state, options)?;
+        Ok(self.handle(
+            kind,
+            JobHandle::new(Arc::clone(cluster.shared()), number, id),
+        ))
+    }
+
+    /// Goes on with a job that a lost driver began, from its last checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Says so if this program has no such job, or one of another version.
+    pub fn resume(&self, cluster: &Cluster, job: &UnfinishedJob) -> Result<JsonJob, ClusterError> {
+        let found = &job.found.description;
+        let version = self.version(&found.kind)?;
+        if version != found.version {
+            let message = format!(
+                "job {} was begun with version {} of `{}`, and this program has version {version}",
+                found.options.id, found.version, found.kind
+            );
+            return Err(ClusterErrorKind::Job(message).into());
+        }
+        let (number, id) = (found.job, found.options.id.clone());
+        cluster.shared().driver()?.resume(job.found.clone())?;
+        Ok(self.handle(
+            &found.kind,
+            JobHandle::new(Arc::clone(cluster.shared()), number, id),
+        ))
+    }
+
+    /// The result of a job in the cluster's store that is over, whichever driver began it.
+    ///
+    /// # Errors
+    ///
+    /// Says which file cannot be read, or that this program has no such job.
+    pub fn stored_result(
+        &self,
+        cluster: &Cluster,
+        id: &JobId,
+    ) -> Result<Option<Result<Value, RemoteError>>, ClusterError> {
+        let Some((found, result)) = cluster.stored_bytes(id)? else {
+            return Ok(None);
+        };
+        Ok(Some(
+            result.and_then(|bytes| self.json_of(&found.kind, bytes)),
+        ))
+    }
+
+    fn handle(&self, kind: &str, handle: JobHandle<()>) -> JsonJob {
+        JsonJob {
+            program: self.clone(),
+            kind: kind.to_owned(),
+            handle,
+        }
+    }
+
+    fn version(&self, kind: &str) -> Result<u32, ClusterError> {
+        let version = self
+            .shared
+            .description
+            .entries
+            .iter()
+            .find_map(|entry| match entry {
+                Described::Job { name, version } if name == kind => Some(*version),
+                _ => None,
+            });
+        version.ok_or_else(|| unknown("job", kind, self.jobs()))
+    }
+
+    fn bytes_of(&self, name: &str, value: &Value) -> Result<Vec<u8>, ClusterError> {
+        let ask = Ask::FromJson {
+            name: name.to_owned(),
+        };
+        let bytes = self.ask(ask, value.to_string().into_bytes());
+        bytes.map_err(|error| ClusterErrorKind::Program(error.to_string()).into())
+    }
+
+    fn json_of(&self, name: &str, bytes: Vec<u8>) -> Result<Value, RemoteError> {
+        let json = self.ask(
+            Ask::ToJson {
+                name: name.to_owned(),
+            },
+            bytes,
+        )?;
+        serde_json::from_slice(&json).map_err(|error| RemoteError::malformed(error.to_string()))
+    }
+
+    /// Has the process beside us do something.
+    fn ask(&self, ask: Ask, payload: Vec<u8>) -> Result<Vec<u8>, RemoteError> {
+        // Only uniqueness matters.
+        let id = self.shared.next_request.fetch_add(1, Ordering::Relaxed);
+        let fingerprint = self.shared.fingerprint;
+        let request = Frame::new(
+            &Request {
+                id,
+                fingerprint,
+                ask,
+            },
+            payload,
+        );
+        let (sender, receiver) = mpsc::channel();
+        // Who has stopped waiting does not mind.
+        self.shared.link.send(
+            id,
+            &request,
+            Box::new(move |answer| sender.send(answer).unwrap_or_default()),
+        );
+        let frame = receiver.recv_timeout(PATIENCE).map_err(|_| {
+            let path = self.shared.path.display();
+            RemoteError::malformed(format!("{path} took too long to read or write a value"))
+        })??;
+        match frame.understand::<Answer>() {
+            Ok(Answer {
+                outcome: Outcome::Done,
+                ..
+            }) => Ok(frame.payload),
+            Ok(Answer {
+                outcome: Outcome::Refused(refusal),
+                ..
+            }) => Err(RemoteError::Refused(refusal)),
+            other => Err(RemoteError::malformed(format!(
+                "unexpected answer: {other:?}"
+            ))),
+        }
+    }
+}
+
+/// Starts a process of a program, to talk to.
+fn converse(path: &Path) -> io::Result<(Arc<Link>, Child)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let child = Command::new(path)
+        .env(WORKER_VARIABLE, "socket")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::from(io::stderr()))
+        .spawn()?;
+    let name = path.file_name().unwrap_or(OsStr::new("the program"));
+    let name = name.to_string_lossy().into_owned();
+    Ok((Link::open(name, ours.try_clone()?, ours, || ())?, child))
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> ClusterError {
+    let known: Vec<_> = known.collect();
+    let known = match known.as_slice() {
+        [] => "it has none".to_owned(),
+        known => format!("it has {}", known.join(", ")),
+    };
+    ClusterErrorKind::Program(format!("the program has no {what} `{name}`; {known}")).into()
+}
+
+/// A call of another program's function.
+#[derive(Debug)]
+pub struct JsonCall {
+    program: ForeignProgram,
+    name: String,
+    future: RemoteFuture<()>,
+}
+
+impl JsonCall {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// See [`RemoteError`].
+    pub fn get(self) -> Result<Value, RemoteError> {
+        let bytes = self.future.get_bytes()?;
+        self.program.json_of(&self.name, bytes)
+    }
+}
+
+/// A job of another program.
+#[derive(Debug)]
+pub struct JsonJob {
+    program: ForeignProgram,
+    kind: String,
+    handle: JobHandle<()>,
+}
+
+impl JsonJob {
+    /// The job, for all but its result.
+    #[must_use]
+    pub fn handle(&self) -> &JobHandle<()> {
+        &self.handle
+    }
+
+    /// Waits for the result, for `patience` at most; `None` if there is none by then. The
+    /// result is given once.
+    #[must_use]
+    pub fn wait_timeout(&self, patience: Duration) -> Option<Result<Value, RemoteError>> {
+        let result = self.handle.wait_bytes(patience)?;
+        Some(result.and_then(|bytes| self.program.json_of(&self.kind, bytes)))
+    }
+}
