@@ -10,6 +10,7 @@
 //! - [`programs`]: published programs on rayon and on heist, with times.
 //! - [`libtest`]: test programs, run with a deadline.
 //! - [`instructions`]: what a join and a spawn cost, in instructions.
+//! - `cluster` (on Linux): test clusters of real engines on one machine.
 //! - [`ci`]: everything a change must pass, cheapest first.
 //!
 //! Each runs as `cargo xtask NAME`.
@@ -17,6 +18,9 @@
 #![forbid(unsafe_code)]
 
 pub mod ci;
+// It stands on what only Linux has: a whole network of loopback addresses, `/proc`, namespaces.
+#[cfg(target_os = "linux")]
+pub mod cluster;
 pub mod coverage;
 mod cut;
 pub mod fuzz;

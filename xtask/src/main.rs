@@ -6,6 +6,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+#[cfg(target_os = "linux")]
+use xtask::cluster;
 use xtask::steps::{Outcome, Runner};
 use xtask::{
     ci, coverage, fuzz, instructions, model, programs, rayon_iterators, rayon_tests,
@@ -46,6 +48,9 @@ enum Chore {
     Instructions(instructions::Args),
     /// Let a fuzzer choose pipelines of parallel iterators, and compare them with std's.
     Fuzz(fuzz::Args),
+    /// Start, disturb and stop three-node test clusters of real engines on this machine.
+    #[cfg(target_os = "linux")]
+    Cluster(cluster::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
         /// What the runner is told, such as `--quick`.
@@ -82,6 +87,8 @@ fn main() -> anyhow::Result<ExitCode> {
             !matches!(outcome, Outcome::Failed(_))
         }
         Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
+        #[cfg(target_os = "linux")]
+        Chore::Cluster(arguments) => return cluster::run(&root, &arguments, &mut out),
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {

@@ -173,7 +173,7 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-fn quoted(word: &std::ffi::OsStr) -> String {
+pub(crate) fn quoted(word: &std::ffi::OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_=./:,+".contains(char);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,0 +1,337 @@
+//! The life of a cluster: started, disturbed, mended and taken down.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::interrupt::Interrupt;
+use super::processes::{self, Member, Process};
+use super::state::{self, folder, Cluster, Lock, Node};
+use super::{namespaces, packages, ray, slurm, Engine, Options};
+use crate::model;
+
+const NODES: usize = 3;
+/// How long processes have to end by themselves.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Makes sure that the engine's packages are there, and installs them if they are not.
+///
+/// # Errors
+///
+/// Fails if they cannot be installed; the error says what was tried, and is a reason to skip
+/// what needs the engine.
+pub fn available(root: &Path, engine: Engine) -> Result<(), String> {
+    Lock::take(engine)
+        .and_then(|_lock| Packages::install(root, engine))
+        .map(drop)
+        .map_err(|error| format!("{engine} is not available: {error:#}"))
+}
+
+/// Starts a cluster. If there already is one with the same options, that one is returned; if
+/// part of it is dead, it is first taken down.
+///
+/// # Errors
+///
+/// Fails if the packages are missing and cannot be installed, if a node does not start, if it
+/// was interrupted, or if there is a cluster with other options. Nothing is left running then
+/// that this call started.
+pub fn up(root: &Path, options: &Options) -> anyhow::Result<Cluster> {
+    let started = start_cluster(root, options, None, &Interrupt::listen()?)?;
+    Ok(started.cluster)
+}
+
+/// Stops this user's cluster of `engine`, if there is one or parts of one, and removes its
+/// folder. Returns how many processes that ended.
+///
+/// # Errors
+///
+/// Fails if something of it stays.
+pub fn down(engine: Engine) -> anyhow::Result<usize> {
+    let _lock = Lock::take(engine)?;
+    take_down(engine)
+}
+
+/// Kills everything on a node at once, and returns how many processes that were.
+///
+/// # Errors
+///
+/// Fails if there is no such cluster or node, or if some of it cannot be killed.
+pub fn kill(engine: Engine, node: &str) -> anyhow::Result<usize> {
+    let _lock = Lock::take(engine)?;
+    kill_node(&mut present(engine)?, node)
+}
+
+/// Starts a node again that has died, and waits until the engine uses it.
+///
+/// # Errors
+///
+/// Fails if there is no such cluster or node, if the node runs, or if it does not start.
+pub fn start(engine: Engine, node: &str) -> anyhow::Result<()> {
+    let interrupt = Interrupt::listen()?;
+    let _lock = Lock::take(engine)?;
+    let mut cluster = present(engine)?;
+    anyhow::ensure!(
+        !cluster.node(node)?.lives(),
+        "the node {node} of {engine} already runs"
+    );
+    // If its daemon has died by itself, others may live.
+    kill_node(&mut cluster, node)?;
+    match engine {
+        Engine::Ray => {
+            let number = 1 + cluster
+                .nodes
+                .iter()
+                .take_while(|one| one.name != node)
+                .count();
+            ray::start_node(&cluster, number)?;
+            ray::await_nodes(&cluster, &cluster.nodes[number - 1..number], &interrupt)?;
+        }
+        Engine::Slurm => {
+            slurm::start_node(&cluster, node)?;
+            slurm::await_node(&cluster, node, &interrupt)?;
+        }
+    }
+    cluster.record(&processes::members(&cluster.folder, &cluster.members())?);
+    cluster.write()
+}
+
+/// Cuts a node of Ray off from the others.
+///
+/// # Errors
+///
+/// Fails if there is no such node, or if the cluster was not started with network namespaces.
+pub fn partition(node: &str) -> anyhow::Result<()> {
+    set_cable(node, namespaces::Cable::Cut)
+}
+
+/// Connects a node of Ray again. One that was taken for dead meanwhile ends itself when it hears
+/// of that, and has to be started again ([`start`]).
+///
+/// # Errors
+///
+/// As [`partition`].
+pub fn heal(node: &str) -> anyhow::Result<()> {
+    set_cable(node, namespaces::Cable::Whole)
+}
+
+fn kill_node(cluster: &mut Cluster, node: &str) -> anyhow::Result<usize> {
+    cluster.node(node)?;
+    let known = cluster.members();
+    let is_there = |member: &Member| member.node.as_deref() == Some(node);
+    let count = processes::end(&cluster.folder, &known, is_there, Duration::ZERO)?;
+    cluster.node(node)?.processes.clear();
+    cluster.write()?;
+    Ok(count)
+}
+
+fn set_cable(node: &str, cable: namespaces::Cable) -> anyhow::Result<()> {
+    let _lock = Lock::take(Engine::Ray)?;
+    let mut cluster = present(Engine::Ray)?;
+    cluster.node(node)?;
+    anyhow::ensure!(
+        cluster.options.netns,
+        "only nodes in network namespaces can be cut off, and these are not; \
+         `cargo xtask cluster down ray`, then `cargo xtask cluster up ray --netns`"
+    );
+    namespaces::set_cable(node, cable)
+}
+
+/// What an engine's programs are.
+#[derive(Debug)]
+pub(super) enum Packages {
+    Ray { python: PathBuf },
+    Slurm,
+}
+
+impl Packages {
+    fn install(root: &Path, engine: Engine) -> anyhow::Result<Self> {
+        let folder = model::target_folder(root, "cluster");
+        Ok(match engine {
+            Engine::Ray => Self::Ray {
+                python: packages::ray(&folder)?,
+            },
+            Engine::Slurm => {
+                slurm::install(&folder)?;
+                Self::Slurm
+            }
+        })
+    }
+}
+
+/// A cluster that runs, and whether it did before it was asked for.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) cluster: Cluster,
+    pub(super) is_new: bool,
+}
+
+pub(super) fn start_cluster(
+    root: &Path,
+    options: &Options,
+    keeper: Option<Process>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Started> {
+    check(options)?;
+    let engine = options.engine;
+    let _lock = Lock::take(engine)?;
+    let folder = folder(engine)?;
+    if let Some(cluster) = Cluster::read(&folder)?.filter(|cluster| answers(cluster, NODES)) {
+        anyhow::ensure!(
+            cluster.options == *options,
+            "there is a cluster with other options ({}); \
+             `cargo xtask cluster down {engine}` first",
+            cluster.options
+        );
+        let is_new = false;
+        return Ok(Started { cluster, is_new });
+    }
+    take_down(engine)?;
+    let packages = Packages::install(root, engine)?;
+    if options.netns {
+        packages::program("ip", "iproute2", &model::target_folder(root, "cluster"))?;
+    }
+    state::private_folder(&folder)?;
+    let mut cluster = plan(options, &folder, &packages, keeper)?;
+    let started = launch(&cluster, interrupt);
+    if let Err(error) = started.and_then(|()| {
+        cluster.record(&processes::members(&folder, &[])?);
+        cluster.write()
+    }) {
+        // The logs vanish, but the error has their last words.
+        return Err(match take_down(engine) {
+            Ok(_) => error,
+            Err(second) => error.context(format!("and then could not clean up: {second:#}")),
+        });
+    }
+    let is_new = true;
+    Ok(Started { cluster, is_new })
+}
+
+fn check(options: &Options) -> anyhow::Result<()> {
+    let engine = options.engine;
+    anyhow::ensure!(
+        !options.netns || engine == Engine::Ray,
+        "--netns is for ray only: the nodes of {engine} cannot be cut off"
+    );
+    Ok(())
+}
+
+/// A cluster as it shall be; nothing runs yet.
+pub(super) fn plan(
+    options: &Options,
+    folder: &Path,
+    packages: &Packages,
+    keeper: Option<Process>,
+) -> anyhow::Result<Cluster> {
+    let mut environment = match packages {
+        Packages::Ray { python } => ray::environment(options, folder, python),
+        Packages::Slurm => slurm::environment(folder),
+    };
+    let program = std::env::current_exe().context("could not find out which program this is")?;
+    for (name, path) in [
+        ("HEIST_CLUSTER_STATE", &folder.join(state::FILE)),
+        ("HEIST_XTASK", &program),
+    ] {
+        environment.insert(name.to_owned(), path.display().to_string());
+    }
+    let nodes = (1..=NODES).map(|number| Node {
+        name: format!("n{number}"),
+        address: match options.engine {
+            Engine::Ray => ray::address(options, number),
+            Engine::Slurm => slurm::address(number),
+        },
+        processes: Vec::new(),
+    });
+    Ok(Cluster {
+        options: options.clone(),
+        started_at: jiff::Timestamp::now().to_string(),
+        keeper,
+        folder: folder.to_owned(),
+        environment,
+        enter: if options.netns {
+            namespaces::enter(1)
+        } else {
+            Vec::new()
+        },
+        nodes: nodes.collect(),
+        services: Vec::new(),
+    })
+}
+
+fn launch(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<()> {
+    if cluster.options.netns {
+        namespaces::create()?;
+    }
+    match cluster.options.engine {
+        Engine::Ray => ray::start(cluster, interrupt),
+        Engine::Slurm => slurm::start(cluster, interrupt),
+    }
+}
+
+/// Makes sure that nobody listens where we are about to.
+pub(super) fn demand_free(address: (&str, u16)) -> anyhow::Result<()> {
+    TcpListener::bind(address).map(drop).with_context(|| {
+        let (address, port) = address;
+        format!(
+            "could not start a cluster: it needs {address}:{port}, perhaps another user's has it"
+        )
+    })
+}
+
+/// Ends whatever runs of a cluster, even if nothing is known of it, and removes its folder.
+fn take_down(engine: Engine) -> anyhow::Result<usize> {
+    let folder = folder(engine)?;
+    // What cannot be read is taken down by what the processes carry.
+    let known = Cluster::read(&folder).ok().flatten();
+    let known = known.map_or_else(Vec::new, |cluster| cluster.members());
+    let count = processes::end(&folder, &known, |_| true, GRACE)?;
+    // Nobody else can have made them.
+    if engine == Engine::Ray && rustix::process::geteuid().is_root() {
+        namespaces::remove()?;
+    }
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not remove {}", folder.display()))
+        }
+        _ => Ok(count),
+    }
+}
+
+fn present(engine: Engine) -> anyhow::Result<Cluster> {
+    Cluster::read(&folder(engine)?)?.with_context(|| {
+        format!("there is no cluster of {engine}; `cargo xtask cluster up {engine}` starts one")
+    })
+}
+
+/// Whether the processes of a cluster live, and `count` nodes of it according to its head.
+fn answers(cluster: &Cluster, count: usize) -> bool {
+    cluster.lives() && living(cluster).is_ok_and(|living| living.len() == count)
+}
+
+/// The nodes that live according to the engine, by name.
+pub(super) fn living(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
+    match cluster.options.engine {
+        // Asking it would take most of a minute.
+        Engine::Ray if !cluster.nodes[0].lives() => anyhow::bail!("the head of Ray is dead"),
+        Engine::Ray => ray::living(cluster),
+        Engine::Slurm => slurm::living(cluster),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slurm_has_no_namespaces_of_networks() {
+        let options = Options {
+            netns: true,
+            ..Options::new(Engine::Slurm)
+        };
+        let error = check(&options).unwrap_err().to_string();
+        assert!(error.starts_with("--netns is for ray only"), "{error}");
+    }
+}
