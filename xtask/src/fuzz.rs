@@ -12,13 +12,16 @@ use crate::steps::Runner;
 /// How to fuzz.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// How long, in seconds.
+    /// How long for each target, in seconds.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
 }
 
-/// How long the fuzzer runs in the gate, in seconds.
+/// How long the fuzzer runs for each target in the gate, in seconds.
 const GATE_SECONDS: u32 = 20;
+
+/// The programs in `fuzz/`, and how long their inputs are at most.
+const TARGETS: [(&str, u32); 2] = [("pipelines", 40), ("frames", 200)];
 
 /// What makes the compiler count which edges of the program have been taken.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -32,7 +35,9 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
 /// Fails if the step cannot be set up or the report cannot be written.
 pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let mut runner = Runner::new(root, out);
-    add_step(&mut runner, args.seconds)?;
+    for (target, len_max) in TARGETS {
+        add_step(&mut runner, target, len_max, args.seconds)?;
+    }
     Ok(runner.finish()?)
 }
 
@@ -42,11 +47,19 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
 ///
 /// As [`run`].
 pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
-    add_step(runner, GATE_SECONDS)
+    for (target, len_max) in TARGETS {
+        add_step(runner, target, len_max, GATE_SECONDS)?;
+    }
+    Ok(())
 }
 
-fn add_step<W: Write>(runner: &mut Runner<'_, W>, seconds: u32) -> anyhow::Result<()> {
-    let name = "fuzz pipelines";
+fn add_step<W: Write>(
+    runner: &mut Runner<'_, W>,
+    target: &str,
+    len_max: u32,
+    seconds: u32,
+) -> anyhow::Result<()> {
+    let name = &format!("fuzz {target}");
     let compiler = Command::new("c++")
         .arg("--version")
         .stdout(Stdio::null())
@@ -70,10 +83,11 @@ fn add_step<W: Write>(runner: &mut Runner<'_, W>, seconds: u32) -> anyhow::Resul
         .args(["run", "--release", "--manifest-path", "fuzz/Cargo.toml"])
         .arg("--target-dir")
         .arg(model::target_folder(&root, "fuzz"))
-        .args(["--target", host, "--bin", "pipelines", "--"])
+        .args(["--target", host, "--bin", target, "--"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", found.display()))
-        .args(["-max_len=40", "-timeout=30", "-print_final_stats=1"])
+        .arg(format!("-max_len={len_max}"))
+        .args(["-timeout=30", "-print_final_stats=1"])
         .env("RUSTFLAGS", model::flags(FLAGS));
     Ok(runner.command(name, &mut command)?)
 }
