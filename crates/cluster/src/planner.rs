@@ -28,10 +28,11 @@
 //! Hot nodes are tried in turn, the hottest first, each with all its jobs and all targets.
 //! Of the first that can give something, the pair with the largest **gain** is chosen:
 //!
-//! - benefit: the load above the low-water mark that the source gets rid of, times how long
-//!   it would have lasted, which is what the job says is left, or else its age
-//!   (Harchol-Balter and Downey, 1997, found that a process lives on for about as long as
-//!   it has lived), and never more than [`Config::horizon`];
+//! - benefit: the waiting that the source gets rid of, times how long it would have lasted.
+//!   Nobody waits below the low-water mark; a CPU of load on a full node makes another one
+//!   wait whole; in between it grows evenly. It lasts as long as the job, which is what the
+//!   job says is left, or else its age (Harchol-Balter and Downey, 1997, found that a process
+//!   lives on for about as long as it has lived), and never longer than [`Config::horizon`];
 //! - cost: what the job does not do during pause, transfer and cold start, and what one CPU
 //!   at each end does meanwhile, to pack and unpack it.
 //!

@@ -280,9 +280,9 @@ impl<'a> Fleet<'a> {
             reasons.push(Reason::NoDemand { job, node });
             return None;
         }
-        let lasts = track.expected(self.now, sample).min(self.config.horizon);
+        let life = track.life(self.now, sample);
         let in_flight = self.ledger.all_in_flight().count();
-        let candidate = Candidate::new(guest, demand, lasts, source, self.config, in_flight);
+        let candidate = Candidate::new(guest, demand, life, source, self.config, in_flight);
         if candidate.benefit_cpu_s < self.config.payback * candidate.cost_cpu_s {
             reasons.push(Reason::NotWorthIt {
                 job,
@@ -290,6 +290,16 @@ impl<'a> Fleet<'a> {
                 benefit_cpu_s: candidate.benefit_cpu_s,
                 cost_cpu_s: candidate.cost_cpu_s,
                 payback: self.config.payback,
+            });
+            return None;
+        }
+        if candidate.loss > self.config.loss_max {
+            reasons.push(Reason::LosesTooMuch {
+                job,
+                node,
+                loss: candidate.loss,
+                loss_max: self.config.loss_max,
+                downtime_ns: ns::of(candidate.downtime),
             });
             return None;
         }

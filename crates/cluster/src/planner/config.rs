@@ -50,6 +50,8 @@ pub struct Config {
     pub horizon: Duration,
     /// How many times its cost a move must bring, 1 or more: 2.
     pub payback: f64,
+    /// How large a share of its life, past and expected, a job may lose by its move: 0.01.
+    pub loss_max: f64,
     /// How long stopping and starting a job takes, without the transfer: 0.5 s.
     #[serde(rename = "pause_ns", with = "ns")]
     pub pause: Duration,
@@ -66,7 +68,7 @@ pub struct Config {
     pub rate_window: Duration,
     /// How many moves may begin in that time in the whole fleet: 10.
     pub fleet_moves_max: u32,
-    /// How many of them may have the same node at either end: 3.
+    /// How many of them may have the same node at either end: 6.
     pub node_moves_max: u32,
 }
 
@@ -84,13 +86,14 @@ impl Default for Config {
             estimate_error: 2.0,
             horizon: Duration::from_secs(60),
             payback: 2.0,
+            loss_max: 0.01,
             pause: Duration::from_millis(500),
             cold_start: Duration::from_secs(1),
             bandwidth_bytes_per_s: 100.0 * 1024.0 * 1024.0,
             job_cool_down: Duration::from_secs(30),
             rate_window: Duration::from_secs(60),
             fleet_moves_max: 10,
-            node_moves_max: 3,
+            node_moves_max: 6,
         }
     }
 }
@@ -105,6 +108,7 @@ impl Config {
             ("hot_level", self.hot_level, share),
             ("spread", self.spread, share),
             ("low_water", self.low_water, share),
+            ("loss_max", self.loss_max, share),
             ("emergency", self.emergency, (0.0, 1e6, "0 to 1,000,000")),
             ("estimate_error", self.estimate_error, factor),
             ("payback", self.payback, factor),

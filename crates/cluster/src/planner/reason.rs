@@ -134,6 +134,14 @@ pub enum Reason {
         cost_cpu_s: f64,
         payback: f64,
     },
+    /// A job would lose too much of its own life for the good of others.
+    LosesTooMuch {
+        job: JobId,
+        node: NodeId,
+        loss: f64,
+        loss_max: f64,
+        downtime_ns: u64,
+    },
     /// A target would not stay below the low-water mark.
     WouldPassLowWater {
         job: JobId,
@@ -372,6 +380,20 @@ impl fmt::Display for Reason {
                 f,
                 "job {job} on {node} stays: a move would bring {benefit_cpu_s:.1} CPU-seconds \
                  and cost {cost_cpu_s:.1}, it must bring {payback} times the cost"
+            ),
+            Self::LosesTooMuch {
+                job,
+                node,
+                loss,
+                loss_max,
+                downtime_ns,
+            } => write!(
+                f,
+                "job {job} on {node} stays: with {} of standstill it would itself lose {} of \
+                 its life, at most {} are asked of a job",
+                Seconds(*downtime_ns),
+                Percent(*loss),
+                Percent(*loss_max)
             ),
             Self::WouldPassLowWater {
                 job,

@@ -1,0 +1,6 @@
+//! The planner: its rule, its properties, and how it fares in a simulated fleet.
+
+mod errata;
+mod fleet;
+mod properties;
+mod rule;
