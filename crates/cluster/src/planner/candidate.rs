@@ -25,10 +25,11 @@ impl Demand {
         config: &Config,
     ) -> Self {
         let (likely, at_most) = if track.samples >= config.usage_samples {
-            let wanted = track.used_cpus * source.track.level.max(1.0);
-            let is_squeezed = source.track.level >= config.emergency;
+            let (lowest, highest) = (source.track.lowest(), source.track.highest());
+            let is_squeezed = highest >= config.emergency;
             let estimate = if is_squeezed { sample.demand.cpus } else { 0.0 };
-            (wanted, wanted.max(estimate))
+            let wanted = |level: f64| track.used_cpus * level.max(1.0);
+            (wanted(lowest), wanted(highest).max(estimate))
         } else {
             let likely = sample.demand.cpus.max(track.used_cpus);
             let at_most = sample.demand.cpus * config.estimate_error;

@@ -122,19 +122,19 @@ impl<'a> Fleet<'a> {
                     level,
                     hot_level,
                 });
-            } else if site.level_without < hot_level {
-                reasons.push(Reason::Relieved {
-                    node: node(),
-                    level,
-                    level_after: site.level_without,
-                    hot_level,
-                });
             } else if site.track.hot_samples < samples_min {
                 reasons.push(Reason::NotSustained {
                     node: node(),
                     level,
                     samples: site.track.hot_samples,
                     samples_min,
+                });
+            } else if site.level_without < hot_level {
+                reasons.push(Reason::Relieved {
+                    node: node(),
+                    level,
+                    level_after: site.level_without,
+                    hot_level,
                 });
             } else {
                 hot.push(site);

@@ -29,7 +29,7 @@ pub struct Config {
     #[serde(rename = "stale_after_ns", with = "ns")]
     pub stale_after: Duration,
     /// How many samples in a row must find a node hot, and how many must have come before a
-    /// node is known, 1 or more: 3.
+    /// node is known, 1 to 1,000: 3.
     pub sustained_samples: u32,
     /// The level above which a node is hot: 0.8.
     pub hot_level: f64,
@@ -41,7 +41,7 @@ pub struct Config {
     /// The level above which P0 and P1 move too if nothing else can; not below `hot_level`:
     /// 0.98.
     pub emergency: f64,
-    /// How often a job's use must have been measured before it is believed, 1 or more: 3.
+    /// How often a job's use must have been measured before it is believed, 1 to 1,000: 3.
     pub usage_samples: u32,
     /// How many times larger than estimated a job may be until then, 1 or more: 2.
     pub estimate_error: f64,
@@ -134,8 +134,8 @@ impl Config {
             ("sustained_samples", self.sustained_samples),
             ("usage_samples", self.usage_samples),
         ] {
-            if value == 0 {
-                return Err(ConfigError::new(setting, value, "1 or more".to_owned()));
+            if !(1..=1000).contains(&value) {
+                return Err(ConfigError::new(setting, value, "1 to 1,000".to_owned()));
             }
         }
         if self.low_water > self.hot_level {

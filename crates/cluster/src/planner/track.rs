@@ -1,5 +1,6 @@
 //! What the planner remembers of each node and each job.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::config::Config;
@@ -23,6 +24,8 @@ pub(super) struct NodeTrack {
     pub(super) last_at: Duration,
     /// The smoothed utilisation.
     pub(super) level: f64,
+    /// The last levels, of as many samples as must find a node hot, the newest last.
+    levels: VecDeque<f64>,
     /// How many samples went into the level.
     pub(super) samples: u32,
     /// How many of the last samples in a row left the level above the hot one.
@@ -42,6 +45,16 @@ impl NodeTrack {
         self.newest.as_ref().map(|sample| sample.speed)
     }
 
+    /// The lowest of the last levels: what lasted, by which a source is judged.
+    pub(super) fn lowest(&self) -> f64 {
+        self.levels.iter().copied().fold(self.level, f64::min)
+    }
+
+    /// The highest of the last levels: what may come again, by which a target is judged.
+    pub(super) fn highest(&self) -> f64 {
+        self.levels.iter().copied().fold(self.level, f64::max)
+    }
+
     /// Takes in a sample that has no fault of its own.
     pub(super) fn observe(&mut self, sample: &NodeSample, config: &Config) -> Option<Fault> {
         if self.newest.is_some() && sample.at <= self.last_at {
@@ -51,8 +64,7 @@ impl NodeTrack {
         }
         let gap = sample.at.saturating_sub(self.last_at);
         if gap > config.stale_after {
-            self.samples = 0;
-            self.hot_samples = 0;
+            self.unlearn();
         }
         self.last_at = sample.at;
         self.newest = Some(sample.clone());
@@ -66,6 +78,10 @@ impl NodeTrack {
             config.smoothing,
         );
         self.samples = self.samples.saturating_add(1);
+        self.levels.push_back(self.level);
+        if self.levels.len() > config.sustained_samples as usize {
+            self.levels.pop_front();
+        }
         if self.level >= config.hot_level {
             self.hot_samples = self.hot_samples.saturating_add(1);
         } else {
@@ -100,9 +116,14 @@ impl NodeTrack {
 
     /// Begins to measure anew: what was measured before `now` is another load.
     pub(super) fn restart(&mut self, now: Duration) {
+        self.unlearn();
+        self.since = now;
+    }
+
+    fn unlearn(&mut self) {
         self.samples = 0;
         self.hot_samples = 0;
-        self.since = now;
+        self.levels.clear();
     }
 }
 

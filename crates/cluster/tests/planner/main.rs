@@ -2,5 +2,6 @@
 
 mod errata;
 mod fleet;
+mod fleet_by_hand;
 mod properties;
 mod rule;

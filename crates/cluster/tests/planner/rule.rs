@@ -1,1 +1,366 @@
-//! x
+//! The rule, clause by clause.
+
+use std::time::Duration;
+
+use heist_cluster::planner::{
+    Config, Decision, JobId, Mobility, MoveError, Outcome, Planner, Priority, Reason,
+};
+
+use crate::fleet_by_hand::{job, node, settled, Fleet};
+
+/// Whether the last decision gives this sentence as a reason.
+fn says(fleet: &Fleet, sentence: &str) -> bool {
+    fleet.said().iter().any(|said| said == sentence)
+}
+
+#[test]
+fn a_hot_spot_must_last() {
+    let calm = [node("a", 0.5), node("b", 0.2)];
+    let hot = [node("a", 1.0), node("b", 0.2)];
+    let jobs = [job("j", "a", 2.0)];
+    let mut fleet = settled(&calm, &jobs);
+    let moves = |decision: &Decision| matches!(decision.outcome, Outcome::Move(_));
+    let found: Vec<bool> = (0..5).map(|_| moves(&fleet.after(&hot, &jobs))).collect();
+    // The smoothed level is 0.75 after one sample, and hot from the second on.
+    assert_eq!(found, [false, false, false, true, true]);
+}
+
+#[test]
+fn one_wild_sample_moves_nothing() {
+    let jobs = [job("j", "a", 2.0)];
+    let mut fleet = settled(&[node("a", 0.5), node("b", 0.2)], &jobs);
+    let once = fleet.after(&[node("a", 50.0), node("b", 0.2)], &jobs);
+    assert_eq!(once.outcome, Outcome::Stay);
+}
+
+#[test]
+fn what_was_not_measured_lately_neither_gives_nor_takes() {
+    let jobs = [job("j", "a", 2.0)];
+    let mut fleet = settled(&[node("a", 0.95), node("b", 0.2), node("c", 0.5)], &jobs);
+    for _ in 0..6 {
+        fleet.after(&[node("a", 0.95), node("c", 0.5)], &jobs);
+    }
+    assert_eq!(fleet.last().outcome, Outcome::Stay);
+    let unknown = "b is unknown, neither source nor target: its last sample is 6.0 s old, at \
+                   most 5.0 s count";
+    assert!(says(&fleet, unknown), "{:#?}", fleet.said());
+}
+
+#[test]
+fn a_node_that_comes_back_is_watched_before_it_takes_anything() {
+    let jobs = [job("j", "a", 2.0)];
+    let mut fleet = settled(&[node("a", 0.95)], &jobs);
+    let with_b = [node("a", 0.95), node("b", 0.0)];
+    assert_eq!(fleet.after(&with_b, &jobs).outcome, Outcome::Stay);
+    assert_eq!(fleet.after(&with_b, &jobs).outcome, Outcome::Stay);
+    fleet.after(&with_b, &jobs);
+    assert_eq!(fleet.moved().to.as_str(), "b");
+}
+
+#[test]
+fn important_jobs_move_in_an_emergency_only_and_only_if_nothing_else_can() {
+    let mut important = job("crucial", "a", 2.0);
+    important.priority = Priority(1);
+    let jobs = [important.clone()];
+    let fleet = settled(&[node("a", 0.91), node("b", 0.2)], &jobs);
+    assert_eq!(fleet.last().outcome, Outcome::Stay);
+    let stays = "job crucial on a stays: priority P1 moves only above 98 %, a is at 91 %";
+    assert!(says(&fleet, stays), "{:#?}", fleet.said());
+
+    let full = [node("a", 1.0), node("b", 0.2)];
+    assert_eq!(settled(&full, &jobs).moved().job.as_str(), "crucial");
+
+    let fleet = settled(&full, &[important, job("batch", "a", 1.0)]);
+    assert_eq!(fleet.moved().job.as_str(), "batch");
+    let spared = "job crucial on a stays: it has priority P1, and batch can move instead";
+    assert!(says(&fleet, spared), "{:#?}", fleet.said());
+}
+
+#[test]
+fn what_must_not_move_does_not_even_in_an_emergency() {
+    for mobility in [
+        Mobility::Pinned,
+        Mobility::Ordered,
+        Mobility::WarmState,
+        Mobility::LatencyCritical,
+    ] {
+        let mut bound = job("j", "a", 2.0);
+        bound.mobility = mobility;
+        let fleet = settled(&[node("a", 1.0), node("b", 0.0)], &[bound]);
+        assert_eq!(fleet.last().outcome, Outcome::Stay);
+        let stays = format!("job j on a stays: it is {mobility}");
+        assert!(says(&fleet, &stays), "{:#?}", fleet.said());
+    }
+}
+
+#[test]
+fn a_job_in_flight_counts_at_both_ends() {
+    let nodes = [node("a", 0.98), node("b", 0.96), node("c", 0.2)];
+    let jobs = [job("j", "a", 2.4), job("k", "a", 2.0), job("l", "b", 2.4)];
+    let mut fleet = settled(&nodes, &jobs);
+    let first = fleet.moved();
+    assert_eq!(first.from.as_str(), "a");
+    fleet.start(&first);
+    for _ in 0..8 {
+        fleet.after(&nodes, &jobs);
+    }
+    assert_eq!(fleet.last().outcome, Outcome::Stay, "c has 50 % now");
+    let relieved = "a keeps its jobs: what is leaving brings it from 98 % to 68 %, hot is 80 %";
+    assert!(says(&fleet, relieved), "{:#?}", fleet.said());
+    let full = "job l on b does not go to c: that would end at 80 %, targets stay below 70 %";
+    assert!(says(&fleet, full), "{:#?}", fleet.said());
+}
+
+#[test]
+fn memory_is_set_aside_for_what_arrives() {
+    let with_memory = |name: &str| {
+        let mut job = job(name, "a", 1.0);
+        job.demand.memory_bytes = 40 << 30;
+        job
+    };
+    let jobs = [with_memory("j"), with_memory("k")];
+    let nodes = [node("a", 1.2), node("b", 0.1)];
+    let mut fleet = settled(&nodes, &jobs);
+    let first = fleet.moved();
+    fleet.start(&first);
+    for _ in 0..8 {
+        fleet.after(&nodes, &jobs);
+    }
+    assert_eq!(fleet.last().outcome, Outcome::Stay);
+    let said = fleet.said();
+    let lacks = |said: &String| said.contains("does not fit b: it needs 42949672960");
+    assert!(said.iter().any(lacks), "{said:#?}");
+}
+
+#[test]
+fn a_named_resource_must_be_there() {
+    let mut needs = job("j", "a", 2.0);
+    needs.demand.named.insert("gpu".to_owned(), 1.0);
+    let jobs = [needs];
+    let fleet = settled(&[node("a", 0.95), node("b", 0.2)], &jobs);
+    let lacks = "job j on a does not fit b: it needs 1.000000 of gpu, 0.000000 is free";
+    assert!(says(&fleet, lacks), "{:#?}", fleet.said());
+    let mut has = node("b", 0.2);
+    has.capacity.named.insert("gpu".to_owned(), 1.0);
+    assert_eq!(
+        settled(&[node("a", 0.95), has], &jobs).moved().to.as_str(),
+        "b"
+    );
+}
+
+#[test]
+fn both_ends_of_a_move_are_measured_anew_when_it_ended() {
+    let nodes = [node("a", 0.98), node("b", 0.2)];
+    let jobs = [job("j", "a", 1.5), job("k", "a", 1.5)];
+    let mut fleet = settled(&nodes, &jobs);
+    let first = fleet.moved();
+    fleet.start(&first);
+    fleet.end(&first);
+    fleet.after(&nodes, &jobs);
+    for name in ["a", "b"] {
+        let settling = |reason: &Reason| matches!(reason, Reason::NodeSettling { node, samples: 1, .. } if node.as_str() == name);
+        assert!(
+            fleet.last().reasons.iter().any(settling),
+            "{:#?}",
+            fleet.said()
+        );
+    }
+}
+
+#[test]
+fn a_job_rests_after_a_move_and_twice_as_long_after_the_next() {
+    let here = |at: &str| [job("j", at, 2.0)];
+    let hot = |name: &str| {
+        let level = |this: &str| if this == name { 0.95 } else { 0.1 };
+        [node("a", level("a")), node("b", level("b"))]
+    };
+    let mut fleet = settled(&hot("a"), &here("a"));
+    let mut rests = Vec::new();
+    for at in ["b", "a", "b"] {
+        let chosen = fleet.moved();
+        fleet.start(&chosen);
+        fleet.end(&chosen);
+        let since = fleet.now;
+        // Wherever it goes it is hot, though nothing predicted that.
+        while !matches!(fleet.after(&hot(at), &here(at)).outcome, Outcome::Move(_)) {
+            assert!(fleet.now < since + Duration::from_secs(1000));
+        }
+        rests.push((fleet.now - since).as_secs());
+    }
+    assert_eq!(rests, [30, 60, 120]);
+}
+
+#[test]
+fn a_node_that_stays_hot_after_giving_a_job_must_be_hot_for_longer() {
+    // Between hot and emergency, and three jobs that make no difference to what is measured.
+    let nodes = [
+        node("a", 0.9),
+        node("b", 0.1),
+        node("c", 0.1),
+        node("d", 0.1),
+    ];
+    let jobs = ["j", "k", "l"].map(|name| job(name, "a", 1.0));
+    let mut fleet = Fleet::new();
+    let mut waits = Vec::new();
+    let mut since = fleet.now;
+    while waits.len() < 3 {
+        if let Outcome::Move(chosen) = fleet.after(&nodes, &jobs).outcome {
+            waits.push((fleet.now - since).as_secs());
+            fleet.start(&chosen);
+            fleet.end(&chosen);
+            since = fleet.now;
+        }
+        assert!(fleet.now < Duration::from_secs(1000));
+    }
+    assert_eq!(waits, [3, 6, 12]);
+}
+
+#[test]
+fn heat_that_passes_by_itself_is_waited_for_longer_the_next_time() {
+    let hot = [node("a", 0.95), node("b", 0.1)];
+    let calm = [node("a", 0.2), node("b", 0.1)];
+    // Nothing can move in the first heat.
+    let mut fleet = Fleet::new();
+    for _ in 0..5 {
+        fleet.after(&hot, &[]);
+    }
+    for _ in 0..5 {
+        fleet.after(&calm, &[]);
+    }
+    let jobs = [job("j", "a", 2.0)];
+    let mut seconds = 0;
+    while !matches!(fleet.after(&hot, &jobs).outcome, Outcome::Move(_)) {
+        seconds += 1;
+        assert!(seconds < 100);
+    }
+    assert!(seconds >= 6, "it moved after {seconds} s");
+}
+
+#[test]
+fn a_short_job_and_a_heavy_state_are_not_worth_a_move() {
+    let mut short = job("short", "a", 2.0);
+    short.remaining = Some(Duration::from_secs(2));
+    let mut heavy = job("heavy", "a", 2.0);
+    heavy.state_bytes = 10 << 30;
+    let fleet = settled(&[node("a", 0.95), node("b", 0.2)], &[short, heavy]);
+    assert_eq!(fleet.last().outcome, Outcome::Stay);
+    let too_dear = |reason: &&Reason| matches!(reason, Reason::NotWorthIt { .. });
+    let reasons = fleet.last().reasons;
+    assert_eq!(reasons.iter().filter(too_dear).count(), 2, "{reasons:#?}");
+}
+
+#[test]
+fn nobody_loses_much_of_its_life_for_the_good_of_others() {
+    let mut young = job("young", "a", 2.0);
+    young.running_for = Some(Duration::from_secs(20));
+    let fleet = settled(&[node("a", 0.95), node("b", 0.2)], &[young]);
+    let stays = "job young on a stays: with 1.5 s of standstill it would itself lose 3.8 % of its \
+                 life, at most 1 % are asked of a job";
+    assert!(says(&fleet, stays), "{:#?}", fleet.said());
+}
+
+#[test]
+fn an_estimate_is_doubted_until_use_was_measured() {
+    let mut unmeasured = job("j", "a", 2.5);
+    unmeasured.used_cpus = None;
+    let nodes = [node("a", 0.95), node("b", 0.1)];
+    assert_eq!(settled(&nodes, &[unmeasured]).last().outcome, Outcome::Stay);
+    assert_eq!(
+        settled(&nodes, &[job("j", "a", 2.5)]).moved().job.as_str(),
+        "j"
+    );
+}
+
+#[test]
+fn one_idle_node_is_enough_for_a_fleet_that_is_hot() {
+    let nodes = [
+        node("a", 0.95),
+        node("b", 0.94),
+        node("c", 0.93),
+        node("d", 0.1),
+    ];
+    let chosen = settled(&nodes, &[job("j", "a", 2.0)]).moved();
+    assert_eq!(chosen.to.as_str(), "d");
+}
+
+#[test]
+fn a_failed_move_counts_as_one() {
+    let nodes = [node("a", 0.95), node("b", 0.2)];
+    let jobs = [job("j", "a", 2.0)];
+    let mut fleet = settled(&nodes, &jobs);
+    let chosen = fleet.moved();
+    fleet.start(&chosen);
+    let told = fleet.planner.move_failed(fleet.now, &chosen.job);
+    assert_eq!(told, Ok(()));
+    for _ in 0..10 {
+        assert_eq!(fleet.after(&nodes, &jobs).outcome, Outcome::Stay);
+    }
+    let rests = |reason: &Reason| matches!(reason, Reason::CoolingDown { moves: 1, .. });
+    assert!(
+        fleet.last().reasons.iter().any(rests),
+        "{:#?}",
+        fleet.said()
+    );
+}
+
+#[test]
+fn moves_that_cannot_be_are_errors() {
+    let mut fleet = settled(&[node("a", 0.95), node("b", 0.2)], &[job("j", "a", 2.0)]);
+    let chosen = fleet.moved();
+    let job = JobId::from("j");
+    let nothing = Err(MoveError::NotInFlight(job.clone()));
+    assert_eq!(fleet.planner.move_ended(fleet.now, &job), nothing);
+    assert_eq!(fleet.planner.move_failed(fleet.now, &job), nothing);
+    fleet.start(&chosen);
+    let twice = fleet.planner.move_started(fleet.now, &chosen);
+    assert_eq!(twice, Err(MoveError::AlreadyInFlight(job)));
+}
+
+#[test]
+fn time_that_runs_backwards_decides_nothing() {
+    let mut fleet = settled(&[node("a", 0.95), node("b", 0.2)], &[job("j", "a", 2.0)]);
+    let decision = fleet.planner.decide(Duration::ZERO, &[], &[]);
+    assert_eq!(decision.outcome, Outcome::Stay);
+    assert!(matches!(
+        decision.reasons[..],
+        [Reason::ClockWentBack { .. }]
+    ));
+}
+
+#[test]
+fn settings_out_of_range_are_refused_with_what_would_be_accepted() {
+    let refused = |change: fn(&mut Config)| {
+        let mut config = Config::default();
+        change(&mut config);
+        let error = Planner::new(config).expect_err("it is out of range");
+        error.to_string()
+    };
+    let said = refused(|config| config.hot_level = f64::NAN);
+    assert_eq!(
+        said,
+        "no planner can be made with hot_level = NaN; accepted is 0 to 1"
+    );
+    assert!(refused(|config| config.smoothing = 0.0).contains("above 0, up to 1"));
+    assert!(refused(|config| config.sustained_samples = 0).contains("1 to 1,000"));
+    assert!(refused(|config| config.low_water = 0.9).contains("up to hot_level, 0.8"));
+    assert!(refused(|config| config.emergency = 0.5).contains("hot_level, 0.8, or more"));
+    assert!(refused(|config| config.payback = 0.0).contains("payback"));
+}
+
+#[test]
+fn a_decision_survives_being_written_as_json() {
+    let mut pinned = job("pinned", "a", 1.0);
+    pinned.mobility = Mobility::Pinned;
+    let jobs = [pinned, job("j", "a", 2.0)];
+    let mut fleet = settled(&[node("a", 0.95), node("b", 0.2)], &jobs);
+    fleet.after(&[node("a", f64::INFINITY), node("b", 0.2)], &jobs);
+    let decision = fleet.last();
+    assert!(
+        matches!(decision.outcome, Outcome::Move(_)),
+        "{decision:#?}"
+    );
+    let text = serde_json::to_string(&decision).expect("plain data");
+    let back: Decision = serde_json::from_str(&text).expect("what was written");
+    assert_eq!(back, decision);
+    assert!(text.contains(r#""outcome":{"kind":"move""#), "{text}");
+}

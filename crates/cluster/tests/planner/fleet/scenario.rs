@@ -22,10 +22,12 @@ pub(crate) enum Scenario {
     Herd,
     /// The hottest can give nothing; the second hottest could.
     Unmovable,
+    /// There are only two nodes, and one is hot.
+    Pair,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Hotspot,
         Self::Misestimate,
         Self::Throttled,
@@ -34,6 +36,7 @@ impl Scenario {
         Self::Oscillating,
         Self::Herd,
         Self::Unmovable,
+        Self::Pair,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Scenario {
             Self::Oscillating => "oscillating",
             Self::Herd => "herd",
             Self::Unmovable => "unmovable",
+            Self::Pair => "pair",
         }
     }
 
@@ -77,7 +81,7 @@ impl Scenario {
                 }
             }
             Self::Failing => {
-                (0..8).for_each(|node| fill(&mut setup, random, node, 0.55));
+                (0..8).for_each(|node| fill(&mut setup, random, node, 0.7));
                 setup.nodes[2].down = vec![80..140, 170..230];
             }
             Self::Oscillating => {
@@ -99,6 +103,11 @@ impl Scenario {
                 }
                 fill(&mut setup, random, 1, 1.4);
                 (2..8).for_each(|node| fill(&mut setup, random, node, 0.4));
+            }
+            Self::Pair => {
+                setup.nodes.truncate(2);
+                fill(&mut setup, random, 0, 1.3);
+                fill(&mut setup, random, 1, 0.2);
             }
         }
         setup

@@ -302,7 +302,7 @@ impl World<'_> {
             coldest = coldest.min(level);
             let share = (1.0 / level).min(1.0);
             let cpus = self.setup.nodes[node].cpus;
-            let is_sampled = tick % self.setup.sample_period == 0
+            let is_sampled = tick.is_multiple_of(self.setup.sample_period)
                 && self.random(2, node, tick).f64() >= self.setup.sample_loss;
             if is_sampled {
                 // CPUs are counted in those of the node, as it is now.
