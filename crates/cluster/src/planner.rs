@@ -81,8 +81,10 @@ mod decision;
 mod id;
 mod ledger;
 mod ns;
+mod pair;
 mod reason;
 mod sample;
+mod sentence;
 mod site;
 mod track;
 

@@ -7,6 +7,7 @@
 mod policy;
 mod scenario;
 mod score;
+mod setup;
 mod world;
 
 use policy::Kind;

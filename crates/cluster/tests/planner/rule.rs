@@ -138,7 +138,7 @@ fn a_named_resource_must_be_there() {
     needs.demand.named.insert("gpu".to_owned(), 1.0);
     let jobs = [needs];
     let fleet = settled(&[node("a", 0.95), node("b", 0.2)], &jobs);
-    let lacks = "job j on a does not fit b: it needs 1.000000 of gpu, 0.000000 is free";
+    let lacks = "job j on a does not fit b: it needs 1 of gpu, 0 is free";
     assert!(says(&fleet, lacks), "{:#?}", fleet.said());
     let mut has = node("b", 0.2);
     has.capacity.named.insert("gpu".to_owned(), 1.0);

@@ -6,7 +6,7 @@ use heist_cluster::planner::{
     Config, JobId, JobSample, Mobility, Move, NodeSample, Outcome, Planner, Resources,
 };
 
-use super::world::{JobView, Setup, View};
+use super::setup::{JobView, Setup, View};
 
 /// What a policy wants to be moved.
 #[derive(Clone, Debug)]

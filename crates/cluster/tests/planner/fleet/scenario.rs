@@ -2,7 +2,7 @@
 
 use heist_cluster::planner::{Mobility, Priority};
 
-use super::world::{Job, Node, Setup};
+use super::setup::{Job, Node, Setup};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scenario {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::world::Run;
+use super::setup::Run;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Score {
