@@ -1,5 +1,6 @@
 //! What holds for any input, however wild.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use heist_cluster::planner::{
@@ -8,11 +9,13 @@ use heist_cluster::planner::{
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 
-/// A number as it should be, or one that should not be.
-fn wild(usual: std::ops::Range<f64>) -> impl Strategy<Value = f64> {
+/// A number as it should be, or seldom one that should not be.
+fn wild(usual: Range<f64>) -> impl Strategy<Value = f64> {
     prop_oneof![
-        20 => usual,
+        200 => usual,
         1 => Just(f64::NAN),
         1 => Just(f64::INFINITY),
         1 => Just(f64::NEG_INFINITY),
@@ -23,32 +26,42 @@ fn wild(usual: std::ops::Range<f64>) -> impl Strategy<Value = f64> {
     ]
 }
 
-fn resources(cpus: impl Strategy<Value = f64>) -> impl Strategy<Value = Resources> {
-    let memory = prop_oneof![10 => 0..100_u64, 1 => Just(u64::MAX)];
-    (cpus, memory, option::of(wild(0.0..4.0))).prop_map(|(cpus, memory_bytes, gpu)| Resources {
+fn resources(
+    cpus: Range<f64>,
+    memory: Range<u64>,
+    gpu: Range<f64>,
+) -> impl Strategy<Value = Resources> {
+    let memory = prop_oneof![50 => memory, 1 => Just(u64::MAX)];
+    let all = (wild(cpus), memory, option::of(wild(gpu)));
+    all.prop_map(|(cpus, memory_bytes, gpu)| Resources {
         cpus,
         memory_bytes,
         named: gpu.map(|gpu| ("gpu".to_owned(), gpu)).into_iter().collect(),
     })
 }
 
-/// Few names, so that some occur twice; the time is some milliseconds before now, or not.
+/// Seldom a number that is somebody else's too.
+fn shared() -> impl Strategy<Value = Option<usize>> {
+    option::weighted(0.03, 0..4_usize)
+}
+
+/// Nodes that are hot or cold. The time is an age, until it is known when now is.
 fn nodes() -> impl Strategy<Value = Vec<NodeSample>> {
     let ages = prop_oneof![30 => 0..900_u64, 1 => Just(u64::MAX)];
-    let node = (
-        0..9_u8,
-        ages,
-        resources(wild(4.0..16.0)),
-        wild(0.0..1.3),
-        wild(0.5..2.0),
-    );
-    let node = node.prop_map(|(name, age, capacity, utilisation, speed)| {
-        let at = Duration::from_millis(age);
-        let mut sample = NodeSample::new(format!("n{name}"), at, capacity, utilisation);
-        sample.speed = speed;
-        sample
-    });
-    vec(node, 0..8)
+    let utilisation = prop_oneof![2 => wild(0.0..0.4), 1 => wild(0.7..1.3)];
+    let capacity = resources(4.0..16.0, 50..200, 1.0..9.0);
+    let node = (shared(), ages, capacity, utilisation, wild(0.5..2.0));
+    vec(node, 0..8).prop_map(|nodes| {
+        let mut samples = Vec::new();
+        for (index, (shared, age, capacity, utilisation, speed)) in nodes.into_iter().enumerate() {
+            let name = format!("n{}", shared.unwrap_or(index));
+            let at = Duration::from_millis(age);
+            let mut sample = NodeSample::new(name, at, capacity, utilisation);
+            sample.speed = speed;
+            samples.push(sample);
+        }
+        samples
+    })
 }
 
 fn jobs() -> impl Strategy<Value = Vec<JobSample>> {
@@ -59,33 +72,33 @@ fn jobs() -> impl Strategy<Value = Vec<JobSample>> {
         1 => Just(Mobility::WarmState),
         1 => Just(Mobility::LatencyCritical),
     ];
-    let state = prop_oneof![5 => 0..1_000_000_u64, 1 => Just(u64::MAX)];
-    let life = option::of(prop_oneof![3 => 60..10_000_u64, 1 => Just(u64::MAX)]);
+    let state = prop_oneof![20 => 0..1_000_000_u64, 1 => Just(u64::MAX)];
+    let life = option::of(prop_oneof![20 => 60..10_000_u64, 1 => Just(u64::MAX)]);
     let job = (
-        0..40_u8,
-        0..9_u8,
-        resources(wild(0.1..4.0)),
+        (shared(), 0..8_usize),
+        resources(0.1..4.0, 0..40, 0.0..3.0),
         option::of(wild(0.1..4.0)),
         (0..5_u8, mobility, state),
         (life.clone(), life),
     );
-    let job = job.prop_map(
-        |(name, node, demand, used, (priority, mobility, state), life)| {
+    vec(job, 0..30).prop_map(|jobs| {
+        let mut samples = Vec::new();
+        for (index, (place, demand, used, kind, life)) in jobs.into_iter().enumerate() {
+            let name = format!("j{}", place.0.unwrap_or(index));
             let at = Duration::from_millis(500);
-            let mut job = JobSample::new(format!("j{name}"), format!("n{node}"), at, demand);
+            let mut job = JobSample::new(name, format!("n{}", place.1), at, demand);
             job.used_cpus = used;
-            job.priority = Priority(priority);
-            job.mobility = mobility;
-            job.state_bytes = state;
+            (job.mobility, job.state_bytes) = (kind.1, kind.2);
+            job.priority = Priority(kind.0);
             job.running_for = life.0.map(Duration::from_secs);
             job.remaining = life.1.map(Duration::from_secs);
-            job
-        },
-    );
-    vec(job, 0..30)
+            samples.push(job);
+        }
+        samples
+    })
 }
 
-/// Some rounds of a fleet; every other one changes what was measured.
+/// A fleet in some rounds, each as if it were another.
 fn rounds() -> impl Strategy<Value = Vec<(Vec<NodeSample>, Vec<JobSample>)>> {
     vec((nodes(), jobs()), 1..4)
 }
@@ -94,6 +107,7 @@ fn rounds() -> impl Strategy<Value = Vec<(Vec<NodeSample>, Vec<JobSample>)>> {
 fn eager() -> Planner {
     let mut config = Config::default();
     config.sustained_samples = 1;
+    config.usage_samples = 1;
     config.smoothing = 1.0;
     config.spread = 0.1;
     config.hot_level = 0.6;
@@ -103,9 +117,11 @@ fn eager() -> Planner {
     Planner::new(config).expect("the settings are in range")
 }
 
-/// Moves a sample's time from an age in its round to a time.
-fn timed(round: usize, age: Duration) -> Duration {
-    now(round).checked_sub(age).unwrap_or(Duration::MAX)
+/// Makes the ages of samples the times that they were in this round.
+fn put_in_time(round: usize, nodes: &mut [NodeSample], jobs: &mut [JobSample]) {
+    let at = |age: Duration| now(round).checked_sub(age).unwrap_or(Duration::MAX);
+    nodes.iter_mut().for_each(|node| node.at = at(node.at));
+    jobs.iter_mut().for_each(|job| job.at = at(job.at));
 }
 
 fn now(round: usize) -> Duration {
@@ -122,8 +138,7 @@ proptest! {
     ) {
         let mut planner = eager();
         for (round, (mut nodes, mut jobs)) in rounds.into_iter().enumerate() {
-            nodes.iter_mut().for_each(|node| node.at = timed(round, node.at));
-            jobs.iter_mut().for_each(|job| job.at = timed(round, job.at));
+            put_in_time(round, &mut nodes, &mut jobs);
             let decision = planner.decide(now(round), &nodes, &jobs);
             for reason in &decision.reasons {
                 prop_assert!(!reason.to_string().is_empty());
@@ -163,8 +178,7 @@ proptest! {
         jobs in jobs(),
     ) {
         let (mut nodes, mut jobs) = (nodes, jobs);
-        nodes.iter_mut().for_each(|node| node.at = timed(0, node.at));
-        jobs.iter_mut().for_each(|job| job.at = timed(0, job.at));
+        put_in_time(0, &mut nodes, &mut jobs);
         let Outcome::Move(chosen) = eager().decide(now(0), &nodes, &jobs).outcome else {
             return Ok(());
         };
@@ -188,8 +202,7 @@ proptest! {
     #[test]
     fn the_order_of_the_samples_changes_nothing(nodes in nodes(), jobs in jobs()) {
         let (mut nodes, mut jobs) = (nodes, jobs);
-        nodes.iter_mut().for_each(|node| node.at = timed(0, node.at));
-        jobs.iter_mut().for_each(|job| job.at = timed(0, job.at));
+        put_in_time(0, &mut nodes, &mut jobs);
         let forwards = eager().decide(now(0), &nodes, &jobs);
         nodes.reverse();
         jobs.reverse();
@@ -203,9 +216,10 @@ proptest! {
         factors in (wild(1.0..9.0), wild(1.0..9.0), wild(0.0..1.0), wild(1.0..1e9)),
         counts in (0..4_u32, 0..4_u32, any::<u32>(), any::<u32>()),
         ages in (any::<u64>(), any::<u64>()),
-        nodes in nodes(),
-        jobs in jobs(),
+        mut nodes in nodes(),
+        mut jobs in jobs(),
     ) {
+        put_in_time(0, &mut nodes, &mut jobs);
         let mut config = Config::default();
         (config.hot_level, config.low_water, config.spread, config.emergency) = levels;
         (config.estimate_error, config.payback, config.smoothing, config.bandwidth_bytes_per_s)
@@ -225,6 +239,21 @@ proptest! {
             }
         }
     }
+}
+
+/// Or the properties above would say little.
+#[test]
+fn in_random_fleets_moves_are_common() {
+    let mut runner = TestRunner::deterministic();
+    let mut moves = 0;
+    for _ in 0..200 {
+        let fleet = (nodes(), jobs()).new_tree(&mut runner);
+        let (mut nodes, mut jobs) = fleet.expect("no fleet is rejected").current();
+        put_in_time(0, &mut nodes, &mut jobs);
+        let decision = eager().decide(now(0), &nodes, &jobs);
+        moves += u32::from(matches!(decision.outcome, Outcome::Move(_)));
+    }
+    assert!(moves >= 30, "{moves} of 200");
 }
 
 #[test]

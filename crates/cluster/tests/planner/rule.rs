@@ -237,6 +237,80 @@ fn heat_that_passes_by_itself_is_waited_for_longer_the_next_time() {
 }
 
 #[test]
+fn a_target_never_ends_above_the_level_that_the_source_is_left_at() {
+    let nodes = [node("a", 0.95), node("b", 0.05)];
+    let fleet = settled(&nodes, &[job("half", "a", 4.8)]);
+    assert_eq!(fleet.last().outcome, Outcome::Stay);
+    let above = "job half on a does not go to b: that would end at 65 %, above a, left at 35 %";
+    assert!(says(&fleet, above), "{:#?}", fleet.said());
+}
+
+#[test]
+fn the_hottest_gives_the_job_that_gains_most_and_the_others_are_told_why_not() {
+    let mut dear = job("dear", "a", 2.0);
+    dear.state_bytes = 500 << 20;
+    let jobs = [dear, job("cheap", "a", 2.0), job("other", "b", 2.0)];
+    let nodes = [
+        node("a", 0.97),
+        node("b", 0.9),
+        node("c", 0.2),
+        node("d", 0.1),
+    ];
+    let fleet = settled(&nodes, &jobs);
+    let chosen = fleet.moved();
+    assert_eq!((chosen.job.as_str(), chosen.to.as_str()), ("cheap", "d"));
+    let outdone = |reason: &Reason| {
+        matches!(reason, Reason::Outdone { job, by, .. }
+            if (job.as_str(), by.as_str()) == ("dear", "cheap"))
+    };
+    assert!(
+        fleet.last().reasons.iter().any(outdone),
+        "{:#?}",
+        fleet.said()
+    );
+    let waits = "b waits for the next decision: it is at 90 %, and a hotter node gives a job";
+    assert!(says(&fleet, waits), "{:#?}", fleet.said());
+}
+
+#[test]
+fn the_refusals_of_many_targets_are_counted_rather_than_listed() {
+    let cold = (0..9).map(|index| node(&format!("b{index}"), 0.3));
+    let nodes: Vec<_> = [node("a", 0.95)].into_iter().chain(cold).collect();
+    let fleet = settled(&nodes, &[job("j", "a", 4.0)]);
+    let refusals = fleet.said();
+    let listed = refusals
+        .iter()
+        .filter(|said| said.contains("does not go to"));
+    assert_eq!(listed.count(), 4, "{refusals:#?}");
+    let others = "job j on a stays: 5 further nodes refuse it too";
+    assert!(says(&fleet, others), "{refusals:#?}");
+}
+
+#[test]
+fn the_whole_fleet_has_a_limit_too() {
+    let mut config = Config::default();
+    config.fleet_moves_max = 1;
+    let mut fleet = Fleet::with(config);
+    let nodes = [
+        node("a", 0.95),
+        node("b", 0.95),
+        node("c", 0.1),
+        node("d", 0.1),
+    ];
+    let jobs = [job("j", "a", 2.0), job("k", "b", 2.0)];
+    let mut moves = Vec::new();
+    for _ in 0..70 {
+        if let Outcome::Move(chosen) = fleet.after(&nodes, &jobs).outcome {
+            fleet.start(&chosen);
+            fleet.end(&chosen);
+            moves.push(fleet.now.as_secs());
+        }
+    }
+    assert_eq!(moves.len(), 2, "{moves:?}");
+    assert!(moves[1] - moves[0] >= 60, "{moves:?}");
+}
+
+#[test]
 fn a_short_job_and_a_heavy_state_are_not_worth_a_move() {
     let mut short = job("short", "a", 2.0);
     short.remaining = Some(Duration::from_secs(2));
