@@ -104,4 +104,8 @@ impl Fleet {
             .map(ToString::to_string)
             .collect()
     }
+    /// Whether the last decision gives this sentence as a reason.
+    pub(crate) fn says(&self, sentence: &str) -> bool {
+        self.said().iter().any(|said| said == sentence)
+    }
 }

@@ -3,5 +3,6 @@
 mod errata;
 mod fleet;
 mod fleet_by_hand;
+mod flight;
 mod properties;
 mod rule;
