@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// with a brace.
     #[arg(value_name = "SNAPSHOT")]
     snapshot: PathBuf,
-    /// Above which level a node is hot, in per cent [default: 80]
+    /// From which level on a node is hot, in per cent [default: 80]
     #[arg(long, value_name = "PERCENT")]
     hot: Option<f64>,
     /// How much colder than the hot node a target must be, in points [default: 30]
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Below which level a target must stay, in per cent [default: 70]
     #[arg(long, value_name = "PERCENT")]
     low_water: Option<f64>,
-    /// Above which level even P0 and P1 may move, in per cent [default: 98]
+    /// From which level on even P0 and P1 may move, in per cent [default: 98]
     #[arg(long, value_name = "PERCENT")]
     emergency: Option<f64>,
     /// For how long at most a benefit is counted, in seconds [default: 60]

@@ -78,7 +78,7 @@ fn the_text_shows_the_fleet_the_decision_and_every_reason() {
         "job batch moves from a to b: a falls from 92 % to 82 %, b rises from 45 % to 55 %",
         "the sample of node c does not count: it is 9.0 s old, at most 5.0 s count",
         "b keeps its jobs: it is at 45 %, hot is 80 %",
-        "job billing on a stays: priority P1 moves only above 98 %, a is at 92 %",
+        "job billing on a stays: priority P1 moves only from 98 % on, a is at 92 %",
         "job db on a stays: it is bound to warm state there",
     ] {
         assert!(text.contains(expected), "no '{expected}' in:\n{text}");

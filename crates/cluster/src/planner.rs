@@ -9,11 +9,11 @@
 //! # The rule
 //!
 //! A node is **known** while its newest sample is fresh and enough samples in a row have
-//! come since it appeared, or since a move last began or ended there. What is not known is
-//! not idle: such a node neither gives nor takes a job.
+//! come since it appeared, or since a move last ended there. What is not known is not idle:
+//! such a node neither gives nor takes a job.
 //!
 //! The **level** of a node is its smoothed utilisation. A node is **hot** when its level
-//! has been above [`Config::hot_level`] for [`Config::sustained_samples`] samples in a
+//! has been [`Config::hot_level`] or more for [`Config::sustained_samples`] samples in a
 //! row. Of these samples the lowest level counts for a source, and the highest for a target:
 //! what lasted, not what peaked. It takes twice as many samples each time that the node has
 //! given a job and has not calmed down below [`Config::low_water`] since, unless it is in an

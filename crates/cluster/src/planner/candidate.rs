@@ -67,6 +67,8 @@ impl<'a> Candidate<'a> {
     ) -> Self {
         let sample = guest.sample;
         let level = source.level_without;
+        // Rounding could leave less than nothing of a node whose whole load is this job.
+        let from_level_after = (level - source.share(demand.cpus_at_most)).max(0.0);
         let level_after = level - source.share(demand.likely_cpus);
         let relief = waiting(level, config.low_water) - waiting(level_after, config.low_water);
         let sharing = (in_flight + 1) as f64;
@@ -84,7 +86,7 @@ impl<'a> Candidate<'a> {
                 memory_bytes: sample.memory_bytes(),
                 named: sample.demand.named.clone(),
             },
-            from_level_after: source.level_without - source.share(demand.cpus_at_most),
+            from_level_after,
             benefit_cpu_s: relief * source.strength() * future.min(config.horizon).as_secs_f64(),
             cost_cpu_s: demand.likely_cpus * downtime_s + 2.0 * busy_s,
             downtime: Duration::try_from_secs_f64(downtime_s).unwrap_or(Duration::MAX),

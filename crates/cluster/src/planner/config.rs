@@ -31,15 +31,15 @@ pub struct Config {
     /// How many samples in a row must find a node hot, and how many must have come before a
     /// node is known, 1 to 1,000: 3.
     pub sustained_samples: u32,
-    /// The level above which a node is hot: 0.8.
+    /// The level from which on a node is hot: 0.8.
     pub hot_level: f64,
     /// How much colder than the source a target must be: 0.3.
     pub spread: f64,
     /// The level that a target stays below, and below which a hot node has calmed down; not
     /// above `hot_level`: 0.7.
     pub low_water: f64,
-    /// The level above which P0 and P1 move too if nothing else can; not below `hot_level`:
-    /// 0.98.
+    /// The level from which on P0 and P1 move too if nothing else can; not below
+    /// `hot_level`: 0.98.
     pub emergency: f64,
     /// How often a job's use must have been measured before it is believed, 1 to 1,000: 3.
     pub usage_samples: u32,

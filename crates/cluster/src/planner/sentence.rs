@@ -151,7 +151,7 @@ impl fmt::Display for Reason {
                 emergency,
             } => write!(
                 f,
-                "job {job} on {node} stays: priority {priority} moves only above {}, {node} is \
+                "job {job} on {node} stays: priority {priority} moves only from {} on, {node} is \
                  at {}",
                 Percent(*emergency),
                 Percent(*level)

@@ -57,7 +57,7 @@ fn important_jobs_move_in_an_emergency_only_and_only_if_nothing_else_can() {
     let jobs = [important.clone()];
     let fleet = settled(&[node("a", 0.91), node("b", 0.2)], &jobs);
     assert_eq!(fleet.last().outcome, Outcome::Stay);
-    let stays = "job crucial on a stays: priority P1 moves only above 98 %, a is at 91 %";
+    let stays = "job crucial on a stays: priority P1 moves only from 98 % on, a is at 91 %";
     assert!(fleet.says(stays), "{:#?}", fleet.said());
 
     let full = [node("a", 1.0), node("b", 0.2)];

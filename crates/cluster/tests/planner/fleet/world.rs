@@ -70,7 +70,11 @@ pub(crate) fn run(setup: &Setup, kind: Kind, seed: u64) -> Run {
         run: Run::default(),
     };
     let mut policy = kind.policy(setup, seed);
-    for tick in 0..setup.ticks {
+    let mut ticks = 0;
+    let is_done = |live: &Live| live.state == State::Done;
+    while ticks < setup.ticks && !world.live.iter().all(is_done) {
+        let tick = ticks;
+        ticks += 1;
         world.arrive(tick);
         for job in world.fail(tick) {
             policy.failed(tick, job);
@@ -92,7 +96,7 @@ pub(crate) fn run(setup: &Setup, kind: Kind, seed: u64) -> Run {
             }
         }
     }
-    world.finish()
+    world.finish(ticks)
 }
 
 impl World<'_> {
@@ -350,14 +354,14 @@ impl World<'_> {
         self.run.above_after += usize::from(end > after + 1e-9);
     }
 
-    fn finish(mut self) -> Run {
+    fn finish(mut self, ticks: u32) -> Run {
         for job in 0..self.live.len() {
             if self.live[job].state != State::Done {
                 self.run.censored += 1;
-                self.record(job, self.setup.ticks.into());
+                self.record(job, ticks.into());
             }
         }
-        self.run.spread /= f64::from(self.setup.ticks);
+        self.run.spread /= f64::from(ticks);
         self.run
     }
 }
