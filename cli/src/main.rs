@@ -2,7 +2,8 @@
 //!
 //! `heist run` executes real irregular work serially, with two strategies that
 //! need no runtime, and on heist, and shows them side by side. `heist doctor`
-//! says what heist finds on this machine, or whether a project runs on heist.
+//! says what heist finds on this machine, or whether a project runs on heist. `heist plan`
+//! says which job of a fleet should move.
 //!
 //! The exit code is 0 if all is well; 1 if a strategy gave a wrong result, a
 //! part of the input could not be used, an output could not be written, no pool
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod doctor;
+mod plan;
 mod progress;
 mod run;
 mod strategy;
@@ -38,6 +40,8 @@ enum Command {
     Run(run::Args),
     /// Say what heist finds on this machine, or whether a project runs on heist
     Doctor(doctor::Args),
+    /// Say which job of a fleet should move now, or why none does
+    Plan(plan::Args),
 }
 
 /// The program was called in a way that cannot work. Exit code 2.
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
     let outcome = match &program.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
+        Command::Plan(args) => plan::run(args, &mut out),
     };
     match outcome.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

@@ -9,34 +9,39 @@
 //! # The rule
 //!
 //! A node is **known** while its newest sample is fresh and enough samples in a row have
-//! come since it appeared, or since a move last began or ended there. What is not known is
-//! not idle: such a node neither gives nor takes a job.
+//! come since it appeared, or since a move last ended there. What is not known is not idle:
+//! such a node neither gives nor takes a job.
 //!
 //! The **level** of a node is its smoothed utilisation. A node is **hot** when its level
-//! has been above [`Config::hot_level`] for [`Config::sustained_samples`] samples in a
-//! row. After it has given a job and has not calmed down below [`Config::low_water`]
-//! since, it takes twice as many samples each time, unless it is in an emergency.
+//! has been [`Config::hot_level`] or more for [`Config::sustained_samples`] samples in a
+//! row. Of these samples the lowest level counts for a source, and the highest for a target:
+//! what lasted, not what peaked. It takes twice as many samples each time that the node has
+//! given a job and has not calmed down below [`Config::low_water`] since, unless it is in an
+//! emergency; and each time that its heat has passed with nobody's help, until it has been
+//! calm for long.
 //!
 //! A node may **take** a job when it is colder than the hot one by [`Config::spread`], and
 //! stays below the low-water mark with the job. It must also end no higher than the level
 //! that the source is left at: so under a constant load no job is ever moved back, whatever
 //! the thresholds are. The spread is taken between the two nodes of a move and not against
-//! the fleet. A mean and a deviation do not see the hotter of two nodes, nor the many hot
-//! ones beside the one that idles; and a fleet that is at ease but for one idle node has
-//! no hot spot, because the level in itself must be high too.
+//! the fleet: a mean and a deviation never see the hotter of two nodes, and where there are
+//! many they find no more. A fleet that is at ease but for one idle node has no hot spot,
+//! because the level in itself must be high too.
 //!
 //! Hot nodes are tried in turn, the hottest first, each with all its jobs and all targets.
 //! Of the first that can give something, the pair with the largest **gain** is chosen:
 //!
-//! - benefit: the load above the low-water mark that the source gets rid of, times how long
-//!   it would have lasted, which is what the job says is left, or else its age
-//!   (Harchol-Balter and Downey, 1997, found that a process lives on for about as long as
-//!   it has lived), and never more than [`Config::horizon`];
+//! - benefit: the waiting that the source gets rid of, times how long it would have lasted.
+//!   Nobody waits below the low-water mark; a CPU of load on a full node makes another one
+//!   wait whole; in between it grows evenly. It lasts as long as the job, which is what the
+//!   job says is left, or else its age (Harchol-Balter and Downey, 1997, found that a process
+//!   lives on for about as long as it has lived), and never longer than [`Config::horizon`];
 //! - cost: what the job does not do during pause, transfer and cold start, and what one CPU
 //!   at each end does meanwhile, to pack and unpack it.
 //!
 //! Both are CPU-seconds of a node of speed 1. The benefit must be [`Config::payback`] times
-//! the cost.
+//! the cost. Others reap it, while the job pays: no job may lose more of its own life than
+//! [`Config::loss_max`], where what it gains by leaving an overloaded node is deducted.
 //!
 //! What a job **uses** is believed once it was measured [`Config::usage_samples`] times.
 //! Until then it may be [`Config::estimate_error`] times as large as it was said to be.
@@ -76,8 +81,10 @@ mod decision;
 mod id;
 mod ledger;
 mod ns;
+mod pair;
 mod reason;
 mod sample;
+mod sentence;
 mod site;
 mod track;
 

@@ -14,7 +14,9 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// What was measured often enough is believed. No job is larger than all that its node
+    /// What was measured often enough is believed. On a node above 100 % everybody gets that
+    /// much less than it wants; on one in an emergency it may be so, though the measure does
+    /// not show it, and a larger estimate counts too. No job is larger than all that its node
     /// does.
     pub(super) fn of(
         sample: &JobSample,
@@ -23,7 +25,11 @@ impl Demand {
         config: &Config,
     ) -> Self {
         let (likely, at_most) = if track.samples >= config.usage_samples {
-            (track.used_cpus, track.used_cpus)
+            let (lowest, highest) = (source.track.lowest(), source.track.highest());
+            let is_squeezed = highest >= config.emergency;
+            let estimate = if is_squeezed { sample.demand.cpus } else { 0.0 };
+            let wanted = |level: f64| track.used_cpus * level.max(1.0);
+            (wanted(lowest), wanted(highest).max(estimate))
         } else {
             let likely = sample.demand.cpus.max(track.used_cpus);
             let at_most = sample.demand.cpus * config.estimate_error;
@@ -45,24 +51,34 @@ pub(super) struct Candidate<'a> {
     pub(super) benefit_cpu_s: f64,
     pub(super) cost_cpu_s: f64,
     pub(super) downtime: Duration,
+    /// Which share of its life the job loses itself, less what it gains by leaving.
+    pub(super) loss: f64,
 }
 
 impl<'a> Candidate<'a> {
-    /// The job, which `lasts` so long, and shares the link with those `in_flight`.
+    /// The job, which has this `past` and `future`, and shares the link with those `in_flight`.
     pub(super) fn new(
         guest: &'a Guest<'a>,
         demand: Demand,
-        lasts: Duration,
+        (past, future): (Duration, Duration),
         source: &Site<'_>,
         config: &Config,
         in_flight: usize,
     ) -> Self {
         let sample = guest.sample;
-        let above = (source.level_without - config.low_water).max(0.0) * source.strength();
+        let level = source.level_without;
+        // Rounding could leave less than nothing of a node whose whole load is this job.
+        let from_level_after = (level - source.share(demand.cpus_at_most)).max(0.0);
+        let level_after = level - source.share(demand.likely_cpus);
+        let relief = waiting(level, config.low_water) - waiting(level_after, config.low_water);
         let sharing = (in_flight + 1) as f64;
         let transfer_s = sample.state_bytes as f64 * sharing / config.bandwidth_bytes_per_s;
         let busy_s = config.pause.as_secs_f64() + transfer_s;
         let downtime_s = busy_s + config.cold_start.as_secs_f64();
+        let future_s = future.as_secs_f64();
+        let won_s = (1.0 - 1.0 / level.max(1.0)) * future_s / config.payback;
+        // A life of no length loses all.
+        let life_s = (past.as_secs_f64() + future_s).max(1e-9);
         Self {
             guest,
             reserved: Resources {
@@ -70,14 +86,28 @@ impl<'a> Candidate<'a> {
                 memory_bytes: sample.memory_bytes(),
                 named: sample.demand.named.clone(),
             },
-            from_level_after: source.level_without - source.share(demand.cpus_at_most),
-            benefit_cpu_s: demand.likely_cpus.min(above) * lasts.as_secs_f64(),
+            from_level_after,
+            benefit_cpu_s: relief * source.strength() * future.min(config.horizon).as_secs_f64(),
             cost_cpu_s: demand.likely_cpus * downtime_s + 2.0 * busy_s,
             downtime: Duration::try_from_secs_f64(downtime_s).unwrap_or(Duration::MAX),
+            loss: (downtime_s - won_s).max(0.0) / life_s,
         }
     }
 
     pub(super) fn gain_cpu_s(&self) -> f64 {
         self.benefit_cpu_s - self.cost_cpu_s
     }
+}
+
+/// Which share of a node's CPUs those who wait at this level could use. Up to the low-water
+/// mark nobody waits; a CPU of load that comes to a full node makes another wait whole; in
+/// between it does so more and more, evenly.
+fn waiting(level: f64, low_water: f64) -> f64 {
+    let above = (level.min(1.0) - low_water).max(0.0);
+    let between = if above > 0.0 {
+        above * above / (2.0 * (1.0 - low_water))
+    } else {
+        0.0
+    };
+    between + (level - 1.0).max(0.0)
 }

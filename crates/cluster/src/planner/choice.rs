@@ -9,6 +9,7 @@ use super::decision::{Decision, Move, Outcome};
 use super::id::{JobId, NodeId};
 use super::ledger::Ledger;
 use super::ns;
+use super::pair::Pair;
 use super::reason::Reason;
 use super::sample::Mobility;
 use super::site::{Guest, Site};
@@ -25,14 +26,6 @@ pub(super) struct Fleet<'a> {
     pub(super) jobs: &'a BTreeMap<JobId, JobTrack>,
     pub(super) ledger: &'a Ledger,
     pub(super) guests: &'a [Guest<'a>],
-}
-
-/// A candidate and the best of the targets that take it.
-struct Pair<'a> {
-    candidate: Candidate<'a>,
-    to: &'a NodeId,
-    to_level: f64,
-    to_level_after: f64,
 }
 
 impl<'a> Fleet<'a> {
@@ -122,19 +115,19 @@ impl<'a> Fleet<'a> {
                     level,
                     hot_level,
                 });
-            } else if site.level_without < hot_level {
-                reasons.push(Reason::Relieved {
-                    node: node(),
-                    level,
-                    level_after: site.level_without,
-                    hot_level,
-                });
             } else if site.track.hot_samples < samples_min {
                 reasons.push(Reason::NotSustained {
                     node: node(),
                     level,
                     samples: site.track.hot_samples,
                     samples_min,
+                });
+            } else if site.level_without < hot_level {
+                reasons.push(Reason::Relieved {
+                    node: node(),
+                    level,
+                    level_after: site.level_without,
+                    hot_level,
                 });
             } else {
                 hot.push(site);
@@ -218,13 +211,13 @@ impl<'a> Fleet<'a> {
             };
             pairs.extend(self.pair(source, candidate, &targets, reasons));
         }
-        let best = best(&pairs)?;
+        let best = Pair::best(&pairs)?;
         for (index, pair) in pairs.iter().enumerate() {
             if index != best {
-                reasons.push(outdone(source.node, pair, &pairs[best]));
+                reasons.push(pair.outdone(source.node, &pairs[best]));
             }
         }
-        Some(finished(source, pairs.swap_remove(best)))
+        Some(pairs.swap_remove(best).into_move(source))
     }
 
     /// The job, if it may move as far as its node and its past are concerned.
@@ -280,9 +273,9 @@ impl<'a> Fleet<'a> {
             reasons.push(Reason::NoDemand { job, node });
             return None;
         }
-        let lasts = track.expected(self.now, sample).min(self.config.horizon);
+        let life = track.life(self.now, sample);
         let in_flight = self.ledger.all_in_flight().count();
-        let candidate = Candidate::new(guest, demand, lasts, source, self.config, in_flight);
+        let candidate = Candidate::new(guest, demand, life, source, self.config, in_flight);
         if candidate.benefit_cpu_s < self.config.payback * candidate.cost_cpu_s {
             reasons.push(Reason::NotWorthIt {
                 job,
@@ -290,6 +283,16 @@ impl<'a> Fleet<'a> {
                 benefit_cpu_s: candidate.benefit_cpu_s,
                 cost_cpu_s: candidate.cost_cpu_s,
                 payback: self.config.payback,
+            });
+            return None;
+        }
+        if candidate.loss > self.config.loss_max {
+            reasons.push(Reason::LosesTooMuch {
+                job,
+                node,
+                loss: candidate.loss,
+                loss_max: self.config.loss_max,
+                downtime_ns: ns::of(candidate.downtime),
             });
             return None;
         }
@@ -375,63 +378,5 @@ impl<'a> Fleet<'a> {
             needed,
             free,
         })
-    }
-}
-
-/// The index of the pair that gains most: what is not protected before what is, the colder
-/// end among equals, then the first by name.
-fn best(pairs: &[Pair<'_>]) -> Option<usize> {
-    let is_protected = |pair: &Pair<'_>| pair.candidate.guest.sample.priority.is_protected();
-    let order = |a: &Pair<'_>, b: &Pair<'_>| {
-        is_protected(a)
-            .cmp(&is_protected(b))
-            .then(
-                b.candidate
-                    .gain_cpu_s()
-                    .total_cmp(&a.candidate.gain_cpu_s()),
-            )
-            .then(a.to_level_after.total_cmp(&b.to_level_after))
-    };
-    let indexed = pairs.iter().enumerate();
-    indexed
-        .min_by(|(_, a), (_, b)| order(a, b))
-        .map(|(index, _)| index)
-}
-
-/// Why a pair was not chosen though it could be.
-fn outdone(node: &NodeId, pair: &Pair<'_>, best: &Pair<'_>) -> Reason {
-    let sample = pair.candidate.guest.sample;
-    let by = best.candidate.guest.sample;
-    if sample.priority.is_protected() && !by.priority.is_protected() {
-        return Reason::Spared {
-            job: sample.job.clone(),
-            node: node.clone(),
-            priority: sample.priority,
-            instead: by.job.clone(),
-        };
-    }
-    Reason::Outdone {
-        job: sample.job.clone(),
-        node: node.clone(),
-        gain_cpu_s: pair.candidate.gain_cpu_s(),
-        by: by.job.clone(),
-        by_gain_cpu_s: best.candidate.gain_cpu_s(),
-    }
-}
-
-fn finished(source: &Site<'_>, pair: Pair<'_>) -> Move {
-    let candidate = pair.candidate;
-    Move {
-        job: candidate.guest.sample.job.clone(),
-        from: source.node.clone(),
-        to: pair.to.clone(),
-        reserved: candidate.reserved,
-        from_level: source.level_without,
-        from_level_after: candidate.from_level_after,
-        to_level: pair.to_level,
-        to_level_after: pair.to_level_after,
-        benefit_cpu_s: candidate.benefit_cpu_s,
-        cost_cpu_s: candidate.cost_cpu_s,
-        downtime_ns: ns::of(candidate.downtime),
     }
 }

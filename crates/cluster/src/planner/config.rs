@@ -29,19 +29,19 @@ pub struct Config {
     #[serde(rename = "stale_after_ns", with = "ns")]
     pub stale_after: Duration,
     /// How many samples in a row must find a node hot, and how many must have come before a
-    /// node is known, 1 or more: 3.
+    /// node is known, 1 to 1,000: 3.
     pub sustained_samples: u32,
-    /// The level above which a node is hot: 0.8.
+    /// The level from which on a node is hot: 0.8.
     pub hot_level: f64,
     /// How much colder than the source a target must be: 0.3.
     pub spread: f64,
     /// The level that a target stays below, and below which a hot node has calmed down; not
     /// above `hot_level`: 0.7.
     pub low_water: f64,
-    /// The level above which P0 and P1 move too if nothing else can; not below `hot_level`:
-    /// 0.98.
+    /// The level from which on P0 and P1 move too if nothing else can; not below
+    /// `hot_level`: 0.98.
     pub emergency: f64,
-    /// How often a job's use must have been measured before it is believed, 1 or more: 3.
+    /// How often a job's use must have been measured before it is believed, 1 to 1,000: 3.
     pub usage_samples: u32,
     /// How many times larger than estimated a job may be until then, 1 or more: 2.
     pub estimate_error: f64,
@@ -50,6 +50,8 @@ pub struct Config {
     pub horizon: Duration,
     /// How many times its cost a move must bring, 1 or more: 2.
     pub payback: f64,
+    /// How large a share of its life, past and expected, a job may lose by its move: 0.01.
+    pub loss_max: f64,
     /// How long stopping and starting a job takes, without the transfer: 0.5 s.
     #[serde(rename = "pause_ns", with = "ns")]
     pub pause: Duration,
@@ -66,7 +68,7 @@ pub struct Config {
     pub rate_window: Duration,
     /// How many moves may begin in that time in the whole fleet: 10.
     pub fleet_moves_max: u32,
-    /// How many of them may have the same node at either end: 3.
+    /// How many of them may have the same node at either end: 6.
     pub node_moves_max: u32,
 }
 
@@ -84,13 +86,14 @@ impl Default for Config {
             estimate_error: 2.0,
             horizon: Duration::from_secs(60),
             payback: 2.0,
+            loss_max: 0.01,
             pause: Duration::from_millis(500),
             cold_start: Duration::from_secs(1),
             bandwidth_bytes_per_s: 100.0 * 1024.0 * 1024.0,
             job_cool_down: Duration::from_secs(30),
             rate_window: Duration::from_secs(60),
             fleet_moves_max: 10,
-            node_moves_max: 3,
+            node_moves_max: 6,
         }
     }
 }
@@ -105,6 +108,7 @@ impl Config {
             ("hot_level", self.hot_level, share),
             ("spread", self.spread, share),
             ("low_water", self.low_water, share),
+            ("loss_max", self.loss_max, share),
             ("emergency", self.emergency, (0.0, 1e6, "0 to 1,000,000")),
             ("estimate_error", self.estimate_error, factor),
             ("payback", self.payback, factor),
@@ -130,8 +134,8 @@ impl Config {
             ("sustained_samples", self.sustained_samples),
             ("usage_samples", self.usage_samples),
         ] {
-            if value == 0 {
-                return Err(ConfigError::new(setting, value, "1 or more".to_owned()));
+            if !(1..=1000).contains(&value) {
+                return Err(ConfigError::new(setting, value, "1 to 1,000".to_owned()));
             }
         }
         if self.low_water > self.hot_level {

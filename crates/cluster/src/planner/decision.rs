@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::id::{JobId, NodeId};
-use super::reason::{Percent, Reason};
+use super::reason::Reason;
 use super::sample::{Resources, Seconds};
+use super::sentence::Percent;
 
 /// What to do now, and why not something else.
 ///

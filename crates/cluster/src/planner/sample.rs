@@ -112,10 +112,10 @@ pub struct JobSample {
     pub state_bytes: u64,
     /// How long it has been running, if that is known. Without it, the time since the
     /// planner first saw it counts.
-    #[serde(rename = "running_for_ns", with = "ns::option")]
+    #[serde(default, rename = "running_for_ns", with = "ns::option")]
     pub running_for: Option<Duration>,
     /// How long it will still run, if it can tell.
-    #[serde(rename = "remaining_ns", with = "ns::option")]
+    #[serde(default, rename = "remaining_ns", with = "ns::option")]
     pub remaining: Option<Duration>,
 }
 

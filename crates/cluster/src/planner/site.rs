@@ -20,9 +20,10 @@ pub(super) struct Site<'a> {
     pub(super) node: &'a NodeId,
     pub(super) track: &'a NodeTrack,
     pub(super) guests: Vec<&'a Guest<'a>>,
-    /// The level without what is leaving, by which a source is judged.
+    /// What of the level has lasted, without what is leaving: by this a source is judged.
     pub(super) level_without: f64,
-    /// The level with what is arriving, by which a target is judged.
+    /// What the level has lately been at most, with what is arriving: by this a target is
+    /// judged.
     pub(super) level_with: f64,
     sample: &'a NodeSample,
     /// What those have who are there; whoever is leaving has not left yet.
@@ -63,13 +64,13 @@ impl<'a> Site<'a> {
             node,
             track,
             guests,
-            level_without: track.level,
-            level_with: track.level,
+            level_without: track.lowest(),
+            level_with: track.highest(),
             sample,
             resident,
             arriving,
         };
-        site.level_without = (track.level - site.share(leaving_cpus)).max(0.0);
+        site.level_without = (site.level_without - site.share(leaving_cpus)).max(0.0);
         site.level_with += site.share(site.arriving.cpus);
         site
     }

@@ -1,5 +1,6 @@
 //! What the planner remembers of each node and each job.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::config::Config;
@@ -10,6 +11,10 @@ use super::sample::{Fault, JobSample, NodeSample};
 /// After so many moves, or firings, doubling ends.
 const DOUBLINGS_MAX: u32 = 16;
 
+/// So many times the samples that make a node hot, all calm, and its heat of the past is
+/// forgotten.
+const CALM_FOR_GOOD: u32 = 16;
+
 /// A node as it was measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeTrack {
@@ -19,12 +24,18 @@ pub(super) struct NodeTrack {
     pub(super) last_at: Duration,
     /// The smoothed utilisation.
     pub(super) level: f64,
+    /// The last levels, of as many samples as must find a node hot, the newest last.
+    levels: VecDeque<f64>,
     /// How many samples went into the level.
     pub(super) samples: u32,
     /// How many of the last samples in a row left the level above the hot one.
     pub(super) hot_samples: u32,
+    /// How many of the last samples in a row left it below the low-water mark.
+    calm_samples: u32,
     /// How often the node has given a job without calming down since.
     firings: u32,
+    /// How often it was hot for long enough and then was not, with nobody's help.
+    passings: u32,
     /// What was measured before this time is no longer true: a move ended then.
     since: Duration,
 }
@@ -32,6 +43,16 @@ pub(super) struct NodeTrack {
 impl NodeTrack {
     pub(super) fn speed(&self) -> Option<f64> {
         self.newest.as_ref().map(|sample| sample.speed)
+    }
+
+    /// The lowest of the last levels: what lasted, by which a source is judged.
+    pub(super) fn lowest(&self) -> f64 {
+        self.levels.iter().copied().fold(self.level, f64::min)
+    }
+
+    /// The highest of the last levels: what may come again, by which a target is judged.
+    pub(super) fn highest(&self) -> f64 {
+        self.levels.iter().copied().fold(self.level, f64::max)
     }
 
     /// Takes in a sample that has no fault of its own.
@@ -43,8 +64,7 @@ impl NodeTrack {
         }
         let gap = sample.at.saturating_sub(self.last_at);
         if gap > config.stale_after {
-            self.samples = 0;
-            self.hot_samples = 0;
+            self.unlearn();
         }
         self.last_at = sample.at;
         self.newest = Some(sample.clone());
@@ -58,23 +78,34 @@ impl NodeTrack {
             config.smoothing,
         );
         self.samples = self.samples.saturating_add(1);
-        self.hot_samples = if self.level >= config.hot_level {
-            self.hot_samples.saturating_add(1)
+        self.levels.push_back(self.level);
+        if self.levels.len() > config.sustained_samples as usize {
+            self.levels.pop_front();
+        }
+        if self.level >= config.hot_level {
+            self.hot_samples = self.hot_samples.saturating_add(1);
         } else {
-            0
-        };
+            let was_hot = self.hot_samples >= config.sustained_samples;
+            self.passings = self.passings.saturating_add(was_hot.into());
+            self.hot_samples = 0;
+        }
         if self.level < config.low_water {
             self.firings = 0;
+            self.calm_samples = self.calm_samples.saturating_add(1);
+        } else {
+            self.calm_samples = 0;
+        }
+        if self.calm_samples >= config.sustained_samples.saturating_mul(CALM_FOR_GOOD) {
+            self.passings = 0;
         }
         None
     }
 
     /// How many samples in a row must be hot before the node gives its next job.
     pub(super) fn patience(&self, config: &Config) -> u32 {
-        if self.level >= config.emergency {
-            return config.sustained_samples;
-        }
-        let doublings = self.firings.min(DOUBLINGS_MAX);
+        let is_emergency = self.level >= config.emergency;
+        let firings = if is_emergency { 0 } else { self.firings };
+        let doublings = self.passings.saturating_add(firings).min(DOUBLINGS_MAX);
         config.sustained_samples.saturating_mul(1 << doublings)
     }
 
@@ -85,9 +116,14 @@ impl NodeTrack {
 
     /// Begins to measure anew: what was measured before `now` is another load.
     pub(super) fn restart(&mut self, now: Duration) {
+        self.unlearn();
+        self.since = now;
+    }
+
+    fn unlearn(&mut self) {
         self.samples = 0;
         self.hot_samples = 0;
-        self.since = now;
+        self.levels.clear();
     }
 }
 
@@ -133,11 +169,12 @@ impl JobTrack {
         self.measured_at = sample.at;
     }
 
-    /// How long the job can be expected to run on: what it says, or else its age.
-    pub(super) fn expected(&self, now: Duration, sample: &JobSample) -> Duration {
-        let seen = self.first_seen.unwrap_or(now);
-        let said = sample.remaining.or(sample.running_for);
-        said.unwrap_or_else(|| now.saturating_sub(seen))
+    /// How long the job has run, and how long it can be expected to run on: what it says, or
+    /// else as long again.
+    pub(super) fn life(&self, now: Duration, sample: &JobSample) -> (Duration, Duration) {
+        let seen = now.saturating_sub(self.first_seen.unwrap_or(now));
+        let past = sample.running_for.unwrap_or(seen);
+        (past, sample.remaining.unwrap_or(past))
     }
 
     pub(super) fn cool_down(&mut self, now: Duration, first: Duration) {

@@ -1,0 +1,168 @@
+//! `heist plan`: which job of a fleet should move now, or why none, from a snapshot of it.
+//!
+//! A snapshot is a JSON document or a CSV table; the help text has the format of both. It
+//! has no history, while the planner acts only on what lasts: so it is told the snapshot
+//! again and again, a second apart, as if nothing had changed. A node whose `utilisation`
+//! is a list has a history, and that is told as it stands.
+
+mod decision;
+mod document;
+mod screen;
+mod snapshot;
+mod table;
+
+use std::io::{Read as _, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use heist_cluster::planner::{Config, Decision, Planner};
+
+use crate::Usage;
+use snapshot::Snapshot;
+
+/// Say which job of a fleet should move now, or why none does
+#[derive(clap::Args, Debug)]
+#[command(after_long_help = FORMAT)]
+pub(crate) struct Args {
+    /// The snapshot, a JSON document or a CSV table; - reads it from stdin
+    ///
+    /// A name that ends in .json or .csv tells which. Otherwise it is JSON if it begins
+    /// with a brace.
+    #[arg(value_name = "SNAPSHOT")]
+    snapshot: PathBuf,
+    /// From which level on a node is hot, in per cent [default: 80]
+    #[arg(long, value_name = "PERCENT")]
+    hot: Option<f64>,
+    /// How much colder than the hot node a target must be, in points [default: 30]
+    #[arg(long, value_name = "POINTS")]
+    spread: Option<f64>,
+    /// Below which level a target must stay, in per cent [default: 70]
+    #[arg(long, value_name = "PERCENT")]
+    low_water: Option<f64>,
+    /// From which level on even P0 and P1 may move, in per cent [default: 98]
+    #[arg(long, value_name = "PERCENT")]
+    emergency: Option<f64>,
+    /// For how long at most a benefit is counted, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    horizon: Option<f64>,
+    /// How fast state is transferred, in MiB a second [default: 100]
+    #[arg(long, value_name = "MIB")]
+    bandwidth: Option<f64>,
+    /// Print one JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+const FORMAT: &str = r#"The snapshot as JSON; only what is marked with * must be there:
+
+  {"nodes": [{"id"*: "n1", "cpus"*: 8, "utilisation"*: 0.95, "memory_bytes": 68719476736,
+              "used_memory_bytes": 0, "speed": 1, "age_s": 0, "resources": {"gpu": 1}}],
+   "jobs":  [{"id"*: "etl-7", "node"*: "n1", "cpus"*: 2, "used_cpus": 1.8,
+              "memory_bytes": 0, "used_memory_bytes": 0, "state_bytes": 0,
+              "priority": "P2", "mobility": "movable", "running_s": 600,
+              "remaining_s": 300, "age_s": 0, "resources": {"gpu": 1}}]}
+
+  utilisation   the share of the CPUs in use; a list is a history, one value a second, the
+                newest last. A single value is taken to have been so for long.
+  speed         the work of one CPU, compared with that of a usual one
+  cpus          of a job: what it asked for, in usual CPUs; used_cpus: what it was found to
+                use. Without it, the job may be twice as large as it says.
+  priority      P0 is the most important; P0 and P1 move in an emergency only
+  mobility      movable, pinned, ordered, warm-state or latency-critical
+  running_s, remaining_s
+                its age, and what is left of it. If neither is there, an hour of age.
+  age_s         how long ago it was measured
+
+As CSV, the same names are the heads of the columns, in any order, behind a column kind that
+says node or job. A resource has a column of its own, such as resources.gpu. A history is
+written 0.5;0.7;0.9. An empty cell is as if it were not there."#;
+
+/// Of a job of which nothing else is known.
+const AGE_UNKNOWN: Duration = Duration::from_secs(3600);
+
+/// Runs the sub-command.
+pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let config = config(args)?;
+    let planner = Planner::new(config).map_err(|error| Usage(error.to_string()))?;
+    let snapshot = read(args)?;
+    let decision = decide(&snapshot, planner);
+    if args.json {
+        document::write(&decision, out)?;
+    } else {
+        screen::write(&snapshot, out)?;
+        decision::write(&decision, out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The planner's defaults, changed by the flags.
+fn config(args: &Args) -> Result<Config, Usage> {
+    let mut config = Config::default();
+    for (flag, setting) in [
+        (args.hot, &mut config.hot_level),
+        (args.spread, &mut config.spread),
+        (args.low_water, &mut config.low_water),
+        (args.emergency, &mut config.emergency),
+    ] {
+        if let Some(percent) = flag {
+            *setting = percent / 100.0;
+        }
+    }
+    if let Some(seconds) = args.horizon {
+        config.horizon = Duration::try_from_secs_f64(seconds).map_err(|error| {
+            Usage(format!(
+                "invalid value '{seconds}' for --horizon: {error}; accepted are seconds from 0"
+            ))
+        })?;
+    }
+    if let Some(mib) = args.bandwidth {
+        config.bandwidth_bytes_per_s = mib * 1024.0 * 1024.0;
+    }
+    Ok(config)
+}
+
+fn read(args: &Args) -> Result<Snapshot, Usage> {
+    let is_stdin = args.snapshot.as_os_str() == "-";
+    let name = if is_stdin {
+        "from stdin".to_owned()
+    } else {
+        args.snapshot.display().to_string()
+    };
+    let mut text = String::new();
+    let outcome = if is_stdin {
+        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    } else {
+        std::fs::read_to_string(&args.snapshot).map(|read| text = read)
+    };
+    outcome.map_err(|error| Usage(format!("cannot read the snapshot {name}: {error}")))?;
+    let is_json = match args.snapshot.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => true,
+        Some("csv") => false,
+        _ => text.trim_start().starts_with('{'),
+    };
+    let snapshot = if is_json {
+        Snapshot::from_json(&text)
+    } else {
+        table::read(&text)
+    };
+    let checked = snapshot.and_then(Snapshot::checked);
+    checked.map_err(|error| Usage(format!("the snapshot {name} cannot be used: {error:#}")))
+}
+
+/// Tells the planner the snapshot until it has lasted, and hands back the last decision.
+fn decide(snapshot: &Snapshot, mut planner: Planner) -> Decision {
+    let config = planner.config();
+    let enough = config.sustained_samples.max(config.usage_samples) as usize;
+    let rounds = snapshot.history_len().max(enough);
+    let mut round = |back: usize| {
+        // The start is far enough from zero that no measurement lies before it.
+        let now = snapshot.age_max() + Duration::from_secs((rounds - back) as u64);
+        let nodes = snapshot.node_samples(now, back);
+        planner.decide(now, &nodes, &snapshot.job_samples(now))
+    };
+    for back in (1..rounds).rev() {
+        round(back);
+    }
+    round(0)
+}
