@@ -179,7 +179,8 @@ pub struct NodeUsage {
     pub node: NodeId,
     /// Processors that the engine gives away there.
     pub cpus: f64,
-    /// The part of them that was busy since the last sample; none if that is not known.
+    /// The part of them that was wanted since the last sample, more than 1 if jobs had to wait
+    /// for a processor; none if that is not known.
     pub utilisation: Option<f64>,
     /// Why it is not known.
     pub unknown: Option<String>,

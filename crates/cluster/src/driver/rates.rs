@@ -49,7 +49,7 @@ impl Rates {
                 .filter(|reading| reading.machine == machine)
                 .count()
         };
-        let mut job_cpus: HashMap<(u64, u32), (f64, f64)> = HashMap::new();
+        let mut job_rates = HashMap::new();
         let mut fresh = BTreeMap::new();
         for node in nodes.iter().filter(|node| node.is_alive) {
             let reading = readings
@@ -65,8 +65,10 @@ impl Rates {
                     match self.nodes.get(&node.id) {
                         None => Err("it was measured once so far".to_owned()),
                         Some(before) => busy(before, reading, is_alone).map(|cpus| {
-                            jobs_between(before, reading, &mut job_cpus);
-                            cpus / node.cpus.max(f64::MIN_POSITIVE)
+                            // Who waits for a processor counts: a node can be asked for more
+                            // than it has.
+                            let waiting = jobs_between(before, reading, &mut job_rates);
+                            (cpus + waiting) / node.cpus.max(f64::MIN_POSITIVE)
                         }),
                     }
                 }
@@ -90,18 +92,19 @@ impl Rates {
             let Some(node) = view.node.clone() else {
                 continue;
             };
-            let found = job_cpus.get(&(view.job, view.epoch)).copied();
-            let progress = found.map_or(view.progress, |(_, progress)| progress);
+            let found: Option<JobRate> = job_rates.get(&(view.job, view.epoch)).copied();
+            let progress = found.map_or(view.progress, |rate| rate.progress);
             measured.job_usage.push(JobUsage {
                 job: view.options.id.clone(),
                 node: node.clone(),
-                cpus: found.map(|(cpus, _)| cpus),
+                cpus: found.map(|rate| rate.cpus),
                 progress,
             });
             let mut demand = Resources::cpus(view.options.cpus);
             demand.memory_bytes = view.options.memory_bytes;
             let mut sample = JobSample::new(view.options.id.clone(), node, now, demand);
-            sample.used_cpus = found.map(|(cpus, _)| cpus);
+            // What it would take elsewhere: on a crowded node it has less.
+            sample.used_cpus = found.map(|rate| rate.cpus + rate.waiting);
             sample.priority = view.options.priority;
             sample.mobility = view.options.mobility;
             sample.state_bytes = view.state_bytes;
@@ -145,20 +148,38 @@ fn busy(before: &Reading, after: &Reading, is_alone: bool) -> Result<f64, String
     Ok(used_ms as f64 / apart_ms as f64)
 }
 
-/// How many processors were busy with each job between two readings, and its progress.
-fn jobs_between(before: &Reading, after: &Reading, found: &mut HashMap<(u64, u32), (f64, f64)>) {
-    let apart_ms = after.at_ms.saturating_sub(before.at_ms).max(1);
+/// What a job did between two readings.
+#[derive(Clone, Copy, Debug)]
+struct JobRate {
+    /// Processors that it had.
+    cpus: f64,
+    /// Processors that it would have used besides.
+    waiting: f64,
+    progress: f64,
+}
+
+/// What each job did between two readings. Returns how many processors they would have used
+/// besides those that they had.
+fn jobs_between(
+    before: &Reading,
+    after: &Reading,
+    found: &mut HashMap<(u64, u32), JobRate>,
+) -> f64 {
+    let apart_ms = after.at_ms.saturating_sub(before.at_ms).max(1) as f64;
+    let mut all = 0.0;
     for job in &after.jobs {
-        let earlier = before
-            .jobs
-            .iter()
-            .find(|other| (other.job, other.epoch) == (job.job, job.epoch));
+        let mut earlier = before.jobs.iter();
+        let earlier = earlier.find(|other| (other.job, other.epoch) == (job.job, job.epoch));
         if let Some(earlier) = earlier {
-            let used_ms = job.cpu_ms.saturating_sub(earlier.cpu_ms);
-            found.insert(
-                (job.job, job.epoch),
-                (used_ms as f64 / apart_ms as f64, job.progress),
-            );
+            let waiting = job.waited_ms.saturating_sub(earlier.waited_ms) as f64 / apart_ms;
+            all += waiting;
+            let rate = JobRate {
+                cpus: job.cpu_ms.saturating_sub(earlier.cpu_ms) as f64 / apart_ms,
+                waiting,
+                progress: job.progress,
+            };
+            found.insert((job.job, job.epoch), rate);
         }
     }
+    all
 }

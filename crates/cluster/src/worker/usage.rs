@@ -39,6 +39,8 @@ pub struct JobReading {
     pub epoch: u32,
     /// Processor time of the threads of its pool.
     pub cpu_ms: u64,
+    /// How long they could have run and had no processor.
+    pub waited_ms: u64,
     /// How much of it is done, from 0 to 1.
     pub progress: f64,
 }
@@ -51,11 +53,17 @@ pub(super) fn read(jobs: &Jobs) -> Reading {
     reading.jobs = jobs
         .running()
         .iter()
-        .map(|running| JobReading {
-            job: running.job(),
-            epoch: running.epoch(),
-            cpu_ms: running.threads().into_iter().map(imp::thread_cpu_ms).sum(),
-            progress: running.progress(),
+        .map(|running| {
+            let threads = running.threads().into_iter().map(imp::thread_ns);
+            let (cpu_ns, waited_ns) =
+                threads.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            JobReading {
+                job: running.job(),
+                epoch: running.epoch(),
+                cpu_ms: cpu_ns / 1_000_000,
+                waited_ms: waited_ns / 1_000_000,
+                progress: running.progress(),
+            }
         })
         .collect();
     reading
@@ -119,9 +127,10 @@ mod imp {
         link.file_name()?.to_str()?.parse().ok()
     }
 
-    pub(super) fn thread_cpu_ms(thread: i32) -> u64 {
-        let stat = Process::myself().and_then(|myself| myself.task_from_tid(thread)?.stat());
-        stat.map_or(0, |stat| cpu_ms(&stat))
+    /// How long a thread ran, and how long it waited for a processor.
+    pub(super) fn thread_ns(thread: i32) -> (u64, u64) {
+        let stat = Process::myself().and_then(|myself| myself.task_from_tid(thread)?.schedstat());
+        stat.map_or((0, 0), |stat| (stat.sum_exec_runtime, stat.run_delay))
     }
 }
 
@@ -138,7 +147,7 @@ mod imp {
         None
     }
 
-    pub(super) fn thread_cpu_ms(_: i32) -> u64 {
-        0
+    pub(super) fn thread_ns(_: i32) -> (u64, u64) {
+        (0, 0)
     }
 }
