@@ -387,7 +387,7 @@ pub fn the_rebalancer_moves_jobs(
     events: &Receiver<ClusterEvent>,
     crowded: &NodeId,
 ) {
-    let counting = Counting::new(8000, 1000).ballast(100_000);
+    let counting = Counting::new(5000, 1000).ballast(100_000);
     let expected = counting.expected();
     let submit = |name: &str, priority| {
         let options = JobOptions::new(name)

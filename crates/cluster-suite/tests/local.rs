@@ -147,9 +147,7 @@ fn the_rebalancer_moves_jobs() {
         .rebalance(jobs::quick_planner())
         .sample_every(Duration::from_millis(500));
     let (options, events) = jobs::listening(options);
-    // So small that two threads are too many, whatever else runs on this machine.
-    let engine = engine().cpus(1);
-    let cluster = Cluster::connect_with(engine, options).expect("a cluster");
+    let cluster = Cluster::connect_with(engine(), options).expect("a cluster");
     jobs::the_rebalancer_moves_jobs(&cluster, &events, &NodeId::from("n1"));
 }
 

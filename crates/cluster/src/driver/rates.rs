@@ -103,8 +103,7 @@ impl Rates {
             let mut demand = Resources::cpus(view.options.cpus);
             demand.memory_bytes = view.options.memory_bytes;
             let mut sample = JobSample::new(view.options.id.clone(), node, now, demand);
-            // What it would take elsewhere: on a crowded node it has less.
-            sample.used_cpus = found.map(|rate| rate.cpus + rate.waiting);
+            sample.used_cpus = found.map(|rate| rate.cpus);
             sample.priority = view.options.priority;
             sample.mobility = view.options.mobility;
             sample.state_bytes = view.state_bytes;
@@ -153,8 +152,6 @@ fn busy(before: &Reading, after: &Reading, is_alone: bool) -> Result<f64, String
 struct JobRate {
     /// Processors that it had.
     cpus: f64,
-    /// Processors that it would have used besides.
-    waiting: f64,
     progress: f64,
 }
 
@@ -175,7 +172,6 @@ fn jobs_between(
             all += waiting;
             let rate = JobRate {
                 cpus: job.cpu_ms.saturating_sub(earlier.cpu_ms) as f64 / apart_ms,
-                waiting,
                 progress: job.progress,
             };
             found.insert((job.job, job.epoch), rate);
