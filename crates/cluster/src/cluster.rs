@@ -19,7 +19,7 @@ use crate::job_handle::{JobHandle, UnfinishedJob};
 use crate::object::{self, ObjectId, Remote};
 use crate::planner::{JobId, NodeId};
 use crate::remote::{self, Fingerprint, RemoteFunction};
-use crate::wire;
+use crate::wire::{self, Limits};
 
 /// Machines on which remote functions and jobs run.
 ///
@@ -54,6 +54,7 @@ pub struct Cluster {
 pub(crate) struct Shared {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) fingerprint: Fingerprint,
+    limits: Limits,
     id: u64,
     next_request: AtomicU64,
     next_object: AtomicU64,
@@ -147,9 +148,15 @@ impl Cluster {
         let program = Program {
             fingerprint: registry.fingerprint(),
             libraries: remote::libraries(),
+            limits: Self::limits()?,
             executable: None,
         };
         Self::connect_program(engine, program, options)
+    }
+
+    /// How large messages may be, as the environment says.
+    pub(crate) fn limits() -> Result<Limits, ClusterErrorKind> {
+        Limits::from_environment().map_err(ClusterErrorKind::Program)
     }
 
     /// Reaches an engine for a program that need not be the one that is running.
@@ -158,7 +165,7 @@ impl Cluster {
         program: Program,
         options: Options,
     ) -> Result<Self, ClusterError> {
-        let fingerprint = program.fingerprint;
+        let (fingerprint, limits) = (program.fingerprint, program.limits);
         let engine = engine.connect(program)?;
         let counters = Arc::new(Counters::default());
         let driver = OnceLock::new();
@@ -169,6 +176,7 @@ impl Cluster {
         let shared = Shared {
             engine,
             fingerprint,
+            limits,
             // Random, because hashers of the library are.
             id: RandomState::new().hash_one(std::process::id()),
             next_request: AtomicU64::new(1),
@@ -290,6 +298,9 @@ impl Cluster {
         if let Some(fault) = options.fault() {
             return Err(ClusterErrorKind::Job(fault).into());
         }
+        let what = format!("the state and name of job {}", options.id);
+        let admitted = self.shared.limits.admit(&what, &state);
+        admitted.map_err(ClusterErrorKind::Job)?;
         // Only uniqueness matters. The cluster's part keeps jobs of different drivers apart.
         let number = self.shared.next_job.fetch_add(1, Ordering::Relaxed);
         let job = (self.shared.id << 16) ^ number;
@@ -443,11 +454,16 @@ impl Calls<'_> {
         on_result: Option<Box<dyn FnOnce() + Send>>,
     ) -> Arc<Call> {
         let shared = &self.cluster.shared;
-        let (args, objects) = match object::encode_with_objects(args) {
+        let written = object::encode_with_objects(args)
+            .map_err(|error| format!("the arguments of `{}` cannot be written: {error}", F::NAME))
+            .and_then(|(args, objects)| {
+                let what = format!("the arguments of `{}`", F::NAME);
+                shared.limits.admit(&what, &args).map(|()| (args, objects))
+            });
+        let (args, objects) = match written {
             Ok(written) => written,
             Err(error) => {
-                let message = format!("the arguments of `{}` cannot be written: {error}", F::NAME);
-                let call = Call::failed(shared, F::NAME, RemoteError::malformed(message));
+                let call = Call::failed(shared, F::NAME, RemoteError::malformed(error));
                 on_result.into_iter().for_each(|on_result| on_result());
                 return call;
             }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::object::ObjectId;
 use crate::planner::NodeId;
 use crate::remote::Fingerprint;
-use crate::wire::Frame;
+use crate::wire::{Frame, Limits};
 use crate::worker::{JobOutcome, Reading, Refusal};
 
 mod hosted;
@@ -41,6 +41,8 @@ pub struct Program {
     pub fingerprint: Fingerprint,
     /// The names of its libraries that have [`export!`](macro@crate::export).
     pub libraries: Vec<String>,
+    /// How large messages may be.
+    pub limits: Limits,
     /// Its executable, if that is not the one that is running.
     pub executable: Option<PathBuf>,
 }

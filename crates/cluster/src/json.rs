@@ -24,7 +24,7 @@ use crate::job::JobOptions;
 use crate::job_handle::{JobHandle, UnfinishedJob};
 use crate::planner::JobId;
 use crate::remote::{libraries, registry, CallOptions, Entry, Fingerprint};
-use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};
 use crate::worker::{DESCRIBE, WORKER_VARIABLE};
 
 /// How long a program may take to put a value into another form.
@@ -186,6 +186,7 @@ impl ForeignProgram {
         let program = Program {
             fingerprint: self.shared.fingerprint,
             libraries: self.shared.description.libraries.clone(),
+            limits: Cluster::limits()?,
             executable: Some(self.shared.path.clone()),
         };
         Cluster::connect_program(engine, program, options)
@@ -383,7 +384,11 @@ fn converse(path: &Path) -> io::Result<(Arc<Link>, Child)> {
         .spawn()?;
     let name = path.file_name().unwrap_or(OsStr::new("the program"));
     let name = name.to_string_lossy().into_owned();
-    Ok((Link::open(name, ours.try_clone()?, ours, || ())?, child))
+    let limits = Limits::default();
+    Ok((
+        Link::open(name, ours.try_clone()?, ours, limits, || ())?,
+        child,
+    ))
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> ClusterError {

@@ -110,6 +110,43 @@ impl Default for Limits {
     }
 }
 
+/// Says how many bytes a payload may have, in drivers and in the workers that inherit it.
+pub const PAYLOAD_VARIABLE: &str = "HEIST_CLUSTER_PAYLOAD_MAX";
+
+impl Limits {
+    /// The usual ones, or what [`PAYLOAD_VARIABLE`] says of payloads.
+    ///
+    /// # Errors
+    ///
+    /// Says what was expected if the variable is no number of bytes.
+    pub fn from_environment() -> Result<Self, String> {
+        let mut limits = Self::default();
+        if let Some(value) = std::env::var_os(PAYLOAD_VARIABLE) {
+            let bytes = value.to_str().and_then(|value| value.parse().ok());
+            limits.payload_bytes_max = bytes.ok_or_else(|| {
+                format!("{PAYLOAD_VARIABLE} is {value:?}; a number of bytes was expected")
+            })?;
+        }
+        Ok(limits)
+    }
+
+    /// Whether a payload can be sent.
+    ///
+    /// # Errors
+    ///
+    /// Says how large it is, and how large it may be.
+    pub(crate) fn admit(self, what: &str, payload: &[u8]) -> Result<(), String> {
+        let (bytes, most) = (payload.len() as u64, self.payload_bytes_max);
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "{what} have {bytes} bytes, and at most {most} can be sent; share large data with \
+             put, or set {PAYLOAD_VARIABLE} for the driver and its workers"
+        ))
+    }
+}
+
 /// Why no frame was read.
 #[derive(Debug)]
 pub enum ReadError {

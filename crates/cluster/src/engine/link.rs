@@ -34,6 +34,7 @@ impl Link {
         name: String,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
+        limits: Limits,
         on_close: impl FnOnce() + Send + 'static,
     ) -> io::Result<Arc<Self>> {
         let link = Arc::new(Self {
@@ -45,7 +46,7 @@ impl Link {
         thread::Builder::new()
             .name("heist-cluster-link".to_owned())
             .spawn(move || {
-                let why = reading.read(input);
+                let why = reading.read(input, limits);
                 let waiting = reading.waiting.lock().take();
                 // Whoever is told may try again at once, and must not find the dead worker.
                 on_close();
@@ -83,9 +84,8 @@ impl Link {
     }
 
     /// Reads answers until there are no more, and says why.
-    fn read(&self, input: impl Read) -> String {
-        let mut frames =
-            FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
+    fn read(&self, input: impl Read, limits: Limits) -> String {
+        let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), limits);
         loop {
             match frames.read() {
                 Ok(frame) => match frame.understand::<Answer>() {

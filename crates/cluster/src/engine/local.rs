@@ -19,7 +19,7 @@ use super::{
 };
 use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};
 use crate::worker::{is_initialised, Reading};
 use crate::worker::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
 
@@ -132,6 +132,7 @@ impl EngineOptions for Local {
             arguments: self.arguments,
             folder,
             fingerprint: program.fingerprint,
+            limits: program.limits,
             state: Mutex::new(State {
                 workers: nodes
                     .iter()
@@ -166,6 +167,7 @@ struct Shared {
     /// Shared data, a file each.
     folder: tempfile::TempDir,
     fingerprint: crate::Fingerprint,
+    limits: Limits,
     state: Mutex<State>,
     attempts: Arc<Attempts>,
 }
@@ -240,7 +242,10 @@ impl Shared {
         drop(command);
         let weak = Arc::downgrade(self);
         let name = format!("the worker {} (process {})", node, child.id());
-        let link = Link::open(name, ours.try_clone()?, ours, move || ended(&weak, at))?;
+        let limits = self.limits;
+        let link = Link::open(name, ours.try_clone()?, ours, limits, move || {
+            ended(&weak, at);
+        })?;
         let mut state = self.state.lock();
         state.workers[at].running = Some((link, child, Instant::now()));
         state.queue.set_alive(&node, true);

@@ -93,7 +93,8 @@ fn serve(answers: &str) -> io::Result<()> {
 
 /// Answers what comes from `input`, until it ends.
 fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
+    let limits = Limits::from_environment().map_err(io::Error::other)?;
+    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), limits);
     let output = Arc::new(Mutex::new(output));
     loop {
         let frame = match frames.read() {
