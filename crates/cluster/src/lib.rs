@@ -1,5 +1,70 @@
 //! Many machines: remote tasks over an existing distributed engine, and jobs that migrate
 //! while they run when that pays.
+//!
+//! Within a machine heist steals fine tasks. Where one machine is not enough, this crate runs
+//! coarse ones elsewhere. It is no cluster of its own: an **engine** finds the machines,
+//! places work on them and notices when one is lost.
+//!
+//! | noun | is |
+//! |---|---|
+//! | [`Cluster`] | machines, reached through an engine |
+//! | engine | [`Local`]: worker processes here, nothing to install; [`Ray`] 2; [`Slurm`] |
+//! | [`#[remote]`](macro@remote) | makes a function one that can be called elsewhere; a call gives a [`RemoteFuture`] |
+//! | [`Remote<T>`](Remote) | data that many calls share |
+//! | [`chunks`](Cluster::chunks) | a range or a list, cut so that each part runs for about 100 ms |
+//! | [`Job`] | long work with explicit state, which can pause, move and go on |
+//! | [`planner`] | decides which job moves where, and says why not |
+//!
+//! # Examples
+//!
+//! ```no_run
+//! use heist_cluster::{remote, Cluster, Local};
+//!
+//! #[remote(cpus = 2)]
+//! fn count_squares(numbers: std::ops::Range<u64>) -> u64 {
+//!     // Within a machine: heist's parallel iterators, joins and scopes.
+//!     numbers.filter(|n| n.isqrt().pow(2) == *n).count() as u64
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     heist_cluster::init(); // a worker process never returns from here
+//!     let cluster = Cluster::connect(Local::new().nodes(3).cpus(2))?;
+//!     let squares = cluster.chunks(0..1_000_000_000).map(count_squares).reduce(0, |a, b| a + b)?;
+//!     println!("{squares}");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The same program runs on Ray with `Ray::from_env()` and on Slurm with `Slurm::new()` in
+//! place of `Local`. For Ray its functions stand in a library of the crate type `cdylib`
+//! that has [`export!`] in it.
+//!
+//! # What is promised
+//!
+//! - A call has one result. What the engine loses is run again, as often as the function's
+//!   `retries` say, so a function may run more than once: results are exactly once, side
+//!   effects are not. With `retries = 0` it runs at most once.
+//! - What a function returns, an error of its own included, is the result; a panic is a
+//!   [`RemoteError::Panicked`]; neither is tried again.
+//! - A job has one result. A clean move repeats nothing; an accident repeats at most what was
+//!   done since the last checkpoint; an attempt that was given up and comes back changes
+//!   nothing. `src/driver/README.md` has the protocol.
+//! - A worker refuses a driver that is built from other code ([`Fingerprint`]).
+//!
+//! # When not to use it
+//!
+//! A call costs some ten microseconds on `Local` and milliseconds on other engines, so work
+//! of less than 50 ms is better done here. Jobs that keep to an order, have warmed up much, or
+//! must answer at once are better not moved; say so ([`planner::Mobility`]).
+//!
+//! # Security
+//!
+//! Nothing in this crate listens on a port. Workers are reached through pipes, or through the
+//! engine. **Whoever reaches the ports of an engine can run code on its machines**: Ray
+//! listens on all interfaces unless each node is bound to a private network, so turn its
+//! token authentication on (`RAY_AUTH_MODE=token`) and keep its ports behind a firewall;
+//! Slurm checks its users by munge. Payloads are read with limits, and what cannot be
+//! understood is refused; but a worker runs what its driver asks for.
 
 #![deny(unsafe_code)]
 
