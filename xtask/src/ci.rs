@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::cluster::{self, Engine};
 use crate::fuzz;
 use crate::instructions;
 use crate::model;
@@ -69,7 +68,8 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         fuzz::add_steps(&mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
         runner.command("rayon iterators", &mut cargo(&["xtask", "rayon-iterators"]))?;
-        cluster_steps(root, &mut runner)?;
+        #[cfg(target_os = "linux")]
+        crate::cluster::add_steps(&mut runner)?;
         // Where the system has no membarrier.
         runner.command(
             "test fences",
@@ -87,35 +87,6 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         })?;
     }
     Ok(runner.finish()?)
-}
-
-/// The suite of `cluster` on three nodes of each real engine; `cargo test` runs it on worker
-/// processes of this machine.
-fn cluster_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
-    for engine in [Engine::Ray, Engine::Slurm] {
-        let name = format!("cluster {engine}");
-        if let Err(reason) = cluster::available(root, engine) {
-            runner.skip(&name, &reason)?;
-            continue;
-        }
-        let mut command = cargo(&["xtask", "cluster", "with"]);
-        command.arg(engine.to_string());
-        // Nodes in namespaces can be cut off, and nobody outside reaches them.
-        if engine == Engine::Ray && can_isolate() {
-            command.arg("--netns").env("HEIST_CLUSTER_NETNS", "1");
-        }
-        command.args(["--", "cargo", "test", "-p", "heist-cluster-suite", "--test"]);
-        command.arg(engine.to_string());
-        runner.command(&name, &mut command)?;
-    }
-    Ok(())
-}
-
-/// Whether this user may make network namespaces.
-fn can_isolate() -> bool {
-    let mut probe = Command::new("unshare");
-    probe.args(["--net", "true"]).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
 }
 
 /// The benchmark's runner, ready for its arguments.

@@ -19,12 +19,12 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::steps::quoted;
+use crate::steps::{quoted, Runner};
 use interrupt::Interrupt;
 use lifecycle::start_cluster;
 use processes::Member;
@@ -183,6 +183,40 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The suite of `cluster` on three nodes of each real engine; `cargo test` runs it on worker
+/// processes of this machine.
+///
+/// # Errors
+///
+/// Fails if the report cannot be written.
+pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    for engine in ENGINES {
+        let name = format!("cluster {engine}");
+        if let Err(reason) = available(&runner.root(), engine) {
+            runner.skip(&name, &reason)?;
+            continue;
+        }
+        let mut command = Command::new("cargo");
+        command.args(["xtask", "cluster", "with"]);
+        command.arg(engine.to_string());
+        // Nodes in namespaces can be cut off, and nobody outside reaches them.
+        if engine == Engine::Ray && can_isolate() {
+            command.arg("--netns").env("HEIST_CLUSTER_NETNS", "1");
+        }
+        command.args(["--", "cargo", "test", "-p", "heist-cluster-suite", "--test"]);
+        command.arg(engine.to_string());
+        runner.command(&name, &mut command)?;
+    }
+    Ok(())
+}
+
+/// Whether this user may make network namespaces.
+fn can_isolate() -> bool {
+    let mut probe = Command::new("unshare");
+    probe.args(["--net", "true"]).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
 }
 
 fn status(engine: Engine, out: &mut impl Write) -> anyhow::Result<()> {
