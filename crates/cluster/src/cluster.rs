@@ -9,7 +9,7 @@ use heist_sync::Mutex;
 use serde::Serialize;
 
 use crate::call::{Call, RemoteFuture, What};
-use crate::driver::reactor::{Driver, Options};
+use crate::driver::handle::Driver;
 use crate::driver::store::{Description, JobResult};
 use crate::engine::{Engine, EngineOptions, Node, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
@@ -17,6 +17,7 @@ use crate::event::CallCounts;
 use crate::job::{JobOptions, RegisteredJob};
 use crate::job_handle::{JobHandle, UnfinishedJob};
 use crate::object::{self, ObjectId, Remote};
+use crate::options::Options;
 use crate::planner::{JobId, NodeId};
 use crate::remote::{self, Fingerprint, RemoteFunction};
 use crate::wire::{self, Limits};

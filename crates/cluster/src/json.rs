@@ -16,12 +16,12 @@ use serde_json::Value;
 
 use crate::call::{Call, RemoteFuture, What};
 use crate::cluster::Cluster;
-use crate::driver::reactor::Options;
 use crate::engine::link::Link;
 use crate::engine::{EngineOptions, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::job::JobOptions;
 use crate::job_handle::{JobHandle, UnfinishedJob};
+use crate::options::Options;
 use crate::planner::JobId;
 use crate::remote::{libraries, registry, CallOptions, Entry, Fingerprint};
 use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};

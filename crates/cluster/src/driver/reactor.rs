@@ -1,377 +1,34 @@
 //! The thread that runs the table of jobs and the rebalancer.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
-use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write as _};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use heist_sync::thread::{self, JoinHandle};
-use heist_sync::{Condvar, Mutex};
+use heist_sync::thread;
 
+use super::handle::Board;
 use super::rates::{Rates, Readings};
-use super::store::{Description, JobResult, Journal, Store, Unfinished};
-use super::table::{Action, Checkpoint, Input, Submission, Table, View};
+use super::store::{Journal, Store};
+use super::table::{Action, Input, Table, View};
 use crate::engine::{Engine, Node};
-use crate::error::ClusterErrorKind;
 use crate::event::{CallCounts, ClusterEvent, Happening};
-use crate::planner::{Config, JobId, NodeId, Outcome, Planner};
+use crate::options::Listener;
+use crate::planner::{JobId, NodeId, Outcome, Planner};
 
 /// How often the table looks at the time.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How the driver treats jobs and what it writes down.
-///
-/// # Examples
-///
-/// ```no_run
-/// use heist_cluster::{planner, Cluster, Local, Options};
-///
-/// let options = Options::new().store("jobs").rebalance(planner::Config::default());
-/// let cluster = Cluster::connect_with(Local::new().nodes(3), options)?;
-/// # Ok::<(), heist_cluster::ClusterError>(())
-/// ```
-#[derive(Default)]
-pub struct Options {
-    store: Option<PathBuf>,
-    events: Option<PathBuf>,
-    listener: Option<Listener>,
-    rebalance: Option<Config>,
-    sample_every: Option<Duration>,
-}
-
-/// Is told of each event.
-type Listener = Box<dyn FnMut(&ClusterEvent) + Send>;
-
-impl std::fmt::Debug for Options {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
-            .field("store", &self.store)
-            .field("events", &self.events)
-            .field("rebalance", &self.rebalance)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Options {
-    /// Jobs live as long as the driver, nothing is written down, and nobody moves them.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Keeps jobs and their checkpoints in `folder`, so that another driver can go on with
-    /// them if this one is lost.
-    #[must_use]
-    pub fn store(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.store = Some(folder.into());
-        self
-    }
-
-    /// Writes what happens to the file `events.jsonl` in `folder`.
-    #[must_use]
-    pub fn events(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.events = Some(folder.into());
-        self
-    }
-
-    /// Tells `listener` what happens, on a thread of the cluster.
-    #[must_use]
-    pub fn on_event(mut self, listener: impl FnMut(&ClusterEvent) + Send + 'static) -> Self {
-        self.listener = Some(Box::new(listener));
-        self
-    }
-
-    /// Moves jobs when that pays.
-    #[must_use]
-    pub fn rebalance(mut self, config: Config) -> Self {
-        self.rebalance = Some(config);
-        self
-    }
-
-    /// How often usage is measured: every second, unless this says otherwise.
-    #[must_use]
-    pub fn sample_every(mut self, period: Duration) -> Self {
-        self.sample_every = Some(period.max(Duration::from_millis(250)));
-        self
-    }
-
-    /// True if something is to be done before there is a job.
-    pub(crate) fn wants_driver(&self) -> bool {
-        self.store.is_some()
-            || self.events.is_some()
-            || self.listener.is_some()
-            || self.rebalance.is_some()
-    }
-}
-
-/// The driver of jobs, from outside of its thread.
-pub(crate) struct Driver {
-    sender: Sender<Message>,
-    thread: Option<JoinHandle<()>>,
-    /// Usage is measured until it is dropped.
-    _measuring: Sender<()>,
-    store: Option<Arc<Store>>,
-    board: Arc<Board>,
-}
-
-/// What the reactor's thread shows to others.
-#[derive(Debug, Default)]
-struct Board {
-    state: Mutex<Shown>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Shown {
-    views: BTreeMap<u64, View>,
-    results: HashMap<u64, JobResult>,
-    /// The names of jobs that are not over.
-    names: HashSet<JobId>,
-    /// The numbers of all jobs that this driver was given.
-    ours: HashSet<u64>,
-    /// Nothing will change any more.
-    is_closed: bool,
-}
-
-impl Board {
-    /// Tells whoever waits for a job.
-    fn finish(&self, job: u64, result: JobResult) {
-        let mut shown = self.state.lock();
-        if let Some(view) = shown.views.get(&job) {
-            let id = view.options.id.clone();
-            shown.names.remove(&id);
-        }
-        shown.results.insert(job, result);
-        drop(shown);
-        self.changed.notify_all();
-    }
-}
-
-enum Message {
+/// What the thread is told.
+pub(super) enum Message {
     Input(Input),
     Readings(Vec<Node>, Readings),
     End,
 }
 
-impl Driver {
-    pub(crate) fn start(
-        engine: &Arc<dyn Engine>,
-        options: Options,
-        counts: impl Fn() -> CallCounts + Send + 'static,
-    ) -> Result<Self, ClusterErrorKind> {
-        let Options {
-            store,
-            events,
-            listener,
-            rebalance,
-            sample_every,
-        } = options;
-        let complain = |message: String| {
-            let _ = io::Write::write_fmt(
-                &mut io::stderr(),
-                format_args!("heist-cluster: {message}\n"),
-            );
-        };
-        let store = store
-            .map(|folder| Store::open(&folder, complain))
-            .transpose()?;
-        let store = store.map(Arc::new);
-        let journal = events.map(|folder| Journal::open(&folder)).transpose()?;
-        let planner = rebalance.map(Planner::new).transpose();
-        let planner = planner.map_err(|error| {
-            ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
-        })?;
-        let board = Arc::new(Board::default());
-        let (sender, receiver) = mpsc::channel();
-        let reactor = Reactor {
-            engine: Arc::clone(engine),
-            sender: sender.clone(),
-            began: Instant::now(),
-            table: Table::default(),
-            store: store.clone(),
-            journal,
-            listener,
-            planner,
-            rates: Rates::default(),
-            moving: HashMap::new(),
-            said: None,
-            nodes: HashSet::new(),
-            board: Arc::clone(&board),
-            counts: Box::new(counts),
-        };
-        let failed = |error: io::Error| {
-            ClusterErrorKind::Store(format!("could not start a thread: {error}"))
-        };
-        let thread = thread::Builder::new()
-            .name("heist-cluster-jobs".to_owned())
-            .spawn(move || reactor.run(&receiver))
-            .map_err(failed)?;
-        let every = sample_every.unwrap_or(Duration::from_secs(1));
-        let (measuring, stop) = mpsc::channel();
-        measure(Arc::downgrade(engine), sender.clone(), every, stop).map_err(failed)?;
-        Ok(Self {
-            sender,
-            thread: Some(thread),
-            _measuring: measuring,
-            store,
-            board,
-        })
-    }
-
-    /// Submits a job.
-    pub(crate) fn submit(
-        &self,
-        description: Description,
-        state: Vec<u8>,
-    ) -> Result<(), ClusterErrorKind> {
-        self.reserve(&description.options.id)?;
-        let checkpoint = Checkpoint {
-            epoch: 0,
-            progress: 0.0,
-            state: Arc::new(state),
-        };
-        if let Some(store) = &self.store {
-            if let Err(error) = store.add(&description, &checkpoint) {
-                self.board
-                    .state
-                    .lock()
-                    .names
-                    .remove(&description.options.id);
-                return Err(error);
-            }
-        }
-        self.begin(description, checkpoint, 0, None);
-        Ok(())
-    }
-
-    /// Goes on with a job that another driver began.
-    pub(crate) fn resume(&self, unfinished: Unfinished) -> Result<(), ClusterErrorKind> {
-        self.reserve(&unfinished.description.options.id)?;
-        let Unfinished {
-            description,
-            checkpoint,
-            age_ms,
-        } = unfinished;
-        // Whatever the lost driver began since is older than this.
-        let epoch = checkpoint.epoch.saturating_add(RESUMED_EPOCHS);
-        self.begin(description, checkpoint, epoch, Some(age_ms));
-        Ok(())
-    }
-
-    fn reserve(&self, id: &JobId) -> Result<(), ClusterErrorKind> {
-        if self.board.state.lock().names.insert(id.clone()) {
-            return Ok(());
-        }
-        Err(ClusterErrorKind::Job(format!(
-            "a job {id} is open; names of jobs are unique"
-        )))
-    }
-
-    fn begin(
-        &self,
-        description: Description,
-        checkpoint: Checkpoint,
-        epoch: u32,
-        resumed_after_ms: Option<u64>,
-    ) {
-        let Description {
-            job, kind, options, ..
-        } = description;
-        self.board.state.lock().ours.insert(job);
-        self.tell(Input::Submit(Submission {
-            job,
-            kind,
-            options,
-            checkpoint,
-            epoch,
-            resumed_after_ms,
-        }));
-    }
-
-    pub(crate) fn unfinished(&self) -> Result<Vec<Unfinished>, ClusterErrorKind> {
-        let Some(store) = &self.store else {
-            return Ok(Vec::new());
-        };
-        let mut found = store.unfinished()?;
-        let shown = self.board.state.lock();
-        found.retain(|unfinished| !shown.ours.contains(&unfinished.description.job));
-        Ok(found)
-    }
-
-    /// How the job of this name ended, according to the store.
-    pub(crate) fn stored(
-        &self,
-        id: &JobId,
-    ) -> Result<Option<(Description, JobResult)>, ClusterErrorKind> {
-        self.store
-            .as_ref()
-            .map_or(Ok(None), |store| store.result(id))
-    }
-
-    pub(crate) fn tell(&self, input: Input) {
-        // It ends only with us.
-        let _ = self.sender.send(Message::Input(input));
-    }
-
-    /// The result of a job, if there is one within `patience`. It is given once.
-    pub(crate) fn result(&self, job: u64, patience: Duration) -> Option<JobResult> {
-        self.wait(patience, |shown| shown.results.remove(&job))
-    }
-
-    /// Waits until `look` finds something.
-    fn wait<T>(
-        &self,
-        patience: Duration,
-        mut look: impl FnMut(&mut Shown) -> Option<T>,
-    ) -> Option<T> {
-        let deadline = Instant::now() + patience;
-        let mut shown = self.board.state.lock();
-        loop {
-            if let Some(found) = look(&mut shown) {
-                return Some(found);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || shown.is_closed {
-                return None;
-            }
-            shown = self.board.changed.wait_timeout(shown, left);
-        }
-    }
-
-    /// Waits until a job is as `is_so` says, for `patience` at most, and says how it is then.
-    pub(crate) fn view_when(
-        &self,
-        job: u64,
-        patience: Duration,
-        is_so: impl Fn(&View) -> bool,
-    ) -> Option<View> {
-        self.wait(patience, |shown| {
-            shown.views.get(&job).filter(|view| is_so(view)).cloned()
-        })
-    }
-
-    pub(crate) fn view(&self, job: u64) -> Option<View> {
-        self.board.state.lock().views.get(&job).cloned()
-    }
-}
-
-/// How many epochs a lost driver may have used after its last checkpoint was written.
-const RESUMED_EPOCHS: u32 = 1000;
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _ = self.sender.send(Message::End);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been shown.
-            let _ = thread.join();
-        }
-    }
-}
-
 /// Measures usage every `period`, until somebody hangs up `stop`.
-fn measure(
+pub(super) fn measure(
     engine: Weak<dyn Engine>,
     sender: Sender<Message>,
     period: Duration,
@@ -400,28 +57,29 @@ fn measure(
     Ok(())
 }
 
-struct Reactor {
-    engine: Arc<dyn Engine>,
-    sender: Sender<Message>,
-    began: Instant,
-    table: Table,
-    store: Option<Arc<Store>>,
-    journal: Option<Journal>,
-    listener: Option<Listener>,
-    planner: Option<Planner>,
-    rates: Rates,
+/// Feeds the table of jobs, and does what it says.
+pub(super) struct Reactor {
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) sender: Sender<Message>,
+    pub(super) began: Instant,
+    pub(super) table: Table,
+    pub(super) store: Option<Arc<Store>>,
+    pub(super) journal: Option<Journal>,
+    pub(super) listener: Option<Listener>,
+    pub(super) planner: Option<Planner>,
+    pub(super) rates: Rates,
     /// Jobs that move because the planner wanted it.
-    moving: HashMap<u64, JobId>,
+    pub(super) moving: HashMap<u64, JobId>,
     /// The last decision that was written down.
-    said: Option<String>,
+    pub(super) said: Option<String>,
     /// Nodes that were there.
-    nodes: HashSet<NodeId>,
-    board: Arc<Board>,
-    counts: Box<dyn Fn() -> CallCounts + Send>,
+    pub(super) nodes: HashSet<NodeId>,
+    pub(super) board: Arc<Board>,
+    pub(super) counts: Box<dyn Fn() -> CallCounts + Send>,
 }
 
 impl Reactor {
-    fn run(mut self, receiver: &Receiver<Message>) {
+    pub(super) fn run(mut self, receiver: &Receiver<Message>) {
         self.say(Happening::Connected {
             engine: self.engine.name().to_owned(),
             pid: std::process::id(),
@@ -439,8 +97,7 @@ impl Reactor {
             self.engine.stop(job, epoch);
         }
         self.say(Happening::Ended);
-        self.board.state.lock().is_closed = true;
-        self.board.changed.notify_all();
+        self.board.close();
     }
 
     fn now(&self) -> Duration {
@@ -481,10 +138,7 @@ impl Reactor {
                 Action::Say(what) => self.say(what),
             }
         }
-        let mut shown = self.board.state.lock();
-        shown.views = self.table.views().map(|view| (view.job, view)).collect();
-        drop(shown);
-        self.board.changed.notify_all();
+        self.board.show(self.table.views());
         for (job, result) in results {
             match &self.store {
                 None => self.board.finish(job, result),
@@ -565,11 +219,9 @@ impl Reactor {
         let event = ClusterEvent::new(what);
         if let Some(journal) = &mut self.journal {
             if let Err(error) = journal.write(&event) {
-                let _ = io::Write::write_fmt(
-                    &mut io::stderr(),
-                    format_args!(
-                        "heist-cluster: could not write an event, no more are written: {error}\n"
-                    ),
+                let _ = writeln!(
+                    io::stderr(),
+                    "heist-cluster: could not write an event, no more are written: {error}"
                 );
                 self.journal = None;
             }

@@ -1,6 +1,7 @@
 //! Frames of all sorts, whole and damaged.
 
 use super::*;
+use crate::wire::encode;
 
 fn read_all(bytes: &[u8], limits: Limits) -> Vec<Result<Frame, String>> {
     let mut reader = FrameReader::new(bytes, limits);

@@ -1,0 +1,284 @@
+//! The driver of jobs, from outside of its thread: what can be wished, and what it shows.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Write as _};
+use std::sync::mpsc::{self, Sender};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use heist_sync::thread::{self, JoinHandle};
+use heist_sync::{Condvar, Mutex};
+
+use super::rates::Rates;
+use super::reactor::{measure, Message, Reactor};
+use super::store::{Description, JobResult, Journal, Store, Unfinished};
+use super::table::{Checkpoint, Input, Submission, Table, View};
+use crate::engine::Engine;
+use crate::error::ClusterErrorKind;
+use crate::event::CallCounts;
+use crate::options::Options;
+use crate::planner::{JobId, Planner};
+
+/// The driver of jobs, from outside of its thread.
+pub(crate) struct Driver {
+    sender: Sender<Message>,
+    thread: Option<JoinHandle<()>>,
+    /// Usage is measured until it is dropped.
+    _measuring: Sender<()>,
+    store: Option<Arc<Store>>,
+    board: Arc<Board>,
+}
+
+/// What the reactor's thread shows to others.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    state: Mutex<Shown>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    views: BTreeMap<u64, View>,
+    results: HashMap<u64, JobResult>,
+    /// The names of jobs that are not over.
+    names: HashSet<JobId>,
+    /// The numbers of all jobs that this driver was given.
+    ours: HashSet<u64>,
+    /// Nothing will change any more.
+    is_closed: bool,
+}
+
+impl Board {
+    /// Shows how the jobs stand.
+    pub(super) fn show(&self, views: impl Iterator<Item = View>) {
+        self.state.lock().views = views.map(|view| (view.job, view)).collect();
+        self.changed.notify_all();
+    }
+
+    /// Says that nothing will change any more.
+    pub(super) fn close(&self) {
+        self.state.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Tells whoever waits for a job.
+    pub(super) fn finish(&self, job: u64, result: JobResult) {
+        let mut shown = self.state.lock();
+        if let Some(view) = shown.views.get(&job) {
+            let id = view.options.id.clone();
+            shown.names.remove(&id);
+        }
+        shown.results.insert(job, result);
+        drop(shown);
+        self.changed.notify_all();
+    }
+}
+
+impl Driver {
+    pub(crate) fn start(
+        engine: &Arc<dyn Engine>,
+        options: Options,
+        counts: impl Fn() -> CallCounts + Send + 'static,
+    ) -> Result<Self, ClusterErrorKind> {
+        let Options {
+            store,
+            events,
+            listener,
+            rebalance,
+            sample_every,
+        } = options;
+        let complain = |message: String| {
+            let _ = writeln!(io::stderr(), "heist-cluster: {message}");
+        };
+        let store = store
+            .map(|folder| Store::open(&folder, complain))
+            .transpose()?;
+        let store = store.map(Arc::new);
+        let journal = events.map(|folder| Journal::open(&folder)).transpose()?;
+        let planner = rebalance.map(Planner::new).transpose();
+        let planner = planner.map_err(|error| {
+            ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
+        })?;
+        let board = Arc::new(Board::default());
+        let (sender, receiver) = mpsc::channel();
+        let reactor = Reactor {
+            engine: Arc::clone(engine),
+            sender: sender.clone(),
+            began: Instant::now(),
+            table: Table::default(),
+            store: store.clone(),
+            journal,
+            listener,
+            planner,
+            rates: Rates::default(),
+            moving: HashMap::new(),
+            said: None,
+            nodes: HashSet::new(),
+            board: Arc::clone(&board),
+            counts: Box::new(counts),
+        };
+        let failed = |error: io::Error| {
+            ClusterErrorKind::Store(format!("could not start a thread: {error}"))
+        };
+        let thread = thread::Builder::new()
+            .name("heist-cluster-jobs".to_owned())
+            .spawn(move || reactor.run(&receiver))
+            .map_err(failed)?;
+        let every = sample_every.unwrap_or(Duration::from_secs(1));
+        let (measuring, stop) = mpsc::channel();
+        measure(Arc::downgrade(engine), sender.clone(), every, stop).map_err(failed)?;
+        Ok(Self {
+            sender,
+            thread: Some(thread),
+            _measuring: measuring,
+            store,
+            board,
+        })
+    }
+
+    /// Submits a job.
+    pub(crate) fn submit(
+        &self,
+        description: Description,
+        state: Vec<u8>,
+    ) -> Result<(), ClusterErrorKind> {
+        self.reserve(&description.options.id)?;
+        let checkpoint = Checkpoint {
+            epoch: 0,
+            progress: 0.0,
+            state: Arc::new(state),
+        };
+        if let Some(store) = &self.store {
+            if let Err(error) = store.add(&description, &checkpoint) {
+                let mut shown = self.board.state.lock();
+                shown.names.remove(&description.options.id);
+                return Err(error);
+            }
+        }
+        self.begin(description, checkpoint, 0, None);
+        Ok(())
+    }
+
+    /// Goes on with a job that another driver began.
+    pub(crate) fn resume(&self, unfinished: Unfinished) -> Result<(), ClusterErrorKind> {
+        self.reserve(&unfinished.description.options.id)?;
+        let Unfinished {
+            description,
+            checkpoint,
+            age_ms,
+        } = unfinished;
+        // Whatever the lost driver began since is older than this.
+        let epoch = checkpoint.epoch.saturating_add(RESUMED_EPOCHS);
+        self.begin(description, checkpoint, epoch, Some(age_ms));
+        Ok(())
+    }
+
+    fn reserve(&self, id: &JobId) -> Result<(), ClusterErrorKind> {
+        if self.board.state.lock().names.insert(id.clone()) {
+            return Ok(());
+        }
+        Err(ClusterErrorKind::Job(format!(
+            "a job {id} is open; names of jobs are unique"
+        )))
+    }
+
+    fn begin(
+        &self,
+        description: Description,
+        checkpoint: Checkpoint,
+        epoch: u32,
+        resumed_after_ms: Option<u64>,
+    ) {
+        let Description {
+            job, kind, options, ..
+        } = description;
+        self.board.state.lock().ours.insert(job);
+        self.tell(Input::Submit(Submission {
+            job,
+            kind,
+            options,
+            checkpoint,
+            epoch,
+            resumed_after_ms,
+        }));
+    }
+
+    pub(crate) fn unfinished(&self) -> Result<Vec<Unfinished>, ClusterErrorKind> {
+        let Some(store) = &self.store else {
+            return Ok(Vec::new());
+        };
+        let mut found = store.unfinished()?;
+        let shown = self.board.state.lock();
+        found.retain(|unfinished| !shown.ours.contains(&unfinished.description.job));
+        Ok(found)
+    }
+
+    /// How the job of this name ended, according to the store.
+    pub(crate) fn stored(
+        &self,
+        id: &JobId,
+    ) -> Result<Option<(Description, JobResult)>, ClusterErrorKind> {
+        self.store
+            .as_ref()
+            .map_or(Ok(None), |store| store.result(id))
+    }
+
+    pub(crate) fn tell(&self, input: Input) {
+        // It ends only with us.
+        let _ = self.sender.send(Message::Input(input));
+    }
+
+    /// The result of a job, if there is one within `patience`. It is given once.
+    pub(crate) fn result(&self, job: u64, patience: Duration) -> Option<JobResult> {
+        self.wait(patience, |shown| shown.results.remove(&job))
+    }
+
+    /// Waits until `look` finds something.
+    fn wait<T>(
+        &self,
+        patience: Duration,
+        mut look: impl FnMut(&mut Shown) -> Option<T>,
+    ) -> Option<T> {
+        let deadline = Instant::now() + patience;
+        let mut shown = self.board.state.lock();
+        loop {
+            if let Some(found) = look(&mut shown) {
+                return Some(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || shown.is_closed {
+                return None;
+            }
+            shown = self.board.changed.wait_timeout(shown, left);
+        }
+    }
+
+    /// Waits until a job is as `is_so` says, for `patience` at most, and says how it is then.
+    pub(crate) fn view_when(
+        &self,
+        job: u64,
+        patience: Duration,
+        is_so: impl Fn(&View) -> bool,
+    ) -> Option<View> {
+        self.wait(patience, |shown| {
+            shown.views.get(&job).filter(|view| is_so(view)).cloned()
+        })
+    }
+
+    pub(crate) fn view(&self, job: u64) -> Option<View> {
+        self.board.state.lock().views.get(&job).cloned()
+    }
+}
+
+/// How many epochs a lost driver may have used after its last checkpoint was written.
+const RESUMED_EPOCHS: u32 = 1000;
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.sender.send(Message::End);
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been shown.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How a driver treats jobs, and what it writes down.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::event::ClusterEvent;
+use crate::planner::Config;
+
+/// How the driver treats jobs and what it writes down.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{planner, Cluster, Local, Options};
+///
+/// let options = Options::new().store("jobs").rebalance(planner::Config::default());
+/// let cluster = Cluster::connect_with(Local::new().nodes(3), options)?;
+/// # Ok::<(), heist_cluster::ClusterError>(())
+/// ```
+#[derive(Default)]
+pub struct Options {
+    pub(crate) store: Option<PathBuf>,
+    pub(crate) events: Option<PathBuf>,
+    pub(crate) listener: Option<Listener>,
+    pub(crate) rebalance: Option<Config>,
+    pub(crate) sample_every: Option<Duration>,
+}
+
+/// Is told of each event.
+pub(crate) type Listener = Box<dyn FnMut(&ClusterEvent) + Send>;
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("store", &self.store)
+            .field("events", &self.events)
+            .field("rebalance", &self.rebalance)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Jobs live as long as the driver, nothing is written down, and nobody moves them.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps jobs and their checkpoints in `folder`, so that another driver can go on with
+    /// them if this one is lost.
+    #[must_use]
+    pub fn store(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.store = Some(folder.into());
+        self
+    }
+
+    /// Writes what happens to the file `events.jsonl` in `folder`.
+    #[must_use]
+    pub fn events(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.events = Some(folder.into());
+        self
+    }
+
+    /// Tells `listener` what happens, on a thread of the cluster.
+    #[must_use]
+    pub fn on_event(mut self, listener: impl FnMut(&ClusterEvent) + Send + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
+    }
+
+    /// Moves jobs when that pays.
+    #[must_use]
+    pub fn rebalance(mut self, config: Config) -> Self {
+        self.rebalance = Some(config);
+        self
+    }
+
+    /// How often usage is measured: every second, unless this says otherwise.
+    #[must_use]
+    pub fn sample_every(mut self, period: Duration) -> Self {
+        self.sample_every = Some(period.max(Duration::from_millis(250)));
+        self
+    }
+
+    /// True if something is to be done before there is a job.
+    pub(crate) fn wants_driver(&self) -> bool {
+        self.store.is_some()
+            || self.events.is_some()
+            || self.listener.is_some()
+            || self.rebalance.is_some()
+    }
+}

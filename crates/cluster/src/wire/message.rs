@@ -1,0 +1,114 @@
+//! Messages: what a driver wants of a worker, and what that has to say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::remote::Fingerprint;
+use crate::worker::{JobOutcome, Reading, Refusal};
+
+/// What a driver wants of a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Chosen by the driver; the answer repeats it.
+    pub id: u64,
+    /// Of the driver's program.
+    pub fingerprint: Fingerprint,
+    /// What it wants.
+    pub ask: Ask,
+}
+
+/// The kinds of [`Request`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ask {
+    /// Run a remote function; the payload has its arguments.
+    Call {
+        /// Its name.
+        function: String,
+        /// How many threads it may use.
+        cpus: u32,
+    },
+    /// A call need not be finished.
+    Cancel {
+        /// The [`id`](Request::id) of its request.
+        call: u64,
+    },
+    /// Run a job; the payload has its state. Answered when the job ends or pauses.
+    Start {
+        /// Which.
+        job: u64,
+        /// Which attempt at it.
+        epoch: u32,
+        /// The name of its type.
+        kind: String,
+        /// How many threads it may use.
+        cpus: u32,
+    },
+    /// Answer when a job has begun to run.
+    Await {
+        /// Which.
+        job: u64,
+        /// Which attempt at it.
+        epoch: u32,
+    },
+    /// A job is to pause at its next safe point; the answer to its start has the state.
+    Pause {
+        /// Which.
+        job: u64,
+        /// Which attempt at it.
+        epoch: u32,
+    },
+    /// Give the state of a job at its next safe point.
+    Snapshot {
+        /// Which.
+        job: u64,
+        /// Which attempt at it.
+        epoch: u32,
+    },
+    /// Say how much processor time was used.
+    Usage,
+    /// Put a job's state or a function's arguments, given as JSON, into their usual form.
+    FromJson {
+        /// The name of the function or of the job's type.
+        name: String,
+    },
+    /// Put a result into JSON.
+    ToJson {
+        /// The name of the function or of the job's type.
+        name: String,
+    },
+}
+
+/// What a worker has to say to a [`Request`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The id of the request.
+    pub id: u64,
+    /// How it went.
+    pub outcome: Outcome,
+}
+
+/// The kinds of [`Answer`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The function returned; the payload has its result.
+    Returned {
+        /// How long it ran.
+        run_ns: u64,
+    },
+    /// The function panicked, with this message.
+    Panicked(String),
+    /// The function was told that it need not finish, before it began.
+    Cancelled,
+    /// Nothing was run.
+    Refused(Refusal),
+    /// What was asked for is done or under way; the payload may have what was asked for.
+    Done,
+    /// A job stopped; the payload has its result or its state.
+    Job(JobOutcome),
+    /// The payload has the state of a running job.
+    Snapshot {
+        /// How much of it is done, from 0 to 1.
+        progress: f64,
+    },
+    /// Processor time that was used.
+    Usage(Reading),
+}
