@@ -19,10 +19,12 @@ mod hosted;
 mod link;
 mod local;
 mod queue;
+pub(crate) mod slurm;
 
 pub use local::Local;
+pub use slurm::Slurm;
 
-/// What a program says of the engine that it wants: [`Local`] and others.
+/// What a program says of the engine that it wants: [`Local`], [`Slurm`] and others.
 pub trait EngineOptions {
     /// Reaches the engine, and starts what it needs here.
     ///
