@@ -15,18 +15,22 @@ use super::{
 use crate::object::ObjectId;
 use crate::planner::NodeId;
 use crate::worker::{is_initialised, Reading};
+use board::Board;
 use calls::Calls;
 use command::{command, output};
-use jobs::{Board, Message, Watcher};
+use jobs::{Message, Watcher};
 use site::Site;
 
 mod batch;
+mod board;
 mod calls;
 mod command;
 pub(crate) mod folder;
 mod jobs;
+mod pools;
 mod process;
 mod site;
+mod tracked;
 
 /// What this engine needs of Slurm.
 const COMMANDS: [&str; 6] = ["sinfo", "srun", "sbatch", "squeue", "scontrol", "scancel"];
@@ -345,8 +349,8 @@ impl Engine for SlurmEngine {
     /// Sums what our own processes on each node have used. What others use there is between
     /// them and Slurm, and not known; where no process is ours, our use is nothing.
     fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
-        // Whoever asks takes a node without a reading for unknown.
-        let nodes = self.site.nodes().unwrap_or_default();
+        // Slurm may not answer in time; whoever asks for usage has asked for the nodes before.
+        let nodes = self.site.known_nodes();
         let calls = self.calls.usage();
         let jobs = self.board.usage();
         let read = |node: &Node| {

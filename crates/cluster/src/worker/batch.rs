@@ -66,6 +66,11 @@ pub(super) fn run(what: &str) -> io::Result<i32> {
     if start.attempt > attempt {
         return Ok(superseded(attempt, start.attempt));
     }
+    let is_over = |name: &Name| name.kind == Kind::Over && name.attempt.submission == submission;
+    if folder.names()?.iter().any(is_over) {
+        // The one before has ended, and Slurm did not notice.
+        return Ok(0);
+    }
     let state = folder
         .newest_state(start.first_submission)?
         .ok_or_else(|| missing("state"))?;
@@ -137,7 +142,7 @@ impl Running {
                 looked_at.map_or(Duration::ZERO, |at| HEARTBEAT.saturating_sub(at.elapsed()));
             match receiver.recv_timeout(left) {
                 Ok(Happened::Ended(frame)) => return self.end(&frame),
-                Ok(Happened::Begun(frame)) => self.begun(&frame)?,
+                Ok(Happened::Begun(frame)) => self.begun(&frame),
                 Ok(Happened::Snapshot(frame)) => self.keep(&frame),
                 Ok(Happened::Signal) | Err(RecvTimeoutError::Timeout) => {
                     looked_at = Some(Instant::now());
@@ -181,12 +186,13 @@ impl Running {
         Name::new(kind, self.attempt)
     }
 
-    fn begun(&self, answer: &Frame) -> io::Result<()> {
+    fn begun(&self, answer: &Frame) {
         if let Some(Outcome::Done) = outcome(answer) {
             let node = Frame::new(&super::node(), Vec::new());
-            self.folder.write(self.name(Kind::Running), &node)?;
+            if let Err(error) = self.folder.show(self.name(Kind::Running), &node) {
+                complain(&format!("could not say that the job runs: {error}"));
+            }
         }
-        Ok(())
     }
 
     /// Does what is due, and says with which code the process is to end, if it is.

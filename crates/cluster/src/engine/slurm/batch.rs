@@ -135,16 +135,28 @@ pub(super) fn submit(
         .map_err(|_| format!("sbatch said {text:?}; the number of a job was expected"))
 }
 
+/// When a job that was requeued may begin. Left alone, Slurm waits until no credential of the
+/// run before is valid any more, two minutes unless told otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Begin {
+    Now,
+    /// On the same node, the second in which the run before has ended must be over: its
+    /// credentials are told from later ones by their second, and a job with a revoked one
+    /// is killed.
+    Soon,
+}
+
 /// Leaves out these nodes from now on, and no others. Works while a job waits.
-pub(super) fn exclude(slurm_job: u64, others: &[String]) -> Result<(), String> {
+pub(super) fn exclude(slurm_job: u64, others: &[String], begin: Begin) -> Result<(), String> {
+    let begin = match begin {
+        Begin::Now => "now",
+        Begin::Soon => "now+2",
+    };
     let mut scontrol = command("scontrol");
     scontrol
         .args(["update", &format!("JobId={slurm_job}")])
-        // After a requeue Slurm would wait for some time.
-        .args([
-            &format!("ExcNodeList={}", others.join(",")),
-            "StartTime=now",
-        ]);
+        .arg(format!("ExcNodeList={}", others.join(",")))
+        .arg(format!("StartTime={begin}"));
     output(&mut scontrol).map(drop)
 }
 

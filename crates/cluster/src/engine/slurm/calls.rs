@@ -3,28 +3,20 @@
 //! A worker answers one call at a time, and further ones of as many processors until it has
 //! had nothing to do for a while; then its allocation ends. Slurm decides where workers run.
 
-use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::{mpsc, Arc};
 use std::time::{Duration, Instant};
 
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 
-use super::command::{command, is_rejection, output};
+use super::command::{command, output};
+use super::pools::{end, Kind, Phase, Pools, Worker};
 use super::process::{self, Process};
 use super::site::Site;
 use crate::engine::{CallSpec, EngineError, Reply};
 use crate::planner::NodeId;
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
 use crate::worker::Reading;
-
-/// How many workers of a kind may fail to start, one after the other, before what waits for
-/// them is given up.
-const FAILURES_MAX: u32 = 8;
-
-/// By how much the pause after such a failure grows.
-const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_millis(1500);
@@ -38,77 +30,7 @@ pub(super) struct Calls {
     linger: Duration,
     /// Numbers of requests that are no calls, which count from below.
     next_request: AtomicU64,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    pools: HashMap<Kind, Pool>,
-    workers: HashMap<u64, Worker>,
-    next_worker: u64,
-    is_closed: bool,
-}
-
-/// Calls that the same workers can answer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Kind {
-    cpus: u32,
-    node: Option<NodeId>,
-    /// There or nowhere.
-    is_pinned: bool,
-}
-
-#[derive(Default)]
-struct Pool {
-    waiting: VecDeque<(CallSpec, Reply)>,
-    /// How many starts in a row went wrong. Of several at the same time, one counts.
-    failures: u32,
-    retry_at: Option<Instant>,
-}
-
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool")
-            .field("waiting", &self.waiting.len())
-            .field("failures", &self.failures)
-            .finish_non_exhaustive()
-    }
-}
-
-#[derive(Debug)]
-struct Worker {
-    kind: Kind,
-    /// The failures of its pool when it was started.
-    failures: u32,
-    phase: Phase,
-}
-
-#[derive(Debug)]
-enum Phase {
-    /// Slurm has it in its queue, or it has not said anything yet.
-    Starting,
-    Idle(Process, Instant),
-    Busy(Process, u64),
-    /// It was told to end.
-    Ending,
-}
-
-impl Worker {
-    fn process(&self) -> Option<&Process> {
-        match &self.phase {
-            Phase::Idle(process, _) | Phase::Busy(process, _) => Some(process),
-            Phase::Starting | Phase::Ending => None,
-        }
-    }
-
-    /// Its process, if it has nothing to do and can answer calls of this kind.
-    fn idle_for(&self, kind: &Kind) -> Option<&Process> {
-        let Phase::Idle(process, _) = &self.phase else {
-            return None;
-        };
-        let is_there = kind.node.as_ref().is_none_or(|node| *node == process.node);
-        (self.kind.cpus == kind.cpus && is_there).then_some(process)
-    }
+    state: Mutex<Pools>,
 }
 
 impl Calls {
@@ -295,12 +217,9 @@ impl Calls {
     /// How many processors workers may have: those that there are, unless the user says
     /// otherwise. Slurm would let more wait, in the way of others.
     fn limit(&self) -> u32 {
-        let nodes = self.site.nodes.lock();
-        let nodes = nodes.iter().flat_map(|(_, nodes)| nodes);
-        let cpus: f64 = nodes
-            .filter(|node| node.is_alive)
-            .map(|node| node.cpus)
-            .sum();
+        let nodes = self.site.known_nodes();
+        let alive = nodes.iter().filter(|node| node.is_alive);
+        let cpus: f64 = alive.map(|node| node.cpus).sum();
         self.cpus_max.unwrap_or((cpus as u32).max(1))
     }
 
@@ -377,109 +296,5 @@ impl Calls {
             ))));
         }
         self.dispatch();
-    }
-}
-
-/// Takes the process from a worker that is to end.
-fn end(worker: &mut Worker) -> Option<Process> {
-    match std::mem::replace(&mut worker.phase, Phase::Ending) {
-        Phase::Idle(process, _) | Phase::Busy(process, _) => Some(process),
-        Phase::Starting | Phase::Ending => None,
-    }
-}
-
-impl State {
-    /// A call and a worker for it, which is busy from now on.
-    fn next(&mut self) -> Option<(u64, Process, (CallSpec, Reply))> {
-        let Self { pools, workers, .. } = self;
-        pools
-            .iter_mut()
-            .filter(|(_, pool)| !pool.waiting.is_empty())
-            .find_map(|(kind, pool)| {
-                let found = workers
-                    .iter_mut()
-                    .find_map(|(id, worker)| Some((*id, worker.idle_for(kind)?.clone(), worker)));
-                let (id, process, worker) = found?;
-                let call = pool.waiting.pop_front()?;
-                worker.phase = Phase::Busy(process.clone(), call.0.id);
-                Some((id, process, call))
-            })
-    }
-
-    fn cpus(&self) -> u32 {
-        self.workers.values().map(|worker| worker.kind.cpus).sum()
-    }
-
-    /// Notes workers that are to be started: one for each call that waits, if there is room.
-    fn starts(&mut self, cpus_max: u32) -> Vec<(u64, Kind)> {
-        let mut starts = Vec::new();
-        let mut cpus = self.cpus();
-        for (kind, pool) in &self.pools {
-            let is_starting =
-                |worker: &&Worker| matches!(worker.phase, Phase::Starting) && worker.kind == *kind;
-            let starting = self.workers.values().filter(is_starting).count();
-            let wanted = match (pool.failures, pool.retry_at) {
-                (0, _) => pool.waiting.len(),
-                (_, Some(at)) if Instant::now() < at => 0,
-                // One finds out whether it is better now.
-                _ => pool.waiting.len().min(1),
-            };
-            for _ in starting..wanted {
-                // What needs more than there is, is for Slurm to refuse.
-                if cpus > 0 && cpus + kind.cpus > cpus_max {
-                    break;
-                }
-                cpus += kind.cpus;
-                starts.push((kind.clone(), pool.failures));
-            }
-        }
-        let note = |(kind, failures): (Kind, u32)| {
-            let id = self.next_worker;
-            self.next_worker += 1;
-            let worker = Worker {
-                kind: kind.clone(),
-                failures,
-                phase: Phase::Starting,
-            };
-            self.workers.insert(id, worker);
-            (id, kind)
-        };
-        starts.into_iter().map(note).collect()
-    }
-
-    /// Notes a failed start, and says which calls are given up because of it.
-    fn start_failed(&mut self, worker: &Worker, said: &str) -> Vec<(CallSpec, Reply)> {
-        let kind = &worker.kind;
-        let has_others = self.workers.values().any(|other| {
-            let process = other.process();
-            let node = kind.node.as_ref();
-            other.kind.cpus == kind.cpus
-                && process.is_some_and(|process| node.is_none_or(|node| *node == process.node))
-        });
-        let Some(pool) = self.pools.get_mut(kind) else {
-            return Vec::new();
-        };
-        if kind.node.is_some() && !kind.is_pinned {
-            // It was only a wish.
-            let waiting = std::mem::take(&mut pool.waiting);
-            let anywhere = Kind {
-                node: None,
-                ..kind.clone()
-            };
-            self.pools
-                .entry(anywhere)
-                .or_default()
-                .waiting
-                .extend(waiting);
-            return Vec::new();
-        }
-        pool.failures = pool.failures.max(worker.failures + 1);
-        pool.retry_at = Some(Instant::now() + RETRY_AFTER * pool.failures);
-        let is_hopeless = is_rejection(said) || pool.failures >= FAILURES_MAX;
-        if !is_hopeless || has_others {
-            return Vec::new();
-        }
-        (pool.failures, pool.retry_at) = (0, None);
-        pool.waiting.drain(..).collect()
     }
 }

@@ -265,7 +265,7 @@ mod tests {
         let folder = JobFolder::new(folder.path().to_owned());
         folder.clear().expect("an empty folder");
         assert_eq!(folder.newest_state(1).expect("list"), None);
-        let mut write = |name, bytes: &[u8]| {
+        let write = |name, bytes: &[u8]| {
             folder.write(name, &state(0.5, bytes)).expect("write");
             folder.newest_state(1).expect("list").expect("a state")
         };

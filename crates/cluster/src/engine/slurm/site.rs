@@ -56,8 +56,7 @@ impl Site {
 
     /// The nodes of the partition, as they were a second ago at most.
     pub(super) fn nodes(&self) -> Result<Vec<Node>, EngineError> {
-        let mut kept = self.nodes.lock();
-        if let Some((at, nodes)) = &*kept {
+        if let Some((at, nodes)) = &*self.nodes.lock() {
             if at.elapsed() < NODES_KEPT {
                 return Ok(nodes.clone());
             }
@@ -66,8 +65,17 @@ impl Site {
         sinfo.args(["--noheader", "--Node", "--format=%P|%N|%c|%m|%T"]);
         let text = output(&mut sinfo).map_err(EngineError::lost)?;
         let nodes = parse(&text, self.partition.as_deref())?;
-        *kept = Some((Instant::now(), nodes.clone()));
+        *self.nodes.lock() = Some((Instant::now(), nodes.clone()));
         Ok(nodes)
+    }
+
+    /// The nodes, as they were when Slurm was asked last.
+    pub(super) fn known_nodes(&self) -> Vec<Node> {
+        let known = self.nodes.lock();
+        known
+            .as_ref()
+            .map(|(_, nodes)| nodes.clone())
+            .unwrap_or_default()
     }
 
     /// The nodes that are left out so that work runs where `placement` wants it. They are

@@ -1,8 +1,8 @@
 //! Jobs on a real Slurm, driven through the engine's interface; skipped where there is none.
 
 use std::ffi::OsString;
-use std::mem::ManuallyDrop;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
@@ -259,28 +259,54 @@ fn a_job_survives_its_node_and_late_words_of_it() {
     node("start", &died);
 }
 
+/// Makes a process of this test program a driver that starts a job in the folder which it
+/// names, and is killed then.
+const LOST_DRIVER: &str = "HEIST_CLUSTER_TEST_LOST_DRIVER";
+
 #[test]
 fn another_driver_finds_what_a_lost_one_has_begun() {
     if keeper().is_none() {
         return;
     }
+    if let Some(folder) = std::env::var_os(LOST_DRIVER) {
+        let engine = connect(Path::new(&folder));
+        let job = Driven::new(&engine, 3, 300);
+        job.start(0, None);
+        job.is_done_up_to(0);
+        eprintln!("the job runs");
+        job.finishes(0, u64::MAX);
+    }
     let folder = tempfile::tempdir().expect("a folder");
-    // A driver that is killed does not clean up.
-    let lost = ManuallyDrop::new(connect(folder.path()));
-    let job = Driven::new(&lost, 3, 300);
-    job.start(0, None);
-    job.runs(0);
-    let number = slurm_job(folder.path(), 3);
+    let mut lost = Command::new(std::env::current_exe().expect("this program"));
+    lost.args([
+        "another_driver_finds_what_a_lost_one_has_begun",
+        "--nocapture",
+    ])
+    .env(LOST_DRIVER, folder.path())
+    .stderr(Stdio::piped());
+    let mut lost = lost.spawn().expect("a driver");
+    let says = BufReader::new(lost.stderr.take().expect("a pipe"));
+    let runs = says
+        .lines()
+        .any(|line| line.is_ok_and(|line| line == "the job runs"));
+    assert!(runs, "the driver ended");
+    lost.kill().expect("it is a child");
+    lost.wait().expect("it is a child");
+    // A node dies while there is no driver; to Slurm this is the same.
+    let number = slurm_job(folder.path(), 3).expect("it was submitted");
+    let requeue = command("scontrol")
+        .args(["requeue", &number.to_string()])
+        .status();
+    assert!(requeue.expect("it starts").success());
     let engine = connect(folder.path());
-    let again = Driven::new(&engine, 3, 300);
-    again.start(1000, None);
-    again.runs(1000);
-    assert_eq!(slurm_job(folder.path(), 3), number, "it goes on");
-    again.finishes(1000, 300);
-    // Nobody has heard the result, say; then there is one still.
-    let late = Driven::new(&engine, 3, 300);
-    late.start(2000, None);
-    late.finishes(2000, 300);
+    let job = Driven::new(&engine, 3, 300);
+    job.start(1000, None);
+    job.runs(1000);
+    assert_eq!(slurm_job(folder.path(), 3), Some(number), "it goes on");
+    job.finishes(1000, 300);
+    // If nobody had heard the result, it would still be there.
+    job.start(2000, None);
+    job.finishes(2000, 300);
 }
 
 #[test]
