@@ -1,28 +1,28 @@
 //! The suite on Slurm, inside of `cargo xtask cluster with slurm -- cargo test ..`.
 
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use heist_cluster::{Cluster, Slurm};
 use heist_cluster_suite::calls;
 
 heist_cluster::test_worker!();
 
-/// One connection for all tests; none, with a line that says why, where there is no Slurm.
-fn cluster() -> Option<&'static Cluster> {
-    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
-    let connect = || {
-        let missing = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_XTASK"]
-            .into_iter()
-            .find(|name| std::env::var_os(name).is_none());
-        if let Some(name) = missing {
-            eprintln!("skipped: {name} is not set; `cargo xtask cluster with slurm` sets it");
-            return None;
-        }
-        let cluster = Cluster::connect(Slurm::new().under_test_harness());
-        Some(cluster.expect("Slurm can be used"))
-    };
-    CLUSTER.get_or_init(connect).as_ref()
+/// Runs a test on a connection of its own, one at a time, since some kill nodes; where there
+/// is no Slurm, a line says why it is skipped.
+fn on_slurm(test: impl FnOnce(&Cluster)) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let missing = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_XTASK"]
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_none());
+    if let Some(name) = missing {
+        eprintln!("skipped: {name} is not set; `cargo xtask cluster with slurm` sets it");
+        return;
+    }
+    // A test that failed has left nothing behind.
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let engine = Slurm::new().under_test_harness();
+    test(&Cluster::connect(engine).expect("Slurm can be used"));
 }
 
 /// Has the cluster do something to a node.
@@ -39,43 +39,53 @@ fn node(action: &str, name: &str) {
 
 #[test]
 fn arguments_and_results_arrive() {
-    cluster().map(calls::arguments_and_results_arrive);
+    on_slurm(calls::arguments_and_results_arrive);
 }
 
 #[test]
 fn errors_and_panics_are_values() {
-    cluster().map(calls::errors_and_panics_are_values);
+    on_slurm(calls::errors_and_panics_are_values);
 }
 
 #[test]
 fn a_function_has_a_pool() {
-    cluster().map(calls::a_function_has_a_pool);
+    on_slurm(calls::a_function_has_a_pool);
 }
 
 #[test]
 fn shared_data_reaches_all_calls() {
-    cluster().map(calls::shared_data_reaches_all_calls);
+    on_slurm(calls::shared_data_reaches_all_calls);
 }
 
 #[test]
 fn many_calls_come_back() {
-    cluster().map(|cluster| calls::many_calls_come_back(cluster, 3000));
+    on_slurm(|cluster| calls::many_calls_come_back(cluster, 3000));
 }
 
 #[test]
 fn a_pinned_call_runs_where_it_should() {
-    cluster().map(calls::a_pinned_call_runs_where_it_should);
+    on_slurm(calls::a_pinned_call_runs_where_it_should);
 }
 
 #[test]
 fn cancelled_calls_end() {
-    cluster().map(calls::cancelled_calls_end);
+    on_slurm(calls::cancelled_calls_end);
+}
+
+#[test]
+fn calls_of_different_kinds_share_a_connection() {
+    on_slurm(|cluster| {
+        calls::many_calls_come_back(cluster, 100);
+        calls::a_function_has_a_pool(cluster);
+        calls::a_pinned_call_runs_where_it_should(cluster);
+        calls::shared_data_reaches_all_calls(cluster);
+    });
 }
 
 #[test]
 fn results_survive_the_death_of_a_node() {
-    if let Some(cluster) = cluster() {
+    on_slurm(|cluster| {
         calls::results_survive(cluster, 120, 500, || node("kill", "n1"));
         node("start", "n1");
-    }
+    });
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use heist_sync::MutexGuard;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
@@ -152,9 +153,10 @@ impl Driven {
     }
 }
 
-/// The program that looks after the cluster; none, with a line that says why, where there is
-/// no cluster.
-fn keeper() -> Option<OsString> {
+/// The program that looks after the cluster, for one test at a time, since some kill nodes;
+/// none, with a line that says why, where there is no cluster.
+fn keeper() -> Option<(OsString, MutexGuard<'static, ()>)> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let variables = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_XTASK"];
     if let Some(name) = variables
         .iter()
@@ -162,7 +164,8 @@ fn keeper() -> Option<OsString> {
     {
         eprintln!("skipped: {name} is not set; `cargo xtask cluster with slurm` sets it");
     }
-    variables.iter().filter_map(std::env::var_os).nth(2)
+    let xtask = variables.iter().filter_map(std::env::var_os).nth(2)?;
+    Some((xtask, ONE_AT_A_TIME.lock()))
 }
 
 fn connect(folder: &Path) -> Arc<dyn Engine> {
@@ -191,9 +194,9 @@ fn slurm_job(folder: &Path, job: u64) -> Option<u64> {
 
 #[test]
 fn a_job_moves_under_the_number_that_it_has_in_slurm() {
-    if keeper().is_none() {
+    let Some(_turn) = keeper() else {
         return;
-    }
+    };
     let folder = tempfile::tempdir().expect("a folder");
     let engine = connect(folder.path());
     let job = Driven::new(&engine, 1, 600);
@@ -220,7 +223,7 @@ fn a_job_moves_under_the_number_that_it_has_in_slurm() {
 
 #[test]
 fn a_job_survives_its_node_and_late_words_of_it() {
-    let Some(keeper) = keeper() else {
+    let Some((keeper, _turn)) = keeper() else {
         return;
     };
     let node = |action: &str, node: &NodeId| {
@@ -265,9 +268,9 @@ const LOST_DRIVER: &str = "HEIST_CLUSTER_TEST_LOST_DRIVER";
 
 #[test]
 fn another_driver_finds_what_a_lost_one_has_begun() {
-    if keeper().is_none() {
+    let Some(_turn) = keeper() else {
         return;
-    }
+    };
     if let Some(folder) = std::env::var_os(LOST_DRIVER) {
         let engine = connect(Path::new(&folder));
         let job = Driven::new(&engine, 3, 300);
@@ -311,9 +314,9 @@ fn another_driver_finds_what_a_lost_one_has_begun() {
 
 #[test]
 fn a_job_that_is_stopped_goes_on_from_its_last_state_in_another_submission() {
-    if keeper().is_none() {
+    let Some(_turn) = keeper() else {
         return;
-    }
+    };
     let folder = tempfile::tempdir().expect("a folder");
     let engine = connect(folder.path());
     let job = Driven::new(&engine, 4, 300);
@@ -331,9 +334,9 @@ fn a_job_that_is_stopped_goes_on_from_its_last_state_in_another_submission() {
 
 #[test]
 fn a_node_that_does_not_exist_is_an_error_at_once() {
-    if keeper().is_none() {
+    let Some(_turn) = keeper() else {
         return;
-    }
+    };
     let folder = tempfile::tempdir().expect("a folder");
     let engine = connect(folder.path());
     let mut job = Driven::new(&engine, 5, 10);
