@@ -123,6 +123,10 @@ pub(super) fn submit(
             WORKER_VARIABLE,
             batch_variable(attempt.submission, folder.path()),
         );
+    if spec.cpus < 1.0 {
+        // It shares a processor with others, where the partition lets it.
+        sbatch.arg("--oversubscribe");
+    }
     if !others.is_empty() {
         sbatch.arg(format!("--exclude={}", others.join(",")));
     }
