@@ -97,8 +97,46 @@ pub(super) fn is_rejection(message: &str) -> bool {
     let rejects = [
         "Unable to allocate resources",
         "Batch job submission failed",
+        "unrecognized option",
     ];
     let passing = ["contact", "imed out", "temporarily", "are busy"];
     rejects.iter().any(|text| message.contains(text))
         && !passing.iter().any(|text| message.contains(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_slurm_will_never_do_is_told_from_what_it_cannot_do_now() {
+        let never = [
+            "srun: error: Unable to allocate resources: Invalid node name specified",
+            "sbatch: error: Batch job submission failed: Invalid partition name specified",
+            "srun: unrecognized option '--no-such'",
+        ];
+        let now = [
+            "srun: error: Unable to allocate resources: Requested nodes are busy",
+            "srun: error: Unable to allocate resources: Unable to contact slurm controller \
+             (connect failure)",
+            "srun: error: Task launch for StepId=12.0 failed on node n3: Communication \
+             connection failure",
+        ];
+        assert!(never.into_iter().all(is_rejection));
+        assert!(!now.into_iter().any(is_rejection));
+    }
+
+    #[test]
+    fn an_error_names_the_command_and_what_it_said() {
+        let error = output(Command::new("sh").args(["-c", "echo no >&2; exit 3"]));
+        let error = error.expect_err("it fails");
+        assert!(
+            error.contains("`sh -c") && error.contains("3, no"),
+            "{error}"
+        );
+        assert_eq!(
+            output(Command::new("echo").arg("yes")).as_deref(),
+            Ok("yes\n")
+        );
+    }
 }
