@@ -1,12 +1,23 @@
 //! The suite on Slurm, inside of `cargo xtask cluster with slurm -- cargo test ..`.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use heist_cluster::{Cluster, Slurm};
+use heist_cluster::{remote, Cluster, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
 
 heist_cluster::test_worker!();
+
+/// Writes a file, and does nothing for ever, whoever asks it to end.
+#[remote]
+fn never_end(path: PathBuf) {
+    std::fs::write(path, "").expect("the folder is there");
+    loop {
+        std::thread::park();
+    }
+}
 
 /// Runs a test on a connection of its own, one at a time, since some kill nodes; where there
 /// is no Slurm, a line says why it is skipped.
@@ -87,5 +98,34 @@ fn results_survive_the_death_of_a_node() {
     on_slurm(|cluster| {
         calls::results_survive(cluster, 120, 500, || node("kill", "n1"));
         node("start", "n1");
+    });
+}
+
+#[test]
+fn killed_calls_give_their_processors_back() {
+    on_slurm(|cluster| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let cpus: f64 = cluster
+            .nodes()
+            .expect("nodes")
+            .iter()
+            .map(|node| node.cpus)
+            .sum();
+        let files: Vec<_> = (0..cpus as u32)
+            .map(|call| folder.join(format!("never-ends-{call}")))
+            .collect();
+        let calls: Vec<_> = files
+            .iter()
+            .map(|file| cluster.call(never_end, file.clone()))
+            .collect();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        for file in files {
+            while std::fs::remove_file(&file).is_err() {
+                assert!(Instant::now() < deadline, "not all calls have begun");
+                std::thread::yield_now();
+            }
+        }
+        calls.iter().for_each(RemoteFuture::kill);
+        calls::many_calls_come_back(cluster, 100);
     });
 }
