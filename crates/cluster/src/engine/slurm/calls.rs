@@ -3,6 +3,7 @@
 //! A worker answers one call at a time, and further ones of as many processors until it has
 //! had nothing to do for a while; then its allocation ends. Slurm decides where workers run.
 
+use std::fmt;
 use std::sync::{mpsc, Arc};
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,6 @@ use crate::worker::Reading;
 const USAGE_PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The calls of a connection, and the workers that answer them.
-#[derive(Debug)]
 pub(super) struct Calls {
     site: Arc<Site>,
     /// Processors of all workers together, if limited.
@@ -31,6 +31,12 @@ pub(super) struct Calls {
     /// Numbers of requests that are no calls, which count from below.
     next_request: AtomicU64,
     state: Mutex<Pools>,
+}
+
+impl fmt::Debug for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Calls").finish_non_exhaustive()
+    }
 }
 
 impl Calls {
@@ -70,9 +76,11 @@ impl Calls {
                 Phase::Busy(process, call) if *call == id => Some(process.clone()),
                 _ => None,
             });
+        let reply = waiting.map(|(_, reply)| reply);
+        let reply = reply.or_else(|| state.replies.remove(&id));
         drop(state);
-        if let Some((_, reply)) = waiting {
-            return reply(Err(EngineError::cancelled()));
+        if let Some(reply) = reply {
+            reply(Err(EngineError::cancelled()));
         }
         match process {
             Some(process) if is_hard => {
@@ -158,11 +166,13 @@ impl Calls {
         let mut state = self.state.lock();
         state.is_closed = true;
         let waiting: Vec<_> = state.pools.drain().collect();
+        let replies = std::mem::take(&mut state.replies);
         let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(..) | Phase::Ending);
         let has_others = !state.workers.values().all(is_idle);
         let processes: Vec<_> = state.workers.values_mut().filter_map(end).collect();
         drop(state);
-        for (_, reply) in waiting.into_iter().flat_map(|(_, pool)| pool.waiting) {
+        let waiting = waiting.into_iter().flat_map(|(_, pool)| pool.waiting);
+        for reply in waiting.map(|(_, reply)| reply).chain(replies.into_values()) {
             reply(Err(EngineError::cancelled()));
         }
         if has_others {
@@ -184,17 +194,23 @@ impl Calls {
 
     /// Gives calls to workers that have nothing to do, and starts workers for others.
     fn dispatch(self: &Arc<Self>) {
-        while let Some((worker, process, (call, reply))) = self.state.lock().next() {
+        // In a scope of its own the lock is given back before the body.
+        let next = || self.state.lock().next();
+        while let Some((worker, process, call)) = next() {
             let this = Arc::clone(self);
-            let back = process.clone();
+            let (id, back) = (call.id, process.clone());
             process.link.send(
-                call.id,
+                id,
                 &call.request,
                 Box::new(move |answer| {
                     if answer.is_ok() {
                         this.is_idle(worker, back);
                     }
-                    reply(answer);
+                    let reply = this.state.lock().replies.remove(&id);
+                    // Otherwise it was cancelled.
+                    if let Some(reply) = reply {
+                        reply(answer);
+                    }
                     this.dispatch();
                 }),
             );

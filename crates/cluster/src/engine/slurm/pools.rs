@@ -1,7 +1,6 @@
 //! Which calls wait for which workers, and which workers there are.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::command::is_rejection;
@@ -17,10 +16,12 @@ const FAILURES_MAX: u32 = 8;
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Pools {
     pub(super) pools: HashMap<Kind, Pool>,
     pub(super) workers: HashMap<u64, Worker>,
+    /// Who waits for the answer of a worker, by the number of the call.
+    pub(super) replies: HashMap<u64, Reply>,
     pub(super) next_worker: u64,
     pub(super) is_closed: bool,
 }
@@ -40,15 +41,6 @@ pub(super) struct Pool {
     /// How many starts in a row went wrong. Of several at the same time, one counts.
     pub(super) failures: u32,
     pub(super) retry_at: Option<Instant>,
-}
-
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool")
-            .field("waiting", &self.waiting.len())
-            .field("failures", &self.failures)
-            .finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug)]
@@ -97,8 +89,13 @@ pub(super) fn end(worker: &mut Worker) -> Option<Process> {
 
 impl Pools {
     /// A call and a worker for it, which is busy from now on.
-    pub(super) fn next(&mut self) -> Option<(u64, Process, (CallSpec, Reply))> {
-        let Self { pools, workers, .. } = self;
+    pub(super) fn next(&mut self) -> Option<(u64, Process, CallSpec)> {
+        let Self {
+            pools,
+            workers,
+            replies,
+            ..
+        } = self;
         pools
             .iter_mut()
             .filter(|(_, pool)| !pool.waiting.is_empty())
@@ -107,8 +104,9 @@ impl Pools {
                     .iter_mut()
                     .find_map(|(id, worker)| Some((*id, worker.idle_for(kind)?.clone(), worker)));
                 let (id, process, worker) = found?;
-                let call = pool.waiting.pop_front()?;
-                worker.phase = Phase::Busy(process.clone(), call.0.id);
+                let (call, reply) = pool.waiting.pop_front()?;
+                worker.phase = Phase::Busy(process.clone(), call.id);
+                replies.insert(call.id, reply);
                 Some((id, process, call))
             })
     }
