@@ -24,7 +24,8 @@ use crate::wire::{self, Limits};
 
 /// Machines on which remote functions and jobs run.
 ///
-/// Clones are the same cluster; with the last one it ends, and what runs on it is given up.
+/// Clones are the same cluster. With the last one it ends, and what runs on it is given up:
+/// whoever still waits for a call or a job learns that it was cancelled.
 ///
 /// # Examples
 ///
@@ -49,6 +50,21 @@ use crate::wire::{self, Limits};
 #[derive(Clone, Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
+    /// Ends the cluster; only its clones hold it, and no call.
+    _session: Arc<Session>,
+}
+
+/// The time for which there is somebody who wants the cluster.
+#[derive(Debug)]
+struct Session(Arc<Shared>);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(driver) = self.0.driver.get() {
+            driver.end();
+        }
+        self.0.engine.close();
+    }
 }
 
 /// What all clones of a cluster, and all its calls, share.
@@ -187,8 +203,10 @@ impl Cluster {
             driver,
             starting: Mutex::new(()),
         };
+        let shared = Arc::new(shared);
         Ok(Self {
-            shared: Arc::new(shared),
+            _session: Arc::new(Session(Arc::clone(&shared))),
+            shared,
         })
     }
 

@@ -14,16 +14,18 @@ use crate::object::ObjectId;
 use crate::planner::NodeId;
 use crate::remote::Fingerprint;
 use crate::wire::{Frame, Limits};
-use crate::worker::{JobOutcome, Reading, Refusal};
+use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
 
 mod hosted;
 pub(crate) mod link;
 mod local;
 mod queue;
+pub(crate) mod slurm;
 
 pub use local::Local;
+pub use slurm::Slurm;
 
-/// What a program says of the engine that it wants: [`Local`] and others.
+/// What a program says of the engine that it wants: [`Local`], [`Slurm`] and others.
 pub trait EngineOptions {
     /// Reaches the engine, and starts what it needs here.
     ///
@@ -45,6 +47,30 @@ pub struct Program {
     pub limits: Limits,
     /// Its executable, if that is not the one that is running.
     pub executable: Option<PathBuf>,
+}
+
+impl Program {
+    /// The executable that is run as a worker: the one that was `named`, or this program if it
+    /// can be its own worker. `option` names it otherwise.
+    fn worker(
+        &self,
+        named: Option<PathBuf>,
+        is_under_test: bool,
+        option: &str,
+    ) -> Result<PathBuf, EngineError> {
+        if let Some(path) = named.or_else(|| self.executable.clone()) {
+            return Ok(path);
+        }
+        if !is_under_test && !is_initialised() {
+            return Err(EngineError::setup(format!(
+                "this program cannot be its own worker, because it does not call \
+                 heist_cluster::init() first in main; do so, or name another program with {option}"
+            )));
+        }
+        std::env::current_exe().map_err(|error| {
+            EngineError::setup(format!("could not find out which program this is: {error}"))
+        })
+    }
 }
 
 /// A machine, or what the engine treats as one.
@@ -215,6 +241,10 @@ pub trait Engine: Send + Sync {
 
     /// What each machine has used, or why that is not known. Waits for two seconds at most.
     fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)>;
+
+    /// The cluster is over: gives up what runs and waits, and tells all who wait so. What is
+    /// asked for later fails.
+    fn close(&self);
 }
 
 /// What an engine could not do.

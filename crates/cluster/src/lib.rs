@@ -68,6 +68,10 @@
 
 #![deny(unsafe_code)]
 
+// The attributes write down paths as other crates have them.
+#[cfg(test)]
+extern crate self as heist_cluster;
+
 mod call;
 mod chunks;
 mod cluster;
@@ -88,7 +92,7 @@ mod worker;
 pub use call::RemoteFuture;
 pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
 pub use cluster::{Calls, Cluster};
-pub use engine::Local;
+pub use engine::{Local, Slurm};
 pub use error::{ClusterError, RemoteError};
 pub use heist_cluster_attribute::{job, remote};
 pub use job::{Job, JobContext, JobOptions, Pause, RegisteredJob, Stop};
@@ -142,3 +146,7 @@ macro_rules! test_worker {
         }
     };
 }
+
+// Tests of engines run workers.
+#[cfg(test)]
+test_worker!();

@@ -1,7 +1,8 @@
 //! The side of a worker: it answers requests, whatever way they come.
 //!
-//! One [`Worker`] serves a process. Requests come through a pipe or a socket (`stdio`), or
-//! as calls from a program that has loaded us as a library (`ffi`).
+//! One [`Worker`] serves a process. Requests come through a pipe or a socket (`stdio`), as
+//! calls from a program that has loaded us as a library (`ffi`), or the process itself is one
+//! job, and speaks through files (`batch`).
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::remote::{registry, Entry, Fingerprint};
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
 
+mod batch;
 mod call;
 pub mod ffi;
 mod jobs;
@@ -24,6 +26,7 @@ mod objects;
 mod stdio;
 mod usage;
 
+pub(crate) use batch::batch_variable;
 pub use call::CallContext;
 pub(crate) use jobs::RunningJob;
 pub(crate) use objects::Objects;

@@ -14,7 +14,7 @@ use super::reactor::{measure, Message, Reactor};
 use super::store::{Description, JobResult, Journal, Store, Unfinished};
 use super::table::{Checkpoint, Input, Submission, Table, View};
 use crate::engine::Engine;
-use crate::error::ClusterErrorKind;
+use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
 use crate::options::Options;
 use crate::planner::{JobId, Planner};
@@ -22,7 +22,7 @@ use crate::planner::{JobId, Planner};
 /// The driver of jobs, from outside of its thread.
 pub(crate) struct Driver {
     sender: Sender<Message>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     /// Usage is measured until it is dropped.
     _measuring: Sender<()>,
     store: Option<Arc<Store>>,
@@ -129,7 +129,7 @@ impl Driver {
         measure(Arc::downgrade(engine), sender.clone(), every, stop).map_err(failed)?;
         Ok(Self {
             sender,
-            thread: Some(thread),
+            thread: Mutex::new(Some(thread)),
             _measuring: measuring,
             store,
             board,
@@ -230,7 +230,19 @@ impl Driver {
 
     /// The result of a job, if there is one within `patience`. It is given once.
     pub(crate) fn result(&self, job: u64, patience: Duration) -> Option<JobResult> {
-        self.wait(patience, |shown| shown.results.remove(&job))
+        self.wait(patience, |shown| {
+            let closed = shown.is_closed.then_some(Err(RemoteError::Cancelled));
+            shown.results.remove(&job).or(closed)
+        })
+    }
+
+    /// Gives up all jobs, and waits until the thread has ended.
+    pub(crate) fn end(&self) {
+        let _ = self.sender.send(Message::End);
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic there has been shown.
+            let _ = thread.join();
+        }
     }
 
     /// Waits until `look` finds something.
@@ -275,10 +287,6 @@ const RESUMED_EPOCHS: u32 = 1000;
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.sender.send(Message::End);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been shown.
-            let _ = thread.join();
-        }
+        self.end();
     }
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::object::ObjectId;
 use crate::planner::NodeId;
 use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};
-use crate::worker::{is_initialised, Reading};
+use crate::worker::Reading;
 use crate::worker::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
 
 /// How long all workers together have to say what they used.
@@ -106,20 +106,8 @@ impl Local {
 
 impl EngineOptions for Local {
     fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
-        let path = match self.program.or(program.executable) {
-            Some(path) => path,
-            None if is_initialised() || !self.arguments.is_empty() => std::env::current_exe()
-                .map_err(|error| {
-                    EngineError::setup(format!("could not find out which program this is: {error}"))
-                })?,
-            None => {
-                return Err(EngineError::setup(
-                    "this program cannot be its own worker, because it does not call \
-                     heist_cluster::init() first in main; do so, or name another program \
-                     with Local::program",
-                ))
-            }
-        };
+        let is_under_test = !self.arguments.is_empty();
+        let path = program.worker(self.program, is_under_test, "Local::program")?;
         let folder = tempfile::Builder::new().prefix("heist-cluster-").tempdir();
         let folder = folder.map_err(|error| {
             EngineError::setup(format!("could not make a folder for shared data: {error}"))
@@ -556,10 +544,8 @@ impl Engine for LocalEngine {
             })
             .collect()
     }
-}
 
-impl Drop for LocalEngine {
-    fn drop(&mut self) {
+    fn close(&self) {
         let mut state = self.shared.state.lock();
         state.is_closed = true;
         let waiting: Vec<_> = state.queue.drain().collect();
@@ -576,5 +562,11 @@ impl Drop for LocalEngine {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+impl Drop for LocalEngine {
+    fn drop(&mut self) {
+        self.close();
     }
 }

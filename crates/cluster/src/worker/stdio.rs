@@ -11,13 +11,12 @@ use std::sync::Arc;
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{thread, Mutex};
 
+use super::{batch, respond, worker, Objects, Refusal};
 use crate::json;
-
-use super::{respond, worker, Objects, Refusal};
 use crate::wire::{self, Ask, Frame, FrameReader, Limits, Outcome, ReadError, Request};
 
 /// Makes a process a worker; says where its answers go: `socket`, the other end of its
-/// standard input, or a path.
+/// standard input, or a path; or that it is a batch job.
 pub(crate) const WORKER_VARIABLE: &str = "HEIST_CLUSTER_WORKER";
 /// In [`WORKER_VARIABLE`], has a program say what it has, in place of serving.
 pub(crate) const DESCRIBE: &str = "describe";
@@ -51,8 +50,12 @@ pub fn init() {
             let described = json::describe(&mut io::stdout());
             process::exit(i32::from(described.is_err()));
         }
-        let code = match serve(&answers) {
-            Ok(()) => 0,
+        let served = match answers.strip_prefix(batch::PREFIX) {
+            Some(what) => batch::run(what),
+            None => serve(&answers).map(|()| 0),
+        };
+        let code = match served {
+            Ok(code) => code,
             Err(error) => {
                 let _ = writeln!(io::stderr(), "heist-cluster: the worker ends: {error}");
                 1

@@ -1,0 +1,396 @@
+//! The engine that uses Slurm: workers that srun places, and jobs that are batch jobs.
+
+use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::sync::Arc;
+use std::time::Duration;
+
+use heist_sync::{thread, Mutex};
+
+use super::{
+    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
+};
+use crate::object::ObjectId;
+use crate::planner::NodeId;
+use crate::worker::Reading;
+use board::Board;
+use calls::Calls;
+use command::{command, output};
+use jobs::{Message, Watcher};
+use site::Site;
+
+mod batch;
+mod begin;
+mod board;
+mod calls;
+mod command;
+pub(crate) mod folder;
+mod jobs;
+mod pools;
+mod process;
+mod site;
+mod tracked;
+
+/// What this engine needs of Slurm.
+const COMMANDS: [&str; 6] = ["sinfo", "srun", "sbatch", "squeue", "scontrol", "scancel"];
+
+/// The oldest version that has what is used here.
+const VERSION_MIN: (u32, u32) = (21, 8);
+
+/// The machines of Slurm, through its commands: `sinfo`, `srun`, `sbatch`, `squeue`,
+/// `scontrol` and `scancel`.
+///
+/// Remote functions run in workers that `srun` places; a worker answers call after call, and
+/// its allocation ends when it has had nothing to do for a while. Jobs are batch jobs. Slurm
+/// alone decides where things run and when there is room; to put a call
+/// [near](crate::Cluster::near) some data means nothing, as the data is equally near
+/// everywhere.
+///
+/// All nodes and the driver share a [folder](Self::folder). The workers are processes of the
+/// same program, which lies where all nodes find it, and calls [`init`](crate::init) first in
+/// its `main`.
+///
+/// A job survives its node, because Slurm queues it again, and its driver, because it needs
+/// none: its result lies in the folder. For the former the administrator allows jobs to be
+/// requeued (`JobRequeue`), as is usual. A job that moves keeps its number in Slurm if
+/// `RequeueExitHold` has the exit code 85; otherwise it is submitted anew. A job gets whole
+/// processors; one that needs less than one shares it with others if the partition has
+/// `OverSubscribe=YES`.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{Cluster, Slurm};
+///
+/// heist_cluster::init();
+/// let cluster = Cluster::connect(Slurm::new().partition("batch").folder("/shared/heist"))?;
+/// # Ok::<(), heist_cluster::ClusterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Slurm {
+    partition: Option<String>,
+    extra: Vec<String>,
+    folder: Option<PathBuf>,
+    program: Option<PathBuf>,
+    arguments: Vec<String>,
+    cpus_max: Option<u32>,
+    linger: Duration,
+}
+
+impl Default for Slurm {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Slurm {
+    /// The default partition, with a folder of its own in the home directory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            partition: None,
+            extra: Vec::new(),
+            folder: None,
+            program: None,
+            arguments: Vec::new(),
+            cpus_max: None,
+            linger: Duration::from_secs(5),
+        }
+    }
+
+    /// Uses this partition, or these with commas between.
+    #[must_use]
+    pub fn partition(mut self, name: impl Into<String>) -> Self {
+        self.partition = Some(name.into());
+        self
+    }
+
+    /// Gives `srun` and `sbatch` these arguments too, such as `--account=physics` or
+    /// `--time=01:00:00`.
+    #[must_use]
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.extra.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Keeps shared data, and the states and results of jobs, in this folder, which must be
+    /// on a file system that all nodes share. One driver at a time uses it. What is in it
+    /// outlives a driver that is lost, and another one goes on from it.
+    ///
+    /// Without this it is a new folder in `$XDG_STATE_HOME/heist-cluster`, or in
+    /// `.local/state/heist-cluster` of the home directory, and vanishes with the cluster.
+    #[must_use]
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.folder = Some(path.into());
+        self
+    }
+
+    /// Workers run this program, which has the same remote functions as this one, and calls
+    /// [`init`](crate::init).
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = Some(program.into());
+        self
+    }
+
+    /// Workers for calls have so many processors together at most, at least one. Without
+    /// this it is as many as the partition has.
+    #[must_use]
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.cpus_max = Some(cpus.max(1));
+        self
+    }
+
+    /// A worker without a call goes back after this time: five seconds, unless this says
+    /// otherwise. A new one takes some 100 ms, if there is room.
+    #[must_use]
+    pub fn linger(mut self, linger: Duration) -> Self {
+        self.linger = linger;
+        self
+    }
+
+    /// Workers run the test program that is running, and there the test that
+    /// [`test_worker!`](macro@crate::test_worker) stands for.
+    #[must_use]
+    pub fn under_test_harness(mut self) -> Self {
+        self.arguments = crate::test_worker_arguments();
+        self
+    }
+}
+
+impl EngineOptions for Slurm {
+    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+        let is_under_test = !self.arguments.is_empty();
+        let path = program.worker(self.program, is_under_test, "Slurm::program")?;
+        check_commands()?;
+        let (folder, temporary) = make_folder(self.folder.as_deref())?;
+        // Random, because hashers of the library are.
+        let number = RandomState::new().hash_one(std::process::id());
+        let site = Arc::new(Site {
+            name: format!("heist-{number:016x}"),
+            partition: self.partition,
+            extra: self.extra,
+            program: path,
+            arguments: self.arguments,
+            fingerprint: program.fingerprint,
+            limits: program.limits,
+            folder,
+            nodes: Mutex::default(),
+        });
+        for path in [site.objects(), site.jobs()] {
+            fs::create_dir_all(&path).map_err(|error| {
+                EngineError::setup(format!("could not make {}: {error}", path.display()))
+            })?;
+        }
+        let nodes = site
+            .nodes()
+            .map_err(|error| EngineError::setup(error.to_string()))?;
+        if nodes.is_empty() {
+            let partition = site.partition.as_deref().unwrap_or("(the default)");
+            return Err(EngineError::setup(format!(
+                "Slurm has no nodes in the partition {partition}; `sinfo` shows those that it has"
+            )));
+        }
+        let calls = Calls::new(Arc::clone(&site), self.cpus_max, self.linger);
+        let board = Arc::new(Board::default());
+        let watcher = Watcher::new(Arc::clone(&site), Arc::clone(&calls), Arc::clone(&board));
+        let (sender, receiver) = mpsc::channel();
+        thread::Builder::new()
+            .name("heist-cluster-slurm".to_owned())
+            .spawn(move || watcher.run(&receiver))
+            .map_err(|error| EngineError::setup(format!("could not start a thread: {error}")))?;
+        Ok(Arc::new(SlurmEngine {
+            site,
+            calls,
+            board,
+            sender,
+            _temporary: temporary,
+        }))
+    }
+}
+
+/// Makes sure that Slurm can be used from here.
+fn check_commands() -> Result<(), EngineError> {
+    for name in COMMANDS {
+        let text = output(command(name).arg("--version")).map_err(|error| {
+            EngineError::setup(format!("Slurm cannot be used from here: {error}"))
+        })?;
+        let version = version(&text).filter(|version| *version >= VERSION_MIN);
+        if version.is_none() {
+            let (year, month) = VERSION_MIN;
+            return Err(EngineError::setup(format!(
+                "`{name} --version` said {:?}; Slurm {year}.{month:02} or newer is needed",
+                text.trim()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The year and month in a line such as `slurm-wlm 22.05.8`.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split_whitespace().last()?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// The folder, and what removes it in the end if nobody has named it.
+fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), EngineError> {
+    let failed = |path: &Path, error: std::io::Error| {
+        EngineError::setup(format!(
+            "could not make a folder in {} that the nodes share: {error}; \
+             Slurm::folder names another one",
+            path.display()
+        ))
+    };
+    if let Some(path) = named {
+        let made = fs::create_dir_all(path).and_then(|()| path.canonicalize());
+        return Ok((made.map_err(|error| failed(path, error))?, None));
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| Some(std::env::home_dir()?.join(".local/state")));
+    let state = state.ok_or_else(|| {
+        EngineError::setup("there is no home directory; Slurm::folder names a folder to use")
+    })?;
+    let base = state.join("heist-cluster");
+    let made = fs::create_dir_all(&base)
+        .and_then(|()| tempfile::Builder::new().prefix("slurm-").tempdir_in(&base));
+    let made = made.map_err(|error| failed(&base, error))?;
+    Ok((made.path().to_owned(), Some(made)))
+}
+
+/// What runs for it ends when it is dropped.
+#[derive(Debug)]
+struct SlurmEngine {
+    site: Arc<Site>,
+    calls: Arc<Calls>,
+    board: Arc<Board>,
+    sender: Sender<Message>,
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl SlurmEngine {
+    fn tell(&self, message: Message) {
+        // The watcher ends after us.
+        let _ = self.sender.send(message);
+    }
+
+    fn object(&self, id: ObjectId) -> PathBuf {
+        self.site.objects().join(id.to_string())
+    }
+}
+
+impl Engine for SlurmEngine {
+    fn name(&self) -> &'static str {
+        "slurm"
+    }
+
+    fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+        self.site.nodes()
+    }
+
+    fn call(&self, call: CallSpec, reply: Reply) {
+        self.calls.call(call, reply);
+    }
+
+    fn cancel(&self, id: u64, is_hard: bool) {
+        self.calls.cancel(id, is_hard);
+    }
+
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
+        folder::write_whole(&self.site.objects(), &id.to_string(), &bytes, true).map_err(|error| {
+            EngineError::setup(format!(
+                "could not write shared data to {}: {error}",
+                self.object(id).display()
+            ))
+        })
+    }
+
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError> {
+        let path = self.object(id);
+        fs::read(&path).map_err(|error| {
+            EngineError::lost(format!(
+                "could not read shared data from {}: {error}",
+                path.display()
+            ))
+        })
+    }
+
+    fn forget(&self, id: ObjectId) {
+        // It is in nobody's way if this fails.
+        let _ = fs::remove_file(self.object(id));
+    }
+
+    fn start(&self, start: StartSpec, events: JobEvents) {
+        self.tell(Message::Start(start, events));
+    }
+
+    fn pause(&self, job: u64, epoch: u32) {
+        self.tell(Message::Pause(job, epoch));
+    }
+
+    fn snapshot(&self, job: u64, epoch: u32) {
+        self.tell(Message::Snapshot(job, epoch));
+    }
+
+    fn stop(&self, job: u64, epoch: u32) {
+        self.tell(Message::Stop(job, epoch));
+    }
+
+    /// Sums what our own processes on each node have used. What others use there is between
+    /// them and Slurm, and not known; where no process is ours, our use is nothing.
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+        // Slurm may not answer in time; whoever asks for usage has asked for the nodes before.
+        let nodes = self.site.known_nodes();
+        let calls = self.calls.usage();
+        let jobs = self.board.usage();
+        let read = |node: &Node| {
+            let processes = calls.iter().chain(&jobs).filter(|(id, _)| *id == node.id);
+            let processes: Result<Vec<_>, _> =
+                processes.map(|(_, reading)| reading.as_ref()).collect();
+            processes
+                .map(|processes| sum(node, &processes))
+                .map_err(EngineError::clone)
+        };
+        let alive = nodes.iter().filter(|node| node.is_alive);
+        alive.map(|node| (node.id.clone(), read(node))).collect()
+    }
+
+    fn close(&self) {
+        self.calls.close();
+        self.board.close();
+    }
+}
+
+/// The reading of a node on which these processes are ours.
+fn sum(node: &Node, processes: &[&Reading]) -> Reading {
+    let mut sum = Reading {
+        machine_cpus: node.cpus as u32,
+        ..Reading::default()
+    };
+    for reading in processes {
+        sum.at_ms = sum.at_ms.max(reading.at_ms);
+        sum.process_cpu_ms += reading.process_cpu_ms;
+        sum.process_memory_bytes += reading.process_memory_bytes;
+        // Slurm's own processes are nobody's work.
+        sum.family_cpu_ms
+            .push((reading.pid, reading.process_cpu_ms));
+        sum.machine.clone_from(&reading.machine);
+        sum.machine_memory_available_bytes = reading.machine_memory_available_bytes;
+        sum.jobs.extend(reading.jobs.iter().cloned());
+    }
+    if processes.is_empty() {
+        sum.at_ms = crate::worker::unix_ms();
+    }
+    sum
+}
+
+impl Drop for SlurmEngine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Batch jobs: what is asked of sbatch, squeue, scontrol and scancel.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::Command;
+
+use super::command::{command, output};
+use super::folder::{Attempt, JobFolder};
+use super::site::Site;
+use crate::engine::StartSpec;
+use crate::worker::{batch_variable, WORKER_VARIABLE};
+
+/// What an attempt prints.
+pub(super) const LOG: &str = "log";
+
+/// What runs on the node. The signal that wakes an attempt must not end it before it listens.
+const SCRIPT: &str = r#"#!/bin/sh
+trap '' USR1
+HEIST_CLUSTER_NODE=$SLURMD_NODENAME exec "$@"
+"#;
+
+/// What Slurm says of a batch job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) state: String,
+    /// How often it was requeued.
+    pub(super) restarts: u32,
+    reason: String,
+}
+
+impl Row {
+    /// False if it has ended and will not begin again.
+    pub(super) fn is_live(&self) -> bool {
+        self.is_pending()
+            || matches!(
+                self.state.as_str(),
+                "RUNNING"
+                    | "COMPLETING"
+                    | "CONFIGURING"
+                    | "SUSPENDED"
+                    | "STOPPED"
+                    | "RESIZING"
+                    | "SIGNALING"
+                    | "STAGE_OUT"
+            )
+    }
+
+    /// True if its process has ended or is ending.
+    pub(super) fn is_ending(&self) -> bool {
+        self.state == "COMPLETING"
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        matches!(
+            self.state.as_str(),
+            "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT"
+        )
+    }
+
+    /// True if it waits to be released.
+    pub(super) fn is_held(&self) -> bool {
+        self.is_pending() && self.reason.starts_with("JobHeld")
+    }
+}
+
+/// What Slurm says of these jobs. Those that it has forgotten are missing.
+pub(super) fn rows(slurm_jobs: &[u64]) -> Result<HashMap<u64, Row>, String> {
+    if slurm_jobs.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut squeue = command("squeue");
+    squeue
+        .args(["--noheader", "--states=all"])
+        .arg(format!("--jobs={}", join(slurm_jobs)))
+        .arg("--Format=JobID:|,State:|,RestartCnt:|,Reason:|");
+    match output(&mut squeue) {
+        Ok(text) => text.lines().map(parse).collect(),
+        // It says so if there is one job only.
+        Err(error) if error.contains("Invalid job id") => Ok(HashMap::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn parse(line: &str) -> Result<(u64, Row), String> {
+    let mut fields = line.split('|').map(str::trim);
+    let mut read = || {
+        let id = fields.next()?.parse().ok()?;
+        let state = fields.next()?.to_owned();
+        let restarts = fields.next()?.parse().ok()?;
+        let reason = fields.next()?.to_owned();
+        let row = Row {
+            state,
+            restarts,
+            reason,
+        };
+        Some((id, row))
+    };
+    read().ok_or_else(|| {
+        format!("squeue said {line:?}; a number, a state, restarts and a reason were expected")
+    })
+}
+
+/// Submits a job, and returns Slurm's number for it.
+pub(super) fn submit(
+    site: &Site,
+    folder: &JobFolder,
+    attempt: Attempt,
+    spec: &StartSpec,
+    others: &[String],
+) -> Result<u64, String> {
+    let path = |name: &str| folder.path().join(name);
+    let script = path("script");
+    fs::write(&script, SCRIPT)
+        .map_err(|error| format!("could not write {}: {error}", script.display()))?;
+    // A percent sign has a meaning in the names of logs.
+    let log = path(LOG).to_string_lossy().replace('%', "%%");
+    let mut sbatch = site.placing("sbatch", (spec.cpus.ceil() as u32).max(1));
+    sbatch
+        .args(["--parsable", "--requeue", "--open-mode=append"])
+        .arg(format!("--job-name={}", spec.name))
+        .arg(format!("--output={log}"))
+        .env(
+            WORKER_VARIABLE,
+            batch_variable(attempt.submission, folder.path()),
+        );
+    if spec.cpus < 1.0 {
+        // It shares a processor with others, where the partition lets it.
+        sbatch.arg("--oversubscribe");
+    }
+    if !others.is_empty() {
+        sbatch.arg(format!("--exclude={}", others.join(",")));
+    }
+    sbatch.arg(script).arg(&site.program).args(&site.arguments);
+    let text = output(&mut sbatch)?;
+    // Behind a semicolon there may be the name of the cluster.
+    let number = text.trim().split(';').next().unwrap_or_default();
+    number
+        .parse()
+        .map_err(|_| format!("sbatch said {text:?}; the number of a job was expected"))
+}
+
+/// When a job that was requeued may begin. Left alone, Slurm waits until no credential of the
+/// run before is valid any more, two minutes unless told otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Begin {
+    Now,
+    /// On the same node, the second in which the run before has ended must be over: its
+    /// credentials are told from later ones by their second, and a job with a revoked one
+    /// is killed.
+    Soon,
+}
+
+/// Leaves out these nodes from now on, and no others. Works while a job waits.
+pub(super) fn exclude(slurm_job: u64, others: &[String], begin: Begin) -> Result<(), String> {
+    let begin = match begin {
+        Begin::Now => "now",
+        Begin::Soon => "now+2",
+    };
+    let mut scontrol = command("scontrol");
+    scontrol
+        .args(["update", &format!("JobId={slurm_job}")])
+        .arg(format!("ExcNodeList={}", others.join(",")))
+        .arg(format!("StartTime={begin}"));
+    output(&mut scontrol).map(drop)
+}
+
+/// Lets a held job begin.
+pub(super) fn release(slurm_job: u64) -> Result<(), String> {
+    output(command("scontrol").args(["release", &slurm_job.to_string()])).map(drop)
+}
+
+/// Has an attempt look for what is wanted of it.
+pub(super) fn wake(slurm_job: u64) -> Result<(), String> {
+    let mut scancel: Command = command("scancel");
+    output(scancel.args(["--signal=USR1", "--batch", &slurm_job.to_string()])).map(drop)
+}
+
+pub(super) fn cancel(slurm_jobs: &[u64]) -> Result<(), String> {
+    output(command("scancel").args(slurm_jobs.iter().map(u64::to_string))).map(drop)
+}
+
+fn join(slurm_jobs: &[u64]) -> String {
+    let numbers: Vec<_> = slurm_jobs.iter().map(u64::to_string).collect();
+    numbers.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_squeue_says_is_understood() {
+        let held = parse("6|SPECIAL_EXIT|1|JobHeldUser|").expect("a row");
+        assert_eq!(held.0, 6);
+        assert!(held.1.is_live() && held.1.is_held() && held.1.restarts == 1);
+        let (_, runs) = parse("7|RUNNING|0|None|").expect("a row");
+        assert!(runs.is_live() && !runs.is_pending());
+        let (_, ended) = parse("7|NODE_FAIL|0|None|").expect("a row");
+        assert!(!ended.is_live());
+        assert!(parse("squeue: error").is_err());
+    }
+}

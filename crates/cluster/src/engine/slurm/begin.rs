@@ -1,0 +1,257 @@
+//! How an attempt at a job begins: what is kept of what was there, and who runs it.
+//!
+//! README.md beside this file has the protocol.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::batch::{self, Begin, Row};
+use super::board::Board;
+use super::command::is_rejection;
+use super::folder::{Attempt, JobFolder, Kind, Name, Start};
+use super::site::Site;
+use super::tracked::{Claim, Phase, Tracked};
+use crate::engine::{EngineError, JobEvent, JobEvents, StartSpec};
+use crate::planner::NodeId;
+use crate::wire::{Answer, Frame, Outcome};
+use crate::worker::JobOutcome;
+
+/// How long Slurm may take to put away an attempt that has ended.
+const HOLD_PATIENCE: Duration = Duration::from_secs(30);
+
+impl Tracked {
+    /// What is to be begun, in its folder. None if the job has ended already; `events` is told.
+    pub(super) fn prepare(
+        site: &Site,
+        board: &Board,
+        known: Option<Self>,
+        spec: StartSpec,
+        events: JobEvents,
+    ) -> Result<Option<Self>, EngineError> {
+        let name = format!("{:016x}", spec.job);
+        let folder = JobFolder::new(site.jobs().join(name));
+        let failed = |what: &str, error: io::Error| {
+            let folder = folder.path().display();
+            EngineError::impossible(format!("could not {what} {folder}: {error}"))
+        };
+        let before = folder.start().map_err(|error| failed("read", error))?;
+        let submission = before.as_ref().map_or(0, |start| start.attempt.submission);
+        let noted = before.as_ref().and_then(|start| start.slurm_job);
+        // With the first epoch another job begins, whatever lies here.
+        let before = before.filter(|start| spec.epoch > 0 && start.kind == spec.kind);
+        let goes_on = before
+            .as_ref()
+            .is_some_and(|start| start.fingerprint == site.fingerprint);
+        let mut tracked = Self {
+            folder: folder.clone(),
+            slurm_job: known.as_ref().map_or(noted, |known| known.slurm_job),
+            node: known.and_then(|known| known.node),
+            attempt: Attempt {
+                submission,
+                restarts: 0,
+            },
+            first_submission: match &before {
+                Some(start) if goes_on => start.first_submission,
+                _ => submission + 1,
+            },
+            phase: Phase::Starting(spec, events, Instant::now()),
+            wishing: None,
+            gone: None,
+        };
+        if !goes_on {
+            tracked.cancel(board);
+        }
+        // Another build goes on from the states of this one, but knows no results of it.
+        let state = match &before {
+            Some(start) => folder.newest_state(start.first_submission),
+            None => folder.clear().map(|()| None),
+        };
+        let state = state.map_err(|error| failed("prepare", error))?;
+        let Phase::Starting(spec, events, _) = &tracked.phase else {
+            return Ok(Some(tracked));
+        };
+        if goes_on {
+            let ended = tracked.ended().map_err(|error| failed("list", error))?;
+            if let Some((outcome, payload)) = ended {
+                board.over(folder.path());
+                events(spec.epoch, JobEvent::Ended { outcome, payload });
+                tracked.cancel(board);
+                return Ok(None);
+            }
+        }
+        if !goes_on || state.is_none() {
+            let outcome = Outcome::Snapshot { progress: 0.0 };
+            let state = state.unwrap_or_else(|| spec.state.to_vec());
+            let first = Attempt {
+                submission: tracked.first_submission,
+                restarts: 0,
+            };
+            let frame = Frame::new(&Answer { id: 0, outcome }, state);
+            folder
+                .write(Name::checkpoint(first, 0), &frame)
+                .map_err(|error| failed("write to", error))?;
+        }
+        Ok(Some(tracked))
+    }
+
+    /// Begins an attempt as soon as that can be done; true if it never can.
+    pub(super) fn begin(&mut self, site: &Site, board: &Board, row: Option<&Row>) -> bool {
+        let Phase::Starting(spec, events, since) = &self.phase else {
+            return false;
+        };
+        let (spec, events, since) = (spec.clone(), Arc::clone(events), *since);
+        let live = row.filter(|row| row.is_live());
+        let begun = match (live, self.slurm_job) {
+            (Some(row), Some(slurm_job)) => {
+                let attempt = Attempt {
+                    submission: self.attempt.submission,
+                    restarts: row.restarts,
+                };
+                let said = |kind| self.folder.has(Name::new(kind, attempt));
+                let is_ending = row.is_ending() || said(Kind::Paused) || said(Kind::Over);
+                if row.is_held() {
+                    self.release(site, slurm_job, attempt, &spec)
+                } else if !is_ending {
+                    self.adopt(site, slurm_job, attempt, &spec, row)
+                } else if since.elapsed() < HOLD_PATIENCE {
+                    // Slurm is about to put it away.
+                    return false;
+                } else {
+                    self.cancel(board);
+                    self.submit(site, board, &spec)
+                }
+            }
+            _ => {
+                self.cancel(board);
+                self.submit(site, board, &spec)
+            }
+        };
+        match begun {
+            Ok(()) => {
+                let is_wish = spec.placement.node.is_some() && !spec.placement.is_pinned;
+                self.wishing = is_wish.then(Instant::now);
+                self.gone = None;
+                if let Some(slurm_job) = self.slurm_job {
+                    board.add(slurm_job);
+                }
+                let (epoch, node) = (spec.epoch, None);
+                self.phase = Phase::Claimed(Claim {
+                    epoch,
+                    events,
+                    node,
+                    checkpoint: 0,
+                });
+                false
+            }
+            Err(error) => {
+                self.cancel(board);
+                events(spec.epoch, JobEvent::Lost(error));
+                true
+            }
+        }
+    }
+
+    /// Says what attempt is meant from now on; older ones end when they see it.
+    fn write_start(
+        &self,
+        site: &Site,
+        spec: &StartSpec,
+        attempt: Attempt,
+    ) -> Result<(), EngineError> {
+        let start = Start {
+            job: spec.job,
+            kind: spec.kind.clone(),
+            fingerprint: site.fingerprint,
+            attempt,
+            epoch: spec.epoch,
+            threads: spec.threads,
+            checkpoint_every_ms: spec.checkpoint_every_ms,
+            slurm_job: self.slurm_job,
+            first_submission: self.first_submission,
+        };
+        self.folder.write_start(&start).map_err(|error| {
+            let folder = self.folder.path().display();
+            EngineError::impossible(format!("could not write to {folder}: {error}"))
+        })
+    }
+
+    /// Slurm holds the job since its last attempt paused: it may go on elsewhere.
+    fn release(
+        &mut self,
+        site: &Site,
+        slurm_job: u64,
+        attempt: Attempt,
+        spec: &StartSpec,
+    ) -> Result<(), EngineError> {
+        let others = site.others(&spec.placement)?;
+        self.write_start(site, spec, attempt)?;
+        let leaves = |node: &NodeId| others.contains(&node.to_string());
+        let begin = match self.node.as_ref().is_some_and(leaves) {
+            true => Begin::Now,
+            false => Begin::Soon,
+        };
+        batch::exclude(slurm_job, &others, begin)
+            .and_then(|()| batch::release(slurm_job))
+            .map_err(EngineError::lost)?;
+        self.attempt = attempt;
+        Ok(())
+    }
+
+    /// Slurm has begun the next attempt by itself, or is about to: it is the one that counts.
+    fn adopt(
+        &mut self,
+        site: &Site,
+        slurm_job: u64,
+        attempt: Attempt,
+        spec: &StartSpec,
+        row: &Row,
+    ) -> Result<(), EngineError> {
+        let others = site.others(&spec.placement)?;
+        self.write_start(site, spec, attempt)?;
+        if row.is_pending() {
+            // It may begin at this moment, and then it is too late for that.
+            let _ = batch::exclude(slurm_job, &others, Begin::Soon);
+        }
+        self.attempt = attempt;
+        Ok(())
+    }
+
+    fn submit(&mut self, site: &Site, board: &Board, spec: &StartSpec) -> Result<(), EngineError> {
+        let others = site.others(&spec.placement)?;
+        let attempt = Attempt {
+            submission: self.attempt.submission + 1,
+            restarts: 0,
+        };
+        self.write_start(site, spec, attempt)?;
+        let submitted = board.add_new(|| batch::submit(site, &self.folder, attempt, spec, &others));
+        let slurm_job = match submitted {
+            Some(Ok(slurm_job)) => slurm_job,
+            Some(Err(error)) if is_rejection(&error) => return Err(EngineError::impossible(error)),
+            Some(Err(error)) => return Err(EngineError::lost(error)),
+            None => return Err(EngineError::lost("the cluster is closed")),
+        };
+        self.attempt = attempt;
+        self.slurm_job = Some(slurm_job);
+        self.write_start(site, spec, attempt)
+    }
+
+    /// The result, if an attempt has left one; why one did not run at all is none.
+    fn ended(&self) -> io::Result<Option<(JobOutcome, Vec<u8>)>> {
+        let mut names = self.folder.names()?.into_iter();
+        Ok(names.find_map(|name| {
+            let is_own = name.attempt.submission >= self.first_submission;
+            let over = (is_own && name.kind == Kind::Over).then(|| self.folder.answer(name));
+            match over {
+                Some(Ok((
+                    Answer {
+                        outcome: Outcome::Job(outcome),
+                        ..
+                    },
+                    payload,
+                ))) => Some((outcome, payload)),
+                _ => None,
+            }
+        }))
+    }
+}

@@ -1,0 +1,316 @@
+//! Calls on Slurm: which worker answers which, when one is started and when one goes back.
+//!
+//! A worker answers one call at a time, and further ones of as many processors until it has
+//! had nothing to do for a while; then its allocation ends. Slurm decides where workers run.
+
+use std::fmt;
+use std::sync::{mpsc, Arc};
+use std::time::{Duration, Instant};
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::{thread, Mutex};
+
+use super::command::{command, output};
+use super::pools::{end, Kind, Phase, Pools, Worker};
+use super::process::{self, Process};
+use super::site::Site;
+use crate::engine::{CallSpec, EngineError, Reply};
+use crate::planner::NodeId;
+use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+use crate::worker::Reading;
+
+/// How long all workers together have to say what they used.
+const USAGE_PATIENCE: Duration = Duration::from_millis(1500);
+
+/// The calls of a connection, and the workers that answer them.
+pub(super) struct Calls {
+    site: Arc<Site>,
+    /// Processors of all workers together, if limited.
+    cpus_max: Option<u32>,
+    linger: Duration,
+    /// Numbers of requests that are no calls, which count from below.
+    next_request: AtomicU64,
+    state: Mutex<Pools>,
+}
+
+impl fmt::Debug for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Calls").finish_non_exhaustive()
+    }
+}
+
+impl Calls {
+    pub(super) fn new(site: Arc<Site>, cpus_max: Option<u32>, linger: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            site,
+            cpus_max,
+            linger,
+            next_request: AtomicU64::new(1 << 63),
+            state: Mutex::default(),
+        })
+    }
+
+    pub(super) fn call(self: &Arc<Self>, call: CallSpec, reply: Reply) {
+        let kind = Kind {
+            cpus: call.cpus.max(1),
+            node: call.placement.node.clone(),
+            is_pinned: call.placement.node.is_some() && call.placement.is_pinned,
+        };
+        let mut state = self.state.lock();
+        let pool = state.pools.entry(kind).or_default();
+        pool.waiting.push_back((call, reply));
+        drop(state);
+        self.dispatch();
+    }
+
+    pub(super) fn cancel(&self, id: u64, is_hard: bool) {
+        let mut state = self.state.lock();
+        let waiting = state.pools.values_mut().find_map(|pool| {
+            let at = pool.waiting.iter().position(|(call, _)| call.id == id)?;
+            pool.waiting.remove(at)
+        });
+        let process = state
+            .workers
+            .values()
+            .find_map(|worker| match &worker.phase {
+                Phase::Busy(process, call) if *call == id => Some(process.clone()),
+                _ => None,
+            });
+        let reply = waiting.map(|(_, reply)| reply);
+        let reply = reply.or_else(|| state.replies.remove(&id));
+        drop(state);
+        if let Some(reply) = reply {
+            reply(Err(EngineError::cancelled()));
+        }
+        match process {
+            Some(process) if is_hard => {
+                // If it has ended meanwhile, that is what is wanted.
+                let _ = output(command("scancel").arg(process.slurm_job.to_string()));
+            }
+            // The number is that of the call, with a bit that no call has.
+            Some(process) => {
+                let request = self.request(id | 1 << 62, Ask::Cancel { call: id });
+                process.link.send(id | 1 << 62, &request, Box::new(|_| ()));
+            }
+            None => {}
+        }
+    }
+
+    /// What the workers have used, with where they are.
+    pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+        let deadline = Instant::now() + USAGE_PATIENCE;
+        let processes: Vec<_> = {
+            let state = self.state.lock();
+            let processes = state.workers.values().filter_map(Worker::process);
+            processes.cloned().collect()
+        };
+        let asked: Vec<_> = processes
+            .into_iter()
+            .map(|process| {
+                let (sender, receiver) = mpsc::channel();
+                // Only uniqueness matters.
+                let id = self.next_request.fetch_add(1, Ordering::Relaxed);
+                process.link.send(
+                    id,
+                    &self.request(id, Ask::Usage),
+                    // Who has stopped waiting does not mind.
+                    Box::new(move |answer| drop(sender.send(answer))),
+                );
+                (process.node, receiver)
+            })
+            .collect();
+        let answers = asked.into_iter().map(|(node, receiver)| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let answer = receiver.recv_timeout(left).unwrap_or_else(|_| {
+                Err(EngineError::lost(format!(
+                    "a worker on {node} did not say in time what it used"
+                )))
+            });
+            let reading = answer.and_then(|frame| match frame.understand::<Answer>() {
+                Ok(Answer {
+                    outcome: Outcome::Usage(reading),
+                    ..
+                }) => Ok(reading),
+                other => Err(EngineError::lost(format!(
+                    "a worker on {node} answered {other:?}"
+                ))),
+            });
+            (node, reading)
+        });
+        answers.collect()
+    }
+
+    /// Does what time has made due: idle workers end, and starts are tried again.
+    pub(super) fn tick(self: &Arc<Self>) {
+        let mut state = self.state.lock();
+        // No idle worker can answer a call that waits, so they are in its way.
+        let has_waiting = state.pools.values().any(|pool| !pool.waiting.is_empty());
+        let is_due = |since: Instant| has_waiting || since.elapsed() >= self.linger;
+        let tired: Vec<_> = state
+            .workers
+            .values_mut()
+            .filter_map(|worker| match &worker.phase {
+                Phase::Idle(_, since) if is_due(*since) => end(worker),
+                _ => None,
+            })
+            .collect();
+        drop(state);
+        tired.iter().for_each(Process::close);
+        if has_waiting {
+            self.dispatch();
+        }
+    }
+
+    /// Ends all workers; what they do is given up.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        let waiting: Vec<_> = state.pools.drain().collect();
+        let replies = std::mem::take(&mut state.replies);
+        let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(..) | Phase::Ending);
+        let has_others = !state.workers.values().all(is_idle);
+        let processes: Vec<_> = state.workers.values_mut().filter_map(end).collect();
+        drop(state);
+        let waiting = waiting.into_iter().flat_map(|(_, pool)| pool.waiting);
+        for reply in waiting.map(|(_, reply)| reply).chain(replies.into_values()) {
+            reply(Err(EngineError::cancelled()));
+        }
+        if has_others {
+            // Those that wait in Slurm's queue do not hear us. Nobody is left to be told.
+            let _ = output(command("scancel").arg(format!("--name={}", self.site.name)));
+        }
+        processes.iter().for_each(Process::close);
+    }
+
+    fn request(&self, id: u64, ask: Ask) -> Frame {
+        let fingerprint = self.site.fingerprint;
+        let request = Request {
+            id,
+            fingerprint,
+            ask,
+        };
+        Frame::new(&request, Vec::new())
+    }
+
+    /// Gives calls to workers that have nothing to do, and starts workers for others.
+    fn dispatch(self: &Arc<Self>) {
+        // In a scope of its own the lock is given back before the body.
+        let next = || self.state.lock().next();
+        while let Some((worker, process, call)) = next() {
+            let this = Arc::clone(self);
+            let (id, back) = (call.id, process.clone());
+            process.link.send(
+                id,
+                &call.request,
+                Box::new(move |answer| {
+                    if answer.is_ok() {
+                        this.is_idle(worker, back);
+                    }
+                    let reply = this.state.lock().replies.remove(&id);
+                    // Otherwise it was cancelled.
+                    if let Some(reply) = reply {
+                        reply(answer);
+                    }
+                    this.dispatch();
+                }),
+            );
+        }
+        let mut state = self.state.lock();
+        let starts = state.starts(self.limit());
+        drop(state);
+        for (worker, kind) in starts {
+            let this = Arc::clone(self);
+            let launch = move || this.launch(worker, &kind);
+            let spawned = thread::Builder::new()
+                .name("heist-cluster-srun".to_owned())
+                .spawn(launch);
+            if let Err(error) = spawned {
+                self.gone(worker, &format!("could not start a thread: {error}"));
+            }
+        }
+    }
+
+    /// How many processors workers may have: those that there are, unless the user says
+    /// otherwise. Slurm would let more wait, in the way of others.
+    fn limit(&self) -> u32 {
+        let nodes = self.site.known_nodes();
+        let alive = nodes.iter().filter(|node| node.is_alive);
+        let cpus: f64 = alive.map(|node| node.cpus).sum();
+        self.cpus_max.unwrap_or((cpus as u32).max(1))
+    }
+
+    /// Starts a worker, and returns when it can answer calls or has failed.
+    fn launch(self: &Arc<Self>, worker: u64, kind: &Kind) {
+        let mut srun = self.site.placing("srun", kind.cpus);
+        if let Some(node) = &kind.node {
+            srun.arg(format!("--nodelist={node}"));
+            if !kind.is_pinned {
+                srun.arg("--immediate=1");
+            }
+        }
+        let this = Arc::downgrade(self);
+        let on_close = move |said: String| {
+            if let Some(this) = this.upgrade() {
+                this.gone(worker, &said);
+            }
+        };
+        let process = match process::start(&self.site, srun, on_close) {
+            Ok(process) => process,
+            Err(said) => return self.gone(worker, &said),
+        };
+        // Its first answer says that it is ours; the program may be the wrong one.
+        // Only uniqueness matters.
+        let id = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let this = Arc::clone(self);
+        let back = process.clone();
+        process.link.send(
+            id,
+            &self.request(id, Ask::Usage),
+            Box::new(move |answer| {
+                if answer.is_ok() {
+                    this.is_idle(worker, back);
+                    this.dispatch();
+                }
+            }),
+        );
+    }
+
+    fn is_idle(&self, worker: u64, process: Process) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let Some(worker) = state.workers.get_mut(&worker) else {
+            return;
+        };
+        if state.is_closed {
+            worker.phase = Phase::Ending;
+            return process.close();
+        }
+        if let Some(pool) = state.pools.get_mut(&worker.kind) {
+            (pool.failures, pool.retry_at) = (0, None);
+        }
+        worker.phase = Phase::Idle(process, Instant::now());
+    }
+
+    /// A worker has ended, or could not be started; `said` is what srun had to say.
+    fn gone(self: &Arc<Self>, worker: u64, said: &str) {
+        let mut state = self.state.lock();
+        let Some(worker) = state.workers.remove(&worker) else {
+            return;
+        };
+        let given_up = match worker.phase {
+            Phase::Starting if !state.is_closed => state.start_failed(&worker, said),
+            _ => Vec::new(),
+        };
+        drop(state);
+        let place = worker
+            .kind
+            .node
+            .map_or_else(|| "any node".to_owned(), |node| node.to_string());
+        for (_, reply) in given_up {
+            reply(Err(EngineError::impossible(format!(
+                "no worker could be started on {place}: {said}"
+            ))));
+        }
+        self.dispatch();
+    }
+}

@@ -1,0 +1,190 @@
+//! Which calls wait for which workers, and which workers there are.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::command::is_rejection;
+use super::process::Process;
+use crate::engine::{CallSpec, Reply};
+use crate::planner::NodeId;
+
+/// How many workers of a kind may fail to start, one after the other, before what waits for
+/// them is given up.
+const FAILURES_MAX: u32 = 8;
+
+/// By how much the pause after such a failure grows.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Pools {
+    pub(super) pools: HashMap<Kind, Pool>,
+    pub(super) workers: HashMap<u64, Worker>,
+    /// Who waits for the answer of a worker, by the number of the call.
+    pub(super) replies: HashMap<u64, Reply>,
+    pub(super) next_worker: u64,
+    pub(super) is_closed: bool,
+}
+
+/// Calls that the same workers can answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kind {
+    pub(super) cpus: u32,
+    pub(super) node: Option<NodeId>,
+    /// There or nowhere.
+    pub(super) is_pinned: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Pool {
+    pub(super) waiting: VecDeque<(CallSpec, Reply)>,
+    /// How many starts in a row went wrong. Of several at the same time, one counts.
+    pub(super) failures: u32,
+    pub(super) retry_at: Option<Instant>,
+}
+
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) kind: Kind,
+    /// The failures of its pool when it was started.
+    pub(super) failures: u32,
+    pub(super) phase: Phase,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Slurm has it in its queue, or it has not said anything yet.
+    Starting,
+    Idle(Process, Instant),
+    Busy(Process, u64),
+    /// It was told to end.
+    Ending,
+}
+
+impl Worker {
+    pub(super) fn process(&self) -> Option<&Process> {
+        match &self.phase {
+            Phase::Idle(process, _) | Phase::Busy(process, _) => Some(process),
+            Phase::Starting | Phase::Ending => None,
+        }
+    }
+
+    /// Its process, if it has nothing to do and can answer calls of this kind.
+    fn idle_for(&self, kind: &Kind) -> Option<&Process> {
+        let Phase::Idle(process, _) = &self.phase else {
+            return None;
+        };
+        let is_there = kind.node.as_ref().is_none_or(|node| *node == process.node);
+        (self.kind.cpus == kind.cpus && is_there).then_some(process)
+    }
+}
+
+/// Takes the process from a worker that is to end.
+pub(super) fn end(worker: &mut Worker) -> Option<Process> {
+    match std::mem::replace(&mut worker.phase, Phase::Ending) {
+        Phase::Idle(process, _) | Phase::Busy(process, _) => Some(process),
+        Phase::Starting | Phase::Ending => None,
+    }
+}
+
+impl Pools {
+    /// A call and a worker for it, which is busy from now on.
+    pub(super) fn next(&mut self) -> Option<(u64, Process, CallSpec)> {
+        let Self {
+            pools,
+            workers,
+            replies,
+            ..
+        } = self;
+        pools
+            .iter_mut()
+            .filter(|(_, pool)| !pool.waiting.is_empty())
+            .find_map(|(kind, pool)| {
+                let found = workers
+                    .iter_mut()
+                    .find_map(|(id, worker)| Some((*id, worker.idle_for(kind)?.clone(), worker)));
+                let (id, process, worker) = found?;
+                let (call, reply) = pool.waiting.pop_front()?;
+                worker.phase = Phase::Busy(process.clone(), call.id);
+                replies.insert(call.id, reply);
+                Some((id, process, call))
+            })
+    }
+
+    fn cpus(&self) -> u32 {
+        self.workers.values().map(|worker| worker.kind.cpus).sum()
+    }
+
+    /// Notes workers that are to be started: one for each call that waits, if there is room.
+    pub(super) fn starts(&mut self, cpus_max: u32) -> Vec<(u64, Kind)> {
+        let mut starts = Vec::new();
+        let mut cpus = self.cpus();
+        for (kind, pool) in &self.pools {
+            let is_starting =
+                |worker: &&Worker| matches!(worker.phase, Phase::Starting) && worker.kind == *kind;
+            let starting = self.workers.values().filter(is_starting).count();
+            let wanted = match (pool.failures, pool.retry_at) {
+                (0, _) => pool.waiting.len(),
+                (_, Some(at)) if Instant::now() < at => 0,
+                // One finds out whether it is better now.
+                _ => pool.waiting.len().min(1),
+            };
+            for _ in starting..wanted {
+                // What needs more than there is, is for Slurm to refuse.
+                if cpus > 0 && cpus + kind.cpus > cpus_max {
+                    break;
+                }
+                cpus += kind.cpus;
+                starts.push((kind.clone(), pool.failures));
+            }
+        }
+        let note = |(kind, failures): (Kind, u32)| {
+            let id = self.next_worker;
+            self.next_worker += 1;
+            let worker = Worker {
+                kind: kind.clone(),
+                failures,
+                phase: Phase::Starting,
+            };
+            self.workers.insert(id, worker);
+            (id, kind)
+        };
+        starts.into_iter().map(note).collect()
+    }
+
+    /// Notes a failed start, and says which calls are given up because of it.
+    pub(super) fn start_failed(&mut self, worker: &Worker, said: &str) -> Vec<(CallSpec, Reply)> {
+        let kind = &worker.kind;
+        let has_others = self.workers.values().any(|other| {
+            let process = other.process();
+            let node = kind.node.as_ref();
+            other.kind.cpus == kind.cpus
+                && process.is_some_and(|process| node.is_none_or(|node| *node == process.node))
+        });
+        let Some(pool) = self.pools.get_mut(kind) else {
+            return Vec::new();
+        };
+        if kind.node.is_some() && !kind.is_pinned {
+            // It was only a wish.
+            let waiting = std::mem::take(&mut pool.waiting);
+            let anywhere = Kind {
+                node: None,
+                ..kind.clone()
+            };
+            self.pools
+                .entry(anywhere)
+                .or_default()
+                .waiting
+                .extend(waiting);
+            return Vec::new();
+        }
+        pool.failures = pool.failures.max(worker.failures + 1);
+        pool.retry_at = Some(Instant::now() + RETRY_AFTER * pool.failures);
+        let is_hopeless = is_rejection(said) || pool.failures >= FAILURES_MAX;
+        if !is_hopeless || has_others {
+            return Vec::new();
+        }
+        (pool.failures, pool.retry_at) = (0, None);
+        pool.waiting.drain(..).collect()
+    }
+}

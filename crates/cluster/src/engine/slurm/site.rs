@@ -1,0 +1,182 @@
+//! How Slurm is reached here, and which nodes it has.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use heist_sync::Mutex;
+
+use super::command::{command, output};
+use crate::engine::{EngineError, Node, Placement};
+use crate::planner::NodeId;
+use crate::remote::Fingerprint;
+use crate::wire::Limits;
+use crate::worker::OBJECTS_VARIABLE;
+
+/// How long an answer about the nodes is good.
+const NODES_KEPT: Duration = Duration::from_secs(1);
+
+/// What all parts of the engine share.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// The name in Slurm of all workers of this connection.
+    pub(super) name: String,
+    pub(super) partition: Option<String>,
+    /// For srun and sbatch, as the user wishes.
+    pub(super) extra: Vec<String>,
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) limits: Limits,
+    pub(super) folder: PathBuf,
+    pub(super) nodes: Mutex<Option<(Instant, Vec<Node>)>>,
+}
+
+impl Site {
+    pub(super) fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
+    }
+
+    pub(super) fn jobs(&self) -> PathBuf {
+        self.folder.join("jobs")
+    }
+
+    /// srun or sbatch, with what both need.
+    pub(super) fn placing(&self, program: &str, cpus: u32) -> Command {
+        let mut command = command(program);
+        command
+            .args(["--nodes=1", "--ntasks=1", "--export=ALL"])
+            .arg(format!("--cpus-per-task={cpus}"));
+        if let Some(partition) = &self.partition {
+            command.arg(format!("--partition={partition}"));
+        }
+        command
+            .args(&self.extra)
+            .env(OBJECTS_VARIABLE, self.objects());
+        command
+    }
+
+    /// The nodes of the partition, as they were a second ago at most.
+    pub(super) fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+        if let Some((at, nodes)) = &*self.nodes.lock() {
+            if at.elapsed() < NODES_KEPT {
+                return Ok(nodes.clone());
+            }
+        }
+        let mut sinfo = command("sinfo");
+        sinfo.args(["--noheader", "--Node", "--format=%P|%N|%c|%m|%T"]);
+        let text = output(&mut sinfo).map_err(EngineError::lost)?;
+        let nodes = parse(&text, self.partition.as_deref())?;
+        *self.nodes.lock() = Some((Instant::now(), nodes.clone()));
+        Ok(nodes)
+    }
+
+    /// The nodes, as they were when Slurm was asked last.
+    pub(super) fn known_nodes(&self) -> Vec<Node> {
+        let known = self.nodes.lock();
+        known
+            .as_ref()
+            .map(|(_, nodes)| nodes.clone())
+            .unwrap_or_default()
+    }
+
+    /// The nodes that are left out so that work runs where `placement` wants it. They are
+    /// named, in place of the one that is meant, because Slurm lets that be changed later.
+    pub(super) fn others(&self, placement: &Placement) -> Result<Vec<String>, EngineError> {
+        let Some(wanted) = &placement.node else {
+            return Ok(Vec::new());
+        };
+        let nodes = self.nodes()?;
+        if nodes.iter().all(|node| node.id != *wanted) {
+            if !placement.is_pinned {
+                return Ok(Vec::new());
+            }
+            let names: Vec<_> = nodes.iter().map(|node| node.id.to_string()).collect();
+            let names = names.join(", ");
+            return Err(EngineError::impossible(format!(
+                "it was to run on {wanted}; the nodes are {names}"
+            )));
+        }
+        let others = nodes.into_iter().filter(|node| node.id != *wanted);
+        Ok(others.map(|node| node.id.to_string()).collect())
+    }
+}
+
+/// What sinfo says, a line for each node and partition; the default partition has a star.
+fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, EngineError> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let fields: Vec<_> = line.split('|').map(str::trim).collect();
+        let read = || {
+            let [of, name, cpus, memory_mib, state] = fields[..] else {
+                return None;
+            };
+            let mut node = Node::new(NodeId::from(name), cpus.parse().ok()?);
+            node.memory_bytes = memory_mib.parse::<u64>().ok()? << 20;
+            node.is_alive = lives(state);
+            Some((of, node))
+        };
+        let Some((of, node)) = read() else {
+            return Err(EngineError::lost(format!(
+                "sinfo said {line:?}; a partition, a node, its processors, MiB and state were \
+                 expected, with a bar between"
+            )));
+        };
+        let is_meant = match partition {
+            Some(names) => names
+                .split(',')
+                .any(|name| name == of.trim_end_matches('*')),
+            None => of.ends_with('*'),
+        };
+        if is_meant && found.iter().all(|other: &Node| other.id != node.id) {
+            found.push(node);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether Slurm gives work to a node in this state, now or once there is room. A star
+/// behind it says that the node does not answer; other signs are about its power.
+fn lives(state: &str) -> bool {
+    let name = state.trim_end_matches(|sign: char| !sign.is_ascii_lowercase());
+    let lives = [
+        "idle",
+        "mixed",
+        "allocated",
+        "completing",
+        "reserved",
+        "planned",
+    ];
+    lives.contains(&name) && !state.contains('*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nodes_are_those_of_the_partition() {
+        let text = "low*|n1|2|4000|idle\nlow*|n2|4|8000|down*\nbig|n2|4|8000|mixed\n";
+        let names = |partition| {
+            let nodes = parse(text, partition).expect("nodes");
+            nodes
+                .iter()
+                .map(|node| (node.id.to_string(), node.cpus, node.is_alive))
+                .collect::<Vec<_>>()
+        };
+        let n2 = |is_alive| ("n2".to_owned(), 4.0, is_alive);
+        assert_eq!(names(None), [("n1".to_owned(), 2.0, true), n2(false)]);
+        assert_eq!(names(Some("big")), [n2(true)]);
+        assert!(parse("low*|n1|two|4000|idle", None).is_err());
+    }
+
+    #[test]
+    fn a_node_that_does_not_answer_is_not_alive() {
+        for state in ["idle", "mixed", "allocated", "completing", "idle~"] {
+            assert!(lives(state), "{state}");
+        }
+        for state in ["down", "down*", "idle*", "drained", "draining", "unknown"] {
+            assert!(!lives(state), "{state}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Jobs on a real Slurm, driven through the engine's interface; skipped where there is none.
+
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use heist_sync::MutexGuard;
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+
+use super::folder::{JobFolder, Kind, Name};
+use super::*;
+use crate::engine::{JobEvent, Placement};
+use crate::wire::{self, Answer, Frame, Limits, Outcome};
+use crate::worker::JobOutcome;
+use crate::{job, Fingerprint, Job, JobContext, RegisteredJob, Stop};
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Adds up numbers, slowly, with a state of a mebibyte.
+#[derive(Clone, Serialize, Deserialize)]
+struct Sum {
+    next: u64,
+    end: u64,
+    sum: u64,
+    ballast: ByteBuf,
+}
+
+#[job]
+impl Job for Sum {
+    type Out = (u64, usize);
+    const VERSION: u32 = 1;
+
+    fn run(&mut self, context: &JobContext) -> Result<(u64, usize), Stop> {
+        while self.next < self.end {
+            context.safe_point(self)?;
+            context.set_progress(self.next as f64 / self.end as f64);
+            let (_sender, never) = mpsc::channel::<()>();
+            let _ = never.recv_timeout(Duration::from_millis(10));
+            self.sum += self.next;
+            self.next += 1;
+        }
+        Ok((self.sum, self.ballast.len()))
+    }
+}
+
+const BALLAST_BYTES: usize = 1 << 20;
+
+/// A job as the driver sees it.
+struct Driven {
+    engine: Arc<dyn Engine>,
+    spec: StartSpec,
+    events: Receiver<(u32, JobEvent)>,
+    sender: Sender<(u32, JobEvent)>,
+}
+
+impl Driven {
+    fn new(engine: &Arc<dyn Engine>, job: u64, steps: u64) -> Self {
+        let state = Sum {
+            next: 0,
+            end: steps,
+            sum: 0,
+            ballast: ByteBuf::from(vec![7; BALLAST_BYTES]),
+        };
+        let (sender, events) = mpsc::channel();
+        Self {
+            engine: Arc::clone(engine),
+            spec: StartSpec {
+                job,
+                epoch: 0,
+                kind: Sum::NAME.to_owned(),
+                name: format!("sum-{job}"),
+                state: Arc::new(wire::encode(&state).expect("a state can be written")),
+                cpus: 1.0,
+                threads: 1,
+                placement: Placement::default(),
+                checkpoint_every_ms: 500,
+            },
+            events,
+            sender,
+        }
+    }
+
+    fn start(&self, epoch: u32, node: Option<&NodeId>) {
+        let sender = self.sender.clone();
+        let mut spec = self.spec.clone();
+        spec.epoch = epoch;
+        spec.placement.node = node.cloned();
+        let events: JobEvents = Arc::new(move |epoch, event| drop(sender.send((epoch, event))));
+        self.engine.start(spec, events);
+    }
+
+    /// The first event of this attempt that `wanted` has a use for.
+    fn wait<T>(&self, epoch: u32, wanted: impl Fn(&JobEvent) -> Option<T>) -> T {
+        loop {
+            let (of, event) = self.events.recv_timeout(PATIENCE).expect("an event");
+            if let Some(found) = (of == epoch).then(|| wanted(&event)).flatten() {
+                return found;
+            }
+            let is_harmless = matches!(event, JobEvent::Running { .. } | JobEvent::Snapshot { .. });
+            assert!(of == epoch && is_harmless, "{of}: {event:?}");
+        }
+    }
+
+    fn runs(&self, epoch: u32) -> NodeId {
+        self.wait(epoch, |event| match event {
+            JobEvent::Running { node } => Some(node.clone()),
+            _ => None,
+        })
+    }
+
+    fn is_lost(&self, epoch: u32) -> EngineError {
+        self.wait(epoch, |event| match event {
+            JobEvent::Lost(error) => Some(error.clone()),
+            _ => None,
+        })
+    }
+
+    fn is_done_up_to(&self, epoch: u32) -> u64 {
+        self.wait(epoch, |event| match event {
+            JobEvent::Snapshot { state, .. } => {
+                Some(wire::decode::<Sum>(state).expect("a state").next)
+            }
+            _ => None,
+        })
+    }
+
+    /// Waits for the result, which must be right.
+    fn finishes(&self, epoch: u32, steps: u64) {
+        let result = self.wait(epoch, |event| match event {
+            JobEvent::Ended { outcome, payload } => {
+                assert_eq!(*outcome, JobOutcome::Finished);
+                Some(wire::decode::<(u64, usize)>(payload).expect("a result"))
+            }
+            _ => None,
+        });
+        assert_eq!(result, (steps * (steps - 1) / 2, BALLAST_BYTES));
+    }
+
+    /// Pauses it, and says how far it has come.
+    fn pauses(&self, epoch: u32) -> u64 {
+        self.engine.pause(self.spec.job, epoch);
+        self.wait(epoch, |event| match event {
+            JobEvent::Ended { outcome, payload } => {
+                assert!(matches!(outcome, JobOutcome::Paused { .. }), "{outcome:?}");
+                Some(wire::decode::<Sum>(payload).expect("a state").next)
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The program that looks after the cluster, for one test at a time, since some kill nodes;
+/// none, with a line that says why, where there is no cluster.
+fn keeper() -> Option<(OsString, MutexGuard<'static, ()>)> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let variables = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_XTASK"];
+    if let Some(name) = variables
+        .iter()
+        .find(|name| std::env::var_os(name).is_none())
+    {
+        eprintln!("skipped: {name} is not set; `cargo xtask cluster with slurm` sets it");
+    }
+    let xtask = variables.iter().filter_map(std::env::var_os).nth(2)?;
+    Some((xtask, ONE_AT_A_TIME.lock()))
+}
+
+fn connect(folder: &Path) -> Arc<dyn Engine> {
+    let program = Program {
+        limits: Limits::default(),
+        executable: None,
+        fingerprint: Fingerprint::of_this_program(),
+        libraries: Vec::new(),
+    };
+    let slurm = Slurm::new().folder(folder).under_test_harness();
+    slurm.connect(program).expect("Slurm can be used")
+}
+
+fn another_than(engine: &Arc<dyn Engine>, node: &NodeId) -> NodeId {
+    let nodes = engine.nodes().expect("nodes").into_iter();
+    let mut others = nodes.filter(|other| other.is_alive && other.id != *node);
+    others.next().expect("there is another node").id
+}
+
+fn job_folder(folder: &Path, job: u64) -> JobFolder {
+    JobFolder::new(folder.join("jobs").join(format!("{job:016x}")))
+}
+
+fn slurm_job(folder: &Path, job: u64) -> Option<u64> {
+    let start = job_folder(folder, job).start().expect("it can be read");
+    start.expect("it was started").slurm_job
+}
+
+#[test]
+fn a_job_moves_under_the_number_that_it_has_in_slurm() {
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = connect(folder.path());
+    let job = Driven::new(&engine, 1, 600);
+    job.start(0, None);
+    let from = job.runs(0);
+    let number = slurm_job(folder.path(), 1);
+    let snapshot = job.is_done_up_to(0);
+    let paused = job.pauses(0);
+    assert!((snapshot..600).contains(&paused), "{snapshot} {paused}");
+    let to = another_than(&engine, &from);
+    job.start(1, Some(&to));
+    assert_eq!(job.runs(1), to);
+    assert_eq!(slurm_job(folder.path(), 1), number);
+    assert!(job.is_done_up_to(1) >= paused, "it went on from there");
+    let readings = engine.usage();
+    let reading = readings
+        .iter()
+        .find(|(node, _)| *node == to)
+        .expect("a node");
+    let reading = reading.1.as_ref().expect("a reading");
+    assert_eq!((reading.jobs[0].job, reading.jobs[0].epoch), (1, 1));
+    job.finishes(1, 600);
+}
+
+#[test]
+fn a_job_survives_its_node_and_late_words_of_it() {
+    let Some((keeper, _turn)) = keeper() else {
+        return;
+    };
+    let node = |action: &str, node: &NodeId| {
+        let mut command = Command::new(&keeper);
+        command.args(["cluster", action, "slurm", &node.to_string()]);
+        assert!(
+            command.status().expect("it starts").success(),
+            "{command:?}"
+        );
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = connect(folder.path());
+    let job = Driven::new(&engine, 2, 900);
+    job.start(0, None);
+    let died = job.runs(0);
+    let number = slurm_job(folder.path(), 2);
+    job.is_done_up_to(0);
+    let before = job_folder(folder.path(), 2)
+        .start()
+        .expect("read")
+        .expect("started");
+    node("kill", &died);
+    assert!(job.is_lost(0).is_node_death());
+    job.engine.stop(2, 0);
+    job.start(1, None);
+    assert_ne!(job.runs(1), died);
+    assert_eq!(slurm_job(folder.path(), 2), number, "Slurm has requeued it");
+    // As if the node had only been cut off.
+    let outcome = Outcome::Job(JobOutcome::Finished);
+    let late = Frame::new(&Answer { id: 0, outcome }, b"late".to_vec());
+    let files = job_folder(folder.path(), 2);
+    files
+        .write(Name::new(Kind::Over, before.attempt), &late)
+        .expect("write");
+    job.finishes(1, 900);
+    node("start", &died);
+}
+
+/// Makes a process of this test program a driver that starts a job in the folder which it
+/// names, and is killed then.
+const LOST_DRIVER: &str = "HEIST_CLUSTER_TEST_LOST_DRIVER";
+
+#[test]
+fn another_driver_finds_what_a_lost_one_has_begun() {
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    if let Some(folder) = std::env::var_os(LOST_DRIVER) {
+        let engine = connect(Path::new(&folder));
+        let job = Driven::new(&engine, 3, 300);
+        job.start(0, None);
+        job.is_done_up_to(0);
+        eprintln!("the job runs");
+        job.finishes(0, u64::MAX);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut lost = Command::new(std::env::current_exe().expect("this program"));
+    lost.args([
+        "another_driver_finds_what_a_lost_one_has_begun",
+        "--nocapture",
+    ])
+    .env(LOST_DRIVER, folder.path())
+    .stderr(Stdio::piped());
+    let mut lost = lost.spawn().expect("a driver");
+    let says = BufReader::new(lost.stderr.take().expect("a pipe"));
+    let runs = says
+        .lines()
+        .any(|line| line.is_ok_and(|line| line == "the job runs"));
+    assert!(runs, "the driver ended");
+    lost.kill().expect("it is a child");
+    lost.wait().expect("it is a child");
+    // A node dies while there is no driver; to Slurm this is the same.
+    let number = slurm_job(folder.path(), 3).expect("it was submitted");
+    let requeue = command("scontrol")
+        .args(["requeue", &number.to_string()])
+        .status();
+    assert!(requeue.expect("it starts").success());
+    let engine = connect(folder.path());
+    let job = Driven::new(&engine, 3, 300);
+    job.start(1000, None);
+    job.runs(1000);
+    assert_eq!(slurm_job(folder.path(), 3), Some(number), "it goes on");
+    job.finishes(1000, 300);
+    // If nobody had heard the result, it would still be there.
+    job.start(2000, None);
+    job.finishes(2000, 300);
+}
+
+#[test]
+fn a_job_that_is_stopped_goes_on_from_its_last_state_in_another_submission() {
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = connect(folder.path());
+    let job = Driven::new(&engine, 4, 300);
+    job.start(0, None);
+    job.runs(0);
+    let done = job.is_done_up_to(0);
+    let number = slurm_job(folder.path(), 4);
+    engine.stop(4, 0);
+    job.start(1, None);
+    job.runs(1);
+    assert_ne!(slurm_job(folder.path(), 4), number);
+    assert!(job.is_done_up_to(1) >= done);
+    job.finishes(1, 300);
+}
+
+#[test]
+fn a_node_that_does_not_exist_is_an_error_at_once() {
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = connect(folder.path());
+    let mut job = Driven::new(&engine, 5, 10);
+    job.spec.placement.is_pinned = true;
+    job.start(0, Some(&NodeId::from("no-such-node")));
+    let error = job.is_lost(0);
+    assert!(
+        !error.is_passing() && error.to_string().contains("no-such-node"),
+        "{error}"
+    );
+}
