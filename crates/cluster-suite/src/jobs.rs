@@ -18,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_bytes::ByteBuf;
 
 use crate::work::mix;
+use crate::world::Stage;
 
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -208,12 +209,12 @@ pub fn a_cancelled_job_ends(cluster: &Cluster) {
 
 /// A running job with `ballast` bytes of state moves, and no step is lost or repeated. Returns
 /// how long it stood still, and how long it took to pause before that.
-pub fn a_job_moves(
-    cluster: &Cluster,
-    events: &Receiver<ClusterEvent>,
-    folder: &Path,
-    ballast: usize,
-) -> (Duration, Duration) {
+pub fn a_job_moves(stage: &Stage<'_>, ballast: usize) -> (Duration, Duration) {
+    let Stage {
+        cluster,
+        events,
+        folder,
+    } = *stage;
     let log = folder.join(format!("moves-{ballast}.log"));
     let counting = Counting::new(1500, 2000).ballast(ballast).log(&log);
     let expected = counting.expected();
@@ -274,12 +275,12 @@ fn steps(log: &Path) -> BTreeMap<u64, Vec<u32>> {
 
 /// The node of a running job dies: another attempt repeats at most what was done since the
 /// last checkpoint, and the result is right.
-pub fn a_job_survives_its_node(
-    cluster: &Cluster,
-    events: &Receiver<ClusterEvent>,
-    folder: &Path,
-    kill: impl FnOnce(&NodeId),
-) {
+pub fn a_job_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId)) {
+    let Stage {
+        cluster,
+        events,
+        folder,
+    } = *stage;
     let log = folder.join("survives.log");
     let interval = Duration::from_secs(1);
     let step = Duration::from_millis(5);
@@ -310,12 +311,12 @@ pub fn a_job_survives_its_node(
 
 /// The node from which a job moves dies after the pause and before the target has loaded the
 /// state: nothing is lost.
-pub fn a_paused_state_survives_its_node(
-    cluster: &Cluster,
-    events: &Receiver<ClusterEvent>,
-    folder: &Path,
-    kill: impl FnOnce(&NodeId),
-) {
+pub fn a_paused_state_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId)) {
+    let Stage {
+        cluster,
+        events,
+        folder,
+    } = *stage;
     let log = folder.join("paused.log");
     let mut counting = Counting::new(600, 2000).ballast(1_000_000).log(&log);
     let expected = counting.expected();
@@ -350,7 +351,7 @@ pub fn a_driver_to_be_lost(cluster: &Cluster) -> ! {
 }
 
 /// Goes on with the job of a driver that was lost.
-pub fn a_durable_job_goes_on(cluster: &Cluster) {
+pub fn a_durable_job_goes_on(cluster: &Cluster, events: &Receiver<ClusterEvent>) {
     let found = cluster.unfinished().expect("the store can be read");
     let [job] = found.as_slice() else {
         panic!("one job is open: {found:?}");
@@ -370,6 +371,12 @@ pub fn a_durable_job_goes_on(cluster: &Cluster) {
         Some(Ok(expected)),
         "it is known for good"
     );
+    wait_for(events, |what| match what {
+        Happening::Submitted {
+            resumed_after_ms, ..
+        } => *resumed_after_ms,
+        _ => None,
+    });
 }
 
 /// A planner for a test: as usual, but quick.
@@ -382,11 +389,11 @@ pub fn quick_planner() -> Config {
 }
 
 /// Jobs that crowd a node are moved, but not the important one, and all results are right.
-pub fn the_rebalancer_moves_jobs(
-    cluster: &Cluster,
-    events: &Receiver<ClusterEvent>,
-    crowded: &NodeId,
-) {
+pub fn the_rebalancer_moves_jobs(stage: &Stage<'_>) {
+    let Stage {
+        cluster, events, ..
+    } = *stage;
+    let crowded = &NodeId::from("n1");
     let counting = Counting::new(5000, 1000).ballast(100_000);
     let expected = counting.expected();
     let submit = |name: &str, priority| {

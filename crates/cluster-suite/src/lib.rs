@@ -1,7 +1,8 @@
 //! The tests that every engine passes: remote functions and jobs, and what must be true of
 //! them, whatever the engine.
 //!
-//! Each program in `tests/` connects to one engine and runs the same [`calls`].
+//! Each program in `tests/` has a [`World`](world::World) of one engine, in which it runs the
+//! [`suite!`], and what is true of that engine only.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ pub mod calls;
 pub mod chunks;
 pub mod jobs;
 mod work;
+pub mod world;
 
 heist_cluster::export!();
 

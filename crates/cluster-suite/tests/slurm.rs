@@ -1,14 +1,43 @@
 //! The suite on Slurm, inside of `cargo xtask cluster with slurm -- cargo test ..`.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use heist_cluster::{remote, Cluster, RemoteFuture, Slurm};
+use heist_cluster::planner::NodeId;
+use heist_cluster::{remote, Cluster, Options, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::world::{self, World};
 
-heist_cluster::test_worker!();
+heist_cluster_suite::suite!(OnSlurm);
+
+struct OnSlurm;
+
+impl World for OnSlurm {
+    type Engine = Slurm;
+    const TASK: Duration = Duration::from_millis(500);
+    const TAKES_TURNS: bool = true;
+
+    fn engine(folder: &Path) -> Slurm {
+        Slurm::new()
+            .under_test_harness()
+            .folder(folder.join("shared"))
+    }
+
+    fn absence() -> Option<String> {
+        let missing = ["SLURM_CONF", "HEIST_XTASK"]
+            .into_iter()
+            .find(|name| std::env::var_os(name).is_none());
+        missing.map(|name| format!("{name} is not set; `cargo xtask cluster with slurm` sets it"))
+    }
+
+    fn kill(_: &Cluster, node: &NodeId) {
+        world::disturb(&["kill", "slurm", node.as_str()]);
+    }
+
+    fn revive(_: &Cluster, node: &NodeId) {
+        world::disturb(&["start", "slurm", node.as_str()]);
+    }
+}
 
 /// Writes a file, and does nothing for ever, whoever asks it to end.
 #[remote]
@@ -19,91 +48,21 @@ fn never_end(path: PathBuf) {
     }
 }
 
-/// Runs a test on a connection of its own, one at a time, since some kill nodes; where there
-/// is no Slurm, a line says why it is skipped.
-fn on_slurm(test: impl FnOnce(&Cluster)) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let missing = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_XTASK"]
-        .into_iter()
-        .find(|name| std::env::var_os(name).is_none());
-    if let Some(name) = missing {
-        eprintln!("skipped: {name} is not set; `cargo xtask cluster with slurm` sets it");
-        return;
-    }
-    // A test that failed has left nothing behind.
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let engine = Slurm::new().under_test_harness();
-    test(&Cluster::connect(engine).expect("Slurm can be used"));
-}
-
-/// Has the cluster do something to a node.
-fn node(action: &str, name: &str) {
-    let xtask = std::env::var_os("HEIST_XTASK").expect("there is a cluster");
-    let done = Command::new(xtask)
-        .args(["cluster", action, "slurm", name])
-        .status();
-    assert!(
-        done.expect("the program starts").success(),
-        "{action} {name}"
-    );
-}
-
-#[test]
-fn arguments_and_results_arrive() {
-    on_slurm(calls::arguments_and_results_arrive);
-}
-
-#[test]
-fn errors_and_panics_are_values() {
-    on_slurm(calls::errors_and_panics_are_values);
-}
-
-#[test]
-fn a_function_has_a_pool() {
-    on_slurm(calls::a_function_has_a_pool);
-}
-
-#[test]
-fn shared_data_reaches_all_calls() {
-    on_slurm(calls::shared_data_reaches_all_calls);
-}
-
-#[test]
-fn many_calls_come_back() {
-    on_slurm(|cluster| calls::many_calls_come_back(cluster, 3000));
-}
-
-#[test]
-fn a_pinned_call_runs_where_it_should() {
-    on_slurm(calls::a_pinned_call_runs_where_it_should);
-}
-
-#[test]
-fn cancelled_calls_end() {
-    on_slurm(calls::cancelled_calls_end);
-}
-
+/// Calls that want different things share the workers of one connection.
 #[test]
 fn calls_of_different_kinds_share_a_connection() {
-    on_slurm(|cluster| {
-        calls::many_calls_come_back(cluster, 100);
-        calls::a_function_has_a_pool(cluster);
-        calls::a_pinned_call_runs_where_it_should(cluster);
-        calls::shared_data_reaches_all_calls(cluster);
-    });
-}
-
-#[test]
-fn results_survive_the_death_of_a_node() {
-    on_slurm(|cluster| {
-        calls::results_survive(cluster, 120, 500, || node("kill", "n1"));
-        node("start", "n1");
+    world::on::<OnSlurm>(Options::new(), |stage| {
+        calls::many_calls_come_back(stage.cluster);
+        calls::a_function_has_a_pool(stage.cluster);
+        calls::a_pinned_call_runs_where_it_should(stage.cluster);
+        calls::shared_data_reaches_all_calls(stage.cluster);
     });
 }
 
 #[test]
 fn killed_calls_give_their_processors_back() {
-    on_slurm(|cluster| {
+    world::on::<OnSlurm>(Options::new(), |stage| {
+        let cluster = stage.cluster;
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let cpus: f64 = cluster
             .nodes()
@@ -126,6 +85,6 @@ fn killed_calls_give_their_processors_back() {
             }
         }
         calls.iter().for_each(RemoteFuture::kill);
-        calls::many_calls_come_back(cluster, 100);
+        calls::many_calls_come_back(cluster);
     });
 }

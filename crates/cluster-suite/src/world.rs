@@ -1,0 +1,257 @@
+//! The worlds in which the suite is run: an engine each, with somebody who can kill its nodes.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use heist_cluster::engine::EngineOptions;
+use heist_cluster::event::ClusterEvent;
+use heist_cluster::planner::NodeId;
+use heist_cluster::{Cluster, Options};
+
+use crate::jobs;
+
+/// An engine with three nodes of two processors, called n1 to n3.
+pub trait World {
+    /// How to reach it.
+    type Engine: EngineOptions;
+
+    /// How long the tasks take in whose middle a node dies.
+    const TASK: Duration;
+
+    /// The engine; what a driver leaves for the next one is in `folder`.
+    fn engine(folder: &Path) -> Self::Engine;
+
+    /// Why the suite cannot be run here, if it cannot.
+    fn absence() -> Option<String> {
+        None
+    }
+
+    /// True if tests would disturb each other.
+    const TAKES_TURNS: bool;
+
+    /// Everything on a node dies.
+    fn kill(cluster: &Cluster, node: &NodeId);
+
+    /// The node is there again.
+    fn revive(cluster: &Cluster, node: &NodeId);
+}
+
+/// What a test of jobs has.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// What happens.
+    pub events: &'a Receiver<ClusterEvent>,
+    /// A folder that vanishes with the test.
+    pub folder: &'a Path,
+}
+
+/// Runs a test in the world `W`, or says why not.
+///
+/// # Panics
+///
+/// If the test does, or the engine cannot be reached.
+pub fn on<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
+    let Some(_turn) = turn::<W>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (options, events) = jobs::listening(options);
+    let engine = W::engine(folder.path());
+    let cluster = Cluster::connect_with(engine, options).expect("the engine can be reached");
+    test(&Stage {
+        cluster: &cluster,
+        events: &events,
+        folder: folder.path(),
+    });
+}
+
+/// Waits for a test's turn, if there are turns; `None` if the engine is not here.
+#[must_use]
+pub fn turn<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    if let Some(reason) = W::absence() {
+        // Whoever runs the tests may have closed it.
+        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+        return None;
+    }
+    // A test that failed has left nothing behind.
+    let take = || ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(W::TAKES_TURNS.then(take))
+}
+
+/// As [`on`], for a test in which a node is killed; it is revived in the end.
+///
+/// # Panics
+///
+/// As [`on`].
+pub fn on_dying<W: World>(test: impl FnOnce(&Stage<'_>, &dyn Fn(&NodeId))) {
+    let killed = std::cell::RefCell::new(None);
+    on::<W>(Options::new(), |stage| {
+        test(stage, &|node| {
+            W::kill(stage.cluster, node);
+            killed.replace(Some(node.clone()));
+        });
+        if let Some(node) = killed.take() {
+            W::revive(stage.cluster, &node);
+        }
+    });
+}
+
+/// The program that starts, kills and cuts off nodes of real engines.
+#[must_use]
+pub fn xtask() -> Option<OsString> {
+    std::env::var_os("HEIST_XTASK")
+}
+
+/// Has that program do something.
+///
+/// # Panics
+///
+/// If it cannot.
+pub fn disturb(what: &[&str]) {
+    let xtask = xtask().expect("a test cluster has set HEIST_XTASK");
+    let mut command = Command::new(xtask);
+    command.arg("cluster").args(what).stdout(Stdio::null());
+    let status = command.status().expect("the program starts");
+    assert!(status.success(), "{what:?}: {status}");
+}
+
+/// Where a process of a test program is to be a driver.
+const DRIVER: &str = "HEIST_SUITE_DRIVER";
+
+/// A driver that is going to be lost, if this process is to be one.
+///
+/// # Panics
+///
+/// If it is not lost.
+pub fn driver_process<W: World>() {
+    if let Some(folder) = std::env::var_os(DRIVER) {
+        let folder = Path::new(&folder);
+        let options = Options::new().store(folder.join("store")).events(folder);
+        let engine = W::engine(folder);
+        let cluster = Cluster::connect_with(engine, options).expect("a cluster");
+        jobs::a_driver_to_be_lost(&cluster);
+    }
+}
+
+/// A driver is killed in the middle of a job; the store is locked while it lives, and another
+/// driver goes on with the job from its checkpoint.
+///
+/// # Panics
+///
+/// If that is not so.
+pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
+    let Some(_turn) = turn::<W>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store");
+    let mut driver = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "driver_process", "--nocapture"])
+        .env(DRIVER, folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a driver");
+    crate::until("a checkpoint", || has_checkpoint(&store));
+    let engine = W::engine(folder.path());
+    let refused = Cluster::connect_with(engine, Options::new().store(&store)).map(|_| ());
+    assert!(refused.is_err_and(|error| error.to_string().contains("in use by another driver")));
+    driver.kill().expect("the driver runs");
+    driver.wait().expect("the driver is dead");
+    let (options, events) = jobs::listening(Options::new().store(&store));
+    let engine = W::engine(folder.path());
+    let cluster = Cluster::connect_with(engine, options).expect("a cluster");
+    jobs::a_durable_job_goes_on(&cluster, &events);
+}
+
+/// True if a job in the store has a younger state than its first, which is there before
+/// `job.json`.
+fn has_checkpoint(store: &Path) -> bool {
+    let written = |path: &Path| {
+        std::fs::metadata(path)
+            .and_then(|data| data.modified())
+            .ok()
+    };
+    let jobs = std::fs::read_dir(store).into_iter().flatten().flatten();
+    jobs.into_iter().map(|entry| entry.path()).any(|job| {
+        let first = written(&job.join("job.json"));
+        first.is_some() && written(&job.join("checkpoint")) > first
+    })
+}
+
+/// The tests that every engine passes, in the world `$world`.
+#[macro_export]
+macro_rules! suite {
+    ($world:ty) => {
+        heist_cluster::test_worker!();
+
+        $crate::suite!(@calls $world:
+            arguments_and_results_arrive, errors_and_panics_are_values, a_function_has_a_pool,
+            shared_data_reaches_all_calls, a_pinned_call_runs_where_it_should,
+            cancelled_calls_end, many_calls_come_back);
+        $crate::suite!(@chunks $world:
+            a_range_is_covered_once, a_list_keeps_its_order, a_chunk_that_panics_ends_all);
+        $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends);
+
+        #[test]
+        fn results_survive_the_death_of_a_node() {
+            $crate::world::on_dying::<$world>(|stage, kill| {
+                let task = <$world as $crate::world::World>::TASK;
+                let node = heist_cluster::planner::NodeId::from("n3");
+                $crate::calls::results_survive(stage.cluster, 120, task, || kill(&node));
+            });
+        }
+
+        #[test]
+        fn a_job_with_much_state_moves() {
+            $crate::world::on::<$world>(heist_cluster::Options::new(), |stage| {
+                let (standstill, pausing) = $crate::jobs::a_job_moves(stage, 64 << 20);
+                $crate::report_standstill(pausing, standstill);
+            });
+        }
+
+        #[test]
+        fn a_job_survives_its_node() {
+            $crate::world::on_dying::<$world>($crate::jobs::a_job_survives_its_node);
+        }
+
+        #[test]
+        fn a_paused_state_survives_its_node() {
+            $crate::world::on_dying::<$world>($crate::jobs::a_paused_state_survives_its_node);
+        }
+
+        #[test]
+        fn the_rebalancer_moves_jobs() {
+            let options = heist_cluster::Options::new()
+                .rebalance($crate::jobs::quick_planner())
+                .sample_every(std::time::Duration::from_millis(500));
+            $crate::world::on::<$world>(options, $crate::jobs::the_rebalancer_moves_jobs);
+        }
+
+        /// The driver that is going to be lost, in a process of its own; passes everywhere else.
+        #[test]
+        fn driver_process() {
+            $crate::world::driver_process::<$world>();
+        }
+
+        #[test]
+        fn a_durable_job_goes_on_after_its_driver_is_lost() {
+            $crate::world::a_durable_job_goes_on_after_its_driver_is_lost::<$world>();
+        }
+    };
+    (@$room:ident $world:ty: $($test:ident),*) => {$(
+        #[test]
+        fn $test() {
+            $crate::world::on::<$world>(heist_cluster::Options::new(), |stage| {
+                $crate::$room::$test(stage.cluster);
+            });
+        }
+    )*};
+}
