@@ -19,8 +19,10 @@ mod hosted;
 mod link;
 mod local;
 mod queue;
+mod ray;
 
 pub use local::Local;
+pub use ray::Ray;
 
 /// What a program says of the engine that it wants: [`Local`] and others.
 pub trait EngineOptions {

@@ -16,7 +16,7 @@ mod worker;
 
 pub use call::RemoteFuture;
 pub use cluster::{Calls, Cluster};
-pub use engine::Local;
+pub use engine::{Local, Ray};
 pub use error::{ClusterError, RemoteError};
 pub use heist_cluster_attribute::{job, remote};
 pub use job::{Job, JobContext, JobOptions, Pause, Priority, RegisteredJob, Stop};
