@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{mpsc, Arc};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 use std::{env, fs};
 
 use heist_sync::atomic::{AtomicU64, Ordering};
@@ -22,11 +22,12 @@ use super::{
 use crate::object::ObjectId;
 use crate::planner::NodeId;
 use crate::remote::Fingerprint;
-use crate::wire::{Answer, Ask, Frame, FrameReader, Limits, Outcome, Request};
+use crate::wire::{Ask, Frame, FrameReader, Limits, Request};
 use crate::worker::Reading;
 
 mod library;
 mod sidecar;
+mod usage;
 
 use sidecar::{Op, Process, Sidecar};
 
@@ -34,8 +35,6 @@ use sidecar::{Op, Process, Sidecar};
 const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long shared data may take, and what Ray knows about its nodes.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long all nodes together have to say what they used.
-const USAGE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A [Ray](https://www.ray.io) cluster that is up already, 2.40 or a later 2.x.
 ///
@@ -147,9 +146,11 @@ impl EngineOptions for Ray {
                 library.display()
             ))
         })?;
-        understand(&answer).map_err(|error| {
-            EngineError::setup(format!("{} cannot be used: {error}", library.display()))
-        })?;
+        frame(&answer)
+            .and_then(|answer| usage::understand(&answer))
+            .map_err(|error| {
+                EngineError::setup(format!("{} cannot be used: {error}", library.display()))
+            })?;
         let fingerprint = program.fingerprint;
         let shared = Arc::new(Shared {
             sidecar,
@@ -213,6 +214,13 @@ struct Shared {
 }
 
 impl Shared {
+    fn nodes(&self, patience: Duration) -> Result<Vec<Node>, EngineError> {
+        let nodes = self.sidecar.ask(&Op::Nodes, &[], patience)?;
+        serde_json::from_slice(&nodes).map_err(|error| {
+            EngineError::lost(format!("what Ray says of its nodes has no use: {error}"))
+        })
+    }
+
     fn open(self: &Arc<Self>, cpus: f64, placement: &Placement, opened: Opened) {
         // Only uniqueness matters.
         let host = self.next_host.fetch_add(1, Ordering::Relaxed);
@@ -276,7 +284,7 @@ impl Engine for RayEngine {
     }
 
     fn nodes(&self) -> Result<Vec<Node>, EngineError> {
-        self.nodes_within(PATIENCE)
+        self.shared.nodes(PATIENCE)
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
@@ -341,80 +349,7 @@ impl Engine for RayEngine {
     }
 
     fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
-        let deadline = Instant::now() + USAGE_PATIENCE;
-        let Ok(nodes) = self.nodes_within(USAGE_PATIENCE) else {
-            return Vec::new();
-        };
-        let shared = &self.shared;
-        let frame = request(0, shared.fingerprint, Ask::Usage);
-        let bytes = frame.to_bytes();
-        let probes: Vec<_> = nodes
-            .into_iter()
-            .map(|node| {
-                let (sender, receiver) = mpsc::channel();
-                // Who has stopped waiting does not mind.
-                let told: Reply = Box::new(move |answer| drop(sender.send(answer)));
-                match node.is_alive {
-                    true => {
-                        let op = Op::Probe { node: &node.id };
-                        shared.sidecar.send(&op, &bytes, answer_to(told));
-                    }
-                    false => told(Err(EngineError::node_died(format!("{} is gone", node.id)))),
-                }
-                (node.id, receiver)
-            })
-            .collect();
-        let hosts: Vec<_> = shared
-            .hosts
-            .lock()
-            .iter()
-            .map(|(host, node)| (*host, node.clone()))
-            .collect();
-        let jobs: Vec<_> = hosts
-            .into_iter()
-            .map(|(host, node)| {
-                let (sender, receiver) = mpsc::channel();
-                let told = Box::new(move |answer| drop(sender.send(answer)));
-                shared.ask_host(host, &frame, told);
-                (node, receiver)
-            })
-            .collect();
-
-        let wait = |node: &NodeId, receiver: mpsc::Receiver<Result<Frame, EngineError>>| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let answer = receiver.recv_timeout(left).unwrap_or_else(|_| {
-                Err(EngineError::lost(format!(
-                    "{node} did not say in time what it used"
-                )))
-            });
-            answer.and_then(|frame| reading(&frame))
-        };
-        let mut readings: Vec<_> = probes
-            .into_iter()
-            .map(|(node, receiver)| {
-                let reading = wait(&node, receiver);
-                (node, reading)
-            })
-            .collect();
-        for (at, receiver) in jobs {
-            // The job of an actor that says nothing has no reading, as one that has ended.
-            let Ok(of_job) = wait(&at, receiver) else {
-                continue;
-            };
-            let node = readings.iter_mut().find(|(node, _)| *node == at);
-            if let Some((_, Ok(reading))) = node {
-                reading.jobs.extend(of_job.jobs);
-            }
-        }
-        readings
-    }
-}
-
-impl RayEngine {
-    fn nodes_within(&self, patience: Duration) -> Result<Vec<Node>, EngineError> {
-        let nodes = self.shared.sidecar.ask(&Op::Nodes, &[], patience)?;
-        serde_json::from_slice(&nodes)
-            .map_err(|error| EngineError::lost(format!("what Ray says of its nodes: {error}")))
+        usage::read(&self.shared)
     }
 }
 
@@ -440,18 +375,4 @@ fn frame(bytes: &[u8]) -> Result<Frame, EngineError> {
     FrameReader::new(bytes, Limits::default())
         .read()
         .map_err(|error| EngineError::lost(format!("an answer cannot be understood: {error}")))
-}
-
-fn understand(bytes: &[u8]) -> Result<Reading, EngineError> {
-    reading(&frame(bytes)?)
-}
-
-fn reading(frame: &Frame) -> Result<Reading, EngineError> {
-    match frame.understand::<Answer>().map(|answer| answer.outcome) {
-        Ok(Outcome::Usage(reading)) => Ok(reading),
-        Ok(Outcome::Refused(refusal)) => Err(EngineError::impossible(refusal.to_string())),
-        other => Err(EngineError::lost(format!(
-            "the answer to a question for usage was {other:?}"
-        ))),
-    }
 }

@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import select
+import shutil
 import socket
 import struct
 import sys
@@ -101,7 +102,11 @@ class Driver:
         self.function = ray.remote(heist_ray.answer)
         self.host = ray.remote(heist_ray.Host)
         self.objects = {}
+        # The workers of jobs, each with the processors that are reserved for it.
         self.hosts = {}
+        # Workers that no job has yet, by the id of the node.
+        self.spares = {}
+        self.spares_lock = threading.Lock()
         # By the id of a node, and those that have not answered yet.
         self.probes = {}
         self.silent = set()
@@ -182,52 +187,102 @@ class Driver:
 
     def do_open(self, to, host, cpus, payload, node=None, is_pinned=False):
         place = self.nodes.place(cpus, node, is_pinned)
-        actor = self.open(to, host, cpus, place)
-        if place is not None and not is_pinned:
-            late = functools.partial(self.late, actor, host, cpus)
-            timer = threading.Timer(WISH_PATIENCE_S, self.done.put, [(late, to, None)])
-            timer.daemon = True
-            timer.start()
+        opening = (to, host, cpus, node, place, is_pinned)
+        threading.Thread(target=self.open, args=opening, daemon=True).start()
 
-    def open(self, to, host, cpus, place):
-        """Answers with the name of the node, once a worker for a job is there."""
-        actor = self.hosts[host] = self.host.options(
-            num_cpus=cpus,
+    def open(self, to, *opening):
+        try:
+            result = self.opened(*opening)
+        except Exception as error:
+            result = error
+        self.done.put((None, to, result))
+
+    def opened(self, host, cpus, node, place, is_pinned):
+        """The name of the node, once a worker for a job is there.
+
+        The processors are reserved apart from the worker, which therefore may have been
+        started before: a process needs most of a second for that, and a job that moves would
+        stand still meanwhile.
+        """
+        room = self.reserve(cpus, place)
+        try:
+            late = time.monotonic() + WISH_PATIENCE_S
+            while not room.wait(1):
+                if place is None:
+                    continue
+                if is_pinned:
+                    # Fails if the node is gone.
+                    self.nodes.place(cpus, node, is_pinned)
+                elif time.monotonic() > late:
+                    self.release(room)
+                    room, place = self.reserve(cpus, None), None
+            at = ray.util.placement_group_table(room)["bundles_to_node_id"][0]
+            actor, name = self.worker(at)
+        except Exception:
+            self.release(room)
+            raise
+        self.hosts[host] = actor, room
+        self.keep_spares()
+        return name.encode()
+
+    def reserve(self, cpus, place):
+        room = {"CPU": cpus}
+        if place is not None:
+            # Of this Ray gives every node one.
+            room[f"node:{self.nodes.find(place)['address']}"] = 0.001
+        return ray.util.placement_group([room])
+
+    def release(self, room):
+        ray.util.remove_placement_group(room)
+
+    def worker(self, place):
+        """A worker on that node, and what the node is called."""
+        spare = self.spares.pop(place, None)
+        if spare is not None:
+            try:
+                return spare, ray.get(spare.node.remote())
+            except ray.exceptions.RayActorError:
+                # It has died in the meantime.
+                pass
+        actor = self.start_worker(place)
+        return actor, ray.get(actor.node.remote())
+
+    def keep_spares(self):
+        """Sees that each living node has a worker for the next job."""
+        living = self.nodes.living()
+        with self.spares_lock:
+            for place in self.spares.keys() - living:
+                self.spares.pop(place, None)
+            for place in living - self.spares.keys():
+                spare = self.spares[place] = self.start_worker(place)
+                # Has it load the library now.
+                spare.node.remote()
+
+    def start_worker(self, place):
+        return self.host.options(
+            num_cpus=0,
             max_restarts=0,
             max_concurrency=8,
             scheduling_strategy=strategy(place, True),
         ).remote()
-        self.wait_for(to, actor.node.remote(), functools.partial(self.opened, actor, host))
-        return actor
-
-    def opened(self, actor, host, to, node):
-        if self.hosts.get(host) is not actor:
-            # It was late.
-            return None
-        return node if isinstance(node, Exception) else node.encode()
-
-    def late(self, actor, host, cpus, to, _):
-        if to in self.awaited and self.hosts.get(host) is actor:
-            self.open(to, host, cpus, None)
-            ray.kill(actor)
 
     def do_ask(self, to, host, payload):
         if host not in self.hosts:
             raise Failure("lost", f"there is no worker {host} any more")
-        self.wait_for(to, self.hosts[host].answer.remote(heist_ray.block(payload)))
+        actor, _ = self.hosts[host]
+        self.wait_for(to, actor.answer.remote(heist_ray.block(payload)))
 
     def do_close(self, host, payload):
-        actor = self.hosts.pop(host, None)
+        actor, room = self.hosts.pop(host, (None, None))
         if actor is not None:
             ray.kill(actor)
+            self.release(room)
 
     def do_probe(self, to, node, payload):
         """Answers with a reading of a node, which a worker without processors takes there."""
         id = self.nodes.place(0, node, True)
         if id not in self.probes:
-            options = {"num_cpus": 0, "max_restarts": 0}
-            options["scheduling_strategy"] = strategy(id, True)
-            self.probes[id] = self.host.options(**options).remote()
+            self.probes[id] = self.start_worker(id)
         if id in self.silent:
             raise Failure("lost", f"{node} has not answered the reading before this one")
         self.silent.add(id)
@@ -293,6 +348,10 @@ class Nodes:
                 raise Failure("impossible", self.too_much(cpus, "any node"))
         return None
 
+    def living(self):
+        self.refresh(NODES_FRESH_S)
+        return {node["ray"] for node in self.nodes if node["is_alive"]}
+
     def find(self, wanted):
         found = [node for node in self.nodes if wanted in (node["id"], node["ray"])]
         return max(found, key=lambda node: node["is_alive"], default=None)
@@ -309,6 +368,7 @@ class Nodes:
         self.nodes = [
             {
                 "ray": node["NodeID"],
+                "address": node["NodeManagerAddress"],
                 "id": called[node["NodeID"]],
                 "is_alive": node["Alive"],
                 "cpus": node["Resources"].get("CPU", 0.0),
@@ -379,6 +439,8 @@ def end_with_driver(stream):
     gone = select.poll()
     gone.register(stream, select.POLLRDHUP)
     gone.poll()
+    # The driver may have had no time for that.
+    shutil.rmtree(os.path.dirname(os.path.abspath(__file__)), ignore_errors=True)
     time.sleep(GOODBYE_S)
     os._exit(0)
 

@@ -162,11 +162,9 @@ impl Sidecar {
                 python.display()
             ))
         })?;
-        let (end, ended) = mpsc::channel();
         let process = Process {
             child,
             stream,
-            ended: Mutex::new(ended),
             folder,
         };
         let sidecar = process.stream.try_clone().and_then(|input| {
@@ -182,10 +180,7 @@ impl Sidecar {
             let reading = Arc::clone(&sidecar);
             thread::Builder::new()
                 .name("heist-cluster-ray".to_owned())
-                .spawn(move || {
-                    reading.read(input);
-                    drop(end);
-                })?;
+                .spawn(move || reading.read(input))?;
             Ok(sidecar)
         });
         let sidecar = sidecar.map_err(|error| {
@@ -302,7 +297,6 @@ impl Said {
 pub(super) struct Process {
     child: Child,
     stream: UnixStream,
-    ended: Mutex<mpsc::Receiver<()>>,
     folder: tempfile::TempDir,
 }
 
@@ -322,8 +316,10 @@ impl Drop for Process {
     fn drop(&mut self) {
         // It may have closed its end already.
         let _ = self.stream.shutdown(Shutdown::Write);
-        // Nothing is sent: it ends when the side-car has closed its end.
-        let _ = self.ended.lock().recv_timeout(END_PATIENCE);
+        // Until it has closed its end. Another thread may be reading too, or this one may have
+        // been until now; nobody wants what is read.
+        let _ = self.stream.set_read_timeout(Some(END_PATIENCE));
+        let _ = io::copy(&mut &self.stream, &mut io::sink());
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
