@@ -6,6 +6,7 @@ library understands, or data. The first message says what to connect to. When th
 gone, so does this process.
 """
 
+import ctypes
 import functools
 import json
 import os
@@ -154,8 +155,12 @@ class Driver:
             return error
 
     def wait_for(self, to, reference, handle=None):
+        def completed(result):
+            keep_thread_state()
+            self.done.put((handle, to, result))
+
         self.awaited[to] = reference
-        reference._on_completed(lambda result: self.done.put((handle, to, result)))
+        reference._on_completed(completed)
 
     def do_call(self, to, payload, cpus, node=None, is_pinned=False, objects=(), near=()):
         place = self.nodes.place(cpus, node, is_pinned)
@@ -378,6 +383,17 @@ class Nodes:
         ]
         self.cpus_max = max((node["cpus"] for node in self.nodes), default=0)
         self.read_at = time.monotonic()
+
+
+STATE = threading.local()
+
+
+def keep_thread_state():
+    """Python makes a state for Ray's thread before each callback and drops it afterwards, at
+    a seventh of this process's time; the thread keeps its first one from here on."""
+    if not hasattr(STATE, "is_kept"):
+        STATE.is_kept = True
+        ctypes.pythonapi.PyGILState_Ensure()
 
 
 def strategy(place, is_pinned):
