@@ -172,6 +172,7 @@ fn setup_errors_say_what_was_tried() {
     };
     says(Ray::new().address("ray://somewhere:10001"), "host:port");
     says(Ray::new().python("/no/such/python"), "/no/such/python");
+    says(Ray::new().address("127.0.0.1:1"), "nobody listens there");
     says(
         Ray::new().library("/no/such/library.so"),
         "/no/such/library.so",

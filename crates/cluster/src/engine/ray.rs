@@ -58,8 +58,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A node is called as `ray start --node-name` said, or its label `heist-node`, or by its
 /// address. Its id in Ray is understood as well.
 ///
-/// What remote functions print is in Ray's log files. A call whose data is more than a
-/// mebibyte goes through the object store of the nodes, and has to fit there.
+/// What remote functions print is in Ray's log files. Arguments, results and states of more
+/// than a mebibyte go through the object stores of the nodes, and have to fit there. From the
+/// first job on an idle worker waits on each node for the next one, of some 50 MiB, so that a
+/// job that moves does not wait for a process to start. With Ray's head node all is lost.
 ///
 /// # Examples
 ///

@@ -19,6 +19,8 @@ import sys
 import threading
 import time
 
+# How long the head of the cluster has to accept a connection.
+REACH_PATIENCE_S = 10
 # How long a job waits for room on the node where it would rather be.
 WISH_PATIENCE_S = 10
 # How long what is known about the nodes is believed.
@@ -82,6 +84,13 @@ def connect(address, package, hello):
     except (OSError, AttributeError) as error:
         raise Failure("setup", f"the library cannot be used: {error}; does it have export!()?")
     answer = heist_ray.data(library.answer(hello))
+    if address != "auto":
+        # Ray itself would try for more than a minute, and say less.
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), port), REACH_PATIENCE_S).close()
+        except OSError as error:
+            raise Failure("setup", f"nobody listens there: {error}")
     try:
         ray.init(
             address=address,
