@@ -51,7 +51,7 @@ fn main() -> anyhow::Result<()> {
     let options = Options::new().on_event(move |event| sender.send(event.clone()).unwrap_or_default());
     let (name, cluster) = match args.engine {
         Engine::Local => ("local", Cluster::connect_with(Local::new().nodes(3).cpus(2), options)),
-        Engine::Ray => ("ray", Cluster::connect_with(Ray::from_env(), options)),
+        Engine::Ray => ("ray", Cluster::connect_with(Ray::new(), options)),
         Engine::Slurm => ("slurm", Cluster::connect_with(Slurm::new(), options)),
     };
     let cluster = cluster?;

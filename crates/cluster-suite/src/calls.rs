@@ -156,6 +156,7 @@ pub fn cancelled_calls_end(cluster: &Cluster) {
 
 /// While `calls` run, `accident` happens; all results are right all the same.
 pub fn results_survive(cluster: &Cluster, calls: u64, time: Duration, accident: impl FnOnce()) {
+    let time_ms = u64::try_from(time.as_millis()).expect("a short time");
     let running: Vec<_> = (0..calls)
         .map(|seed| cluster.call(work_for, (seed, time_ms)))
         .collect();

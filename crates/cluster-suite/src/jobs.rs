@@ -23,6 +23,9 @@ use crate::world::Stage;
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A node that may die; on others of its engine the engine itself may depend.
+const MORTAL: &str = "n3";
+
 /// Counts to its end, with a value that depends on each step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Counting {
@@ -286,7 +289,9 @@ pub fn a_job_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId)) {
     let step = Duration::from_millis(5);
     let counting = Counting::new(1200, 5000).ballast(100_000).log(&log);
     let expected = counting.expected();
-    let options = JobOptions::new("survives").checkpoint_every(interval);
+    let options = JobOptions::new("survives")
+        .checkpoint_every(interval)
+        .on(MORTAL);
     let job = cluster.submit(counting, options).expect("submit");
     let node = runs_on(&job);
     wait_for(events, |what| {
@@ -322,7 +327,7 @@ pub fn a_paused_state_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId
     let expected = counting.expected();
     counting.loading_ms = 2000;
     let job = cluster
-        .submit(counting, JobOptions::new("paused"))
+        .submit(counting, JobOptions::new("paused").on(MORTAL))
         .expect("submit");
     let from = runs_on(&job);
     job.move_to(another_than(cluster, &from))

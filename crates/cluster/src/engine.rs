@@ -20,12 +20,14 @@ mod hosted;
 pub(crate) mod link;
 mod local;
 mod queue;
+mod ray;
 pub(crate) mod slurm;
 
 pub use local::Local;
+pub use ray::Ray;
 pub use slurm::Slurm;
 
-/// What a program says of the engine that it wants: [`Local`], [`Slurm`] and others.
+/// What a program says of the engine that it wants: [`Local`], [`Ray`] or [`Slurm`].
 pub trait EngineOptions {
     /// Reaches the engine, and starts what it needs here.
     ///

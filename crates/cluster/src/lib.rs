@@ -35,7 +35,7 @@
 //! }
 //! ```
 //!
-//! The same program runs on Ray with `Ray::from_env()` and on Slurm with `Slurm::new()` in
+//! The same program runs on Ray with `Ray::new()` and on Slurm with `Slurm::new()` in
 //! place of `Local`. For Ray its functions stand in a library of the crate type `cdylib`
 //! that has [`export!`] in it.
 //!
@@ -92,7 +92,7 @@ mod worker;
 pub use call::RemoteFuture;
 pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
 pub use cluster::{Calls, Cluster};
-pub use engine::{Local, Slurm};
+pub use engine::{Local, Ray, Slurm};
 pub use error::{ClusterError, RemoteError};
 pub use heist_cluster_attribute::{job, remote};
 pub use job::{Job, JobContext, JobOptions, Pause, RegisteredJob, Stop};

@@ -228,7 +228,8 @@ SlurmdParameters=config_overrides
              CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=4000"
         );
     }
-    text + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+    text
+        + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES:4\n"
 }
 
 /// The table of hosts that daemons and jobs see.

@@ -1,0 +1,232 @@
+//! The suite on Ray, inside of `cargo xtask cluster with ray -- cargo test ..`.
+
+use std::collections::BTreeSet;
+use std::io::{stderr, Write as _};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use heist_cluster::engine::{Engine, EngineError, EngineOptions, Program};
+use heist_cluster::planner::NodeId;
+use heist_cluster::{Cluster, Fingerprint, Options, Ray};
+use heist_cluster_suite::world::{self, World};
+use heist_cluster_suite::{calls, jobs, until};
+
+heist_cluster_suite::suite!(OnRay);
+
+struct OnRay;
+
+impl World for OnRay {
+    type Engine = Ray;
+    const TASK: Duration = Duration::from_millis(500);
+    const TAKES_TURNS: bool = true;
+
+    fn engine(_: &Path) -> Ray {
+        Ray::new()
+    }
+
+    fn absence() -> Option<String> {
+        let missing = ["RAY_ADDRESS", "HEIST_XTASK"]
+            .into_iter()
+            .find(|name| std::env::var_os(name).is_none());
+        missing.map(|name| format!("{name} is not set; `cargo xtask cluster with ray` sets it"))
+    }
+
+    fn kill(_: &Cluster, node: &NodeId) {
+        world::disturb(&["kill", "ray", node.as_str()]);
+    }
+
+    fn revive(cluster: &Cluster, node: &NodeId) {
+        world::disturb(&["start", "ray", node.as_str()]);
+        until(&format!("{node} to come back"), || is_alive(cluster, node));
+        let (_, at) = cluster
+            .pin(node.clone())
+            .call(calls::echo, Vec::new())
+            .get()
+            .expect("echo");
+        assert_eq!(at, node.as_str(), "the node is used again");
+    }
+}
+
+fn is_alive(cluster: &Cluster, wanted: &NodeId) -> bool {
+    let nodes = cluster.nodes().expect("nodes");
+    nodes.iter().any(|node| node.is_alive && node.id == *wanted)
+}
+
+/// Runs a test on a connection of its own.
+fn on_ray(test: impl FnOnce(&Cluster)) {
+    world::on::<OnRay>(Options::new(), |stage| test(stage.cluster));
+}
+
+/// Half-second calls, and in their middle a node falls silent without a word; nothing waits
+/// for it for ever.
+#[test]
+fn results_survive_a_silent_node() {
+    if has_namespaces() {
+        on_ray(|cluster| {
+            calls::results_survive(cluster, 120, OnRay::TASK, || {
+                world::disturb(&["partition", "n3"]);
+            });
+            come_back(cluster);
+        });
+    }
+}
+
+/// The node of a running job falls silent; another attempt goes on from the checkpoint, and
+/// when the old one is heard again, it changes nothing.
+#[test]
+fn a_job_survives_its_silent_node() {
+    if has_namespaces() {
+        world::on::<OnRay>(Options::new(), |stage| {
+            jobs::a_job_survives_its_node(stage, &|_| world::disturb(&["partition", "n3"]));
+            come_back(stage.cluster);
+        });
+    }
+}
+
+/// Whether nodes can be cut off.
+fn has_namespaces() -> bool {
+    let has = std::env::var_os("HEIST_CLUSTER_NETNS").is_some();
+    if !has {
+        let _ = writeln!(stderr(), "skipped: HEIST_CLUSTER_NETNS is not set");
+    }
+    has
+}
+
+/// Connects n3 again. Ray has declared it dead, and it does not come back by itself.
+fn come_back(cluster: &Cluster) {
+    world::disturb(&["heal", "n3"]);
+    world::disturb(&["kill", "ray", "n3"]);
+    OnRay::revive(cluster, &NodeId::from("n3"));
+}
+
+/// A pinned call to a node that is gone is an error, and not a wait.
+#[test]
+fn a_call_pinned_to_a_dead_node_is_an_error() {
+    on_ray(|cluster| {
+        let n3 = NodeId::from("n3");
+        let running = cluster
+            .pin("n3")
+            .retries(0)
+            .call(calls::work_for, (1, 600_000));
+        let (_, node) = cluster
+            .pin("n3")
+            .call(calls::echo, Vec::new())
+            .get()
+            .expect("echo");
+        assert_eq!(node, "n3");
+        world::disturb(&["kill", "ray", "n3"]);
+        let error = running.get().expect_err("its node has died");
+        assert!(error.is_node_death(), "{error}");
+        until("n3 to be known as dead", || !is_alive(cluster, &n3));
+        let call = cluster.pin("n3").call(calls::add, (1, 2));
+        let error = call.get().expect_err("the node is dead");
+        assert!(error.is_node_death(), "{error}");
+        OnRay::revive(cluster, &n3);
+    });
+}
+
+/// A library that was built from other code is refused before anything is run.
+#[test]
+fn a_library_of_another_build_is_refused() {
+    struct OtherBuild;
+    impl EngineOptions for OtherBuild {
+        fn connect(self, mut program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+            program.fingerprint = Fingerprint::parse("0123456789abcdef").expect("16 digits");
+            Ray::new().connect(program)
+        }
+    }
+    let Some(_turn) = world::turn::<OnRay>() else {
+        return;
+    };
+    let error = Cluster::connect(OtherBuild)
+        .expect_err("another build")
+        .to_string();
+    assert!(error.contains("0123456789abcdef"), "{error}");
+    assert!(error.contains("libheist_cluster_suite.so"), "{error}");
+}
+
+/// What cannot work says why.
+#[test]
+fn setup_errors_say_what_was_tried() {
+    let Some(_turn) = world::turn::<OnRay>() else {
+        return;
+    };
+    let says = |ray: Ray, expected: &str| {
+        let error = Cluster::connect(ray).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    says(Ray::new().address("ray://somewhere:10001"), "host:port");
+    says(Ray::new().python("/no/such/python"), "/no/such/python");
+    says(Ray::new().address("127.0.0.1:1"), "nobody listens there");
+    says(
+        Ray::new().library("/no/such/library.so"),
+        "/no/such/library.so",
+    );
+    let program = std::env::current_exe().expect("this program");
+    says(Ray::new().library(program), "the library cannot be used");
+}
+
+/// When the side-car dies, whatever it was to do is an error, and so is what comes later.
+#[test]
+fn the_death_of_the_side_car_is_an_error() {
+    let Some(_turn) = world::turn::<OnRay>() else {
+        return;
+    };
+    let before = children();
+    let cluster = Cluster::connect(Ray::new()).expect("a connection of its own");
+    let sidecar = children().into_iter().find(|child| !before.contains(child));
+    let running: Vec<_> = (0..4)
+        .map(|seed| cluster.call(calls::work_for, (seed, 600_000)))
+        .collect();
+    let shared = cluster.put(&vec![1_u64]).expect("put");
+    let sidecar = sidecar.expect("a side-car").to_string();
+    let killed = Command::new("kill").args(["-9", &sidecar]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let is_loss = |error: String| assert!(error.contains("side-car"), "{error}");
+    for call in running {
+        is_loss(call.get().expect_err("nobody can answer").to_string());
+    }
+    is_loss(
+        cluster
+            .call(calls::add, (1, 2))
+            .get()
+            .expect_err("nobody is asked")
+            .to_string(),
+    );
+    is_loss(cluster.nodes().expect_err("nobody knows").to_string());
+    is_loss(shared.get().expect_err("nobody has it").to_string());
+}
+
+/// Nothing stays behind in this process's family when a cluster is dropped.
+#[test]
+fn the_side_car_ends_with_the_cluster() {
+    let Some(_turn) = world::turn::<OnRay>() else {
+        return;
+    };
+    let before = children();
+    let cluster = Cluster::connect(Ray::new()).expect("a connection of its own");
+    assert_eq!(cluster.call(calls::add, (1, 2)).get(), Ok(3));
+    assert_ne!(children(), before);
+    drop(cluster);
+    // The thread that brought the result may have been the last to hold the cluster.
+    until("the side-car to end", || children() == before);
+}
+
+/// The processes that this one has started and that have not ended.
+fn children() -> BTreeSet<u32> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("the threads of this process");
+    let children = threads.flatten().filter_map(|thread| {
+        // One that has just ended has no children.
+        std::fs::read_to_string(thread.path().join("children")).ok()
+    });
+    children
+        .flat_map(|text| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .map(|id| id.parse().expect("the number of a process"))
+        .collect()
+}

@@ -1,0 +1,384 @@
+//! The engine for many machines: a Ray cluster, whose workers load the program's library.
+//!
+//! A side-car, a Python process beside this one, speaks to Ray for us: calls are Ray's
+//! tasks, an attempt at a job has an actor of its own, shared data is in Ray's object store.
+//! Ray's runtime environment carries the library to the nodes, so nothing needs to be
+//! installed there but Ray. Requests and answers pass through Ray unopened.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, fs};
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::Mutex;
+
+use super::hosted::{Attempts, Host, Opened};
+use super::{
+    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
+    StartSpec,
+};
+use crate::object::ObjectId;
+use crate::planner::NodeId;
+use crate::remote::Fingerprint;
+use crate::wire::{Ask, Frame, FrameReader, Limits, Request};
+use crate::worker::Reading;
+
+mod library;
+mod sidecar;
+mod usage;
+
+use sidecar::{Op, Process, Sidecar};
+
+/// How long Ray may take to let us in.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
+/// How long shared data may take, and what Ray knows about its nodes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A [Ray](https://www.ray.io) cluster that is up already, 2.40 or a later 2.x.
+///
+/// The program's remote functions are in a library crate that has
+/// [`export!`](macro@crate::export) and the crate types `cdylib` and `rlib`. This machine
+/// has a Python with the cluster's release of Ray; the nodes need nothing but Ray.
+///
+/// What is not said here comes from the environment:
+///
+/// | what | variable | otherwise |
+/// |---|---|---|
+/// | [`address`](Self::address) | `RAY_ADDRESS` | `auto`: the cluster that runs on this machine |
+/// | [`python`](Self::python) | `HEIST_RAY_PYTHON` | `python3` |
+/// | [`library`](Self::library) | `HEIST_CLUSTER_LIBRARY` | looked for beside the program |
+///
+/// Ray's own variables, those for its token among them, apply as they are. Two of them, which
+/// say how soon a silent connection is given up, are set to three seconds unless they are set
+/// (`RAY_grpc_client_keepalive_time_ms` and `RAY_grpc_client_keepalive_timeout_ms`); the nodes
+/// should have the same.
+///
+/// A node is called as `ray start --node-name` said, or its label `heist-node`, or by its
+/// address. Its id in Ray is understood as well.
+///
+/// What remote functions print is in Ray's log files. Arguments, results and states of more
+/// than a mebibyte go through the object stores of the nodes, and have to fit there. From the
+/// first job on an idle worker waits on each node for the next one, of some 50 MiB, so that a
+/// job that moves does not wait for a process to start. With Ray's head node all is lost.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{Cluster, Ray};
+///
+/// let cluster = Cluster::connect(Ray::new().address("10.0.0.1:6379"))?;
+/// # Ok::<(), heist_cluster::ClusterError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Ray {
+    address: Option<String>,
+    python: Option<PathBuf>,
+    library: Option<PathBuf>,
+}
+
+impl Ray {
+    /// The cluster that the environment says.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where the head of the cluster listens: `host:port`, or `auto`.
+    #[must_use]
+    pub fn address(mut self, address: impl Into<String>) -> Self {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// The Python that has Ray.
+    #[must_use]
+    pub fn python(mut self, python: impl Into<PathBuf>) -> Self {
+        self.python = Some(python.into());
+        self
+    }
+
+    /// The library with the remote functions and jobs of this program, built from the same
+    /// code as the program.
+    #[must_use]
+    pub fn library(mut self, library: impl Into<PathBuf>) -> Self {
+        self.library = Some(library.into());
+        self
+    }
+}
+
+impl EngineOptions for Ray {
+    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+        let address = match self.address {
+            Some(address) => address,
+            None => match env::var("RAY_ADDRESS") {
+                Ok(address) if !address.is_empty() => address,
+                Ok(_) | Err(env::VarError::NotPresent) => "auto".to_owned(),
+                Err(error) => return Err(EngineError::setup(format!("RAY_ADDRESS: {error}"))),
+            },
+        };
+        if address.contains("://") || address == "local" {
+            return Err(EngineError::setup(format!(
+                "the address of Ray is {address:?}; host:port or \"auto\" is accepted"
+            )));
+        }
+        let python = self.python.or_else(|| variable("HEIST_RAY_PYTHON"));
+        let python = python.unwrap_or_else(|| PathBuf::from("python3"));
+        let library = self.library.or_else(|| variable("HEIST_CLUSTER_LIBRARY"));
+        let library = match library {
+            Some(library) => library,
+            None => library::find(&program.libraries)?,
+        };
+        let folder = prepare(&library)?;
+        let package = folder.path().join(PACKAGE);
+        let (sidecar, process) = Sidecar::start(&python, folder)?;
+
+        let hello = request(0, program.fingerprint, Ask::Usage);
+        let connect = Op::Connect {
+            address: &address,
+            package: &package,
+        };
+        let answer = sidecar.ask(&connect, &hello.to_bytes(), CONNECT_PATIENCE);
+        let answer = answer.map_err(|error| {
+            let printed = process.last_words();
+            EngineError::setup(format!(
+                "could not connect to Ray at {address} with {} and {}: {error}{printed}",
+                python.display(),
+                library.display()
+            ))
+        })?;
+        frame(&answer)
+            .and_then(|answer| usage::understand(&answer))
+            .map_err(|error| {
+                EngineError::setup(format!("{} cannot be used: {error}", library.display()))
+            })?;
+        let fingerprint = program.fingerprint;
+        let shared = Arc::new(Shared {
+            sidecar,
+            fingerprint,
+            next_host: AtomicU64::new(1),
+            hosts: Mutex::default(),
+        });
+        Ok(Arc::new(RayEngine {
+            shared,
+            attempts: Attempts::new(fingerprint),
+            process,
+        }))
+    }
+}
+
+/// What a variable of the environment says, unless it is empty.
+fn variable(name: &str) -> Option<PathBuf> {
+    let value = env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+/// What travels to the nodes, within the folder of the side-car. Ray names it after its
+/// content, so that a worker process has one build of the library for all of its life.
+const PACKAGE: &str = "package/heist_ray";
+
+/// A folder with the side-car and what it ships.
+fn prepare(library: &Path) -> Result<tempfile::TempDir, EngineError> {
+    let write = || {
+        let folder = tempfile::Builder::new().prefix("heist-ray-").tempdir()?;
+        let package = folder.path().join(PACKAGE);
+        fs::create_dir_all(&package)?;
+        let sidecar = folder.path().join(sidecar::SCRIPT);
+        fs::write(sidecar, include_str!("ray/sidecar.py"))?;
+        fs::write(package.join("__init__.py"), include_str!("ray/worker.py"))?;
+        fs::copy(library, package.join("library.so"))?;
+        Ok(folder)
+    };
+    write().map_err(|error: std::io::Error| {
+        EngineError::setup(format!(
+            "could not copy the library {} into a folder for Ray: {error}",
+            library.display()
+        ))
+    })
+}
+
+/// The side-car ends when it is dropped, and with it what runs in Ray for us.
+#[derive(Debug)]
+struct RayEngine {
+    shared: Arc<Shared>,
+    attempts: Arc<Attempts>,
+    process: Process,
+}
+
+#[derive(Debug)]
+struct Shared {
+    sidecar: Arc<Sidecar>,
+    fingerprint: Fingerprint,
+    next_host: AtomicU64,
+    /// The actors of jobs, and where they are.
+    hosts: Mutex<HashMap<u64, NodeId>>,
+}
+
+impl Shared {
+    fn nodes(&self, patience: Duration) -> Result<Vec<Node>, EngineError> {
+        let nodes = self.sidecar.ask(&Op::Nodes, &[], patience)?;
+        serde_json::from_slice(&nodes).map_err(|error| {
+            EngineError::lost(format!("what Ray says of its nodes has no use: {error}"))
+        })
+    }
+
+    fn open(self: &Arc<Self>, cpus: f64, placement: &Placement, opened: Opened) {
+        // Only uniqueness matters.
+        let host = self.next_host.fetch_add(1, Ordering::Relaxed);
+        let op = Op::Open {
+            host,
+            cpus,
+            node: placement.node.as_ref(),
+            is_pinned: placement.is_pinned,
+        };
+        let shared = Arc::clone(self);
+        let ready = move |answer: Result<Vec<u8>, EngineError>| {
+            opened(answer.map(|name| {
+                let node = NodeId::from(String::from_utf8_lossy(&name).into_owned());
+                shared.hosts.lock().insert(host, node.clone());
+                let id = host;
+                Arc::new(RayHost { shared, id, node }) as Arc<dyn Host>
+            }));
+        };
+        self.sidecar.send(&op, &[], Box::new(ready));
+    }
+
+    fn ask_host(&self, host: u64, request: &Frame, reply: Reply) {
+        let request = request.to_bytes();
+        self.sidecar
+            .send(&Op::Ask { host }, &request, answer_to(reply));
+    }
+}
+
+/// The actor of an attempt at a job.
+#[derive(Debug)]
+struct RayHost {
+    shared: Arc<Shared>,
+    id: u64,
+    node: NodeId,
+}
+
+impl Host for RayHost {
+    fn node(&self) -> NodeId {
+        self.node.clone()
+    }
+
+    fn send(&self, _: u64, request: Frame, reply: Reply) {
+        self.shared.ask_host(self.id, &request, reply);
+    }
+
+    fn kill(&self) {
+        self.shared.hosts.lock().remove(&self.id);
+        self.shared.sidecar.tell(&Op::Close { host: self.id });
+    }
+}
+
+impl Drop for RayHost {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Engine for RayEngine {
+    fn name(&self) -> &'static str {
+        "ray"
+    }
+
+    fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+        self.shared.nodes(PATIENCE)
+    }
+
+    fn call(&self, call: CallSpec, reply: Reply) {
+        let mut requests = call.request.to_bytes();
+        // The number is that of the call, with a bit that no call has.
+        let (id, ask) = (call.id | 1 << 62, Ask::Cancel { call: call.id });
+        requests.extend(request(id, self.shared.fingerprint, ask).to_bytes());
+        let op = Op::Call {
+            cpus: call.cpus,
+            node: call.placement.node.as_ref(),
+            is_pinned: call.placement.is_pinned,
+            objects: names(&call.objects),
+            near: names(&call.placement.near),
+        };
+        self.shared
+            .sidecar
+            .send_call(call.id, &op, &requests, answer_to(reply));
+    }
+
+    fn cancel(&self, id: u64, is_hard: bool) {
+        self.shared.sidecar.tell(&Op::Cancel { call: id, is_hard });
+    }
+
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
+        let object = id.to_string();
+        let put = self
+            .shared
+            .sidecar
+            .ask(&Op::Put { object }, &bytes, PATIENCE);
+        put.map(|_| ())
+    }
+
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError> {
+        let object = id.to_string();
+        self.shared
+            .sidecar
+            .ask(&Op::Fetch { object }, &[], PATIENCE)
+    }
+
+    fn forget(&self, id: ObjectId) {
+        let object = id.to_string();
+        self.shared.sidecar.tell(&Op::Forget { object });
+    }
+
+    fn start(&self, start: StartSpec, events: JobEvents) {
+        self.attempts
+            .start(start, events, |cpus, placement, opened| {
+                self.shared.open(cpus, &placement, opened);
+            });
+    }
+
+    fn pause(&self, job: u64, epoch: u32) {
+        self.attempts.pause(job, epoch);
+    }
+
+    fn snapshot(&self, job: u64, epoch: u32) {
+        self.attempts.snapshot(job, epoch);
+    }
+
+    fn stop(&self, job: u64, epoch: u32) {
+        self.attempts.stop(job, epoch);
+    }
+
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+        usage::read(&self.shared)
+    }
+
+    fn close(&self) {
+        self.process.hang_up();
+    }
+}
+
+fn request(id: u64, fingerprint: Fingerprint, ask: Ask) -> Frame {
+    let request = Request {
+        id,
+        fingerprint,
+        ask,
+    };
+    Frame::new(&request, Vec::new())
+}
+
+fn names(objects: &[ObjectId]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
+}
+
+/// Passes on the frame in an answer of the side-car.
+fn answer_to(reply: Reply) -> sidecar::Answered {
+    Box::new(move |answer| reply(answer.and_then(|bytes| frame(&bytes))))
+}
+
+fn frame(bytes: &[u8]) -> Result<Frame, EngineError> {
+    FrameReader::new(bytes, Limits::default())
+        .read()
+        .map_err(|error| EngineError::lost(format!("an answer cannot be understood: {error}")))
+}

@@ -1,0 +1,333 @@
+//! The side-car: its process, and the messages that go to it and come from it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{mpsc, Arc};
+use std::time::Duration;
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::{thread, Mutex};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::EngineError;
+use crate::planner::NodeId;
+use crate::wire::{self, FrameReader, Limits};
+
+/// The name of the program of the side-car, in its folder.
+pub(super) const SCRIPT: &str = "sidecar.py";
+/// Where it prints to.
+const LOG: &str = "sidecar.log";
+
+/// How long it has for saying goodbye to Ray.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How soon a silent connection is given up; Ray itself would wait for seven minutes, with
+/// all that is under way there.
+const KEEPALIVE: [&str; 2] = [
+    "RAY_grpc_client_keepalive_time_ms",
+    "RAY_grpc_client_keepalive_timeout_ms",
+];
+const KEEPALIVE_MS: &str = "3000";
+
+/// What the side-car can be asked to do; see there.
+#[derive(Debug, Serialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(super) enum Op<'a> {
+    /// Comes first.
+    Connect {
+        address: &'a str,
+        package: &'a Path,
+    },
+    Call {
+        cpus: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<&'a NodeId>,
+        is_pinned: bool,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        objects: Vec<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        near: Vec<String>,
+    },
+    Cancel {
+        call: u64,
+        is_hard: bool,
+    },
+    Put {
+        object: String,
+    },
+    Fetch {
+        object: String,
+    },
+    Forget {
+        object: String,
+    },
+    Nodes,
+    Open {
+        host: u64,
+        cpus: f64,
+        node: Option<&'a NodeId>,
+        is_pinned: bool,
+    },
+    Ask {
+        host: u64,
+    },
+    Close {
+        host: u64,
+    },
+    Probe {
+        node: &'a NodeId,
+    },
+}
+
+/// The header of a message to the side-car.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    /// The number under which the answer comes, if one is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<u64>,
+    #[serde(flatten)]
+    op: &'a Op<'a>,
+}
+
+/// The header of an answer.
+#[derive(Debug, Deserialize)]
+struct Said {
+    to: u64,
+    error: Option<Kind>,
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Setup,
+    NodeDied,
+    Lost,
+    Cancelled,
+    Impossible,
+}
+
+/// Takes the payload of an answer, or why there is none.
+pub(super) type Answered = Box<dyn FnOnce(Result<Vec<u8>, EngineError>) + Send>;
+
+/// The connection to the side-car.
+pub(super) struct Sidecar {
+    output: Mutex<BufWriter<UnixStream>>,
+    /// Who waits for which answer; none any more once the side-car has ended.
+    waiting: Mutex<Option<HashMap<u64, Answered>>>,
+    next: AtomicU64,
+}
+
+impl fmt::Debug for Sidecar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sidecar").finish_non_exhaustive()
+    }
+}
+
+impl Sidecar {
+    /// Starts the side-car that lies in `folder`.
+    pub(super) fn start(
+        python: &Path,
+        folder: tempfile::TempDir,
+    ) -> Result<(Arc<Self>, Process), EngineError> {
+        let start = || {
+            let (ours, theirs) = UnixStream::pair()?;
+            let log = File::create(folder.path().join(LOG))?;
+            let mut command = Command::new(python);
+            command
+                .arg("-u")
+                .arg(folder.path().join(SCRIPT))
+                .stdin(Stdio::from(OwnedFd::from(theirs)))
+                .stdout(Stdio::from(log.try_clone()?))
+                .stderr(Stdio::from(log));
+            for name in KEEPALIVE {
+                if std::env::var_os(name).is_none() {
+                    command.env(name, KEEPALIVE_MS);
+                }
+            }
+            Ok((command.spawn()?, ours))
+        };
+        let (child, stream) = start().map_err(|error: io::Error| {
+            EngineError::setup(format!(
+                "could not start the Python {}: {error}; name one that has Ray with \
+                 Ray::python or HEIST_RAY_PYTHON",
+                python.display()
+            ))
+        })?;
+        let process = Process {
+            child,
+            stream,
+            folder,
+        };
+        let sidecar = process.stream.try_clone().and_then(|input| {
+            let sidecar = Arc::new(Self {
+                output: Mutex::new(BufWriter::with_capacity(
+                    1 << 16,
+                    process.stream.try_clone()?,
+                )),
+                waiting: Mutex::new(Some(HashMap::new())),
+                // Calls count from below; see the driver.
+                next: AtomicU64::new(1 << 63),
+            });
+            let reading = Arc::clone(&sidecar);
+            thread::Builder::new()
+                .name("heist-cluster-ray".to_owned())
+                .spawn(move || reading.read(input))?;
+            Ok(sidecar)
+        });
+        let sidecar = sidecar.map_err(|error| {
+            EngineError::setup(format!("could not listen to the side-car: {error}"))
+        })?;
+        Ok((sidecar, process))
+    }
+
+    /// Has a call run; `id` is what it is called when it is cancelled.
+    pub(super) fn send_call(&self, id: u64, op: &Op<'_>, payload: &[u8], answered: Answered) {
+        let refused = match self.waiting.lock().as_mut() {
+            Some(waiting) => {
+                waiting.insert(id, answered);
+                None
+            }
+            None => Some(answered),
+        };
+        if let Some(answered) = refused {
+            return answered(Err(gone()));
+        }
+        if let Err(error) = self.write(Some(id), op, payload) {
+            let error = EngineError::lost(format!("the side-car of Ray cannot be told: {error}"));
+            self.pass_on(id, Err(error));
+        }
+    }
+
+    /// Has something else done.
+    pub(super) fn send(&self, op: &Op<'_>, payload: &[u8], answered: Answered) {
+        // Only uniqueness matters.
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.send_call(id, op, payload, answered);
+    }
+
+    /// Has something done that has no answer.
+    pub(super) fn tell(&self, op: &Op<'_>) {
+        // If the side-car has ended, so has whatever this is about.
+        let _ = self.write(None, op, &[]);
+    }
+
+    /// Has something done, and waits for the answer.
+    pub(super) fn ask(
+        &self,
+        op: &Op<'_>,
+        payload: &[u8],
+        patience: Duration,
+    ) -> Result<Vec<u8>, EngineError> {
+        let (sender, receiver) = mpsc::channel();
+        // Who has stopped waiting does not mind.
+        let answered = Box::new(move |answer| drop(sender.send(answer)));
+        self.send(op, payload, answered);
+        receiver.recv_timeout(patience).unwrap_or_else(|_| {
+            let patience_s = patience.as_secs();
+            Err(EngineError::lost(format!(
+                "Ray did not answer for {patience_s} seconds"
+            )))
+        })
+    }
+
+    fn write(&self, to: Option<u64>, op: &Op<'_>, payload: &[u8]) -> io::Result<()> {
+        let header = serde_json::to_vec(&Told { to, op })?;
+        let mut output = self.output.lock();
+        wire::write_frame(&mut *output, &header, payload)?;
+        output.flush()
+    }
+
+    /// Reads answers until there are no more.
+    fn read(&self, input: UnixStream) {
+        let mut frames =
+            FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
+        while let Ok(frame) = frames.read() {
+            let Ok(said) = serde_json::from_slice::<Said>(&frame.header) else {
+                break;
+            };
+            self.pass_on(said.to, said.outcome(frame.payload));
+        }
+        let waiting = self.waiting.lock().take();
+        for (_, answered) in waiting.into_iter().flatten() {
+            answered(Err(gone()));
+        }
+    }
+
+    fn pass_on(&self, id: u64, answer: Result<Vec<u8>, EngineError>) {
+        let answered = self
+            .waiting
+            .lock()
+            .as_mut()
+            .and_then(|waiting| waiting.remove(&id));
+        if let Some(answered) = answered {
+            answered(answer);
+        }
+    }
+}
+
+fn gone() -> EngineError {
+    EngineError::lost("the side-car, which speaks to Ray for this program, has ended")
+}
+
+impl Said {
+    fn outcome(self, payload: Vec<u8>) -> Result<Vec<u8>, EngineError> {
+        let message = self.message;
+        Err(match self.error {
+            None => return Ok(payload),
+            Some(Kind::Setup) => EngineError::setup(message),
+            Some(Kind::NodeDied) => EngineError::node_died(message),
+            Some(Kind::Lost) => EngineError::lost(message),
+            Some(Kind::Cancelled) => EngineError::cancelled(),
+            Some(Kind::Impossible) => EngineError::impossible(message),
+        })
+    }
+}
+
+/// The process of the side-car, which ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    stream: UnixStream,
+    folder: tempfile::TempDir,
+}
+
+impl Process {
+    /// What it printed last, as the end of a message about it.
+    pub(super) fn last_words(&self) -> String {
+        let log = fs::read(self.folder.path().join(LOG)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let last = log.lines().rev().find(|line| !line.trim().is_empty());
+        last.map_or_else(String::new, |line| {
+            format!("; the last that it printed is: {line}")
+        })
+    }
+}
+
+impl Process {
+    /// Lets it end, and with it what it does for us.
+    pub(super) fn hang_up(&self) {
+        // It may have closed its end already.
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.hang_up();
+        // Until it has closed its end. Another thread may be reading too, or this one may have
+        // been until now; nobody wants what is read.
+        let _ = self.stream.set_read_timeout(Some(END_PATIENCE));
+        let _ = io::copy(&mut &self.stream, &mut io::sink());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

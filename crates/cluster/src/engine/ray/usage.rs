@@ -1,0 +1,89 @@
+//! What the nodes of a Ray cluster have used, and the jobs on them.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::sidecar::Op;
+use super::{answer_to, request, Shared};
+use crate::engine::{EngineError, Reply};
+use crate::planner::NodeId;
+use crate::wire::{Answer, Ask, Frame, Outcome};
+use crate::worker::Reading;
+
+/// How long all nodes together have for that.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+type Answered = mpsc::Receiver<Result<Frame, EngineError>>;
+
+/// Asks a worker on each node, and the worker of each job, because a worker knows only the
+/// jobs in its own process.
+pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+    let deadline = Instant::now() + PATIENCE;
+    let Ok(nodes) = shared.nodes(PATIENCE) else {
+        return Vec::new();
+    };
+    let request = request(0, shared.fingerprint, Ask::Usage);
+    let bytes = request.to_bytes();
+    let mut asked = Vec::new();
+    for node in nodes {
+        let (told, answered) = waiting();
+        if node.is_alive {
+            let op = Op::Probe { node: &node.id };
+            shared.sidecar.send(&op, &bytes, answer_to(told));
+        } else {
+            told(Err(EngineError::node_died(format!("{} is gone", node.id))));
+        }
+        asked.push((node.id, answered));
+    }
+    let hosts: Vec<_> = shared.hosts.lock().clone().into_iter().collect();
+    let mut jobs = Vec::new();
+    for (host, node) in hosts {
+        let (told, answered) = waiting();
+        shared.ask_host(host, &request, told);
+        jobs.push((node, answered));
+    }
+
+    let mut readings: Vec<_> = asked
+        .into_iter()
+        .map(|(node, answered)| {
+            let reading = wait(&node, &answered, deadline);
+            (node, reading)
+        })
+        .collect();
+    for (at, answered) in jobs {
+        // A job whose worker says nothing has no reading, like one that has just ended.
+        let of_job = wait(&at, &answered, deadline);
+        let node = readings.iter_mut().find(|(node, _)| *node == at);
+        if let (Some((_, Ok(reading))), Ok(of_job)) = (node, of_job) {
+            reading.jobs.extend(of_job.jobs);
+        }
+    }
+    readings
+}
+
+fn waiting() -> (Reply, Answered) {
+    let (sender, answered) = mpsc::channel();
+    // Who has stopped waiting does not mind.
+    (Box::new(move |answer| drop(sender.send(answer))), answered)
+}
+
+fn wait(node: &NodeId, answered: &Answered, deadline: Instant) -> Result<Reading, EngineError> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let answer = answered.recv_timeout(left).unwrap_or_else(|_| {
+        Err(EngineError::lost(format!(
+            "{node} did not say in time what it used"
+        )))
+    });
+    understand(&answer?)
+}
+
+/// The reading in an answer.
+pub(super) fn understand(answer: &Frame) -> Result<Reading, EngineError> {
+    match answer.understand::<Answer>().map(|answer| answer.outcome) {
+        Ok(Outcome::Usage(reading)) => Ok(reading),
+        Ok(Outcome::Refused(refusal)) => Err(EngineError::impossible(refusal.to_string())),
+        other => Err(EngineError::lost(format!(
+            "the answer to a question for usage was {other:?}"
+        ))),
+    }
+}
