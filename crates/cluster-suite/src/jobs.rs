@@ -276,9 +276,18 @@ fn steps(log: &Path) -> BTreeMap<u64, Vec<u32>> {
     steps
 }
 
-/// The node of a running job dies: another attempt repeats at most what was done since the
-/// last checkpoint, and the result is right.
-pub fn a_job_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId)) {
+/// What becomes of the attempt on a node that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It dies with its node.
+    Death,
+    /// It goes on where nobody hears it.
+    Silence,
+}
+
+/// The node of a running job is lost: another attempt goes on from the last checkpoint, and
+/// the result is right, whatever the old one still does.
+pub fn a_job_survives_its_node(stage: &Stage<'_>, lose: &dyn Fn(&NodeId), fate: Fate) {
     let Stage {
         cluster,
         events,
@@ -294,24 +303,45 @@ pub fn a_job_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId)) {
         .on(MORTAL);
     let job = cluster.submit(counting, options).expect("submit");
     let node = runs_on(&job);
+    assert_eq!(node.as_str(), MORTAL, "there was room");
+    let mut checkpoint = wait_for(events, progress_of);
+    lose(&node);
     wait_for(events, |what| {
-        matches!(what, Happening::Checkpoint { .. }).then_some(())
-    });
-    kill(&node);
-    wait_for(events, |what| {
+        checkpoint = progress_of(what).unwrap_or(checkpoint);
         matches!(what, Happening::Lost { .. }).then_some(())
     });
     assert_eq!(job.get(), Ok(expected));
     let steps = steps(&log);
     assert_eq!(steps.len(), 1200, "each step was done");
-    let repeated = steps.values().filter(|epochs| epochs.len() > 1).count();
-    // A step takes its time at least, so there are no more in an interval; a checkpoint may
-    // have been under way.
-    let most = 2 * interval.as_millis() / step.as_millis();
+    let next = |epochs: &Vec<u32>| epochs.iter().any(|epoch| *epoch > 0);
+    let began = steps
+        .iter()
+        .find(|(_, epochs)| next(epochs))
+        .map(|(step, _)| *step as f64);
+    // The progress was noted in the step before or in this one.
+    let saved = checkpoint * 1200.0;
     assert!(
-        repeated as u128 <= most,
-        "{repeated} steps were repeated, {most} at most should be"
+        began >= Some(saved - 1.5),
+        "it began with {began:?}, and {saved} steps were saved"
     );
+    if fate == Fate::Death {
+        let repeated = steps.values().filter(|epochs| epochs.len() > 1).count();
+        // A step takes its time at least, so there are no more in an interval; a checkpoint
+        // may have been under way.
+        let most = 2 * interval.as_millis() / step.as_millis();
+        assert!(
+            repeated as u128 <= most,
+            "{repeated} steps were repeated, {most} should be most"
+        );
+    }
+}
+
+/// How much is done, if this is a checkpoint.
+fn progress_of(what: &Happening) -> Option<f64> {
+    match what {
+        Happening::Checkpoint { progress, .. } => Some(*progress),
+        _ => None,
+    }
 }
 
 /// The node from which a job moves dies after the pause and before the target has loaded the

@@ -1,7 +1,9 @@
 //! The worlds in which the suite is run: an engine each, with somebody who can kill its nodes.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Receiver;
@@ -92,16 +94,34 @@ pub fn turn<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
 ///
 /// As [`on`].
 pub fn on_dying<W: World>(test: impl FnOnce(&Stage<'_>, &dyn Fn(&NodeId))) {
-    let killed = std::cell::RefCell::new(None);
+    let killed = RefCell::new(None);
     on::<W>(Options::new(), |stage| {
-        test(stage, &|node| {
+        let kill = |node: &NodeId| {
             W::kill(stage.cluster, node);
             killed.replace(Some(node.clone()));
-        });
-        if let Some(node) = killed.take() {
-            W::revive(stage.cluster, &node);
-        }
+        };
+        whatever_happens(
+            || test(stage, &kill),
+            || {
+                if let Some(node) = killed.take() {
+                    W::revive(stage.cluster, &node);
+                }
+            },
+        );
     });
+}
+
+/// Runs a test, and then `tidy_up` even if it has failed: the next one begins with three nodes.
+///
+/// # Panics
+///
+/// If one of them does.
+pub fn whatever_happens(test: impl FnOnce(), tidy_up: impl FnOnce()) {
+    let tested = panic::catch_unwind(AssertUnwindSafe(test));
+    tidy_up();
+    if let Err(panic) = tested {
+        panic::resume_unwind(panic);
+    }
 }
 
 /// The program that starts, kills and cuts off nodes of real engines.
@@ -219,7 +239,9 @@ macro_rules! suite {
 
         #[test]
         fn a_job_survives_its_node() {
-            $crate::world::on_dying::<$world>($crate::jobs::a_job_survives_its_node);
+            $crate::world::on_dying::<$world>(|stage, kill| {
+                $crate::jobs::a_job_survives_its_node(stage, kill, $crate::jobs::Fate::Death);
+            });
         }
 
         #[test]

@@ -10,8 +10,9 @@ use std::time::Duration;
 use heist_cluster::engine::{Engine, EngineError, EngineOptions, Program};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Fingerprint, Options, Ray};
-use heist_cluster_suite::world::{self, World};
-use heist_cluster_suite::{calls, jobs, until};
+use heist_cluster_suite::jobs::{self, Fate};
+use heist_cluster_suite::world::{self, Stage, World};
+use heist_cluster_suite::{calls, until};
 
 heist_cluster_suite::suite!(OnRay);
 
@@ -63,24 +64,27 @@ fn on_ray(test: impl FnOnce(&Cluster)) {
 /// for it for ever.
 #[test]
 fn results_survive_a_silent_node() {
-    if has_namespaces() {
-        on_ray(|cluster| {
-            calls::results_survive(cluster, 120, OnRay::TASK, || {
-                world::disturb(&["partition", "n3"]);
-            });
-            come_back(cluster);
-        });
-    }
+    on_ray_cut_off(|stage| {
+        let cut_off = || world::disturb(&["partition", "n3"]);
+        calls::results_survive(stage.cluster, 120, OnRay::TASK, cut_off);
+    });
 }
 
 /// The node of a running job falls silent; another attempt goes on from the checkpoint, and
 /// when the old one is heard again, it changes nothing.
 #[test]
 fn a_job_survives_its_silent_node() {
+    on_ray_cut_off(|stage| {
+        let cut_off = |_: &NodeId| world::disturb(&["partition", "n3"]);
+        jobs::a_job_survives_its_node(stage, &cut_off, Fate::Silence);
+    });
+}
+
+/// Runs a test that cuts n3 off, where nodes can be cut off.
+fn on_ray_cut_off(test: impl FnOnce(&Stage<'_>)) {
     if has_namespaces() {
         world::on::<OnRay>(Options::new(), |stage| {
-            jobs::a_job_survives_its_node(stage, &|_| world::disturb(&["partition", "n3"]));
-            come_back(stage.cluster);
+            world::whatever_happens(|| test(stage), || come_back(stage.cluster));
         });
     }
 }
