@@ -15,11 +15,13 @@ use crate::remote::Fingerprint;
 use crate::wire::Frame;
 use crate::worker::{JobOutcome, Reading, Refusal};
 
+mod choice;
 mod hosted;
 mod link;
 mod local;
 mod queue;
 
+pub use choice::Choice;
 pub use local::Local;
 
 /// What a program says of the engine that it wants: [`Local`] and others.
