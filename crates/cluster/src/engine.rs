@@ -16,6 +16,7 @@ use crate::remote::Fingerprint;
 use crate::wire::{Frame, Limits};
 use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
 
+mod choice;
 mod hosted;
 pub(crate) mod link;
 mod local;
@@ -23,6 +24,7 @@ mod queue;
 mod ray;
 pub(crate) mod slurm;
 
+pub use choice::Choice;
 pub use local::Local;
 pub use ray::Ray;
 pub use slurm::Slurm;
