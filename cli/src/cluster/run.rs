@@ -54,7 +54,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     cpus: Option<NonZeroU32>,
     /// The folder of the run, which must be new or empty [default: one named after the time,
-    /// in $XDG_STATE_HOME/heist/runs or ~/.local/state/heist/runs]
+    /// in `$XDG_STATE_HOME/heist/runs` or `~/.local/state/heist/runs`]
     #[arg(long, value_name = "FOLDER", conflicts_with = "resume")]
     run_folder: Option<PathBuf>,
     /// Go on with a run that was lost or ended before its time: from checkpoints where there

@@ -1,3 +1,5 @@
+use heist_observe::fleet::Attempt;
+
 use super::*;
 
 /// What the page knows after these lines.
