@@ -73,17 +73,21 @@ impl History {
             ("took", format!("{:.1} s", self.now_ms as f64 / 1e3)),
             ("machines", fleet.machines.len().to_string()),
             ("jobs", fleet.jobs.len().to_string()),
-            ("done", count(AttemptEnd::Done).to_string()),
-            ("without a result", failed.to_string()),
+            ("jobs done", count(AttemptEnd::Done).to_string()),
             ("moves", came.len().to_string()),
             ("standstill in all", format!("{standstill_ms} ms")),
-            ("attempts lost", count(AttemptEnd::Lost).to_string()),
+            ("attempts at jobs lost", count(AttemptEnd::Lost).to_string()),
         ];
         let done = self.calls.done + self.calls_before.done;
-        if done > 0 {
-            let lost = self.calls.lost + self.calls_before.lost;
-            facts.push(("calls done", done.to_string()));
-            facts.push(("attempts at calls lost", lost.to_string()));
+        let lost = self.calls.lost + self.calls_before.lost;
+        for (label, count) in [
+            ("jobs without a result", failed as u64),
+            ("calls done", done),
+            ("attempts at calls lost", lost),
+        ] {
+            if count > 0 {
+                facts.push((label, count.to_string()));
+            }
         }
         let fact = |(label, value): (&str, String)| Fact {
             label: label.to_owned(),

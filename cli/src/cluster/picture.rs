@@ -242,7 +242,7 @@ fn told_line(present: &Present, told: &Remembered) -> String {
     format!("  {at_s:8.1} s  {}", harmless(&told.text))
 }
 
-/// A share as a bar; what is more than all is all.
+/// A share as a bar. What is more than all, because work waits, is all.
 fn bar(share: f64) -> String {
     // A number that is none becomes 0.
     let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;

@@ -33,7 +33,7 @@ pub(super) struct Present {
 #[derive(Debug, Default)]
 pub(super) struct Node {
     pub(super) cpus: f64,
-    /// Between 0 and 1, or why it is not known.
+    /// The share of its processors in use, above 1 if work waits, or why it is not known.
     pub(super) utilisation: Option<Result<f64, String>>,
     /// When that was so, in milliseconds since 1970.
     pub(super) measured_ms: u64,

@@ -62,7 +62,8 @@ pub struct Machine {
 pub struct Usage {
     /// When.
     pub stretch: Stretch,
-    /// The part of its processors that was busy, 1 for all of them; none if not known.
+    /// The part of its processors that was in use, 1 for all of them and more if work waited
+    /// for some; none if not known.
     pub share: Option<f64>,
     /// Why it is not known.
     pub note: String,

@@ -39,6 +39,10 @@
   const size = (bytes) => (bytes < 1e4 ? `${bytes} B` : bytes < 1e7 ? `${Math.round(bytes / 1e3)} kB` : `${Math.round(bytes / 1e6)} MB`);
   const percent = (share) => `${Math.round(share * 100)} %`;
 
+  // The share at the top of each strip: all processors, or more if work waited for some.
+  const most = data.machines.reduce((so, machine) => machine.share.reduce((so, share) => Math.max(so, share), so), 1);
+  const TOP = Math.ceil(most * 2) / 2;
+
   // ---- where things are ----------------------------------------------------
 
   // The lanes of each machine: an attempt takes the first that is free.
@@ -89,7 +93,7 @@
     element("span", entry, text);
   };
   const box = (fill) => (svg) => shape("rect", svg, { y: 1, width: 30, height: 12, fill, rx: 2 });
-  legendEntry("busy processors", box("var(--busy)"));
+  legendEntry("processors in use", box("var(--busy)"));
   if (data.machines.some((machine) => machine.share.includes(null))) {
     legendEntry("not known", box(use("unknown")));
   }
@@ -121,7 +125,8 @@
   tool("−", "zoom out (key -)", () => zoom(2, (view.from + view.to) / 2));
   tool("+", "zoom in (key +)", () => zoom(0.5, (view.from + view.to) / 2));
   tool("whole run", "show everything (key 0)", () => show(0, axisEnd));
-  const note = element("p", main, "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom. The upper part of each machine is the share of its processors in use, from 0 to 100 %.");
+  const note = element("p", main, "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom. The upper part of each machine is the share of its processors in use" +
+    (TOP > 1 ? "; above the dashed line, at 100 %, work waited for a processor." : "."));
   note.className = "note";
   const tip = element("div", document.body);
   tip.id = "tip";
@@ -176,7 +181,7 @@
       if (end < view.from || begin > view.to) continue;
       const [left, right] = [xOf(begin), xOf(end)];
       if (share !== null) {
-        const y = bottom - Math.min(1, share) * STRIP;
+        const y = bottom - (share / TOP) * STRIP;
         path += `M${left} ${bottom}V${y}H${right}V${bottom}z`;
         const isNext = i > 0 && machine.end[i - 1] === begin && machine.share[i - 1] !== null && edge !== "";
         edge += `${isNext ? "L" : "M"}${left} ${y}H${right}`;
@@ -184,6 +189,10 @@
     }
     shape("path", plot, { d: path, fill: "var(--busy)", "fill-opacity": 0.38, "pointer-events": "none" });
     shape("path", plot, { d: edge, fill: "none", stroke: "var(--busy)", "stroke-width": 1.6, "pointer-events": "none" });
+    if (TOP > 1) {
+      const y = bottom - STRIP / TOP;
+      shape("line", plot, { x1: xOf(0), x2: xOf(axisEnd), y1: y, y2: y, stroke: "var(--faint)", "stroke-dasharray": "2 4", "pointer-events": "none" });
+    }
     for (const [begin, end] of machine.absent) {
       hint(shape("rect", plot, { x: xOf(begin), y: top, width: Math.max(1, xOf(end) - xOf(begin)), height: block.height, fill: use("absent"), "fill-opacity": 0.55 }),
         [`${machine.name} was not there`, `from ${time(begin)} to ${time(end)}`]);
@@ -316,7 +325,7 @@
       const { top } = blocks[at];
       shape("text", chart, { x: 0, y: top + 10, "font-weight": 650 }, fitting(machine.name, GUTTER - 44));
       shape("text", chart, { x: 0, y: top + 28, class: "faint" }, fitting(machine.note, GUTTER - 44));
-      for (const [share, y] of [[1, top + 6], [0, top + STRIP - 6]]) {
+      for (const [share, y] of [[TOP, top + 6], [0, top + STRIP - 6]]) {
         shape("text", chart, { x: GUTTER - 8, y, "text-anchor": "end", class: "faint" }, percent(share));
       }
     });
