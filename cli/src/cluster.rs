@@ -31,8 +31,16 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     /// Run the jobs and calls of a job file
+    ///
+    /// News, and on a terminal a line that says how the run stands, go to stderr, results to
+    /// stdout.
     Run(run::Args),
     /// Watch a run
+    ///
+    /// Shows the nodes, the jobs, the last moves and what the rebalancer decided last, until
+    /// the run is over. On a terminal the picture is drawn again and again, and q ends it.
+    /// Elsewhere each event is a line. It reads the file that the run writes its events to,
+    /// and nothing else.
     Top(top::Args),
     /// Write a page about a run: its nodes, jobs, moves and decisions over time
     Report(ReportArgs),
@@ -41,7 +49,8 @@ enum Command {
 /// Flags of `heist cluster report`
 #[derive(clap::Args, Debug)]
 struct ReportArgs {
-    /// The folder of the run [default: that of the newest run among the usual folders]
+    /// The folder of the run [default: of those in the usual place, the one that was
+    /// written to last]
     #[arg(value_name = "RUN_FOLDER")]
     run_folder: Option<PathBuf>,
     /// Where the page goes

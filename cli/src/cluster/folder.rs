@@ -75,15 +75,9 @@ impl RunFolder {
             None => named_after_now(&home()?)?,
         };
         let folder = Self(std::path::absolute(folder)?);
-        let base = job_file.parent().unwrap_or(Path::new(""));
-        let begun = Begun {
-            base: std::path::absolute(if base.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                base
-            })?,
-            choice,
-        };
+        let job_file = std::path::absolute(job_file)?;
+        let base = job_file.parent().unwrap_or(&job_file).to_owned();
+        let begun = Begun { base, choice };
         folder.write("jobs.toml", text)?;
         folder.write("run.json", &serde_json::to_string(&begun)?)?;
         Ok(folder)
@@ -111,7 +105,8 @@ impl RunFolder {
         Ok((folder, job_file, begun.choice))
     }
 
-    /// The folder at `path`, or that of the newest run. What happened must be in it.
+    /// The folder at `path`, or that of the run in the usual place that has written an event
+    /// last. What happened must be in it.
     pub(super) fn of_run(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path else {
             return newest(&home()?);
@@ -218,15 +213,14 @@ fn named_after_now(home: &Path) -> anyhow::Result<PathBuf> {
     anyhow::bail!("cannot find a free name for a run in {}", home.display())
 }
 
-/// The run whose events began last.
+/// The run that has written an event last.
 fn newest(home: &Path) -> anyhow::Result<RunFolder> {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();
-    let begun = entries.filter_map(|entry| {
-        let begun = fs::metadata(entry.path().join("run.json")).ok()?;
-        entry.path().join("events.jsonl").is_file().then_some(())?;
-        Some((begun.modified().ok()?, entry.path()))
+    let found = entries.filter_map(|entry| {
+        let events = fs::metadata(entry.path().join("events.jsonl")).ok()?;
+        Some((events.modified().ok()?, entry.path()))
     });
-    match begun.max() {
+    match found.max() {
         Some((_, path)) => Ok(RunFolder(path)),
         None => Err(Usage(format!(
             "there is no run in {}; name the folder of one",

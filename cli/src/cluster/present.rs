@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use heist_cluster::event::{CallCounts, ClusterEvent, Happening, JobUsage, NodeUsage};
-use heist_cluster::planner::{JobId, Mobility, NodeId, Outcome, Priority};
+use heist_cluster::planner::{JobId, Mobility, NodeId, Priority};
 
 /// How many moves and decisions are remembered.
 const REMEMBERED: usize = 20;
@@ -113,10 +113,7 @@ impl Present {
                 self.calls = *calls;
             }
             Happening::Decided { decision } => {
-                let text = match &decision.outcome {
-                    Outcome::Move(chosen) => chosen.to_string(),
-                    Outcome::Stay => "nothing moves".to_owned(),
-                };
+                let text = decision.outcome.to_string();
                 let reasons = decision.reasons.iter().map(ToString::to_string);
                 remember(&mut self.decisions, at_ms, text, reasons.collect());
             }

@@ -35,8 +35,6 @@ const END_PATIENCE: Duration = Duration::from_secs(10);
 const INTERRUPTED: u8 = 130;
 
 /// Flags of `heist cluster run`
-///
-/// News and a line that says how the run stands go to stderr, results to stdout.
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = FORMAT)]
 pub(super) struct Args {
@@ -71,7 +69,7 @@ pub(super) struct Args {
 
 /// Runs the sub-command.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    let is_interrupted = interrupts()?;
+    let interrupt = interrupts()?;
     let (folder, job_file, program, choice) = match &args.resume {
         Some(path) => {
             let (folder, job_file, begun) = RunFolder::open(path)?;
@@ -118,8 +116,8 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if args.resume.is_some() {
         news.say(&run.found());
     }
-    let is_ended = run.wait(&events, &mut news, &is_interrupted)?;
-    let mut results = run.end(is_ended);
+    let is_interrupted = run.wait(&events, &mut news, &interrupt)?;
+    let mut results = run.end(is_interrupted);
     drop(cluster);
     listen_to_the_end(&events, &mut news);
     results.add(&news.end());
@@ -132,7 +130,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if let Some(path) = &args.report {
         super::write_report(&folder, path)?;
     }
-    if is_ended {
+    if is_interrupted {
         writeln!(
             std::io::stderr(),
             "ended before its time; heist cluster run --resume {} goes on with it",
@@ -306,7 +304,7 @@ impl Run<'_> {
         &mut self,
         events: &Receiver<ClusterEvent>,
         news: &mut News,
-        is_interrupted: &AtomicBool,
+        interrupt: &AtomicBool,
     ) -> anyhow::Result<bool> {
         let mut looked = Instant::now();
         loop {
@@ -325,7 +323,7 @@ impl Run<'_> {
                 return Ok(false);
             }
             // Nothing else follows from it.
-            if is_interrupted.load(Ordering::Relaxed) {
+            if interrupt.load(Ordering::Relaxed) {
                 return Ok(true);
             }
         }

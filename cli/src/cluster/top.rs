@@ -20,13 +20,10 @@ const PERIOD: Duration = Duration::from_millis(250);
 const JOBS_SHOWN: usize = 1000;
 
 /// Flags of `heist cluster top`
-///
-/// Shows the nodes of a run, its jobs, the last moves and what the rebalancer decided, until
-/// the run is over. In a terminal the picture is drawn again and again, and q ends it.
-/// Elsewhere each event is a line.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// The folder of the run [default: that of the newest run among the usual folders]
+    /// The folder of the run [default: of those in the usual place, the one that was
+    /// written to last]
     #[arg(value_name = "RUN_FOLDER")]
     run_folder: Option<PathBuf>,
     /// Print one picture and end
