@@ -2,13 +2,15 @@
 //!
 //! `heist run` executes real irregular work serially, with two strategies that
 //! need no runtime, and on heist, and shows them side by side. `heist doctor`
-//! says what heist finds on this machine, or whether a project runs on heist. `heist plan`
+//! says what heist finds on this machine, or whether a project runs on heist.
+//! `heist cluster` runs a program's functions and jobs on many machines; `heist plan`
 //! says which job of a fleet should move.
 //!
 //! The exit code is 0 if all is well; 1 if a strategy gave a wrong result, a
 //! part of the input could not be used, an output could not be written, no pool
-//! can start or a project does not run on heist; 2 if the program was called
-//! wrongly or with something that it cannot work on.
+//! can start, a project does not run on heist, or a job or call has no result; 2
+//! if the program was called wrongly or with something that it cannot work on; 130
+//! if Ctrl-C ended a run on a cluster.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod cluster;
 mod doctor;
 mod plan;
 mod progress;
@@ -42,6 +45,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
+    /// Run a program's functions and jobs on many machines, and watch jobs move
+    Cluster(cluster::Args),
 }
 
 /// The program was called in a way that cannot work. Exit code 2.
@@ -63,6 +68,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
         Command::Plan(args) => plan::run(args, &mut out),
+        Command::Cluster(args) => cluster::run(args, &mut out),
     };
     match outcome.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

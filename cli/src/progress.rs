@@ -23,6 +23,11 @@ pub(crate) fn spinner(what: &str) -> ProgressBar {
     spinner
 }
 
+/// A line of text beside the elapsed time.
+pub(crate) fn status() -> ProgressBar {
+    started(None, "{spinner} {elapsed} {wide_msg}")
+}
+
 fn started(steps: Option<u64>, template: &str) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
         ProgressDrawTarget::stderr()

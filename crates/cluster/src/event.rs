@@ -72,6 +72,8 @@ pub enum Happening {
         priority: Priority,
         /// Whether it may be moved.
         mobility: Mobility,
+        /// Processors that are reserved for it.
+        cpus: f64,
         /// Where it goes on from, if another driver began it: the age of its checkpoint.
         resumed_after_ms: Option<u64>,
     },

@@ -173,6 +173,16 @@ impl ForeignProgram {
             })
     }
 
+    /// Whether the function or the type of jobs `name` can take `value`: its argument, the list
+    /// of its arguments, or its state.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the value, or that there is nothing of this name.
+    pub fn check(&self, name: &str, value: &Value) -> Result<(), ClusterError> {
+        self.bytes_of(name, value).map(drop)
+    }
+
     /// Reaches an engine whose workers run this program.
     ///
     /// # Errors
@@ -417,6 +427,17 @@ impl JsonCall {
     pub fn get(self) -> Result<Value, RemoteError> {
         let bytes = self.future.get_bytes()?;
         self.program.json_of(&self.name, bytes)
+    }
+
+    /// True once there is a result.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.future.is_done()
+    }
+
+    /// The result is not wanted, see [`RemoteFuture::kill`].
+    pub fn kill(&self) {
+        self.future.kill();
     }
 }
 

@@ -5,6 +5,8 @@
 //! [`Run`] is one execution: its lanes, the [`Steal`]s between them, and the
 //! figures to print beside it.
 //!
+//! The machines of a cluster have a page of their own, see [`fleet`].
+//!
 //! [`fold`] makes lanes out of the events that a pool recorded, and
 //! [`report::html`] draws runs, one below the other on one time axis, on a page
 //! that needs nothing but a browser. The two are independent: a program that
@@ -30,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fleet;
 mod fold;
 pub mod report;
 mod timeline;

@@ -5,7 +5,6 @@
 //! draws it on canvases, so that a hundred thousand spans stay usable.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use serde_json::{json, Value};
 
@@ -15,7 +14,7 @@ mod merge;
 
 use merge::{Levels, Piece};
 
-const STYLE: &str = include_str!("report/page.css");
+pub(crate) const STYLE: &str = include_str!("report/page.css");
 const SCRIPT: &str = include_str!("report/page.js");
 
 /// How many spans a page carries at most. Beyond that, neighbours too thin to
@@ -42,8 +41,22 @@ pub fn html(title: &str, runs: &[Run]) -> String {
 }
 
 fn html_within(spans_max: usize, title: &str, runs: &[Run]) -> String {
+    let body = format!("{}{DRAWN}", figures(runs));
+    page(title, STYLE, &body, &data(spans_max, runs), SCRIPT)
+}
+
+/// Where the script puts what it draws.
+pub(crate) const DRAWN: &str =
+    "<noscript><p>The timelines are drawn by a script inside this page; \
+     switch scripts on to see them.</p></noscript>\n\
+     <main id=\"timelines\"></main>\n";
+
+/// A page that loads nothing. `body` is markup; the script finds `data` in the element
+/// `data`.
+pub(crate) fn page(title: &str, style: &str, body: &str, data: &Value, script: &str) -> String {
     let title = text(title);
-    let mut page = format!(
+    let data = script_json(data);
+    format!(
         "<!DOCTYPE html>\n\
          <html lang=\"en\">\n\
          <head>\n\
@@ -52,28 +65,16 @@ fn html_within(spans_max: usize, title: &str, runs: &[Run]) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
          <title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n\
+         <style>\n{style}</style>\n\
          </head>\n\
          <body>\n\
-         <h1>{title}</h1>\n"
-    );
-    page.push_str(&figures(runs));
-    page.push_str(
-        "<noscript><p>The timelines are drawn by a script inside this page; \
-         switch scripts on to see them.</p></noscript>\n\
-         <main id=\"timelines\"></main>\n",
-    );
-    let data = data(spans_max, runs);
-    write!(
-        page,
-        "<script type=\"application/json\" id=\"data\">{}</script>\n\
-         <script>\n{SCRIPT}</script>\n\
+         <h1>{title}</h1>\n\
+         {body}\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>\n{script}</script>\n\
          </body>\n\
-         </html>\n",
-        script_json(&data),
+         </html>\n"
     )
-    .expect("writing to a string cannot fail");
-    page
 }
 
 /// The table of figures: a row per run, a column per label, in the order in
@@ -190,7 +191,7 @@ impl Labels {
 }
 
 /// Text as it must stand between tags.
-fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     raw.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

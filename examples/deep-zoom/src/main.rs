@@ -24,7 +24,7 @@ use heist_cluster::{Cluster, RemoteError};
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Where it runs: local
+    /// Where it runs: local, ray or slurm
     #[arg(long, default_value = "local")]
     engine: Choice,
     /// Nodes of the engine local

@@ -22,7 +22,7 @@ use pi_and_primes::{
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Where it runs: local
+    /// Where it runs: local, ray or slurm
     #[arg(long, default_value = "local")]
     engine: Choice,
     /// Nodes of the engine local

@@ -227,6 +227,7 @@ impl Table {
             kind: kind.clone(),
             priority: options.priority,
             mobility: options.mobility,
+            cpus: options.cpus,
             resumed_after_ms,
         }));
         let mut record = Record {

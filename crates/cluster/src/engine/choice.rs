@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Engine, EngineError, EngineOptions, Local, Program};
+use super::{Engine, EngineError, EngineOptions, Local, Program, Ray, Slurm};
 
 /// The engines that can be named, for messages.
-const NAMES: &str = "local";
+const NAMES: &str = "local, ray, slurm";
 
-/// An engine that a program's user chooses by its name: `local`.
+/// An engine that a program's user chooses by its name: `local`, `ray` or `slurm`.
 ///
 /// What an engine needs to know besides comes from its own environment variables; only
 /// [`Local`] is told how large it is.
@@ -29,6 +29,10 @@ const NAMES: &str = "local";
 pub enum Choice {
     /// Worker processes on this machine.
     Local(Local),
+    /// A Ray cluster, as its environment variables say.
+    Ray(Ray),
+    /// Slurm's default partition.
+    Slurm(Slurm),
 }
 
 impl Choice {
@@ -48,6 +52,11 @@ impl Choice {
                 }
                 Ok(Self::Local(local))
             }
+            engine if nodes.is_none() && cpus.is_none() => Ok(engine),
+            engine => Err(EngineError::setup(format!(
+                "the engine {engine} has the nodes that it has; only local takes a number of \
+                 nodes and of processors"
+            ))),
         }
     }
 }
@@ -56,6 +65,8 @@ impl EngineOptions for Choice {
     fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
         match self {
             Self::Local(local) => local.connect(program),
+            Self::Ray(ray) => ray.connect(program),
+            Self::Slurm(slurm) => slurm.connect(program),
         }
     }
 }
@@ -66,7 +77,9 @@ impl FromStr for Choice {
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
             "local" => Ok(Self::Local(Local::new())),
-            _ => Err(format!("there is no engine {name:?}; {NAMES} is accepted")),
+            "ray" => Ok(Self::Ray(Ray::new())),
+            "slurm" => Ok(Self::Slurm(Slurm::new())),
+            _ => Err(format!("there is no engine {name:?}; {NAMES} are accepted")),
         }
     }
 }
@@ -75,6 +88,8 @@ impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Local(_) => "local",
+            Self::Ray(_) => "ray",
+            Self::Slurm(_) => "slurm",
         })
     }
 }
@@ -96,5 +111,15 @@ mod tests {
         let error = "lokal".parse::<Choice>().expect_err("there is none");
         assert!(error.contains("\"lokal\""), "{error}");
         assert!(error.contains(NAMES), "{error}");
+    }
+
+    #[test]
+    fn only_local_takes_a_size() {
+        for name in ["ray", "slurm"] {
+            let choice: Choice = name.parse().expect("it is known");
+            assert!(choice.clone().sized(None, None).is_ok());
+            let error = choice.sized(Some(3), None).expect_err("it has its nodes");
+            assert!(error.to_string().contains(name), "{error}");
+        }
     }
 }

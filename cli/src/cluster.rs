@@ -1,0 +1,79 @@
+//! `heist cluster`: runs the functions and jobs of a program on many machines, shows a run
+//! while it lasts, and draws a page about it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+mod engine;
+mod events;
+mod folder;
+mod job_file;
+mod news;
+mod page;
+mod picture;
+mod present;
+mod results;
+mod run;
+mod samples;
+mod screen;
+mod top;
+
+/// Flags of `heist cluster`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Run the jobs and calls of a job file
+    ///
+    /// News, and on a terminal a line that says how the run stands, go to stderr, results to
+    /// stdout.
+    Run(run::Args),
+    /// Watch a run
+    ///
+    /// Shows the nodes, the jobs, the last moves and what the rebalancer decided last, until
+    /// the run is over. On a terminal the picture is drawn again and again, and q ends it.
+    /// Elsewhere each event is a line. It reads the file that the run writes its events to,
+    /// and nothing else.
+    Top(top::Args),
+    /// Write a page about a run: its nodes, jobs, moves and decisions over time
+    Report(ReportArgs),
+}
+
+/// Flags of `heist cluster report`
+#[derive(clap::Args, Debug)]
+struct ReportArgs {
+    /// The folder of the run [default: of those in the usual place, the one that was
+    /// written to last]
+    #[arg(value_name = "RUN_FOLDER")]
+    run_folder: Option<PathBuf>,
+    /// Where the page goes
+    #[arg(short, long, value_name = "FILE.html")]
+    output: PathBuf,
+}
+
+/// Runs the sub-command.
+pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Command::Run(args) => run::run(args, out),
+        Command::Top(args) => top::run(args, out),
+        Command::Report(args) => {
+            let folder = folder::RunFolder::of_run(args.run_folder.as_deref())?;
+            write_report(&folder, &args.output)?;
+            writeln!(out, "{}", args.output.display())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn write_report(folder: &folder::RunFolder, path: &std::path::Path) -> anyhow::Result<()> {
+    let page = page::html(folder)?;
+    std::fs::write(path, page)
+        .with_context(|| format!("cannot write the report to {}", path.display()))
+}

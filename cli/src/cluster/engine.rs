@@ -1,0 +1,135 @@
+//! The engines that a run can use: their names, and what a job file tells them.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use heist_cluster::{Cluster, ForeignProgram, Local, Options, Ray, Slurm};
+use serde::{Deserialize, Serialize};
+
+use crate::Usage;
+
+/// The engines by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Name {
+    /// Worker processes on this machine
+    Local,
+    /// A Ray cluster that is up
+    Ray,
+    /// The machines of Slurm
+    Slurm,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local => "local",
+            Self::Ray => "ray",
+            Self::Slurm => "slurm",
+        })
+    }
+}
+
+/// The tables `[engine.NAME]` of a job file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Tables {
+    local: LocalTable,
+    ray: RayTable,
+    slurm: SlurmTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LocalTable {
+    nodes: Option<NonZeroU32>,
+    cpus: Option<NonZeroU32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RayTable {
+    address: Option<String>,
+    python: Option<PathBuf>,
+    library: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SlurmTable {
+    partition: Option<String>,
+    folder: Option<PathBuf>,
+    arguments: Vec<String>,
+    cpus: Option<NonZeroU32>,
+}
+
+/// Which engine, and what the command line says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Choice {
+    pub(super) engine: Name,
+    pub(super) nodes: Option<NonZeroU32>,
+    pub(super) cpus: Option<NonZeroU32>,
+}
+
+impl Choice {
+    /// Makes sure that the engine can be told what the command line says.
+    pub(super) fn check(self) -> Result<(), Usage> {
+        let is_told = self.nodes.is_some() || self.cpus.is_some();
+        if is_told && self.engine != Name::Local {
+            return Err(Usage(format!(
+                "--nodes and --cpus are for the engine local; {} has the nodes that it has",
+                self.engine
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Reaches the engine that was chosen.
+pub(super) fn connect(
+    choice: Choice,
+    tables: &Tables,
+    program: &ForeignProgram,
+    options: Options,
+) -> anyhow::Result<Cluster> {
+    let cluster = match choice.engine {
+        Name::Local => {
+            let mut local = Local::new();
+            if let Some(nodes) = choice.nodes.or(tables.local.nodes) {
+                local = local.nodes(nodes.get());
+            }
+            if let Some(cpus) = choice.cpus.or(tables.local.cpus) {
+                local = local.cpus(cpus.get());
+            }
+            program.connect(local, options)
+        }
+        Name::Ray => {
+            let mut ray = Ray::new();
+            if let Some(address) = &tables.ray.address {
+                ray = ray.address(address);
+            }
+            if let Some(python) = &tables.ray.python {
+                ray = ray.python(python);
+            }
+            if let Some(library) = &tables.ray.library {
+                ray = ray.library(library);
+            }
+            program.connect(ray, options)
+        }
+        Name::Slurm => {
+            let mut slurm = Slurm::new().arguments(&tables.slurm.arguments);
+            if let Some(partition) = &tables.slurm.partition {
+                slurm = slurm.partition(partition);
+            }
+            if let Some(folder) = &tables.slurm.folder {
+                slurm = slurm.folder(folder);
+            }
+            if let Some(cpus) = tables.slurm.cpus {
+                slurm = slurm.cpus(cpus.get());
+            }
+            program.connect(slurm, options)
+        }
+    };
+    Ok(cluster?)
+}

@@ -1,0 +1,111 @@
+//! Reading what a run writes down, as it comes.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+use heist_cluster::event::{ClusterEvent, Happening};
+
+/// Reads the events of a run, from the first to the newest.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: File,
+    /// The beginning of a line whose end is not there yet.
+    rest: Vec<u8>,
+    /// How many lines were not understood.
+    pub(super) not_understood: u64,
+}
+
+impl Reader {
+    /// Opens the file at `path`.
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Self {
+            file,
+            rest: Vec::new(),
+            not_understood: 0,
+        })
+    }
+
+    /// The events since the last time.
+    pub(super) fn read(&mut self) -> io::Result<Vec<ClusterEvent>> {
+        self.file.read_to_end(&mut self.rest)?;
+        let whole = self.rest.iter().rposition(|&byte| byte == b'\n');
+        let lines: Vec<u8> = self.rest.drain(..whole.map_or(0, |end| end + 1)).collect();
+        let mut events = Vec::new();
+        for line in lines.split(|&byte| byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(event) => events.push(event),
+                Err(_) if line.is_empty() => {}
+                Err(_) => self.not_understood += 1,
+            }
+        }
+        Ok(events)
+    }
+}
+
+/// The line that tells an event to people, with the time since the run began. Strings in it
+/// come from elsewhere and do nothing to a terminal.
+pub(super) fn line(event: &ClusterEvent, began_ms: u64) -> String {
+    let at_s = event.at_ms.saturating_sub(began_ms) as f64 / 1e3;
+    let mut text = event.what.to_string();
+    if let Happening::MoveBegan {
+        expected: Some(expected),
+        ..
+    } = &event.what
+    {
+        // It begins with the same names.
+        text = expected.to_string();
+    }
+    format!("{at_s:8.1} s  {}", harmless(&text))
+}
+
+/// True if an event is worth a line: neither a measurement nor a refusal to move.
+pub(super) fn is_news(what: &Happening) -> bool {
+    !matches!(
+        what,
+        Happening::Usage { .. } | Happening::Checkpoint { .. } | Happening::Decided { .. }
+    )
+}
+
+/// The text with its control characters spelt out.
+pub(super) fn harmless(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return text.to_owned();
+    }
+    let spelt = |sign: char| match sign {
+        sign if sign.is_control() => sign.escape_default().to_string(),
+        sign => sign.to_string(),
+    };
+    text.chars().map(spelt).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_once_it_is_whole_and_a_strange_one_is_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("events.jsonl");
+        let mut file = File::create(&path).expect("a file");
+        let mut reader = Reader::open(&path).expect("the file");
+        let event = ClusterEvent::new(Happening::Ended);
+        let line = serde_json::to_string(&event).expect("JSON");
+        let (head, tail) = line.split_at(10);
+        file.write_all(head.as_bytes()).expect("written");
+        assert_eq!(reader.read().expect("read"), []);
+        writeln!(file, "{tail}\n{{\"at_ms\":1,\"event\":\"unheard_of\"}}").expect("written");
+        assert_eq!(reader.read().expect("read"), [event]);
+        assert_eq!(reader.not_understood, 1);
+    }
+
+    #[test]
+    fn control_characters_are_spelt_out() {
+        assert_eq!(harmless("\u{1b}[31mred\n"), "\\u{1b}[31mred\\n");
+        assert_eq!(harmless("größer → 3"), "größer → 3");
+    }
+}

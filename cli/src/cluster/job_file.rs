@@ -1,0 +1,363 @@
+//! Job files: what is to run on a cluster, written down as TOML.
+//!
+//! [`FORMAT`] is what users read; [`EXAMPLE`] in it is a complete file. Whatever a file says
+//! that is not understood is an error with its line.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use heist_cluster::planner::{Config, Mobility, Planner, Priority};
+use heist_cluster::{ForeignProgram, JobOptions};
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+use super::engine::Tables;
+use crate::Usage;
+
+mod rebalance;
+
+use rebalance::Rebalance;
+
+/// What stands after the long help of `heist cluster run`.
+pub(super) const FORMAT: &str = concat!(
+    r#"The job file is TOML. For the program `sums`, an example that comes with heist:
+
+"#,
+    include_str!("example.toml"),
+    r#"
+program        must be there: a program that calls heist_cluster::init() first in main. A
+               relative path begins at the folder of the job file.
+[engine.NAME]  what --engine NAME needs to know, if anything. local: nodes, cpus (of each
+               node). ray: address, python, library. slurm: partition, folder (which all
+               nodes share), arguments (of srun and sbatch), cpus (for calls, at most)
+[rebalance]    without this table nobody moves jobs. enabled = false is as if it were not
+               there. All else are settings of the planner, by their names: smoothing,
+               stale_after_ns, sustained_samples, hot_level, spread, low_water, emergency,
+               usage_samples, estimate_error, horizon_ns, payback, pause_ns, cold_start_ns,
+               bandwidth_bytes_per_s, job_cool_down_ns, rate_window_ns, fleet_moves_max,
+               node_moves_max
+[[job]]        id and kind must be there, and state, as the type of the job has it.
+               count = N makes N jobs of it, ID-1 to ID-N. cpus is what it reserves (1),
+               threads the size of its pool (as many), priority 0 the most important (2),
+               on = NODE where it begins, pin = NODE where it stays, mobility one of movable,
+               pinned, ordered, warm-state and latency-critical, checkpoint_every_s how much
+               work an accident may cost (10)
+[[call]]       function must be there; args is its argument, or the list of its arguments.
+               repeat = N calls it N times
+
+State and arguments are what JSON has: no dates, no nan, and what may be missing is left out.
+
+A run writes to a folder: what happened (events.jsonl), and what a lost run goes on from with
+--resume. Ctrl-C ends a run; --resume goes on with that as well. Old folders stay until
+somebody removes them.
+
+The exit code is 0 if every job and call has a result, 1 if not, 2 if the job file or the
+command line cannot be used, and 130 after Ctrl-C."#
+);
+
+/// What is to run.
+#[derive(Debug)]
+pub(super) struct JobFile {
+    /// As errors name it.
+    name: String,
+    /// Where the program is.
+    pub(super) program: PathBuf,
+    /// What engines are told.
+    pub(super) engines: Tables,
+    /// With which settings jobs are moved, if they are.
+    pub(super) rebalance: Option<Config>,
+    /// In their order, each copy by itself.
+    pub(super) jobs: Vec<JobSpec>,
+    /// In their order.
+    pub(super) calls: Vec<CallSpec>,
+}
+
+/// A job to submit.
+#[derive(Debug)]
+pub(super) struct JobSpec {
+    line: usize,
+    pub(super) kind: String,
+    pub(super) state: Value,
+    pub(super) options: JobOptions,
+}
+
+/// Calls to make.
+#[derive(Debug)]
+pub(super) struct CallSpec {
+    line: usize,
+    pub(super) function: String,
+    pub(super) args: Value,
+    pub(super) repeat: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    program: PathBuf,
+    #[serde(default)]
+    engine: Tables,
+    rebalance: Option<Spanned<Rebalance>>,
+    #[serde(default, rename = "job")]
+    jobs: Vec<RawJob>,
+    #[serde(default, rename = "call")]
+    calls: Vec<RawCall>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawJob {
+    id: Spanned<String>,
+    kind: Spanned<String>,
+    state: Spanned<toml::Value>,
+    cpus: Option<f64>,
+    threads: Option<std::num::NonZeroU32>,
+    priority: Option<u8>,
+    on: Option<String>,
+    pin: Option<Spanned<String>>,
+    mobility: Option<Spanned<Mobility>>,
+    checkpoint_every_s: Option<Spanned<f64>>,
+    count: Option<std::num::NonZeroU32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCall {
+    function: Spanned<String>,
+    args: Option<Spanned<toml::Value>>,
+    repeat: Option<std::num::NonZeroU32>,
+}
+
+/// The text of a job file, for errors.
+struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn line(&self, span: &Range<usize>) -> usize {
+        let before = self.text.as_bytes().iter().take(span.start);
+        1 + before.filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn error(&self, span: &Range<usize>, what: impl fmt::Display) -> Usage {
+        at_line(self.name, self.line(span), what)
+    }
+}
+
+fn at_line(name: &str, line: usize, what: impl fmt::Display) -> Usage {
+    Usage(format!("{name}:{line}: {what}"))
+}
+
+impl JobFile {
+    /// Understands `text`, in which relative paths begin at `base`. Errors call it `name`.
+    pub(super) fn parse(text: &str, name: &str, base: &Path) -> Result<Self, Usage> {
+        let source = Source { name, text };
+        let raw: Raw = toml::from_str(text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            source.error(&span, error.message())
+        })?;
+        let mut jobs: Vec<JobSpec> = Vec::new();
+        for raw in &raw.jobs {
+            for spec in raw.specs(&source)? {
+                if let Some(other) = jobs.iter().find(|job| job.options.id == spec.options.id) {
+                    let id = &spec.options.id;
+                    let what = format!(
+                        "there are two jobs {id}, the other one in line {}; ids are unique, and \
+                         count = N makes ID-1 to ID-N",
+                        other.line
+                    );
+                    return Err(source.error(&raw.id.span(), what));
+                }
+                jobs.push(spec);
+            }
+        }
+        let calls = raw.calls.iter().map(|raw| raw.spec(&source));
+        let calls = calls.collect::<Result<Vec<_>, _>>()?;
+        if jobs.is_empty() && calls.is_empty() {
+            return Err(Usage(format!(
+                "{name}: nothing is to run; a [[job]] or a [[call]] is expected"
+            )));
+        }
+        let rebalance = match raw.rebalance {
+            None => None,
+            Some(table) => {
+                let span = table.span();
+                let Rebalance { enabled, settings } = table.into_inner();
+                Planner::new(settings.clone()).map_err(|error| source.error(&span, error))?;
+                enabled.then_some(settings)
+            }
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            program: base.join(raw.program),
+            engines: raw.engine,
+            rebalance,
+            jobs,
+            calls,
+        })
+    }
+
+    /// Makes sure that the program has what is to run, and can take what it is given.
+    pub(super) fn check(&self, program: &ForeignProgram) -> Result<(), Usage> {
+        let kinds: Vec<_> = program.jobs().collect();
+        let functions: Vec<_> = program.functions().collect();
+        let jobs = self.jobs.iter();
+        let jobs = jobs.map(|job| ("type of jobs", &kinds, &job.kind, &job.state, job.line));
+        let calls = self.calls.iter();
+        let calls = calls.map(|call| {
+            (
+                "function",
+                &functions,
+                &call.function,
+                &call.args,
+                call.line,
+            )
+        });
+        for (what, known, wanted, value, line) in jobs.chain(calls) {
+            if !known.contains(&wanted.as_str()) {
+                let has = match known.as_slice() {
+                    [] => "none".to_owned(),
+                    known => known.join(", "),
+                };
+                let program = self.program.display();
+                let message = format!("{program} has no {what} `{wanted}`; it has {has}");
+                return Err(at_line(&self.name, line, message));
+            }
+            let checked = program.check(wanted, value);
+            checked.map_err(|error| at_line(&self.name, line, error))?;
+        }
+        Ok(())
+    }
+
+    /// An error about a job, with its line.
+    pub(super) fn job_error(&self, job: &JobSpec, error: impl fmt::Display) -> Usage {
+        at_line(&self.name, job.line, error)
+    }
+
+    /// An error about a call, with its line.
+    pub(super) fn call_error(&self, call: &CallSpec, error: impl fmt::Display) -> Usage {
+        at_line(&self.name, call.line, error)
+    }
+}
+
+impl RawJob {
+    /// The job, or its copies.
+    fn specs(&self, source: &Source<'_>) -> Result<Vec<JobSpec>, Usage> {
+        let state = json(source, &self.state)?;
+        let ids: Vec<String> = match self.count {
+            None => vec![self.id.get_ref().clone()],
+            Some(count) => (1..=count.get())
+                .map(|copy| format!("{}-{copy}", self.id.get_ref()))
+                .collect(),
+        };
+        let options = ids.into_iter().map(|id| {
+            Ok(JobSpec {
+                line: source.line(&self.id.span()),
+                kind: self.kind.get_ref().clone(),
+                state: state.clone(),
+                options: self.options(source, id)?,
+            })
+        });
+        options.collect()
+    }
+
+    fn options(&self, source: &Source<'_>, id: String) -> Result<JobOptions, Usage> {
+        let mut options = JobOptions::new(id);
+        if let Some(cpus) = self.cpus {
+            if !(cpus.is_finite() && cpus >= 0.0) {
+                let what =
+                    format!("cpus = {cpus}; 0 or more are possible, and not infinitely many");
+                return Err(source.error(&self.id.span(), what));
+            }
+            options = options.cpus(cpus);
+        }
+        if let Some(threads) = self.threads {
+            options = options.threads(threads.get());
+        }
+        if let Some(priority) = self.priority {
+            options = options.priority(Priority(priority));
+        }
+        if let Some(node) = &self.on {
+            options = options.on(node.as_str());
+        }
+        if let Some(mobility) = &self.mobility {
+            let wanted = *mobility.get_ref();
+            if wanted == Mobility::Pinned && self.pin.is_none() {
+                let what = "a pinned job says where; pin = \"NODE\" is all that is needed";
+                return Err(source.error(&mobility.span(), what));
+            }
+            options = options.mobility(wanted);
+        }
+        if let Some(pin) = &self.pin {
+            let is_other = |mobility: &Spanned<Mobility>| *mobility.get_ref() != Mobility::Pinned;
+            if self.on.is_some() || self.mobility.as_ref().is_some_and(is_other) {
+                let what = "pin says where a job begins and that it stays; it allows neither on \
+                            nor another mobility beside it";
+                return Err(source.error(&pin.span(), what));
+            }
+            options = options.pin(pin.get_ref().as_str());
+        }
+        if let Some(seconds) = &self.checkpoint_every_s {
+            let interval = Duration::try_from_secs_f64(*seconds.get_ref()).ok();
+            let interval = interval.filter(|interval| interval.as_millis() > 0);
+            let interval = interval.ok_or_else(|| {
+                let what = format!(
+                    "checkpoint_every_s = {}; a thousandth of a second is the least",
+                    seconds.get_ref()
+                );
+                source.error(&seconds.span(), what)
+            })?;
+            options = options.checkpoint_every(interval);
+        }
+        Ok(options)
+    }
+}
+
+impl RawCall {
+    fn spec(&self, source: &Source<'_>) -> Result<CallSpec, Usage> {
+        let args = self.args.as_ref().map(|args| json(source, args));
+        Ok(CallSpec {
+            line: source.line(&self.function.span()),
+            function: self.function.get_ref().clone(),
+            args: args.transpose()?.unwrap_or_default(),
+            repeat: self.repeat.map_or(1, std::num::NonZeroU32::get),
+        })
+    }
+}
+
+/// The same value as JSON.
+fn json(source: &Source<'_>, value: &Spanned<toml::Value>) -> Result<Value, Usage> {
+    as_json(value.get_ref()).map_err(|what| source.error(&value.span(), what))
+}
+
+fn as_json(value: &toml::Value) -> Result<Value, String> {
+    Ok(match value {
+        toml::Value::String(text) => Value::from(text.as_str()),
+        toml::Value::Integer(number) => Value::from(*number),
+        toml::Value::Float(number) => match serde_json::Number::from_f64(*number) {
+            Some(number) => Value::Number(number),
+            None => return Err(format!("{number} is no number of JSON")),
+        },
+        toml::Value::Boolean(is_true) => Value::from(*is_true),
+        toml::Value::Datetime(date) => {
+            return Err(format!(
+                "{date} is a date, which JSON does not have; write it between quotes as a text"
+            ))
+        }
+        toml::Value::Array(items) => {
+            Value::Array(items.iter().map(as_json).collect::<Result<_, _>>()?)
+        }
+        toml::Value::Table(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, value)| Ok((key.clone(), as_json(value)?)));
+            Value::Object(entries.collect::<Result<_, String>>()?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+use super::*;
+
+/// What a file of two lines above `rest` says wrong.
+fn error(rest: &str) -> String {
+    let text = format!("# A job file.\nprogram = \"sums\"\n{rest}");
+    let parsed = JobFile::parse(&text, "jobs.toml", Path::new(""));
+    parsed.map(drop).expect_err("an error").to_string()
+}
+
+const JOB: &str = "[[job]]\nid = \"a\"\nkind = \"K\"\nstate = {}\n";
+
+#[test]
+fn the_example_in_the_help_is_a_job_file() {
+    let text = include_str!("../example.toml");
+    let file = JobFile::parse(text, "example.toml", Path::new("/there")).expect("a job file");
+    assert_eq!(file.program, Path::new("/there/sums"));
+    let ids: Vec<_> = file
+        .jobs
+        .iter()
+        .map(|job| job.options.id.as_str())
+        .collect();
+    assert_eq!(ids, ["sum-1", "sum-2", "sum-3"]);
+    let wanted = JobOptions::new("sum-1")
+        .cpus(0.5)
+        .priority(Priority(3))
+        .on("n1")
+        .checkpoint_every(Duration::from_secs(2));
+    assert_eq!(file.jobs[0].options, wanted);
+    assert_eq!(file.jobs[0].state["end"], 2_000_000);
+    assert_eq!(file.calls[0].args, 12);
+    assert_eq!(file.calls[0].repeat, 4);
+    let config = file.rebalance.expect("settings");
+    assert_eq!((config.hot_level, config.low_water), (0.8, 0.7));
+}
+
+#[test]
+fn unknown_keys_are_refused_with_those_that_there_are() {
+    let cases = [
+        (
+            "engin = 3\n",
+            "jobs.toml:3: unknown field `engin`, expected one of `program`",
+        ),
+        (
+            "[engine.remote]\n",
+            "jobs.toml:3: unknown field `remote`, expected one of `local`, `ray`, `slurm`",
+        ),
+        (
+            "[engine.local]\nnode = 3\n",
+            "jobs.toml:4: unknown field `node`, expected `nodes` or `cpus`",
+        ),
+        (
+            "[[job]]\nid = \"a\"\nkid = \"K\"\n",
+            "jobs.toml:5: unknown field `kid`, expected one of `id`, `kind`, `state`",
+        ),
+        (
+            "[[call]]\nfunction = \"f\"\n\ntimes = 3\n",
+            "jobs.toml:6: unknown field `times`, expected one of `function`, `args`, `repeat`",
+        ),
+        (
+            "[rebalance]\nenabled = true\nhot = 0.8\n",
+            "jobs.toml:5: unknown field `hot`, expected one of `smoothing`",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let error = error(text);
+        assert!(error.starts_with(wanted), "{error}");
+    }
+    assert!(error("[rebalance]\nhot = 1\n").ends_with("or `enabled`"));
+}
+
+#[test]
+fn values_of_the_wrong_type_are_refused_with_what_would_be_right() {
+    let cases = [
+        (
+            "[engine.local]\nnodes = 0\n".to_owned(),
+            "jobs.toml:4: invalid value: integer `0`, expected a nonzero u32",
+        ),
+        (
+            format!("{JOB}cpus = \"one\"\n"),
+            "jobs.toml:7: invalid type: string \"one\", expected f64",
+        ),
+        (
+            format!("{JOB}count = -1\n"),
+            "jobs.toml:7: invalid value: integer `-1`, expected a nonzero u32",
+        ),
+        (
+            format!("{JOB}priority = 300\n"),
+            "jobs.toml:7: invalid value: integer `300`, expected u8",
+        ),
+        (
+            format!("{JOB}mobility = \"mobile\"\n"),
+            "jobs.toml:7: unknown variant `mobile`, expected one of `movable`, `pinned`",
+        ),
+        (
+            "[rebalance]\nenabled = \"yes\"\n".to_owned(),
+            "jobs.toml:4: invalid type: string \"yes\", expected a boolean",
+        ),
+        (
+            "[rebalance]\nhot_level = \"high\"\n".to_owned(),
+            "jobs.toml:4: invalid type: string \"high\", expected f64",
+        ),
+        (
+            "[[job]]\nid = \"a\"\nkind = \"K\"\n".to_owned(),
+            "jobs.toml:3: missing field `state`",
+        ),
+        (
+            "[[call]]\nargs = 1\n".to_owned(),
+            "jobs.toml:3: missing field `function`",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let error = error(&text);
+        assert!(error.starts_with(wanted), "{error}");
+    }
+}
+
+#[test]
+fn contradictions_are_refused_with_a_way_out() {
+    let cases = [
+        (
+            String::new(),
+            "jobs.toml: nothing is to run; a [[job]] or a [[call]] is expected",
+        ),
+        (
+            format!("{JOB}{JOB}"),
+            "jobs.toml:8: there are two jobs a, the other one in line 4",
+        ),
+        (
+            format!("{JOB}on = \"n1\"\npin = \"n2\"\n"),
+            "jobs.toml:8: pin says where a job begins and that it stays",
+        ),
+        (
+            format!("{JOB}mobility = \"pinned\"\n"),
+            "jobs.toml:7: a pinned job says where; pin = \"NODE\"",
+        ),
+        (
+            format!("{JOB}cpus = nan\n"),
+            "jobs.toml:4: cpus = NaN; 0 or more are possible",
+        ),
+        (
+            format!("{JOB}checkpoint_every_s = 0\n"),
+            "jobs.toml:7: checkpoint_every_s = 0; a thousandth",
+        ),
+        (
+            "[[call]]\nfunction = \"f\"\nargs = [1, inf]\n".to_owned(),
+            "jobs.toml:5: inf is no number of JSON",
+        ),
+        (
+            "[[call]]\nfunction = \"f\"\nargs = 2026-11-21\n".to_owned(),
+            "jobs.toml:5: 2026-11-21 is a date",
+        ),
+        (
+            format!("{JOB}[rebalance]\nhot_level = 1.5\n"),
+            "jobs.toml:7: no planner can be made with hot_level = 1.5",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let error = error(&text);
+        assert!(error.starts_with(wanted), "{error}");
+    }
+}
+
+#[test]
+fn a_rebalancer_that_is_not_enabled_is_as_if_it_were_not_there() {
+    for (table, is_wanted) in [
+        ("", false),
+        ("[rebalance]\n", true),
+        (
+            "[rebalance]\nhot_level = 0.9\nenabled = true\npayback = 3\n",
+            true,
+        ),
+        ("[rebalance]\nhot_level = 0.9\nenabled = false\n", false),
+    ] {
+        let text = format!("program = \"sums\"\n{JOB}{table}");
+        let file = JobFile::parse(&text, "jobs.toml", Path::new("")).expect("a job file");
+        assert_eq!(file.rebalance.is_some(), is_wanted, "{table}");
+    }
+}

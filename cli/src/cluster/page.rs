@@ -1,0 +1,189 @@
+//! The report page of a run, from its events.
+
+use heist_observe::fleet::{self, AttemptEnd, Fleet, Stretch, Usage};
+use heist_observe::Fact;
+
+use super::events::Reader;
+use super::folder::RunFolder;
+
+mod history;
+
+use history::{open_attempt, History};
+
+/// How many measurements of a machine a page has at most. Neighbours are put together until
+/// there are no more.
+const USAGE_MAX: usize = 2000;
+
+/// How many decisions a page has at most: the last ones, and all moves.
+const DECISIONS_MAX: usize = 500;
+
+/// The page about the run in `folder`, as far as it has come.
+pub(super) fn html(folder: &RunFolder) -> anyhow::Result<String> {
+    let mut reader = Reader::open(&folder.events())?;
+    let mut history = History::default();
+    for event in reader.read()? {
+        history.take(&event);
+    }
+    let mut fleet = history.finish();
+    if reader.not_understood > 0 {
+        fleet.notes.push(format!(
+            "{} lines of the run's events could not be understood and are not shown.",
+            reader.not_understood
+        ));
+    }
+    Ok(fleet::html(&format!("run {}", folder.name()), &fleet))
+}
+
+impl History {
+    /// All of it, for the page.
+    fn finish(mut self) -> Fleet {
+        let now_ms = self.now_ms;
+        for machine in self.gone.clone().into_keys() {
+            self.back(machine);
+        }
+        for attempt in self.fleet.jobs.iter_mut().filter_map(open_attempt) {
+            attempt.stretch.end_ms = now_ms;
+        }
+        if self.is_driven {
+            let note = "The run is not over, or its driver was lost: this is how far it has come.";
+            self.fleet.notes.push(note.to_owned());
+        }
+        self.facts();
+        self.thin();
+        self.sort_machines();
+        self.fleet.wall_ms = now_ms;
+        self.fleet
+    }
+
+    fn facts(&mut self) {
+        let fleet = &self.fleet;
+        let count = |end: AttemptEnd| {
+            let attempts = fleet.jobs.iter().flat_map(|job| &job.attempts);
+            attempts.filter(|attempt| attempt.end == end).count()
+        };
+        let came = fleet.moves.iter();
+        let came: Vec<_> = came
+            .filter_map(|moved| moved.outcome.as_ref()?.as_ref().ok())
+            .collect();
+        let standstill_ms: u64 = came.iter().map(|moved| moved.standstill_ms).sum();
+        let failed = fleet.jobs.iter().filter(|job| job.is_failed).count();
+        let mut facts = vec![
+            ("began", self.began.clone()),
+            ("engine", self.engine.clone()),
+            ("took", format!("{:.1} s", self.now_ms as f64 / 1e3)),
+            ("machines", fleet.machines.len().to_string()),
+            ("jobs", fleet.jobs.len().to_string()),
+            ("jobs done", count(AttemptEnd::Done).to_string()),
+            ("moves", came.len().to_string()),
+            ("standstill in all", format!("{standstill_ms} ms")),
+            ("attempts at jobs lost", count(AttemptEnd::Lost).to_string()),
+        ];
+        let done = self.calls.done + self.calls_before.done;
+        let lost = self.calls.lost + self.calls_before.lost;
+        for (label, count) in [
+            ("jobs without a result", failed as u64),
+            ("calls done", done),
+            ("attempts at calls lost", lost),
+        ] {
+            if count > 0 {
+                facts.push((label, count.to_string()));
+            }
+        }
+        let fact = |(label, value): (&str, String)| Fact {
+            label: label.to_owned(),
+            value,
+        };
+        self.fleet.facts = facts.into_iter().map(fact).collect();
+    }
+
+    /// Leaves out what no screen could show and nobody would read.
+    fn thin(&mut self) {
+        for machine in &mut self.fleet.machines {
+            while machine.usage.len() > USAGE_MAX {
+                machine.usage = machine.usage.chunks(2).flat_map(together).collect();
+            }
+        }
+        let decisions = &mut self.fleet.decisions;
+        let quiet = decisions
+            .iter()
+            .filter(|decision| !decision.is_move)
+            .count();
+        let mut excess = quiet.saturating_sub(DECISIONS_MAX);
+        if excess > 0 {
+            self.fleet.notes.push(format!(
+                "Of the decisions to move nothing, the first {excess} are not shown."
+            ));
+        }
+        decisions.retain(|decision| {
+            let is_kept = decision.is_move || excess == 0;
+            excess -= usize::from(!is_kept);
+            is_kept
+        });
+    }
+
+    /// Puts the machines in the order of their names, n2 before n10.
+    fn sort_machines(&mut self) {
+        let fleet = &mut self.fleet;
+        let mut order: Vec<usize> = (0..fleet.machines.len()).collect();
+        order.sort_by_key(|&at| {
+            let name = &fleet.machines[at].name;
+            let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+            let (word, number) = name.split_at(name.len() - digits);
+            (word.to_owned(), number.parse::<u64>().ok(), at)
+        });
+        let mut place = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new;
+        }
+        fleet.machines = order.iter().map(|&at| fleet.machines[at].clone()).collect();
+        for attempt in fleet.jobs.iter_mut().flat_map(|job| &mut job.attempts) {
+            attempt.machine = place[attempt.machine];
+        }
+        for moved in &mut fleet.moves {
+            moved.from = moved.from.map(|from| place[from]);
+            moved.to = place[moved.to];
+        }
+    }
+}
+
+/// Two neighbours as one.
+fn together(pair: &[Usage]) -> Vec<Usage> {
+    let [first, second] = pair else {
+        return pair.to_vec();
+    };
+    let stretch = Stretch {
+        begin_ms: first.stretch.begin_ms,
+        end_ms: second.stretch.end_ms,
+    };
+    let length = |usage: &Usage| (usage.stretch.end_ms - usage.stretch.begin_ms) as f64;
+    let share = match (first.share, second.share) {
+        (Some(one), Some(other)) => {
+            let sum = one * length(first) + other * length(second);
+            Some(sum / (length(first) + length(second)).max(1.0))
+        }
+        // That nothing is known for a moment is not worth a place of its own.
+        (one, other) => one.or(other),
+    };
+    vec![Usage {
+        stretch,
+        share,
+        note: if share.is_none() {
+            first.note.clone()
+        } else {
+            String::new()
+        },
+    }]
+}
+
+/// The time on the clocks here.
+fn local_time(unix_ms: u64) -> String {
+    let at = i64::try_from(unix_ms).ok();
+    let at = at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(String::new, |at| {
+        let here = at.to_zoned(jiff::tz::TimeZone::system());
+        here.strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    })
+}
+
+#[cfg(test)]
+mod tests;

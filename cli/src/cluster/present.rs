@@ -1,0 +1,267 @@
+//! How a run stands, from its events: the present without the past.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use heist_cluster::event::{CallCounts, ClusterEvent, Happening, JobUsage, NodeUsage};
+use heist_cluster::planner::{JobId, Mobility, NodeId, Priority};
+
+/// How many moves and decisions are remembered.
+const REMEMBERED: usize = 20;
+
+/// How a run stands.
+#[derive(Debug, Default)]
+pub(super) struct Present {
+    pub(super) engine: String,
+    /// The driver's process.
+    pub(super) pid: u32,
+    /// When the first event was written, in milliseconds since 1970, and the last one.
+    pub(super) began_ms: u64,
+    pub(super) last_ms: u64,
+    /// True once the driver has left.
+    pub(super) is_over: bool,
+    pub(super) nodes: BTreeMap<NodeId, Node>,
+    /// In the order of their submission.
+    pub(super) jobs: Vec<Job>,
+    pub(super) calls: CallCounts,
+    /// The last moves, the newest last.
+    pub(super) moves: VecDeque<Remembered>,
+    /// The last decisions, the newest last.
+    pub(super) decisions: VecDeque<Remembered>,
+}
+
+/// A machine.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) cpus: f64,
+    /// The share of its processors in use, above 1 if work waits, or why it is not known.
+    pub(super) utilisation: Option<Result<f64, String>>,
+    /// When that was so, in milliseconds since 1970.
+    pub(super) measured_ms: u64,
+    pub(super) is_gone: bool,
+}
+
+/// A job.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) id: JobId,
+    pub(super) priority: Priority,
+    pub(super) mobility: Mobility,
+    /// Processors that are reserved for it.
+    pub(super) cpus: f64,
+    pub(super) phase: Phase,
+    /// Where it runs, or ran last.
+    pub(super) node: Option<NodeId>,
+    pub(super) epoch: u32,
+    /// From when on it runs there, in milliseconds since 1970.
+    pub(super) since_ms: u64,
+    /// From 0 to 1.
+    pub(super) progress: f64,
+    /// The first progress of this attempt that was measured, and when.
+    pub(super) first_progress: Option<(u64, f64)>,
+    /// Processors that are busy with it, if that is known.
+    pub(super) used_cpus: Option<f64>,
+    /// When that was measured, in milliseconds since 1970.
+    pub(super) measured_ms: u64,
+    pub(super) state_bytes: u64,
+    pub(super) moves: u32,
+    pub(super) losses: u32,
+}
+
+/// What a job is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It begins, or waits for room.
+    Waiting,
+    Running,
+    Moving {
+        to: NodeId,
+    },
+    Done,
+    /// There will be no result, for this reason.
+    Failed(String),
+}
+
+impl Phase {
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self, Self::Done | Self::Failed(_))
+    }
+}
+
+/// Something of the recent past, in words.
+#[derive(Debug)]
+pub(super) struct Remembered {
+    /// In milliseconds since 1970.
+    pub(super) at_ms: u64,
+    pub(super) text: String,
+    /// What belongs to it.
+    pub(super) reasons: Vec<String>,
+}
+
+impl Present {
+    /// Takes the next event.
+    pub(super) fn take(&mut self, event: &ClusterEvent) {
+        let at_ms = event.at_ms;
+        if self.began_ms == 0 {
+            self.began_ms = at_ms;
+        }
+        self.last_ms = at_ms;
+        match &event.what {
+            Happening::Connected { engine, pid } => self.connected(engine, *pid),
+            Happening::Usage { nodes, jobs, calls } => {
+                nodes.iter().for_each(|usage| self.node_used(at_ms, usage));
+                jobs.iter().for_each(|usage| self.job_used(at_ms, usage));
+                self.calls = *calls;
+            }
+            Happening::Decided { decision } => {
+                let text = decision.outcome.to_string();
+                let reasons = decision.reasons.iter().map(ToString::to_string);
+                remember(&mut self.decisions, at_ms, text, reasons.collect());
+            }
+            Happening::Submitted {
+                job,
+                priority,
+                mobility,
+                cpus,
+                ..
+            } => {
+                let job = Job {
+                    id: job.clone(),
+                    priority: *priority,
+                    mobility: *mobility,
+                    cpus: *cpus,
+                    phase: Phase::Waiting,
+                    node: None,
+                    epoch: 0,
+                    since_ms: at_ms,
+                    progress: 0.0,
+                    first_progress: None,
+                    used_cpus: None,
+                    measured_ms: 0,
+                    state_bytes: 0,
+                    moves: 0,
+                    losses: 0,
+                };
+                match self.jobs.iter_mut().find(|known| known.id == job.id) {
+                    // Another driver goes on with it.
+                    Some(known) => {
+                        let progress = known.progress;
+                        *known = Job { progress, ..job };
+                    }
+                    None => self.jobs.push(job),
+                }
+            }
+            Happening::Running { job, epoch, node } => self.change(job, |job| {
+                job.phase = Phase::Running;
+                job.epoch = *epoch;
+                job.node = Some(node.clone());
+                job.since_ms = at_ms;
+                job.first_progress = None;
+                job.used_cpus = None;
+            }),
+            Happening::Checkpoint {
+                job,
+                progress,
+                bytes,
+                ..
+            } => self.change(job, |job| {
+                job.progress = *progress;
+                job.state_bytes = *bytes;
+            }),
+            Happening::MoveBegan { job, to, .. } => self.change(job, |job| {
+                job.phase = Phase::Moving { to: to.clone() };
+            }),
+            Happening::MoveEnded { job, .. } => {
+                self.change(job, |job| job.moves += 1);
+                remember(&mut self.moves, at_ms, event.what.to_string(), Vec::new());
+            }
+            Happening::MoveFailed { job, .. } => {
+                self.change(job, |job| {
+                    if matches!(job.phase, Phase::Moving { .. }) {
+                        job.phase = Phase::Running;
+                    }
+                });
+                remember(&mut self.moves, at_ms, event.what.to_string(), Vec::new());
+            }
+            Happening::Lost { job, progress, .. } => self.change(job, |job| {
+                job.phase = Phase::Waiting;
+                job.node = None;
+                job.progress = *progress;
+                job.losses += 1;
+                job.used_cpus = None;
+            }),
+            Happening::Finished { job, error, .. } => self.change(job, |job| match error {
+                None => {
+                    job.phase = Phase::Done;
+                    job.progress = 1.0;
+                }
+                Some(error) => job.phase = Phase::Failed(error.clone()),
+            }),
+            Happening::Node {
+                node,
+                is_alive,
+                cpus,
+            } => {
+                let node = self.nodes.entry(node.clone()).or_default();
+                node.is_gone = !is_alive;
+                node.cpus = *cpus;
+                node.utilisation = None;
+            }
+            Happening::Ended => self.is_over = true,
+            // What came too late changed nothing, and what is not known cannot be shown.
+            _ => {}
+        }
+    }
+
+    fn connected(&mut self, engine: &str, pid: u32) {
+        engine.clone_into(&mut self.engine);
+        self.pid = pid;
+        self.is_over = false;
+        // What an earlier driver saw is not so any more.
+        self.nodes.clear();
+        self.calls = CallCounts::default();
+        for job in &mut self.jobs {
+            if !job.phase.is_over() {
+                job.phase = Phase::Waiting;
+                job.node = None;
+                job.used_cpus = None;
+            }
+        }
+    }
+
+    fn node_used(&mut self, at_ms: u64, usage: &NodeUsage) {
+        let node = self.nodes.entry(usage.node.clone()).or_default();
+        node.cpus = usage.cpus;
+        node.measured_ms = at_ms;
+        let unknown = || Err(usage.unknown.clone().unwrap_or_default());
+        node.utilisation = Some(usage.utilisation.map_or_else(unknown, Ok));
+    }
+
+    fn job_used(&mut self, at_ms: u64, usage: &JobUsage) {
+        self.change(&usage.job, |job| {
+            if job.phase.is_over() {
+                return;
+            }
+            job.progress = usage.progress;
+            job.used_cpus = usage.cpus;
+            job.measured_ms = at_ms;
+            job.first_progress.get_or_insert((at_ms, usage.progress));
+        });
+    }
+
+    fn change(&mut self, id: &JobId, change: impl FnOnce(&mut Job)) {
+        if let Some(job) = self.jobs.iter_mut().find(|job| job.id == *id) {
+            change(job);
+        }
+    }
+}
+
+fn remember(list: &mut VecDeque<Remembered>, at_ms: u64, text: String, reasons: Vec<String>) {
+    if list.len() == REMEMBERED {
+        list.pop_front();
+    }
+    list.push_back(Remembered {
+        at_ms,
+        text,
+        reasons,
+    });
+}

@@ -1,0 +1,416 @@
+//! `heist cluster run`: submits what a job file says, tells the news, and shows the results.
+//!
+//! One thread does it all: it takes what the driver tells, and looks now and then which jobs
+//! and calls are over. So whatever ends the run ends it in one place.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use heist_cluster::event::ClusterEvent;
+use heist_cluster::{Cluster, ForeignProgram, JsonCall, JsonJob, Options, RemoteError};
+use serde_json::Value;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::engine::{self, Choice, Name};
+use super::folder::{self, RunFolder};
+use super::job_file::{JobFile, FORMAT};
+use super::news::News;
+use super::results::{CallResult, JobResult, Outcome, Results};
+use crate::Usage;
+
+/// How often it is looked which jobs and calls are over.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// How long a cluster may take to end.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The exit code after Ctrl-C: 128 and the number of the signal, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// Flags of `heist cluster run`
+#[derive(clap::Args, Debug)]
+#[command(after_long_help = FORMAT)]
+pub(super) struct Args {
+    /// What is to run; the long help has the format
+    #[arg(value_name = "JOBFILE", required_unless_present = "resume")]
+    job_file: Option<PathBuf>,
+    /// What places work on machines [default: local]
+    #[arg(long, value_enum)]
+    engine: Option<Name>,
+    /// How many nodes `local` has, in place of what the job file says [default: 1]
+    #[arg(long, value_name = "N")]
+    nodes: Option<NonZeroU32>,
+    /// How many processors each node of `local` gives away, in place of what the job file says
+    /// [default: the number of usable cores]
+    #[arg(long, value_name = "N")]
+    cpus: Option<NonZeroU32>,
+    /// The folder of the run, which must be new or empty [default: one named after the time,
+    /// in `$XDG_STATE_HOME/heist/runs` or `~/.local/state/heist/runs`]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "resume")]
+    run_folder: Option<PathBuf>,
+    /// Go on with a run that was lost or ended before its time: from checkpoints where there
+    /// are some, and with the results that there are
+    #[arg(long, value_name = "RUN_FOLDER", conflicts_with = "job_file")]
+    resume: Option<PathBuf>,
+    /// Write a page about the run when it is over
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the sub-command.
+pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let interrupt = interrupts()?;
+    let (folder, job_file, program, choice) = match &args.resume {
+        Some(path) => {
+            let (folder, job_file, begun) = RunFolder::open(path)?;
+            let program = inspect(&job_file)?;
+            let choice = args.choice(Some(begun))?;
+            (folder, job_file, program, choice)
+        }
+        None => {
+            let path = args.job_file.as_deref().unwrap_or(Path::new(""));
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Usage(format!("cannot read the job file {name}: {error}")))?;
+            let base = path.parent().unwrap_or(Path::new(""));
+            let job_file = JobFile::parse(&text, &name, base)?;
+            let choice = args.choice(None)?;
+            // Whatever can be said without a folder is said before there is one.
+            let program = inspect(&job_file)?;
+            let wanted = args.run_folder.as_deref();
+            let folder = RunFolder::create(wanted, path, &text, choice)?;
+            (folder, job_file, program, choice)
+        }
+    };
+    let mut news = News::new();
+    news.say(&format!("the run is in {}", folder.path().display()));
+    let (sender, events) = mpsc::channel();
+    let mut options = Options::new()
+        .store(folder.store())
+        .events(folder.path())
+        .on_event(move |event: &ClusterEvent| {
+            // Who has stopped listening does not mind.
+            let _ = sender.send(event.clone());
+        });
+    if let Some(config) = &job_file.rebalance {
+        options = options.rebalance(config.clone());
+    }
+    let cluster = engine::connect(choice, &job_file.engines, &program, options)
+        .with_context(|| format!("cannot use the engine {}", choice.engine))?;
+    let mut run = Run {
+        jobs: Vec::new(),
+        calls: Vec::new(),
+        job_file: &job_file,
+        folder: &folder,
+    };
+    run.begin(&program, &cluster)?;
+    if args.resume.is_some() {
+        news.say(&run.found());
+    }
+    let is_interrupted = run.wait(&events, &mut news, &interrupt)?;
+    let mut results = run.end(is_interrupted);
+    drop(cluster);
+    listen_to_the_end(&events, &mut news);
+    results.add(&news.end());
+    if args.json {
+        results.write_document(out)?;
+    } else {
+        results.write_tables(out)?;
+    }
+    out.flush()?;
+    if let Some(path) = &args.report {
+        super::write_report(&folder, path)?;
+    }
+    if is_interrupted {
+        writeln!(
+            std::io::stderr(),
+            "ended before its time; heist cluster run --resume {} goes on with it",
+            folder.path().display()
+        )?;
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(match results.missing() {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+impl Args {
+    /// Which engine; what is not said is as it was when the run was begun.
+    fn choice(&self, begun: Option<Choice>) -> Result<Choice, Usage> {
+        let engine = self.engine.or(begun.map(|begun| begun.engine));
+        let engine = engine.unwrap_or(Name::Local);
+        let begun = begun.filter(|begun| begun.engine == engine);
+        let choice = Choice {
+            engine,
+            nodes: self.nodes.or(begun.and_then(|begun| begun.nodes)),
+            cpus: self.cpus.or(begun.and_then(|begun| begun.cpus)),
+        };
+        choice.check()?;
+        Ok(choice)
+    }
+}
+
+/// True once somebody has ended this process; the second time it ends at once.
+fn interrupts() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(INTERRUPTED),
+            Arc::clone(&flag),
+        )
+        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+        .context("cannot listen for Ctrl-C")?;
+    }
+    Ok(flag)
+}
+
+/// The program, which has what is to run.
+fn inspect(job_file: &JobFile) -> anyhow::Result<ForeignProgram> {
+    let program = ForeignProgram::inspect(&job_file.program);
+    let program = program.map_err(|error| Usage(error.to_string()))?;
+    job_file.check(&program)?;
+    Ok(program)
+}
+
+/// What is under way.
+struct Run<'a> {
+    /// As many as the job file has, in its order.
+    jobs: Vec<Item<JsonJob>>,
+    /// Each with its place in the job file, and which repetition it is.
+    calls: Vec<(usize, u32, Item<JsonCall>)>,
+    job_file: &'a JobFile,
+    folder: &'a RunFolder,
+}
+
+/// A job or a call: open, over, or given up.
+struct Item<T> {
+    open: Option<T>,
+    over: Option<Over>,
+}
+
+struct Over {
+    outcome: Outcome,
+    /// True if that was so before.
+    is_stored: bool,
+}
+
+impl<T> Item<T> {
+    fn open(handle: T) -> Self {
+        Self {
+            open: Some(handle),
+            over: None,
+        }
+    }
+
+    fn stored(result: Result<Value, RemoteError>) -> Self {
+        Self {
+            open: None,
+            over: Some(Over {
+                outcome: outcome(result),
+                is_stored: true,
+            }),
+        }
+    }
+
+    fn end(&mut self, result: Result<Value, RemoteError>) {
+        self.open = None;
+        self.over = Some(Over {
+            outcome: outcome(result),
+            is_stored: false,
+        });
+    }
+
+    /// How it ended, if it has.
+    fn ended(self) -> (Outcome, bool) {
+        match self.over {
+            Some(over) => (over.outcome, over.is_stored),
+            None => (Outcome::Error("the run was ended".to_owned()), false),
+        }
+    }
+}
+
+fn outcome(result: Result<Value, RemoteError>) -> Outcome {
+    match result {
+        Ok(value) => Outcome::Result(value),
+        Err(error) => Outcome::Error(error.to_string()),
+    }
+}
+
+impl Run<'_> {
+    /// Submits and calls what has no result yet.
+    fn begin(&mut self, program: &ForeignProgram, cluster: &Cluster) -> anyhow::Result<()> {
+        let file = self.job_file;
+        let unfinished = cluster.unfinished()?;
+        for job in &file.jobs {
+            let id = &job.options.id;
+            let item = match program.stored_result(cluster, id)? {
+                Some(result) => Item::stored(result),
+                None => {
+                    let begun = unfinished.iter().find(|begun| begun.id() == id);
+                    let handle = match begun {
+                        Some(begun) => program.resume(cluster, begun),
+                        None => {
+                            let options = job.options.clone();
+                            program.submit(cluster, &job.kind, &job.state, options)
+                        }
+                    };
+                    Item::open(handle.map_err(|error| file.job_error(job, error))?)
+                }
+            };
+            self.jobs.push(item);
+        }
+        let known = self.folder.call_results()?;
+        for (at, call) in file.calls.iter().enumerate() {
+            for repetition in 0..call.repeat {
+                let known = known
+                    .iter()
+                    .find(|known| (known.call, known.repetition) == (at, repetition));
+                let item = match known {
+                    Some(known) => Item::stored(Ok(known.result.clone())),
+                    None => {
+                        let begun = program.call(cluster, &call.function, &call.args);
+                        Item::open(begun.map_err(|error| file.call_error(call, error))?)
+                    }
+                };
+                self.calls.push((at, repetition, item));
+            }
+        }
+        Ok(())
+    }
+
+    /// What an earlier part of the run has left, in words.
+    fn found(&self) -> String {
+        let jobs = self.jobs.iter().filter(|job| job.over.is_some());
+        let calls = self.calls.iter().filter(|(.., call)| call.over.is_some());
+        format!(
+            "found in the folder: {} of {} jobs and {} of {} calls are over",
+            jobs.count(),
+            self.jobs.len(),
+            calls.count(),
+            self.calls.len(),
+        )
+    }
+
+    /// Waits until everything is over, and tells the news. True if somebody ended the run.
+    fn wait(
+        &mut self,
+        events: &Receiver<ClusterEvent>,
+        news: &mut News,
+        interrupt: &AtomicBool,
+    ) -> anyhow::Result<bool> {
+        let mut looked = Instant::now();
+        loop {
+            match events.recv_timeout(PERIOD) {
+                Ok(event) => news.tell(&event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    anyhow::bail!("the driver of the jobs has ended before they did")
+                }
+            }
+            if looked.elapsed() < PERIOD {
+                continue;
+            }
+            looked = Instant::now();
+            if self.look()? {
+                return Ok(false);
+            }
+            // Nothing else follows from it.
+            if interrupt.load(Ordering::Relaxed) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes the results that there are. True if that is all.
+    fn look(&mut self) -> anyhow::Result<bool> {
+        for item in &mut self.jobs {
+            let open = item.open.as_ref();
+            if let Some(result) = open.and_then(|job| job.wait_timeout(Duration::ZERO)) {
+                item.end(result);
+            }
+        }
+        for (call, repetition, item) in &mut self.calls {
+            let Some(done) = item.open.take_if(|call| call.is_done()) else {
+                continue;
+            };
+            let result = done.get();
+            if let Ok(result) = &result {
+                self.folder.keep(&folder::CallResult {
+                    call: *call,
+                    repetition: *repetition,
+                    result: result.clone(),
+                })?;
+            }
+            item.end(result);
+        }
+        let is_all = self.jobs.iter().all(|job| job.over.is_some());
+        Ok(is_all && self.calls.iter().all(|(.., call)| call.over.is_some()))
+    }
+
+    /// What the run came to. What is open is let go of: a job goes on when the run is resumed,
+    /// a call is made again.
+    fn end(self, is_interrupted: bool) -> Results {
+        let jobs = self.jobs.into_iter().zip(&self.job_file.jobs);
+        let jobs = jobs.map(|(item, spec)| {
+            let (outcome, is_stored) = item.ended();
+            JobResult {
+                id: spec.options.id.to_string(),
+                kind: spec.kind.clone(),
+                outcome,
+                is_stored,
+                moves: 0,
+                losses: 0,
+            }
+        });
+        let calls = self.calls.into_iter().map(|(at, repetition, item)| {
+            let spec = &self.job_file.calls[at];
+            if let Some(call) = &item.open {
+                call.kill();
+            }
+            let (outcome, is_stored) = item.ended();
+            CallResult {
+                function: spec.function.clone(),
+                args: spec.args.clone(),
+                repetition,
+                outcome,
+                is_stored,
+            }
+        });
+        Results {
+            schema_version: 1,
+            run_folder: self.folder.path().display().to_string(),
+            engine: String::new(),
+            is_interrupted,
+            jobs: jobs.collect(),
+            calls: calls.collect(),
+        }
+    }
+}
+
+/// Tells what the driver says last. It hangs up when it has left.
+fn listen_to_the_end(events: &Receiver<ClusterEvent>, news: &mut News) {
+    let deadline = Instant::now() + END_PATIENCE;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match events.recv_timeout(left) {
+            Ok(event) => news.tell(&event),
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                news.say("the driver has not said that it has left; it is left behind");
+                return;
+            }
+        }
+    }
+}

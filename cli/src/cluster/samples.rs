@@ -1,0 +1,87 @@
+//! What the planner would be told of a run, from the events that the run writes down: for
+//! whoever wants to ask it from outside of the driver.
+
+use std::time::Duration;
+
+use heist_cluster::planner::{JobSample, NodeSample, Resources};
+
+use super::present::{Phase, Present};
+
+/// The samples of nodes and of jobs that are known of a run.
+///
+/// Their times count from the beginning of the run, as does the `now` to decide at, which is
+/// `now_ms` less [`Present::began_ms`]. A node whose utilisation is not known has no sample,
+/// and a job that does not run has none either. Memory is not in the events, and so in no
+/// sample.
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "`heist plan --watch` is going to ask the planner with them"
+    )
+)]
+pub(super) fn samples(present: &Present) -> (Vec<NodeSample>, Vec<JobSample>) {
+    let since_began = |ms: u64| Duration::from_millis(ms.saturating_sub(present.began_ms));
+    let nodes = present.nodes.iter().filter(|(_, node)| !node.is_gone);
+    let nodes = nodes.filter_map(|(id, node)| {
+        let utilisation = *node.utilisation.as_ref()?.as_ref().ok()?;
+        let capacity = Resources::cpus(node.cpus);
+        let at = since_began(node.measured_ms);
+        Some(NodeSample::new(id.clone(), at, capacity, utilisation))
+    });
+    let running = present
+        .jobs
+        .iter()
+        .filter(|job| job.phase == Phase::Running);
+    let jobs = running.filter_map(|job| {
+        let at_ms = job.measured_ms.max(job.since_ms);
+        let (node, at) = (job.node.clone()?, since_began(at_ms));
+        let mut sample = JobSample::new(job.id.clone(), node, at, Resources::cpus(job.cpus));
+        sample.used_cpus = job.used_cpus;
+        sample.priority = job.priority;
+        sample.mobility = job.mobility;
+        sample.state_bytes = job.state_bytes;
+        sample.running_for = Some(Duration::from_millis(at_ms - job.since_ms));
+        sample.remaining = job.first_progress.and_then(|(first_ms, first)| {
+            let passed = Duration::from_millis(at_ms.saturating_sub(first_ms));
+            let done = job.progress - first;
+            let is_known = done > 0.0 && passed >= Duration::from_secs(1);
+            let left = is_known.then(|| passed.as_secs_f64() * (1.0 - job.progress) / done);
+            left.and_then(|left| Duration::try_from_secs_f64(left).ok())
+        });
+        Some(sample)
+    });
+    (nodes.collect(), jobs.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heist_cluster::event::ClusterEvent;
+
+    #[test]
+    fn the_newest_measurements_of_a_run_become_samples_for_the_planner() {
+        let lines = r#"
+            {"at_ms":1000,"event":"connected","engine":"local","pid":7}
+            {"at_ms":1000,"event":"submitted","job":"a","kind":"K","priority":3,"mobility":"movable","cpus":1.5,"resumed_after_ms":null}
+            {"at_ms":1100,"event":"running","job":"a","epoch":0,"node":"n1"}
+            {"at_ms":2000,"event":"usage","nodes":[{"node":"n1","cpus":2.0,"utilisation":0.5,"unknown":null},{"node":"n2","cpus":2.0,"utilisation":null,"unknown":"silent"}],"jobs":[{"job":"a","node":"n1","cpus":0.9,"progress":0.25}],"calls":{"open":0,"done":0,"lost":0}}
+            {"at_ms":4000,"event":"usage","nodes":[{"node":"n1","cpus":2.0,"utilisation":0.75,"unknown":null}],"jobs":[{"job":"a","node":"n1","cpus":1.0,"progress":0.5}],"calls":{"open":0,"done":0,"lost":0}}
+        "#;
+        let mut present = Present::default();
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let event: ClusterEvent = serde_json::from_str(line).expect("an event");
+            present.take(&event);
+        }
+        let (nodes, jobs) = samples(&present);
+        let at = Duration::from_secs(3);
+        let known = NodeSample::new("n1", at, Resources::cpus(2.0), 0.75);
+        assert_eq!(nodes, [known]);
+        let mut running = JobSample::new("a", "n1", at, Resources::cpus(1.5));
+        running.used_cpus = Some(1.0);
+        running.priority = heist_cluster::planner::Priority(3);
+        running.running_for = Some(Duration::from_millis(2900));
+        running.remaining = Some(Duration::from_secs(4));
+        assert_eq!(jobs, [running]);
+    }
+}

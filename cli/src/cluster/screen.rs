@@ -1,0 +1,129 @@
+//! A terminal that is drawn on, and left as it was found.
+
+use std::io::{self, Stdout, Write as _};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::style::{Attribute, Color, Print, SetAttribute, SetForegroundColor};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap,
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+};
+use crossterm::{cursor, execute, queue, terminal};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+
+use super::picture::{Line, Tone};
+
+/// A terminal under our control until this is dropped.
+#[derive(Debug)]
+pub(super) struct Screen {
+    out: Stdout,
+    /// True once this process was asked to end.
+    is_ended: Arc<AtomicBool>,
+}
+
+impl Screen {
+    /// Takes over the terminal.
+    pub(super) fn enter() -> io::Result<Self> {
+        let is_ended = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&is_ended))?;
+        }
+        terminal::enable_raw_mode()?;
+        // From here on it is given back whatever happens.
+        let mut screen = Self {
+            out: io::stdout(),
+            is_ended,
+        };
+        execute!(
+            screen.out,
+            EnterAlternateScreen,
+            DisableLineWrap,
+            cursor::Hide
+        )?;
+        // A panic's message belongs on the screen that stays.
+        let show = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            let _ = leave();
+            show(panic);
+        }));
+        Ok(screen)
+    }
+
+    /// How many lines it has.
+    pub(super) fn rows(&self) -> io::Result<usize> {
+        Ok(usize::from(terminal::size()?.1))
+    }
+
+    /// Shows the lines from the top, as many as there is room for.
+    pub(super) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
+        queue!(self.out, BeginSynchronizedUpdate, cursor::MoveTo(0, 0))?;
+        let rows = self.rows()?;
+        for (row, line) in lines.iter().take(rows).enumerate() {
+            queue!(
+                self.out,
+                cursor::MoveTo(0, u16::try_from(row).unwrap_or(u16::MAX)),
+                Clear(ClearType::CurrentLine)
+            )?;
+            for (tone, text) in &line.0 {
+                self.tone(*tone)?;
+                queue!(self.out, Print(text), SetAttribute(Attribute::Reset))?;
+            }
+        }
+        if lines.len() < rows {
+            queue!(self.out, Print("\r\n"), Clear(ClearType::FromCursorDown))?;
+        }
+        queue!(self.out, EndSynchronizedUpdate)?;
+        self.out.flush()
+    }
+
+    fn tone(&mut self, tone: Tone) -> io::Result<()> {
+        match tone {
+            Tone::Plain => Ok(()),
+            Tone::Head => queue!(self.out, SetAttribute(Attribute::Bold)),
+            Tone::Faint => queue!(self.out, SetAttribute(Attribute::Dim)),
+            Tone::Calm => queue!(self.out, SetForegroundColor(Color::Green)),
+            Tone::Warm => queue!(self.out, SetForegroundColor(Color::Yellow)),
+            Tone::Hot => queue!(self.out, SetForegroundColor(Color::Red)),
+        }
+    }
+
+    /// Waits for `patience`, and says whether somebody wants to leave: q, Escape or Ctrl-C.
+    /// So does whoever ends this process. A change of size ends the wait.
+    pub(super) fn is_left_within(&self, patience: Duration) -> io::Result<bool> {
+        // Nothing else follows from it.
+        if self.is_ended.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        if !crossterm::event::poll(patience)? {
+            return Ok(false);
+        }
+        let Event::Key(key) = crossterm::event::read()? else {
+            return Ok(false);
+        };
+        let is_interrupt =
+            key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_end = matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) || is_interrupt;
+        Ok(key.kind == KeyEventKind::Press && is_end)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // There is no terminal left to tell if this fails.
+        let _ = leave();
+    }
+}
+
+fn leave() -> io::Result<()> {
+    let shown = execute!(
+        io::stdout(),
+        EnableLineWrap,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
+    terminal::disable_raw_mode().and(shown)
+}

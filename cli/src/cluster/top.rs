@@ -1,0 +1,127 @@
+//! `heist cluster top`: follows a run through the file that it writes its events to.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+
+use super::events::{self, Reader};
+use super::folder::RunFolder;
+use super::picture;
+use super::present::Present;
+use super::screen::Screen;
+
+/// How often the file is looked at.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// How many jobs a picture has that no screen limits.
+const JOBS_SHOWN: usize = 1000;
+
+/// Flags of `heist cluster top`
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// The folder of the run [default: of those in the usual place, the one that was
+    /// written to last]
+    #[arg(value_name = "RUN_FOLDER")]
+    run_folder: Option<PathBuf>,
+    /// Print one picture and end
+    #[arg(long)]
+    once: bool,
+}
+
+/// Runs the sub-command.
+pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let folder = RunFolder::of_run(args.run_folder.as_deref())?;
+    let mut followed = Followed {
+        reader: Reader::open(&folder.events())?,
+        present: Present::default(),
+        name: folder.name(),
+    };
+    if args.once {
+        followed.read()?;
+        for line in followed.picture(JOBS_SHOWN) {
+            writeln!(out, "{}", line.text())?;
+        }
+    } else if io::stdout().is_terminal() && io::stdin().is_terminal() {
+        draw(&mut followed)?;
+        // What was on the screen is gone with it.
+        for line in followed.picture(JOBS_SHOWN) {
+            writeln!(out, "{}", line.text())?;
+        }
+    } else {
+        print(&mut followed, out)?;
+    }
+    if followed.reader.not_understood > 0 {
+        let (count, path) = (followed.reader.not_understood, folder.events());
+        writeln!(
+            io::stderr(),
+            "{count} lines of {} could not be understood; another version of heist may have \
+             written them",
+            path.display()
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run and how it stands.
+struct Followed {
+    reader: Reader,
+    present: Present,
+    name: String,
+}
+
+impl Followed {
+    fn read(&mut self) -> anyhow::Result<Vec<heist_cluster::event::ClusterEvent>> {
+        let events = self
+            .reader
+            .read()
+            .context("cannot read the events of the run")?;
+        events.iter().for_each(|event| self.present.take(event));
+        Ok(events)
+    }
+
+    fn picture(&self, jobs_shown: usize) -> Vec<picture::Line> {
+        picture::lines(&self.present, &self.name, now_ms(), jobs_shown)
+    }
+}
+
+/// Draws pictures until the run is over or somebody has seen enough.
+fn draw(followed: &mut Followed) -> anyhow::Result<()> {
+    let mut screen = Screen::enter().context("cannot take over the terminal")?;
+    loop {
+        followed.read()?;
+        let rows = screen.rows()?;
+        let all = followed.picture(JOBS_SHOWN).len();
+        let jobs = followed.present.jobs.len();
+        // Whatever does not fit is taken from the jobs, but for a few.
+        let excess = (all + 1).saturating_sub(rows);
+        let shown = jobs
+            .saturating_sub(if excess > 0 { excess + 1 } else { 0 })
+            .max(3);
+        screen.draw(&followed.picture(shown))?;
+        if followed.present.is_over || screen.is_left_within(PERIOD)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Prints a line for each event until the run is over.
+fn print(followed: &mut Followed, out: &mut impl Write) -> anyhow::Result<()> {
+    loop {
+        for event in followed.read()? {
+            writeln!(out, "{}", events::line(&event, followed.present.began_ms))?;
+        }
+        out.flush()?;
+        if followed.present.is_over {
+            return Ok(());
+        }
+        std::thread::sleep(PERIOD);
+    }
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,319 @@
+//! Drives the program `heist cluster` as a user does, with the example program `sums`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The example `sums`. Cargo has built it beside the program if it built all targets.
+fn sums() -> &'static Path {
+    static SUMS: OnceLock<PathBuf> = OnceLock::new();
+    SUMS.get_or_init(|| {
+        let heist = Path::new(env!("CARGO_BIN_EXE_heist"));
+        let folder = heist.parent().expect("the folder of a profile");
+        let program = folder.join("examples").join("sums");
+        if !program.exists() {
+            let profile = match folder.file_name().and_then(|name| name.to_str()) {
+                Some("debug") | None => "dev",
+                Some(profile) => profile,
+            };
+            let target = folder.parent().expect("the target folder");
+            let built = Command::new(env!("CARGO"))
+                .args(["build", "-p", "heist-cli", "--example", "sums"])
+                .args(["--profile", profile, "--target-dir"])
+                .arg(target)
+                .current_dir(env!("CARGO_MANIFEST_DIR"))
+                .status();
+            assert!(built.expect("cargo starts").success(), "it was not built");
+        }
+        program
+    })
+}
+
+/// A folder with the job file `jobs.toml`; runs in it are kept in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new(jobs: &str) -> Self {
+        let place = Self(tempfile::tempdir().expect("a folder"));
+        let text = format!("program = {:?}\n{jobs}", sums().display().to_string());
+        fs::write(place.path().join("jobs.toml"), text).expect("a job file");
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn heist(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+        command
+            .arg("cluster")
+            .args(args)
+            .current_dir(self.path())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env_remove("HEIST_NUM_THREADS");
+        command
+    }
+
+    fn output(&self, args: &[&str]) -> Output {
+        self.heist(args).output().expect("the program starts")
+    }
+
+    /// The driver of a run in the folder `run`, which is going on.
+    fn driver(&self) -> Driver {
+        let mut command = self.heist(&["run", "jobs.toml", "--run-folder", "run", "--json"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Driver(command.spawn().expect("the program starts"))
+    }
+
+    /// Waits until the events of the run in the folder `run` are as `is_so` says.
+    fn wait_for(&self, is_so: impl Fn(&[Value]) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_so(&self.events()) {
+            assert!(Instant::now() < deadline, "events: {:?}", self.events());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path().join("run/events.jsonl")).unwrap_or_default();
+        let whole = text
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        whole
+            .map(|line| serde_json::from_str(line).expect("an event"))
+            .collect()
+    }
+}
+
+/// A process that does not outlive its test.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // It may be dead already, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+}
+
+/// True if an event is of this kind and about this job.
+fn is(event: &Value, kind: &str, job: &str) -> bool {
+    event["event"] == kind && event["job"] == job
+}
+
+fn assert_plain(bytes: &[u8]) {
+    let text = text(bytes);
+    assert!(!text.is_empty());
+    let strange = text.chars().find(|sign| sign.is_control() && *sign != '\n');
+    assert_eq!(strange, None, "{text}");
+}
+
+/// A job that sleeps for this many hundredths of a second.
+fn job(id: &str, hundredths: u32) -> String {
+    format!(
+        "[[job]]\nid = {id:?}\nkind = \"sums::Sum\"\n\
+         state = {{ next = 0, end = {}, sum = 0, step = 10, wait_ms = 10 }}\n\
+         checkpoint_every_s = 0.1\n",
+        hundredths * 10
+    )
+}
+
+/// The sum of the numbers below `end`.
+fn sum(end: u64) -> u64 {
+    end * (end - 1) / 2
+}
+
+#[test]
+fn the_example_in_the_help_runs_and_can_be_looked_at_afterwards() {
+    let help = Place::new("").output(&["run", "--help"]);
+    let help = text(&help.stdout);
+    let example = include_str!("../src/cluster/example.toml");
+    assert!(help.contains(example.trim_end()), "{help}");
+    let (_, jobs) = example.split_once("[engine.local]").expect("an engine");
+    let place = Place::new(&format!("[engine.local]{jobs}"));
+    let output = place.output(&["run", "jobs.toml", "--report", "page.html"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for line in ["sum-1  1999999000000", "sum-3  1999999000000"] {
+        assert!(table.contains(line), "{table}");
+    }
+    assert_eq!(table.matches("sums::square(12)  {\"Ok\":144}\n").count(), 4);
+    assert_plain(&output.stdout);
+    assert_plain(&output.stderr);
+    assert!(text(&output.stderr).contains("job sum-2 is done after 1 attempts"));
+    let once = place.output(&["top", "--once"]);
+    assert_plain(&once.stdout);
+    let picture = text(&once.stdout);
+    for part in [", over\n", "\n  n2  ", "jobs  0 open, 3 over"] {
+        assert!(picture.contains(part), "{picture}");
+    }
+    // The run is over, so it ends by itself.
+    let followed = place.output(&["top"]);
+    assert_plain(&followed.stdout);
+    assert!(text(&followed.stdout).ends_with("the driver has left\n"));
+    let page = fs::read_to_string(place.path().join("page.html")).expect("a page");
+    assert!(page.contains("<td>sum-1</td>"));
+    let again = place.output(&["report", "-o", "again.html"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    let again = fs::read_to_string(place.path().join("again.html")).expect("a page");
+    assert_eq!(again, page);
+}
+
+#[test]
+fn the_program_lists_what_it_has_if_a_name_is_not_there() {
+    let place = Place::new(&job("a", 1).replace("sums::Sum", "sums::Some"));
+    let output = place.output(&["run", "jobs.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(error.starts_with("error: jobs.toml:3: "), "{error}");
+    assert!(
+        error.contains("has no type of jobs `sums::Some`; it has sums::Sum"),
+        "{error}"
+    );
+    let place = Place::new("[[call]]\nfunction = \"cube\"\n");
+    let error = text(&place.output(&["run", "jobs.toml"]).stderr);
+    assert!(
+        error.contains("jobs.toml:3: ") && error.contains("it has sums::square, sums::wait"),
+        "{error}"
+    );
+    assert!(!place.path().join("state").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_value_that_the_program_cannot_take_is_refused_before_anything_runs() {
+    let place = Place::new("[[call]]\nfunction = \"sums::square\"\nargs = \"three\"\n");
+    let output = place.output(&["run", "jobs.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(
+        error.contains("jobs.toml:3: ") && error.contains("invalid type: string"),
+        "{error}"
+    );
+    assert!(!place.path().join("state").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_job_without_a_result_makes_the_exit_code_1_and_the_others_have_theirs() {
+    let bad = job("bad", 1).replace("step = 10", "step = 0");
+    let place = Place::new(&format!("{}{bad}", job("good", 1)));
+    let output = place.output(&["run", "jobs.toml", "--json", "--run-folder", "run"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let document = document(&output);
+    assert_eq!(document["schema_version"], 1);
+    assert_eq!(document["engine"], "local");
+    assert_eq!(document["jobs"][0]["result"], sum(10));
+    assert_eq!(
+        document["jobs"][1]["error"],
+        "the job gave up: steps of no numbers never end"
+    );
+    let again = place.output(&["run", "jobs.toml", "--run-folder", "run"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(
+        text(&again.stderr).contains("--resume"),
+        "{}",
+        text(&again.stderr)
+    );
+}
+
+#[test]
+fn a_run_whose_driver_was_killed_goes_on_with_what_is_not_over() {
+    let call = "[[call]]\nfunction = \"sums::square\"\nargs = 5\n";
+    let place = Place::new(&format!("{}{}{call}", job("short", 1), job("long", 500)));
+    let mut driver = place.driver();
+    place.wait_for(|events| {
+        let has = |kind, job| events.iter().any(|event| is(event, kind, job));
+        has("finished", "short")
+            && has("checkpoint", "long")
+            && place.path().join("run/calls.jsonl").exists()
+    });
+    let refused = place.output(&["run", "--resume", "run"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("in use by another driver"));
+    driver.0.kill().expect("the driver runs");
+    driver.0.wait().expect("it is dead");
+    let output = place.output(&["run", "--resume", "run", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let news = text(&output.stderr);
+    assert!(
+        news.contains("1 of 2 jobs and 1 of 1 calls are over"),
+        "{news}"
+    );
+    assert!(
+        news.contains("job long (sums::Sum) goes on: its driver was lost, its checkpoint is"),
+        "{news}"
+    );
+    let document = document(&output);
+    let (short, long, call) = (
+        &document["jobs"][0],
+        &document["jobs"][1],
+        &document["calls"][0],
+    );
+    assert_eq!(short["result"], sum(10));
+    assert_eq!(short["is_stored"], true);
+    assert_eq!(long["result"], sum(5000));
+    assert_eq!(long["is_stored"], false);
+    assert_eq!(call["result"]["Ok"], 25);
+    assert_eq!(call["is_stored"], true);
+}
+
+#[test]
+fn an_interrupted_run_ends_in_order_and_can_be_gone_on_with() {
+    let call = "[[call]]\nfunction = \"sums::wait\"\nargs = 600000\n";
+    let place = Place::new(&format!("{}{call}", job("long", 60_000)));
+    let mut driver = place.driver();
+    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
+    let told = Command::new("kill")
+        .args(["-INT", &driver.0.id().to_string()])
+        .status();
+    assert!(told.expect("kill starts").success());
+    let code = driver.0.wait().expect("it ends").code();
+    assert_eq!(code, Some(130));
+    let events = place.events();
+    assert_eq!(events.last().expect("events")["event"], "ended");
+    let mut again = place.heist(&["run", "--resume", "run"]);
+    let again = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _again = Driver(again.expect("the program starts"));
+    place.wait_for(|events| {
+        events
+            .iter()
+            .any(|event| is(event, "submitted", "long") && event["resumed_after_ms"].is_u64())
+    });
+}
+
+#[test]
+fn names_from_a_job_file_do_nothing_to_terminals_and_pages() {
+    let id = "\u{1b}[31m</script><img src=x>\n";
+    let place =
+        Place::new(&job("ID", 1).replace("\"ID\"", "\"\\u001b[31m</script><img src=x>\\n\""));
+    let output = place.output(&[
+        "run",
+        "jobs.toml",
+        "--run-folder",
+        "run",
+        "--report",
+        "page.html",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_plain(&output.stdout);
+    assert_plain(&output.stderr);
+    assert_plain(&place.output(&["top", "run", "--once"]).stdout);
+    assert_plain(&place.output(&["top", "run"]).stdout);
+    assert!(place.events().iter().any(|event| is(event, "finished", id)));
+    let page = fs::read_to_string(place.path().join("page.html")).expect("a page");
+    assert!(!page.contains("<img"), "markup got through");
+}
