@@ -28,6 +28,10 @@ const TARGET: Duration = Duration::from_millis(100);
 /// Chunks under way for each place where one can run: one runs, one waits there.
 const DEPTH: usize = 2;
 
+/// Towards the end a chunk may run for this part of the target, and no less: what is shorter
+/// costs more than it balances.
+const LAST_PART: f64 = 0.1;
+
 /// How much larger than the last a chunk may be.
 const GROWTH_MAX: f64 = 8.0;
 
@@ -338,7 +342,7 @@ impl Size {
         };
         // Two more rounds at least for each place.
         let share = left as f64 / (2.0 * self.places);
-        let items = wanted.min(share.max(1.0)).max(1.0);
+        let items = wanted.min(share.max(wanted * LAST_PART)).max(1.0);
         self.largest = self.largest.max(items);
         // A float becomes the nearest number there is.
         (items as u64).clamp(1, left)

@@ -38,7 +38,8 @@ fn chunks_shrink_towards_the_end() {
     size.largest = 1000.0;
     assert_eq!(size.next(1000), 100);
     assert_eq!(size.next(100), 25);
-    assert_eq!(size.next(3), 1);
+    assert_eq!(size.next(30), 10, "a tenth of the target at least");
+    assert_eq!(size.next(3), 3);
 }
 
 #[test]

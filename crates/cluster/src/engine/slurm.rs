@@ -323,6 +323,7 @@ impl Engine for SlurmEngine {
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
+        self.calls.make_room();
         self.tell(Message::Start(start, events));
     }
 

@@ -140,6 +140,16 @@ impl Calls {
         answers.collect()
     }
 
+    /// Ends the workers that have nothing to do: something else wants their room.
+    pub(super) fn make_room(&self) {
+        let mut state = self.state.lock();
+        let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(..));
+        let idle = state.workers.values_mut().filter(|worker| is_idle(worker));
+        let idle: Vec<_> = idle.filter_map(end).collect();
+        drop(state);
+        idle.iter().for_each(Process::close);
+    }
+
     /// Does what time has made due: idle workers end, and starts are tried again.
     pub(super) fn tick(self: &Arc<Self>) {
         let mut state = self.state.lock();
