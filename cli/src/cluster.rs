@@ -17,7 +17,7 @@ mod picture;
 mod present;
 mod results;
 mod run;
-mod samples;
+pub(crate) mod samples;
 mod screen;
 mod top;
 

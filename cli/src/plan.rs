@@ -3,16 +3,18 @@
 //! A snapshot is a JSON document or a CSV table; the help text has the format of both. It
 //! has no history, while the planner acts only on what lasts: so it is told the snapshot
 //! again and again, a second apart, as if nothing had changed. A node whose `utilisation`
-//! is a list has a history, and that is told as it stands.
+//! is a list has a history, and that is told as it stands. With `--watch` the planner is told
+//! what a run on a cluster measures, as it comes.
 
 mod decision;
 mod document;
 mod screen;
 mod snapshot;
 mod table;
+mod watch;
 
 use std::io::{Read as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,8 +31,14 @@ pub(crate) struct Args {
     ///
     /// A name that ends in .json or .csv tells which. Otherwise it is JSON if it begins
     /// with a brace.
-    #[arg(value_name = "SNAPSHOT")]
-    snapshot: PathBuf,
+    /// With --watch it is the folder of a run of `heist cluster run` [default: of those in the
+    /// usual place, the one that was written to last].
+    #[arg(value_name = "SNAPSHOT", required_unless_present = "watch")]
+    snapshot: Option<PathBuf>,
+    /// Follow a run on a cluster instead, and say what the planner would do whenever that
+    /// changes; with --json a line for each decision
+    #[arg(long)]
+    watch: bool,
     /// From which level on a node is hot, in per cent [default: 80]
     #[arg(long, value_name = "PERCENT")]
     hot: Option<f64>,
@@ -85,7 +93,12 @@ const AGE_UNKNOWN: Duration = Duration::from_secs(3600);
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let config = config(args)?;
     let planner = Planner::new(config).map_err(|error| Usage(error.to_string()))?;
-    let snapshot = read(args)?;
+    let path = match (args.watch, &args.snapshot) {
+        (true, folder) => return watch::run(folder.as_deref(), args.json, planner, out),
+        (false, Some(path)) => path,
+        (false, None) => return Err(Usage("no snapshot was named".to_owned()).into()),
+    };
+    let snapshot = read(path)?;
     let decision = decide(&snapshot, planner);
     if args.json {
         document::write(&decision, out)?;
@@ -122,21 +135,21 @@ fn config(args: &Args) -> Result<Config, Usage> {
     Ok(config)
 }
 
-fn read(args: &Args) -> Result<Snapshot, Usage> {
-    let is_stdin = args.snapshot.as_os_str() == "-";
+fn read(path: &Path) -> Result<Snapshot, Usage> {
+    let is_stdin = path.as_os_str() == "-";
     let name = if is_stdin {
         "from stdin".to_owned()
     } else {
-        args.snapshot.display().to_string()
+        path.display().to_string()
     };
     let mut text = String::new();
     let outcome = if is_stdin {
         std::io::stdin().read_to_string(&mut text).map(|_| ())
     } else {
-        std::fs::read_to_string(&args.snapshot).map(|read| text = read)
+        std::fs::read_to_string(path).map(|read| text = read)
     };
     outcome.map_err(|error| Usage(format!("cannot read the snapshot {name}: {error}")))?;
-    let is_json = match args.snapshot.extension().and_then(|ending| ending.to_str()) {
+    let is_json = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => true,
         Some("csv") => false,
         _ => text.trim_start().starts_with('{'),

@@ -300,3 +300,56 @@ fn the_help_has_the_format() {
         assert!(text.contains(field), "no {field} in:\n{text}");
     }
 }
+
+/// The events of a run in which n1 is crowded, one measurement a second.
+fn crowded_run(seconds: u64) -> String {
+    let mut lines = vec![
+        r#"{"at_ms":1000,"event":"connected","engine":"local","pid":7}"#.to_owned(),
+        r#"{"at_ms":1000,"event":"submitted","job":"batch","kind":"K","priority":3,"mobility":"movable","cpus":1.0,"resumed_after_ms":null}"#.to_owned(),
+        r#"{"at_ms":1000,"event":"running","job":"batch","epoch":0,"node":"n1"}"#.to_owned(),
+    ];
+    for second in 1..=seconds {
+        let at_ms = 1000 + 1000 * second;
+        let progress = second as f64 / 1000.0;
+        lines.push(format!(
+            r#"{{"at_ms":{at_ms},"event":"usage","nodes":[{{"node":"n1","cpus":8.0,"utilisation":0.95,"unknown":null}},{{"node":"n2","cpus":8.0,"utilisation":0.1,"unknown":null}}],"jobs":[{{"job":"batch","node":"n1","cpus":1.0,"progress":{progress}}}],"calls":{{"open":0,"done":0,"lost":0}}}}"#
+        ));
+    }
+    lines.push(r#"{"at_ms":99000,"event":"ended"}"#.to_owned());
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn watching_says_what_the_planner_would_do_whenever_that_changes() {
+    let folder = folder("events.jsonl", &crowded_run(10));
+    let path = folder.path().to_str().expect("a path in UTF-8");
+    let output = heist(folder.path(), &["--watch", path]).output();
+    let text = stdout(&output.expect("the program starts"));
+    assert!(text.contains("job batch moves from n1 to n2"), "{text}");
+    let decisions = text.matches("\ndecision\n").count();
+    assert!(
+        (2..10).contains(&decisions),
+        "not one for each second: {text}"
+    );
+    let output = heist(folder.path(), &["--watch", path, "--json"]).output();
+    let text = stdout(&output.expect("the program starts"));
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a document a line"))
+        .collect();
+    assert_eq!(lines.len(), 10, "{text}");
+    assert_eq!(lines[0]["outcome"]["kind"], "stay");
+    assert_eq!(lines[9]["outcome"]["kind"], "move");
+    assert_eq!(lines[9]["at_s"], 10.0);
+}
+
+#[test]
+fn watching_a_folder_that_is_no_run_says_so() {
+    let folder = folder("other", "");
+    let path = folder.path().to_str().expect("a path in UTF-8");
+    let output = heist(folder.path(), &["--watch", path]).output();
+    let output = output.expect("the program starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(err.contains("events.jsonl") || err.contains("run"), "{err}");
+}

@@ -1,11 +1,58 @@
 //! What the planner would be told of a run, from the events that the run writes down: for
 //! whoever wants to ask it from outside of the driver.
 
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Context as _;
+use heist_cluster::event::Happening;
 use heist_cluster::planner::{JobSample, NodeSample, Resources};
 
+use super::events::Reader;
+use super::folder::RunFolder;
 use super::present::{Phase, Present};
+
+/// A run that is followed through the file that it writes its events to.
+#[derive(Debug)]
+pub(crate) struct Live {
+    reader: Reader,
+    present: Present,
+}
+
+/// What the planner is told at one time.
+pub(crate) type Samples = (Duration, Vec<NodeSample>, Vec<JobSample>);
+
+impl Live {
+    /// The run in `folder`, or of those in the usual place the one that was written to last.
+    pub(crate) fn open(folder: Option<&Path>) -> anyhow::Result<Self> {
+        let folder = RunFolder::of_run(folder)?;
+        Ok(Self {
+            reader: Reader::open(&folder.events())?,
+            present: Present::default(),
+        })
+    }
+
+    /// What was measured since the last time, one for each measurement.
+    pub(crate) fn read(&mut self) -> anyhow::Result<Vec<Samples>> {
+        let events = self.reader.read();
+        let events = events.context("cannot read the events of the run")?;
+        let mut measured = Vec::new();
+        for event in events {
+            self.present.take(&event);
+            if matches!(event.what, Happening::Usage { .. }) {
+                let since_ms = event.at_ms.saturating_sub(self.present.began_ms);
+                let (nodes, jobs) = samples(&self.present);
+                measured.push((Duration::from_millis(since_ms), nodes, jobs));
+            }
+        }
+        Ok(measured)
+    }
+
+    /// True once the driver has left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.present.is_over
+    }
+}
 
 /// The samples of nodes and of jobs that are known of a run.
 ///
@@ -13,14 +60,7 @@ use super::present::{Phase, Present};
 /// `now_ms` less [`Present::began_ms`]. A node whose utilisation is not known has no sample,
 /// and a job that does not run has none either. Memory is not in the events, and so in no
 /// sample.
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "`heist plan --watch` is going to ask the planner with them"
-    )
-)]
-pub(super) fn samples(present: &Present) -> (Vec<NodeSample>, Vec<JobSample>) {
+fn samples(present: &Present) -> (Vec<NodeSample>, Vec<JobSample>) {
     let since_began = |ms: u64| Duration::from_millis(ms.saturating_sub(present.began_ms));
     let nodes = present.nodes.iter().filter(|(_, node)| !node.is_gone);
     let nodes = nodes.filter_map(|(id, node)| {

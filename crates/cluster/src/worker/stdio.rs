@@ -56,6 +56,8 @@ pub fn init() {
         };
         let code = match served {
             Ok(code) => code,
+            // The driver has gone, as it does in the end.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Err(error) => {
                 let _ = writeln!(io::stderr(), "heist-cluster: the worker ends: {error}");
                 1
