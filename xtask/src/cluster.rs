@@ -5,6 +5,7 @@
 //! needed. There is one cluster a user and an engine at most; what is known of it lies in
 //! `cluster.json` in its folder ([`folder`]).
 
+mod bench;
 mod interrupt;
 mod lifecycle;
 mod namespaces;
@@ -63,6 +64,8 @@ enum Action {
     Partition { node: String },
     /// Connect a node again that was cut off.
     Heal { node: String },
+    /// Measure what heist-cluster costs above each engine's own client.
+    Bench(bench::Args),
     /// Start a cluster, run a command with what a client needs in its environment, and stop
     /// the cluster whatever happens.
     With {
@@ -177,6 +180,11 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
         Action::Heal { node } => {
             heal(node)?;
             done(format_args!("{node} is connected"))?;
+        }
+        Action::Bench(arguments) => {
+            if !bench::run(root, arguments, out)? {
+                return Ok(ExitCode::FAILURE);
+            }
         }
         Action::With { options, command } => {
             return with(root, options, command).map(ExitCode::from);
@@ -335,6 +343,11 @@ mod tests {
             "cluster", "with", "ray", "--netns", "--", "cargo", "test", "--", "--cpus",
         ];
         match Line::parse_from(line).args.action {
+            Action::Bench(arguments) => {
+                if !bench::run(root, arguments, out)? {
+                    return Ok(ExitCode::FAILURE);
+                }
+            }
             Action::With { options, command } => {
                 let netns = true;
                 assert_eq!(

@@ -29,7 +29,10 @@ fn mix(x: u64) -> u64 {
 /// Work of which two processors have as much as they like.
 #[remote(cpus = 2)]
 pub fn sum(range: Range<u64>) -> u64 {
-    range.into_par_iter().map(mix).reduce(|| 0, u64::wrapping_add)
+    range
+        .into_par_iter()
+        .map(mix)
+        .reduce(|| 0, u64::wrapping_add)
 }
 
 /// A job that waits to be moved; its state is ballast.

@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -28,6 +30,9 @@ struct Args {
     /// How many calls a round of the rate has [default: 3000; on Slurm 60]
     #[arg(long)]
     calls: Option<usize>,
+    /// Add the chapter to this file as well
+    #[arg(long)]
+    append: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -46,22 +51,35 @@ const ITEMS: u64 = 400_000_000;
 fn main() -> anyhow::Result<()> {
     heist_cluster::init();
     let args = Args::parse();
-    let mut out = std::io::stdout();
+    let mut out = Vec::new();
     let (sender, events) = mpsc::channel();
-    let options = Options::new().on_event(move |event| sender.send(event.clone()).unwrap_or_default());
+    let options =
+        Options::new().on_event(move |event| sender.send(event.clone()).unwrap_or_default());
     let (name, cluster) = match args.engine {
-        Engine::Local => ("local", Cluster::connect_with(Local::new().nodes(3).cpus(2), options)),
+        Engine::Local => (
+            "local",
+            Cluster::connect_with(Local::new().nodes(3).cpus(2), options),
+        ),
         Engine::Ray => ("ray", Cluster::connect_with(Ray::new(), options)),
         Engine::Slurm => ("slurm", Cluster::connect_with(Slurm::new(), options)),
     };
     let cluster = cluster?;
     writeln!(out, "## {name}\n")?;
-    writeln!(out, "| what | heist | {} | ratio | bar |", own_client(args.engine))?;
+    writeln!(
+        out,
+        "| what | heist | {} | ratio | bar |",
+        own_client(args.engine)
+    )?;
     writeln!(out, "| ---- | ----: | ----: | ----: | --: |")?;
     calls(&args, &cluster, &mut out)?;
     chunks(&args, &cluster, &mut out)?;
     moves(&args, &cluster, &events, &mut out)?;
     writeln!(out)?;
+    std::io::stdout().write_all(&out)?;
+    if let Some(path) = &args.append {
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(&out)?;
+    }
     Ok(())
 }
 
@@ -75,7 +93,11 @@ fn own_client(engine: Engine) -> &'static str {
 
 /// The rate of empty calls and their round trip, beside the engine's own client.
 fn calls(args: &Args, cluster: &Cluster, out: &mut impl Write) -> anyhow::Result<()> {
-    let calls = args.calls.unwrap_or(if args.engine == Engine::Slurm { 60 } else { 3000 });
+    let calls = args.calls.unwrap_or(if args.engine == Engine::Slurm {
+        60
+    } else {
+        3000
+    });
     let mut own = Own::start(args.engine)?;
     // Workers that start are no part of it.
     rate(cluster, calls)?;
@@ -86,8 +108,13 @@ fn calls(args: &Args, cluster: &Cluster, out: &mut impl Write) -> anyhow::Result
         let ours = trip(cluster)?;
         trips.push((ours, own.as_mut().map(|own| own.trip()).transpose()?));
     }
-    row(out, "empty calls, per second", "/s", &rates, |ours, own| ours / own)?;
-    let in_ms: Vec<_> = trips.iter().map(|(ours, own)| (ours * 1e3, own.map(|own| own * 1e3))).collect();
+    row(out, "empty calls, per second", "/s", &rates, |ours, own| {
+        ours / own
+    })?;
+    let in_ms: Vec<_> = trips
+        .iter()
+        .map(|(ours, own)| (ours * 1e3, own.map(|own| own * 1e3)))
+        .collect();
     row(out, "round trip", " ms", &in_ms, |ours, own| own / ours)
 }
 
@@ -102,9 +129,15 @@ fn row(
     let ours = median(samples.iter().map(|(ours, _)| *ours).collect());
     let own: Vec<_> = samples.iter().filter_map(|(_, own)| *own).collect();
     if own.is_empty() {
-        return Ok(writeln!(out, "| {what} | {}{unit} | - | - | - |", figure(ours))?);
+        return Ok(writeln!(
+            out,
+            "| {what} | {}{unit} | - | - | - |",
+            figure(ours)
+        )?);
     }
-    let ratios = samples.iter().filter_map(|(ours, own)| Some(ratio(*ours, (*own)?)));
+    let ratios = samples
+        .iter()
+        .filter_map(|(ours, own)| Some(ratio(*ours, (*own)?)));
     let ratio = median(ratios.collect());
     let verdict = if ratio >= 0.9 { "pass" } else { "short" };
     let own = median(own);
@@ -132,7 +165,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// Calls per second, all begun before the first is awaited.
 fn rate(cluster: &Cluster, calls: usize) -> anyhow::Result<f64> {
     let began = Instant::now();
-    let running: Vec<_> = (0..calls as u64).map(|x| cluster.call(nothing, x)).collect();
+    let running: Vec<_> = (0..calls as u64)
+        .map(|x| cluster.call(nothing, x))
+        .collect();
     for (x, call) in (0..).zip(running) {
         ensure!(call.get()? == x, "call {x} has a wrong result");
     }
@@ -144,7 +179,10 @@ fn trip(cluster: &Cluster) -> anyhow::Result<f64> {
     let mut times = Vec::new();
     for x in 0..TRIPS as u64 {
         let began = Instant::now();
-        ensure!(cluster.call(nothing, x).get()? == x, "call {x} has a wrong result");
+        ensure!(
+            cluster.call(nothing, x).get()? == x,
+            "call {x} has a wrong result"
+        );
         times.push(began.elapsed().as_secs_f64());
     }
     Ok(median(times))
@@ -163,7 +201,8 @@ impl Own {
             Engine::Local => None,
             Engine::Slurm => Some(Self::Srun),
             Engine::Ray => {
-                let python = std::env::var_os("HEIST_RAY_PYTHON").unwrap_or_else(|| "python3".into());
+                let python =
+                    std::env::var_os("HEIST_RAY_PYTHON").unwrap_or_else(|| "python3".into());
                 let mut child = Command::new(python)
                     .args(["-u", "-c", include_str!("native_ray.py")])
                     .stdin(Stdio::piped())
@@ -217,9 +256,15 @@ impl Own {
         // Ray prints what it likes; ours is marked.
         while !line.starts_with("= ") {
             line.clear();
-            ensure!(output.read_line(&mut line)? > 0, "Ray's own client has ended");
+            ensure!(
+                output.read_line(&mut line)? > 0,
+                "Ray's own client has ended"
+            );
         }
-        line[2..].trim().parse().with_context(|| format!("{line:?} is no number"))
+        line[2..]
+            .trim()
+            .parse()
+            .with_context(|| format!("{line:?} is no number"))
     }
 }
 
@@ -235,7 +280,8 @@ impl Drop for Own {
 
 fn srun() -> Command {
     let mut srun = Command::new("srun");
-    srun.args(["--quiet", "--ntasks=1", "true"]).stdin(Stdio::null());
+    srun.args(["--quiet", "--ntasks=1", "true"])
+        .stdin(Stdio::null());
     srun
 }
 
@@ -246,12 +292,26 @@ fn chunks(args: &Args, cluster: &Cluster, out: &mut impl Write) -> anyhow::Resul
         let began = Instant::now();
         let expected = sum(0..ITEMS);
         let alone = began.elapsed().as_secs_f64();
+        // Workers that start are no part of it.
+        cluster
+            .chunks(0..ITEMS / 20)
+            .map(sum)
+            .reduce(0, u64::wrapping_add)?;
         let began = Instant::now();
-        let total = cluster.chunks(0..ITEMS).map(sum).reduce(0, u64::wrapping_add)?;
+        let total = cluster
+            .chunks(0..ITEMS)
+            .map(sum)
+            .reduce(0, u64::wrapping_add)?;
         ensure!(total == expected, "the chunks come to another sum");
         samples.push((began.elapsed().as_secs_f64(), Some(alone)));
     }
-    row(out, "chunks on three nodes, beside the pool alone", " s", &samples, |ours, alone| alone / ours)
+    row(
+        out,
+        "chunks on three nodes, beside the pool alone",
+        " s",
+        &samples,
+        |ours, alone| alone / ours,
+    )
 }
 
 /// How long a job with 64 MiB of state stands still when it moves.
@@ -263,20 +323,31 @@ fn moves(
 ) -> anyhow::Result<()> {
     let mut times = Vec::new();
     for round in 0..args.rounds.min(3) {
-        let job = Ballast { bytes: vec![7; 64 << 20], left: u64::MAX };
+        let job = Ballast {
+            bytes: vec![7; 64 << 20],
+            left: u64::MAX,
+        };
         let job = cluster.submit(job, JobOptions::new(format!("moves-{round}")))?;
         let patience = Duration::from_secs(120);
         let status = job.wait_until(patience, |status| status.node.is_some());
-        let from = status.and_then(|status| status.node).context("the job does not run")?;
+        let from = status
+            .and_then(|status| status.node)
+            .context("the job does not run")?;
         let nodes = cluster.nodes()?;
-        let to = nodes.into_iter().find(|node| node.is_alive && node.id != from);
+        let to = nodes
+            .into_iter()
+            .find(|node| node.is_alive && node.id != from);
         job.move_to(to.context("there is one node only")?.id)?;
         times.push(loop {
-            let event = events.recv_timeout(patience).context("the move does not end")?;
+            let event = events
+                .recv_timeout(patience)
+                .context("the move does not end")?;
             match event.what {
-                Happening::MoveEnded { standstill_ms, pausing_ms, .. } => {
-                    break (standstill_ms + pausing_ms) as f64 / 1e3
-                }
+                Happening::MoveEnded {
+                    standstill_ms,
+                    pausing_ms,
+                    ..
+                } => break (standstill_ms + pausing_ms) as f64 / 1e3,
                 Happening::MoveFailed { why, .. } => anyhow::bail!("the move failed: {why}"),
                 _ => {}
             }

@@ -1,0 +1,121 @@
+//! The benchmark of clusters, engine by engine, and its record.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+
+use super::{available, with, Options, ENGINES};
+
+/// How to measure.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// How many rounds; the median of their ratios is shown.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Keep the tables in bench/record/DATE-NAME.md.
+    #[arg(long, value_name = "NAME")]
+    record: Option<String>,
+}
+
+/// Measures, and returns whether all engines that are here could be measured.
+///
+/// # Errors
+///
+/// Fails if the program cannot be built or the record cannot be written.
+pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+    let date = jiff::Zoned::now().date();
+    let tables = table_file(root)?;
+    let mut command = vec![
+        "cargo",
+        "run",
+        "--quiet",
+        "--release",
+        "--ignore-rust-version",
+    ];
+    command.extend([
+        "--manifest-path",
+        "bench/Cargo.toml",
+        "-p",
+        "heist-bench-cluster",
+        "--",
+    ]);
+    let rounds = args.rounds.to_string();
+    let path = tables.display().to_string();
+    command.extend(["--rounds", &rounds, "--append", &path, "--engine"]);
+    let mut passed = Command::new(command[0])
+        .args(&command[1..])
+        .arg("local")
+        .current_dir(root)
+        .status()?
+        .success();
+    for engine in ENGINES {
+        if let Err(reason) = available(root, engine) {
+            let line = format!("{engine} was left out: {reason}");
+            writeln!(out, "{line}")?;
+            append(&tables, &format!("{line}\n\n"))?;
+            continue;
+        }
+        let name = engine.to_string();
+        let command = command
+            .iter()
+            .copied()
+            .chain([name.as_str()])
+            .map(Into::into);
+        passed &= with(root, &Options::new(engine), &command.collect::<Vec<_>>())? == 0;
+    }
+    if let Some(name) = &args.record {
+        let record = root.join(format!("bench/record/{date}-{name}.md"));
+        let text = std::fs::read_to_string(&tables)?;
+        let head = format!("# {date}: {name}\n\n{}\n{text}", machine(args.rounds)?);
+        std::fs::write(&record, format!("{}\n", head.trim_end()))
+            .with_context(|| format!("could not write {}", record.display()))?;
+        writeln!(out, "{}", record.display())?;
+    }
+    std::fs::remove_file(&tables)?;
+    Ok(passed)
+}
+
+/// Where the engines' tables are put together.
+fn table_file(root: &Path) -> anyhow::Result<std::path::PathBuf> {
+    let folder = crate::model::target_folder(root, "cluster");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join("bench.md");
+    std::fs::write(&path, "")?;
+    Ok(path)
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// What the figures depend on.
+fn machine(rounds: u32) -> anyhow::Result<String> {
+    let said = |program: &str, arguments: &[&str]| -> anyhow::Result<String> {
+        let output = Command::new(program).args(arguments).output();
+        let output = output.with_context(|| format!("could not run {program}"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let processors = std::fs::read_to_string("/proc/cpuinfo")?;
+    let names = processors
+        .lines()
+        .filter_map(|line| line.strip_prefix("model name"));
+    let names: Vec<_> = names
+        .map(|name| name.trim_start_matches([' ', '\t', ':']))
+        .collect();
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    Ok(format!(
+        "- Machine: {}, {} cores, Linux {}\n\
+         - Compiler: {}; heist at commit {}\n\
+         - Run: {rounds} rounds; three nodes of two processors each, all on this machine\n\
+         - Load averages after: {}\n",
+        names.first().copied().unwrap_or("unknown"),
+        names.len(),
+        said("uname", &["-r"])?,
+        said("rustc", &["--version"])?,
+        said("git", &["rev-parse", "--short", "HEAD"])?,
+        load.split(' ').take(3).collect::<Vec<_>>().join(" "),
+    ))
+}
