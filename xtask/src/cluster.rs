@@ -343,11 +343,6 @@ mod tests {
             "cluster", "with", "ray", "--netns", "--", "cargo", "test", "--", "--cpus",
         ];
         match Line::parse_from(line).args.action {
-            Action::Bench(arguments) => {
-                if !bench::run(root, arguments, out)? {
-                    return Ok(ExitCode::FAILURE);
-                }
-            }
             Action::With { options, command } => {
                 let netns = true;
                 assert_eq!(

@@ -10,7 +10,7 @@ use super::{available, with, Options, ENGINES};
 
 /// How to measure.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// How many rounds; the median of their ratios is shown.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
