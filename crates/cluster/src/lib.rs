@@ -94,7 +94,102 @@ pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
 pub use cluster::{Calls, Cluster};
 pub use engine::{Local, Ray, Slurm};
 pub use error::{ClusterError, RemoteError};
-pub use heist_cluster_attribute::{job, remote};
+/// The value of that name derefs to the function, so it is called as before, with its types
+/// checked; where a closure is wanted, write `|x| square(x)`.
+///
+/// | option | is | otherwise |
+/// |---|---|---|
+/// | `cpus` | processors that a call reserves, and threads of the pool in which it runs | 1 |
+/// | `retries` | how many times it may be run again after the engine lost an attempt | 3 |
+///
+/// The function owns its arguments; they and its result are what serde can write and read.
+/// It may run more than once, unless `retries = 0`.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::remote;
+///
+/// #[remote(cpus = 2, retries = 0)]
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+/// assert_eq!(square(7), 49);
+/// ```
+///
+/// What could not be run elsewhere does not compile: references, generics, `async`, methods.
+///
+/// ```compile_fail
+/// #[heist_cluster::remote]
+/// fn length(text: &str) -> usize {
+///     text.len()
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[heist_cluster::remote]
+/// fn same<T>(value: T) -> T {
+///     value
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[heist_cluster::remote]
+/// async fn later() -> u64 {
+///     7
+/// }
+/// ```
+///
+/// Nor does an option that there is not, a call of a function that is not remote, or one with
+/// other arguments.
+///
+/// ```compile_fail
+/// #[heist_cluster::remote(cores = 2)]
+/// fn nothing() {}
+/// ```
+///
+/// ```compile_fail
+/// # let cluster = heist_cluster::Cluster::connect(heist_cluster::Local::new()).unwrap();
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+/// let result = cluster.call(square, 7);
+/// ```
+///
+/// ```compile_fail
+/// # let cluster = heist_cluster::Cluster::connect(heist_cluster::Local::new()).unwrap();
+/// #[heist_cluster::remote]
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+/// let result = cluster.call(square, "seven");
+/// ```
+pub use heist_cluster_attribute::remote;
+
+/// Workers know the type by its path. The type is not generic.
+///
+/// # Examples
+///
+/// See [`Job`]. Without the attribute a job cannot be submitted:
+///
+/// ```compile_fail,E0277
+/// use heist_cluster::{Cluster, Job, JobContext, JobOptions, Local, Stop};
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Idle;
+///
+/// impl Job for Idle {
+///     type Out = ();
+///     const VERSION: u32 = 1;
+///
+///     fn run(&mut self, _: &JobContext) -> Result<(), Stop> {
+///         Ok(())
+///     }
+/// }
+/// let cluster = Cluster::connect(Local::new()).unwrap();
+/// let job = cluster.submit(Idle, JobOptions::new("idle"));
+/// ```
+pub use heist_cluster_attribute::job;
 pub use job::{Job, JobContext, JobOptions, Pause, RegisteredJob, Stop};
 pub use job_handle::{JobHandle, JobStatus, UnfinishedJob};
 pub use json::{ForeignProgram, JsonCall, JsonJob};

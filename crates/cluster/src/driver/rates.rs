@@ -108,7 +108,9 @@ impl Rates {
             sample.mobility = view.options.mobility;
             sample.state_bytes = view.state_bytes;
             sample.running_for = Some(now.saturating_sub(view.since));
-            sample.remaining = self.remaining(now, (view.job, view.epoch), progress);
+            // The progress of a checkpoint is older than the moment.
+            let attempt = (view.job, view.epoch);
+            sample.remaining = found.and_then(|rate| self.remaining(now, attempt, rate.progress));
             measured.jobs.push(sample);
         }
         measured
@@ -179,3 +181,7 @@ fn jobs_between(
     }
     all
 }
+
+#[cfg(test)]
+#[path = "rates/tests.rs"]
+mod tests;

@@ -96,6 +96,12 @@ impl Reactor {
         for View { job, epoch, .. } in open {
             self.engine.stop(job, epoch);
         }
+        // How many calls there were, in a run that was too short to be measured as well.
+        self.say(Happening::Usage {
+            nodes: Vec::new(),
+            jobs: Vec::new(),
+            calls: (self.counts)(),
+        });
         self.say(Happening::Ended);
         self.board.close();
     }

@@ -151,3 +151,7 @@ impl<T> Queue<T> {
         self.waiting.drain(..).map(|waiting| waiting.item)
     }
 }
+
+#[cfg(test)]
+#[path = "queue/tests.rs"]
+mod tests;
