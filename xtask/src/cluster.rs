@@ -213,8 +213,12 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         if engine == Engine::Ray && can_isolate() {
             command.arg("--netns").env("HEIST_CLUSTER_NETNS", "1");
         }
-        command.args(["--", "cargo", "test", "-p", "heist-cluster-suite", "--test"]);
-        command.arg(engine.to_string());
+        // The suite, and what is true of this engine only.
+        let tests = format!(
+            "cargo test -p heist-cluster-suite --test {engine} && \
+             cargo test -p heist-cluster --lib {engine}"
+        );
+        command.args(["--", "sh", "-c", &tests]);
         runner.command(&name, &mut command)?;
     }
     Ok(())

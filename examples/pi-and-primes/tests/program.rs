@@ -48,7 +48,7 @@ fn the_result_is_the_same_on_one_node_and_on_three() {
 #[test]
 fn wrong_arguments_are_answered_with_what_is_accepted() {
     for (arguments, accepted) in [
-        (["--engine", "lokal"], "local is accepted"),
+        (["--engine", "lokal"], "local, ray, slurm are accepted"),
         (["--nodes", "0"], "1..=1024"),
         (["--cpus", "1"], "2..=4096"),
         (["--digits", "1000000000"], "268435456"),
