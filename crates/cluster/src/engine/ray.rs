@@ -128,7 +128,7 @@ impl EngineOptions for Ray {
         let library = self.library.or_else(|| variable("HEIST_CLUSTER_LIBRARY"));
         let library = match library {
             Some(library) => library,
-            None => library::find(&program.libraries)?,
+            None => library::find(&program.libraries, program.executable.as_deref())?,
         };
         let folder = prepare(&library)?;
         let package = folder.path().join(PACKAGE);

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::EngineError;
 
-/// The library of the crate that has `export!`, beside this program.
-pub(super) fn find(crates: &[String]) -> Result<PathBuf, EngineError> {
+/// The library of the crate that has `export!`, beside the program: the one that is running,
+/// if no other is named.
+pub(super) fn find(crates: &[String], program: Option<&Path>) -> Result<PathBuf, EngineError> {
     let [name] = crates else {
         return Err(EngineError::setup(match crates {
             [] => "this program has no library with remote functions: a crate of it needs \
@@ -19,7 +20,8 @@ pub(super) fn find(crates: &[String]) -> Result<PathBuf, EngineError> {
             ),
         }));
     };
-    let program = env::current_exe().map_err(|error| {
+    let program = program.map_or_else(env::current_exe, |program| Ok(program.to_owned()));
+    let program = program.map_err(|error| {
         EngineError::setup(format!("could not find out which program this is: {error}"))
     })?;
     let file = format!(
@@ -88,15 +90,25 @@ mod tests {
 
     #[test]
     fn a_library_that_is_not_there_is_reported_with_all_places() {
-        let error = find(&["no_such_crate".to_owned()])
+        let error = find(&["no_such_crate".to_owned()], None)
             .expect_err("there is none")
             .to_string();
         assert!(error.contains("libno_such_crate.so"), "{error}");
         assert!(error.contains("HEIST_CLUSTER_LIBRARY"), "{error}");
-        let error = find(&[]).expect_err("there is none").to_string();
+        let error = find(&[], None).expect_err("there is none").to_string();
         assert!(error.contains("export!"), "{error}");
         let two = ["a".to_owned(), "b".to_owned()];
-        let error = find(&two).expect_err("there are two").to_string();
+        let error = find(&two, None).expect_err("there are two").to_string();
         assert!(error.contains("a, b"), "{error}");
+    }
+
+    #[test]
+    fn the_library_of_another_program_lies_beside_that() {
+        let program = Path::new("/elsewhere/bin/program");
+        let error = find(&["sums".to_owned()], Some(program)).expect_err("there is none");
+        assert!(
+            error.to_string().contains("/elsewhere/bin/libsums.so"),
+            "{error}"
+        );
     }
 }
