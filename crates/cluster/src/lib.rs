@@ -68,6 +68,9 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(not(unix))]
+compile_error!("heist-cluster speaks to its workers through Unix sockets, and needs a Unix system");
+
 // The attributes write down paths as other crates have them.
 #[cfg(test)]
 extern crate self as heist_cluster;
