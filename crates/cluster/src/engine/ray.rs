@@ -184,8 +184,9 @@ fn prepare(library: &Path) -> Result<tempfile::TempDir, EngineError> {
         let folder = tempfile::Builder::new().prefix("heist-ray-").tempdir()?;
         let package = folder.path().join(PACKAGE);
         fs::create_dir_all(&package)?;
-        let sidecar = folder.path().join(sidecar::SCRIPT);
-        fs::write(sidecar, include_str!("ray/sidecar.py"))?;
+        for (name, text) in sidecar::FILES {
+            fs::write(folder.path().join(name), text)?;
+        }
         fs::write(package.join("__init__.py"), include_str!("ray/worker.py"))?;
         fs::copy(library, package.join("library.so"))?;
         Ok(folder)
@@ -270,7 +271,7 @@ impl Host for RayHost {
 
     fn kill(&self) {
         self.shared.hosts.lock().remove(&self.id);
-        self.shared.sidecar.tell(&Op::Close { host: self.id });
+        self.shared.sidecar.tell(&Op::Close { host: self.id }, &[]);
     }
 }
 
@@ -290,10 +291,6 @@ impl Engine for RayEngine {
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
-        let mut requests = call.request.to_bytes();
-        // The number is that of the call, with a bit that no call has.
-        let (id, ask) = (call.id | 1 << 62, Ask::Cancel { call: call.id });
-        requests.extend(request(id, self.shared.fingerprint, ask).to_bytes());
         let op = Op::Call {
             cpus: call.cpus,
             node: call.placement.node.as_ref(),
@@ -303,11 +300,16 @@ impl Engine for RayEngine {
         };
         self.shared
             .sidecar
-            .send_call(call.id, &op, &requests, answer_to(reply));
+            .send_call(call.id, &op, &call.request.to_bytes(), answer_to(reply));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
-        self.shared.sidecar.tell(&Op::Cancel { call: id, is_hard });
+        // The number is that of the call, with a bit that no call has.
+        let ask = Ask::Cancel { call: id };
+        let request = request(id | 1 << 62, self.shared.fingerprint, ask);
+        self.shared
+            .sidecar
+            .tell(&Op::Cancel { call: id, is_hard }, &request.to_bytes());
     }
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
@@ -328,7 +330,7 @@ impl Engine for RayEngine {
 
     fn forget(&self, id: ObjectId) {
         let object = id.to_string();
-        self.shared.sidecar.tell(&Op::Forget { object });
+        self.shared.sidecar.tell(&Op::Forget { object }, &[]);
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
