@@ -38,6 +38,9 @@ STARTING_MAX = 16
 TENURE_S = 1
 # After such a lease has ended, its kind asks for no room for so long.
 TURN_S = 3
+# How often a worker that cannot be reached is asked whether it is there; Ray lets a second
+# pass each time.
+VERDICTS_MAX = 8
 # How often in a row workers may fail to start, before the calls that wait for them fail.
 FAILURES_MAX = 3
 
@@ -241,9 +244,14 @@ class Calls:
         """What is to be answered, now that a worker has done what it was sent."""
         with self.lock:
             calls = lease.batches.pop(number)
-            if isinstance(result, Exception):
+            if isinstance(result, ray.exceptions.ActorUnavailableError):
+                self.drop(lease)
+                self.ask_again(lease, calls, result, VERDICTS_MAX)
+                answers = []
+            elif isinstance(result, Exception):
                 if not is_of_library(result):
                     self.drop(lease)
+                    ray.kill(lease.actor)
                 answers = [self.lost(call, result) for call in calls]
             else:
                 took_s, answered, is_running = result
@@ -262,6 +270,23 @@ class Calls:
                 self.fill(lease)
             self.dispatch()
             return answers
+
+    def ask_again(self, lease, calls, error, left):
+        """Ray could not reach a worker, and will know whether it is dead."""
+        judged = functools.partial(self.judged, lease, calls, error, left)
+        self.done.when_ready(lease.actor.node.remote(), judged)
+
+    def judged(self, lease, calls, error, left, result):
+        with self.lock:
+            if isinstance(result, ray.exceptions.ActorUnavailableError) and left > 1:
+                self.ask_again(lease, calls, error, left - 1)
+                return []
+            ray.kill(lease.actor)
+            if isinstance(result, Exception):
+                error = result
+            for call in calls:
+                self.calls.pop(call.to, None)
+            return [self.lost(call, error) for call in calls]
 
     def wait_again(self, calls):
         """Puts calls that have not begun before the others; says which are cancelled."""
@@ -293,11 +318,10 @@ class Calls:
         self.rooms.keep(lease.place, lease.actor)
 
     def drop(self, lease):
-        """Ends a worker that has failed."""
+        """Ends the lease of a worker that has failed."""
         if lease in self.leases:
             self.leases.discard(lease)
             self.idle.discard(lease)
-            ray.kill(lease.actor)
             self.rooms.release(lease.room)
 
     def ask(self, kind, pool):
