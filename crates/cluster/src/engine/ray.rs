@@ -1,7 +1,8 @@
 //! The engine for many machines: a Ray cluster, whose workers load the program's library.
 //!
-//! A side-car, a Python process beside this one, speaks to Ray for us: calls are Ray's
-//! tasks, an attempt at a job has an actor of its own, shared data is in Ray's object store.
+//! A side-car, a Python process beside this one, speaks to Ray for us: actors answer calls,
+//! one after the other, an attempt at a job has an actor of its own, shared data is in Ray's
+//! object store. Processors are reserved apart from actors, as placement groups.
 //! Ray's runtime environment carries the library to the nodes, so nothing needs to be
 //! installed there but Ray. Requests and answers pass through Ray unopened.
 
@@ -59,9 +60,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// address. Its id in Ray is understood as well.
 ///
 /// What remote functions print is in Ray's log files. Arguments, results and states of more
-/// than a mebibyte go through the object stores of the nodes, and have to fit there. From the
-/// first job on an idle worker waits on each node for the next one, of some 50 MiB, so that a
-/// job that moves does not wait for a process to start. With Ray's head node all is lost.
+/// than a mebibyte go through the object stores of the nodes, and have to fit there. With
+/// Ray's head node all is lost.
+///
+/// Calls are answered by workers, processes of some 50 MiB, which keep their processors while
+/// calls wait and a tenth of a second longer; a call reserves one processor at least. A worker
+/// without processors waits half a minute for more to do on its node. From the first job on
+/// one waits on each node for as long as the connection lasts, so that a job that moves does
+/// not wait for a process to start.
+///
+/// Calls of a few milliseconds come to a worker several at once, and all of those are lost
+/// with it if it dies. One that takes longer after all holds the others up for some hundredths
+/// of a second: what has not begun by then is given to another worker. What a call is to be
+/// [near](crate::Cluster::near) decides between workers that are idle, and nothing else.
 ///
 /// # Examples
 ///

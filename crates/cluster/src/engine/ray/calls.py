@@ -177,23 +177,27 @@ class Calls:
 
     def next_pool(self, lease):
         """Calls for this worker; None if there are none, or others have a turn."""
-        mine, has_others = None, bool(self.rooms.wanted)
-        for kind, pool in self.pools.items():
-            if pool.waiting and lease.serves(kind):
-                if mine is None or kind[1] is not None:
-                    mine = kind
-            elif pool.waiting:
-                has_others = True
-        if mine is None:
+        mine = [kind for kind, pool in self.pools.items() if pool.waiting and lease.serves(kind)]
+        if not mine:
             return None
+        # What can be answered on this node only comes first.
+        pool = self.pools[max(mine, key=lambda kind: kind[1] is not None)]
         now = time.monotonic()
-        if has_others and now - max(lease.began_at, self.gave_way_at) > TENURE_S:
+        if now - max(lease.began_at, self.gave_way_at) > TENURE_S and self.is_in_the_way(lease):
             if not lease.batches:
                 self.gave_way_at = now
-                self.pools[mine].ask_at = now + TURN_S
+                pool.ask_at = now + TURN_S
                 self.give_back(lease)
             return None
-        return self.pools[mine]
+        return pool
+
+    def is_in_the_way(self, lease):
+        """Whether a job, or calls that nobody serves, could have the room of this worker."""
+        places = list(self.rooms.wanted)
+        for kind, pool in self.pools.items():
+            if pool.waiting and not any(other.serves(kind) for other in self.leases):
+                places.append(kind[1])
+        return None in places or lease.place in places
 
     def send(self, lease, pool):
         """Sends a worker a call or several; False if it has enough."""
@@ -310,6 +314,13 @@ class Calls:
         self.calls.pop(call.to, None)
         self.done.put(call.to, result)
 
+    def forget_wish(self, cpus, pool):
+        anywhere = (cpus, None, False)
+        for call in pool.waiting.values():
+            call.kind = anywhere
+        self.pools.setdefault(anywhere, Pool()).waiting.update(pool.waiting)
+        pool.waiting.clear()
+
     def give_back(self, lease):
         """Ends the lease of an idle worker, whose process may have another."""
         self.leases.discard(lease)
@@ -381,9 +392,7 @@ class Calls:
                 with self.lock:
                     if place is not None and not is_pinned:
                         # It was only a wish.
-                        anywhere = self.pools.setdefault((cpus, None, False), Pool())
-                        anywhere.waiting.update(pool.waiting)
-                        pool.waiting.clear()
+                        self.forget_wish(cpus, pool)
                     if not pool.waiting:
                         self.rooms.release(room)
                         return None

@@ -101,9 +101,10 @@ class Driver:
 
     def opened(self, host, cpus, node, place, is_pinned):
         """The name of the node, once a worker for a job is there."""
+        self.calls.make_room()
         room = self.rooms.reserve(cpus, place)
         try:
-            with self.rooms.wish():
+            with self.rooms.wish(place):
                 late = time.monotonic() + WISH_PATIENCE_S
                 while not room.wait(1):
                     if place is None:

@@ -21,24 +21,22 @@ class Rooms:
     def __init__(self, nodes):
         self.nodes = nodes
         self.host = ray.remote(heist_ray.Host)
-        # Workers and since when they wait, by the id of the node; the last came last.
+        # Workers and since when they wait, by the id of the node; the last one came last.
         self.spares = {}
         self.lock = threading.Lock()
         # Whether each node is to have one for the next job.
         self.has_jobs = False
-        # How many jobs wait for a room.
-        self.wanted = 0
+        # Where jobs wait for a room: the id of a node, or None for any.
+        self.wanted = []
 
     @contextlib.contextmanager
-    def wish(self):
-        """While a job waits for its room, what is idle makes way."""
-        with self.lock:
-            self.wanted += 1
+    def wish(self, place):
+        """While a job waits for its room, calls make way."""
+        self.wanted.append(place)
         try:
             yield
         finally:
-            with self.lock:
-                self.wanted -= 1
+            self.wanted.remove(place)
 
     def reserve(self, cpus, place):
         room = {"CPU": cpus}
@@ -99,6 +97,8 @@ class Rooms:
                     ray.kill(spares.pop(0)[0])
                 if not spares:
                     del self.spares[place]
+                elif spares[0][1] < late:
+                    spares[0] = (spares[0][0], time.monotonic())
 
     def start_worker(self, place):
         affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
