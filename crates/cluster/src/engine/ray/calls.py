@@ -259,8 +259,9 @@ class Calls:
                 answers = [self.lost(call, result) for call in calls]
             else:
                 took_s, answered, is_running = result
-                before_s = self.average_s.get(lease.cpus, took_s)
-                self.average_s[lease.cpus] = before_s + WEIGHT * (took_s - before_s)
+                if answered or is_running:
+                    before_s = self.average_s.get(lease.cpus, took_s)
+                    self.average_s[lease.cpus] = before_s + WEIGHT * (took_s - before_s)
                 answers = list(zip((call.to for call in calls), answered))
                 left = calls[len(answered) :]
                 if is_running:
