@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use heist_cluster::engine::{Engine, EngineError, EngineOptions, Program};
 use heist_cluster::planner::NodeId;
-use heist_cluster::{Cluster, Fingerprint, Options, Ray};
+use heist_cluster::{Cluster, Fingerprint, Options, Ray, RemoteError};
 use heist_cluster_suite::jobs::{self, Fate};
 use heist_cluster_suite::world::{self, Stage, World};
 use heist_cluster_suite::{calls, until};
@@ -128,6 +128,33 @@ fn a_call_pinned_to_a_dead_node_is_an_error() {
         let error = call.get().expect_err("the node is dead");
         assert!(error.is_node_death(), "{error}");
         OnRay::revive(cluster, &n3);
+    });
+}
+
+/// Short calls travel together, and a long one among them keeps none of the others waiting.
+#[test]
+fn short_calls_do_not_wait_for_a_long_one() {
+    on_ray(|cluster| {
+        let add_many = |count| -> Vec<_> {
+            (0..count)
+                .map(|x| cluster.call(calls::add, (x, 1)))
+                .collect()
+        };
+        for (x, call) in (0..).zip(add_many(100)) {
+            assert_eq!(
+                call.get(),
+                Ok(x + 1),
+                "workers know now that these are short"
+            );
+        }
+        let before = add_many(200);
+        let long = cluster.call(calls::work_for, (1, 600_000));
+        let behind = add_many(200);
+        for (x, call) in (0..).zip(before).chain((0..).zip(behind)) {
+            assert_eq!(call.get(), Ok(x + 1));
+        }
+        long.cancel();
+        assert_eq!(long.get(), Err(RemoteError::Cancelled));
     });
 }
 

@@ -1,7 +1,8 @@
 //! The engine for many machines: a Ray cluster, whose workers load the program's library.
 //!
-//! A side-car, a Python process beside this one, speaks to Ray for us: calls are Ray's
-//! tasks, an attempt at a job has an actor of its own, shared data is in Ray's object store.
+//! A side-car, a Python process beside this one, speaks to Ray for us: actors answer calls,
+//! one after the other, an attempt at a job has an actor of its own, shared data is in Ray's
+//! object store. Processors are reserved apart from actors, as placement groups.
 //! Ray's runtime environment carries the library to the nodes, so nothing needs to be
 //! installed there but Ray. Requests and answers pass through Ray unopened.
 
@@ -59,9 +60,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// address. Its id in Ray is understood as well.
 ///
 /// What remote functions print is in Ray's log files. Arguments, results and states of more
-/// than a mebibyte go through the object stores of the nodes, and have to fit there. From the
-/// first job on an idle worker waits on each node for the next one, of some 50 MiB, so that a
-/// job that moves does not wait for a process to start. With Ray's head node all is lost.
+/// than a mebibyte go through the object stores of the nodes, and have to fit there. With
+/// Ray's head node all is lost.
+///
+/// Calls are answered by workers, processes of some 50 MiB, which keep their processors while
+/// calls wait and a tenth of a second longer; a call reserves one processor at least. A worker
+/// without processors waits half a minute for more to do on its node. From the first job on
+/// one waits on each node for as long as the connection lasts, so that a job that moves does
+/// not wait for a process to start.
+///
+/// Calls of a few milliseconds come to a worker several at once, and all of those are lost
+/// with it if it dies. One that takes longer after all holds the others up for some hundredths
+/// of a second: what has not begun by then is given to another worker. What a call is to be
+/// [near](crate::Cluster::near) decides between workers that are idle, and nothing else.
 ///
 /// # Examples
 ///
@@ -184,8 +195,9 @@ fn prepare(library: &Path) -> Result<tempfile::TempDir, EngineError> {
         let folder = tempfile::Builder::new().prefix("heist-ray-").tempdir()?;
         let package = folder.path().join(PACKAGE);
         fs::create_dir_all(&package)?;
-        let sidecar = folder.path().join(sidecar::SCRIPT);
-        fs::write(sidecar, include_str!("ray/sidecar.py"))?;
+        for (name, text) in sidecar::FILES {
+            fs::write(folder.path().join(name), text)?;
+        }
         fs::write(package.join("__init__.py"), include_str!("ray/worker.py"))?;
         fs::copy(library, package.join("library.so"))?;
         Ok(folder)
@@ -270,7 +282,7 @@ impl Host for RayHost {
 
     fn kill(&self) {
         self.shared.hosts.lock().remove(&self.id);
-        self.shared.sidecar.tell(&Op::Close { host: self.id });
+        self.shared.sidecar.tell(&Op::Close { host: self.id }, &[]);
     }
 }
 
@@ -290,10 +302,6 @@ impl Engine for RayEngine {
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
-        let mut requests = call.request.to_bytes();
-        // The number is that of the call, with a bit that no call has.
-        let (id, ask) = (call.id | 1 << 62, Ask::Cancel { call: call.id });
-        requests.extend(request(id, self.shared.fingerprint, ask).to_bytes());
         let op = Op::Call {
             cpus: call.cpus,
             node: call.placement.node.as_ref(),
@@ -303,11 +311,16 @@ impl Engine for RayEngine {
         };
         self.shared
             .sidecar
-            .send_call(call.id, &op, &requests, answer_to(reply));
+            .send_call(call.id, &op, &call.request.to_bytes(), answer_to(reply));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
-        self.shared.sidecar.tell(&Op::Cancel { call: id, is_hard });
+        // The number is that of the call, with a bit that no call has.
+        let ask = Ask::Cancel { call: id };
+        let request = request(id | 1 << 62, self.shared.fingerprint, ask);
+        self.shared
+            .sidecar
+            .tell(&Op::Cancel { call: id, is_hard }, &request.to_bytes());
     }
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
@@ -328,7 +341,7 @@ impl Engine for RayEngine {
 
     fn forget(&self, id: ObjectId) {
         let object = id.to_string();
-        self.shared.sidecar.tell(&Op::Forget { object });
+        self.shared.sidecar.tell(&Op::Forget { object }, &[]);
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {

@@ -21,7 +21,17 @@ use crate::planner::NodeId;
 use crate::wire::{self, FrameReader, Limits};
 
 /// The name of the program of the side-car, in its folder.
-pub(super) const SCRIPT: &str = "sidecar.py";
+const SCRIPT: &str = "sidecar.py";
+/// What lies there, by name.
+pub(super) const FILES: [(&str, &str); 7] = [
+    (SCRIPT, include_str!("sidecar.py")),
+    ("driver.py", include_str!("driver.py")),
+    ("calls.py", include_str!("calls.py")),
+    ("rooms.py", include_str!("rooms.py")),
+    ("nodes.py", include_str!("nodes.py")),
+    ("done.py", include_str!("done.py")),
+    ("frames.py", include_str!("frames.py")),
+];
 /// Where it prints to.
 const LOG: &str = "sidecar.log";
 
@@ -215,9 +225,9 @@ impl Sidecar {
     }
 
     /// Has something done that has no answer.
-    pub(super) fn tell(&self, op: &Op<'_>) {
+    pub(super) fn tell(&self, op: &Op<'_>, payload: &[u8]) {
         // If the side-car has ended, so has whatever this is about.
-        let _ = self.write(None, op, &[]);
+        let _ = self.write(None, op, payload);
     }
 
     /// Has something done, and waits for the answer.

@@ -5,15 +5,14 @@ travels to the nodes with the library in it; the side-car uses the same code to 
 library before it ships it.
 """
 
+import concurrent.futures
 import contextlib
 import ctypes
 import functools
 import os
 import pickle
-import select
-import signal
-import struct
 import threading
+import time
 import weakref
 
 import ray
@@ -23,8 +22,8 @@ LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "library.so")
 # From this size on bytes go through the object store and are not copied into Python.
 LARGE_BYTES = 1 << 20
 
-# The magic of a frame and the lengths of its header and payload.
-PREFIX = struct.Struct("<4sIQ")
+# How long short calls that came together may run. One that runs then is waited for apart.
+BATCH_PATIENCE_S = 0.02
 
 
 class Block:
@@ -47,25 +46,81 @@ def data(value):
     return value.data if isinstance(value, Block) else value
 
 
-def answer(request, ids=(), *objects):
-    """Answers a call. The first of the objects have those ids; others come along because
-    the call is to run near them."""
-    library = here()
-    for id, value in zip(ids, objects):
-        library.offer(id, data(value))
-    request = data(request)
-    with cancellation().of(request):
-        return library.answer(request)
-
-
 class Host:
-    """An actor: a worker of its own, for a job or for the readings of a node."""
+    """An actor: a worker for calls, for a job or for the readings of a node."""
+
+    def __init__(self):
+        # One call at a time; what else is asked for need not wait for it.
+        self.runner = concurrent.futures.ThreadPoolExecutor(1)
+        # With calls that ran for longer than was thought.
+        self.late = {}
 
     def node(self):
         return here().node
 
     def answer(self, request):
         return here().answer(data(request))
+
+    def call(self, request, ids, *objects):
+        """Answers a call with these objects: how long that took, the answers, and that none
+        is missing."""
+        library = here()
+        for id, value in zip(ids, objects):
+            library.offer(id, data(value))
+        began = time.monotonic()
+        answer = library.answer(data(request))
+        return time.monotonic() - began, [answer], False
+
+    def calls(self, number, requests):
+        """Answers short calls one after the other, as `call` does; but what has not begun in
+        time is not begun. True if the first that has no answer is under way."""
+        batch = Batch(requests)
+        future = self.runner.submit(batch.run)
+        concurrent.futures.wait([future], BATCH_PATIENCE_S)
+        took_s, answers, is_running = batch.close()
+        if is_running:
+            self.late[number] = batch, future
+        elif future.done():
+            future.result()
+        return took_s, answers, is_running
+
+    def rest(self, number):
+        """Answers the call of that batch that was under way."""
+        batch, future = self.late.pop(number)
+        future.result()
+        return time.monotonic() - batch.began, batch.answers[-1:], False
+
+
+class Batch:
+    """Short calls."""
+
+    def __init__(self, requests):
+        self.requests = requests
+        self.answers = []
+        self.began = time.monotonic()
+        self.is_running = False
+        self.is_closed = False
+        self.lock = threading.Lock()
+
+    def run(self):
+        self.began = time.monotonic()
+        for request in self.requests:
+            with self.lock:
+                if self.is_closed:
+                    return
+                self.is_running = True
+            answer = here().answer(request)
+            with self.lock:
+                self.answers.append(answer)
+                self.is_running = False
+
+    def close(self):
+        """No further one begins. How long one took, the answers, and whether one runs."""
+        with self.lock:
+            self.is_closed = True
+            begun = len(self.answers) + self.is_running
+            took_s = (time.monotonic() - self.began) / max(begun, 1)
+            return took_s, list(self.answers), self.is_running
 
 
 class Library:
@@ -114,7 +169,6 @@ class Library:
             start.value = None
             return Block(memoryview(whole))
         finally:
-            # After the interrupt of a cancelled task too.
             if start.value:
                 self._free(start, size)
 
@@ -140,56 +194,6 @@ def names(nodes):
         called[node["NodeID"]] = name
     living = [called[node["NodeID"]] for node in nodes if node["Alive"]]
     return {id: id if living.count(name) > 1 else name for id, name in called.items()}
-
-
-class Cancellation:
-    """Tells the library that the running call is cancelled.
-
-    Ray cancels a task with an interrupt of the main thread, which Python sees only when the
-    library has returned. But the interrupt also puts a byte into a pipe at once, and a thread
-    waits for that. Behind each call's request lies the request that cancels it.
-    """
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._request = None
-        self._pipe, told = os.pipe()
-        os.set_blocking(self._pipe, False)
-        os.set_blocking(told, False)
-        signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    @contextlib.contextmanager
-    def of(self, request):
-        with self._lock:
-            # What came before this call was meant for another.
-            self._told()
-            self._request = request
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._request = None
-
-    def _told(self):
-        try:
-            return signal.SIGINT in os.read(self._pipe, 64)
-        except BlockingIOError:
-            return False
-
-    def _watch(self):
-        while True:
-            select.select([self._pipe], [], [])
-            with self._lock:
-                request = self._request if self._told() else None
-                if request is not None:
-                    _, header, payload = PREFIX.unpack_from(request)
-                    here().answer(bytes(request[PREFIX.size + header + payload :]))
-
-
-@functools.lru_cache(maxsize=None)
-def cancellation():
-    return Cancellation()
 
 
 class _Buffer(ctypes.Structure):

@@ -1,0 +1,411 @@
+"""Calls: which worker answers which, when room for one is asked for and when it goes back.
+
+A call runs in a process that is there already. Such a worker has a lease, processors that are
+reserved for it, and keeps it while calls wait that it can answer and for a moment longer.
+Long calls come to a worker one by one. Short ones come several at once, and the next of them
+before the answers to the last are here; a worker hands back what it could not begin in time.
+"""
+
+import collections
+import functools
+import itertools
+import math
+import threading
+import time
+
+import ray
+
+from nodes import Failure, is_of_library
+
+# How long the processors of a worker stay reserved when it has nothing to do.
+LINGER_S = 0.1
+# How often it is looked whether something is due.
+TICK_S = 0.05
+# Calls that run for less than this on average are short.
+SHORT_S = 0.005
+# How long the short calls that a worker gets at once may run together, and how many they are.
+BATCH_S = 0.01
+BATCH_MAX = 64
+# How often short calls are sent to a worker before the answers to the first are here.
+DEPTH = 2
+# The weight of the last call in the average.
+WEIGHT = 0.3
+# As much work waits for another worker to be worth its start.
+START_S = 0.05
+# How many rooms a kind of calls asks for at the same time.
+STARTING_MAX = 16
+# How long a lease lasts at least while others wait for room.
+TENURE_S = 1
+# After such a lease has ended, its kind asks for no room for so long.
+TURN_S = 3
+# How often a worker that cannot be reached is asked whether it is there; Ray lets a second
+# pass each time.
+VERDICTS_MAX = 8
+# How often in a row workers may fail to start, before the calls that wait for them fail.
+FAILURES_MAX = 3
+
+
+class Call:
+    """What is to be answered, and where it is."""
+
+    def __init__(self, to, payload, objects, references):
+        self.to = to
+        self.payload = payload
+        self.objects = objects
+        self.references = references
+        self.kind = None
+        self.lease = None
+        self.is_cancelled = False
+
+    def is_light(self):
+        """Whether it can travel with others."""
+        return isinstance(self.payload, bytes) and not self.objects
+
+
+class Pool:
+    """Calls of a kind, which wait."""
+
+    def __init__(self):
+        self.waiting = collections.OrderedDict()
+        self.starting = 0
+        self.failures = 0
+        self.ask_at = 0
+
+
+class Lease:
+    """A worker, and the room that is reserved for it."""
+
+    def __init__(self, cpus, place, actor, room):
+        self.cpus = cpus
+        self.place = place
+        self.actor = actor
+        self.room = room
+        # The calls under way, by the number under which they were sent.
+        self.batches = {}
+        # The call under way is not known to be short.
+        self.is_alone = False
+        self.began_at = self.idle_at = time.monotonic()
+
+    def serves(self, kind):
+        cpus, place, _ = kind
+        return cpus == self.cpus and place in (None, self.place)
+
+
+class Calls:
+    """All calls. What comes of them goes to `done`; see the side-car."""
+
+    def __init__(self, nodes, rooms, done):
+        self.nodes = nodes
+        self.rooms = rooms
+        self.done = done
+        self.lock = threading.RLock()
+        # By (processors, the id of a node, whether there and nowhere else).
+        self.pools = {}
+        self.calls = {}
+        self.leases = set()
+        self.idle = set()
+        # How long calls run, by their processors.
+        self.average_s = {}
+        self.numbers = itertools.count()
+        self.gave_way_at = 0
+        threading.Thread(target=self.tick, daemon=True).start()
+
+    def take(self, call, cpus, place, is_pinned, near):
+        with self.lock:
+            self.calls[call.to] = call
+            call.kind = (cpus, place, is_pinned and place is not None)
+            self.pools.setdefault(call.kind, Pool()).waiting[call.to] = call
+            self.dispatch(holders(near) if near and self.idle else ())
+
+    def cancel(self, to, is_hard, request):
+        with self.lock:
+            call = self.calls.get(to)
+            if call is None:
+                return
+            call.is_cancelled = True
+            if call.lease is None:
+                for pool in self.pools.values():
+                    pool.waiting.pop(to, None)
+                self.end(call, Failure("cancelled", "it had not begun"))
+            elif is_hard:
+                ray.kill(call.lease.actor)
+            else:
+                call.lease.actor.answer.remote(request)
+
+    def make_room(self):
+        """Gives the room of idle workers back: something else wants it."""
+        with self.lock:
+            for lease in list(self.idle):
+                self.give_back(lease)
+
+    def tick(self):
+        while True:
+            time.sleep(TICK_S)
+            with self.lock:
+                has_waiting = any(pool.waiting for pool in self.pools.values())
+                if has_waiting or self.rooms.wanted:
+                    # No idle worker can answer what waits, so they are in its way.
+                    self.dispatch()
+                    self.make_room()
+                late = time.monotonic() - LINGER_S
+                for lease in [lease for lease in self.idle if lease.idle_at < late]:
+                    self.give_back(lease)
+                for kind, pool in list(self.pools.items()):
+                    if not pool.waiting and not pool.starting and pool.ask_at < late:
+                        del self.pools[kind]
+            self.rooms.tidy()
+
+    def dispatch(self, preferred=()):
+        """Gives calls to idle workers, and asks for room for others."""
+        for lease in sorted(self.idle, key=lambda lease: lease.place not in preferred):
+            self.fill(lease)
+        for kind, pool in self.pools.items():
+            if pool.waiting:
+                self.ask(kind, pool)
+
+    def fill(self, lease):
+        """Sends a worker as much as it may have."""
+        while pool := self.next_pool(lease):
+            if not self.send(lease, pool):
+                break
+        if lease.batches:
+            self.idle.discard(lease)
+        elif lease in self.leases and lease not in self.idle:
+            lease.idle_at = time.monotonic()
+            lease.is_alone = False
+            self.idle.add(lease)
+
+    def next_pool(self, lease):
+        """Calls for this worker; None if there are none, or others have a turn."""
+        mine = [kind for kind, pool in self.pools.items() if pool.waiting and lease.serves(kind)]
+        if not mine:
+            return None
+        # What can be answered on this node only comes first.
+        pool = self.pools[max(mine, key=lambda kind: kind[1] is not None)]
+        now = time.monotonic()
+        if now - max(lease.began_at, self.gave_way_at) > TENURE_S and self.is_in_the_way(lease):
+            if not lease.batches:
+                self.gave_way_at = now
+                pool.ask_at = now + TURN_S
+                self.give_back(lease)
+            return None
+        return pool
+
+    def is_in_the_way(self, lease):
+        """Whether a job, or calls that nobody serves, could have the room of this worker."""
+        places = list(self.rooms.wanted)
+        for kind, pool in self.pools.items():
+            if pool.waiting and not any(other.serves(kind) for other in self.leases):
+                places.append(kind[1])
+        return None in places or lease.place in places
+
+    def send(self, lease, pool):
+        """Sends a worker a call or several; False if it has enough."""
+        average_s = self.average_s.get(lease.cpus, math.inf)
+        count = 1
+        if average_s < SHORT_S:
+            workers = sum(other.cpus == lease.cpus for other in self.leases)
+            share = math.ceil(len(pool.waiting) / (DEPTH * workers))
+            count = min(share, BATCH_MAX, int(BATCH_S / max(average_s, 1e-6)))
+        elif lease.batches:
+            return False
+        if lease.is_alone and lease.batches or len(lease.batches) >= DEPTH:
+            return False
+        calls = []
+        while pool.waiting and len(calls) < count:
+            to, call = pool.waiting.popitem(last=False)
+            if (calls or lease.batches) and not call.is_light():
+                pool.waiting[to] = call
+                pool.waiting.move_to_end(to, last=False)
+                break
+            calls.append(call)
+            if not call.is_light():
+                break
+        if not calls:
+            return False
+        number = next(self.numbers)
+        lease.is_alone = not lease.batches and len(calls) == 1
+        for call in calls:
+            call.lease = lease
+        if lease.is_alone:
+            method = lease.actor.call
+            arguments = (calls[0].payload, calls[0].objects, *calls[0].references)
+        else:
+            method = lease.actor.calls
+            arguments = (number, [call.payload for call in calls])
+        lease.batches[number] = calls
+        self.begin(lease, number, method, arguments)
+        return True
+
+    def begin(self, lease, number, method, arguments):
+        completed = functools.partial(self.completed, lease, number)
+        try:
+            self.done.when_ready(method.remote(*arguments), completed)
+        except Exception as error:
+            self.done.put(completed, error)
+
+    def completed(self, lease, number, result):
+        """What is to be answered, now that a worker has done what it was sent."""
+        with self.lock:
+            calls = lease.batches.pop(number)
+            if isinstance(result, ray.exceptions.ActorUnavailableError):
+                self.drop(lease)
+                self.ask_again(lease, calls, result, VERDICTS_MAX)
+                answers = []
+            elif isinstance(result, Exception):
+                if not is_of_library(result):
+                    self.drop(lease)
+                    ray.kill(lease.actor)
+                answers = [self.lost(call, result) for call in calls]
+            else:
+                took_s, answered, is_running = result
+                if answered or is_running:
+                    before_s = self.average_s.get(lease.cpus, took_s)
+                    self.average_s[lease.cpus] = before_s + WEIGHT * (took_s - before_s)
+                answers = list(zip((call.to for call in calls), answered))
+                left = calls[len(answered) :]
+                if is_running:
+                    lease.is_alone = True
+                    lease.batches[number] = [left.pop(0)]
+                    self.begin(lease, number, lease.actor.rest, (number,))
+                answers += self.wait_again(left)
+            for to, _ in answers:
+                self.calls.pop(to, None)
+            if lease in self.leases:
+                self.fill(lease)
+            self.dispatch()
+            return answers
+
+    def ask_again(self, lease, calls, error, left):
+        """Ray could not reach a worker, and will know whether it is dead."""
+        judged = functools.partial(self.judged, lease, calls, error, left)
+        self.done.when_ready(lease.actor.node.remote(), judged)
+
+    def judged(self, lease, calls, error, left, result):
+        with self.lock:
+            if isinstance(result, ray.exceptions.ActorUnavailableError) and left > 1:
+                self.ask_again(lease, calls, error, left - 1)
+                return []
+            ray.kill(lease.actor)
+            if isinstance(result, Exception):
+                error = result
+            for call in calls:
+                self.calls.pop(call.to, None)
+            return [self.lost(call, error) for call in calls]
+
+    def wait_again(self, calls):
+        """Puts calls that have not begun before the others; says which are cancelled."""
+        answers = []
+        for call in reversed(calls):
+            if call.is_cancelled:
+                answers.append((call.to, Failure("cancelled", "it had not begun")))
+                continue
+            call.lease = None
+            pool = self.pools.setdefault(call.kind, Pool())
+            pool.waiting[call.to] = call
+            pool.waiting.move_to_end(call.to, last=False)
+        return answers
+
+    def lost(self, call, error):
+        if call.is_cancelled:
+            error = Failure("cancelled", "it was made to end")
+        return call.to, error
+
+    def end(self, call, result):
+        self.calls.pop(call.to, None)
+        self.done.put(call.to, result)
+
+    def forget_wish(self, cpus, pool):
+        anywhere = (cpus, None, False)
+        for call in pool.waiting.values():
+            call.kind = anywhere
+        self.pools.setdefault(anywhere, Pool()).waiting.update(pool.waiting)
+        pool.waiting.clear()
+
+    def give_back(self, lease):
+        """Ends the lease of an idle worker, whose process may have another."""
+        self.leases.discard(lease)
+        self.idle.discard(lease)
+        self.rooms.release(lease.room)
+        self.rooms.keep(lease.place, lease.actor)
+
+    def drop(self, lease):
+        """Ends the lease of a worker that has failed."""
+        if lease in self.leases:
+            self.leases.discard(lease)
+            self.idle.discard(lease)
+            self.rooms.release(lease.room)
+
+    def ask(self, kind, pool):
+        """Asks for room, for as many workers as have something to do."""
+        cpus, place, _ = kind
+        if pool.ask_at > time.monotonic():
+            return
+        serving = sum(lease.serves(kind) for lease in self.leases)
+        count = len(pool.waiting)
+        average_s = self.average_s.get(cpus, math.inf)
+        if serving and average_s < SHORT_S:
+            count = int(count * average_s / START_S)
+        count = min(count, self.nodes.slots(cpus, place) - serving, STARTING_MAX)
+        if not serving:
+            # Whatever can never be is said by the one that waits for it.
+            count = max(count, 1)
+        for _ in range(pool.starting, count):
+            pool.starting += 1
+            threading.Thread(target=self.start, args=(kind, pool), daemon=True).start()
+
+    def start(self, kind, pool):
+        lease = error = None
+        try:
+            lease = self.opened(kind, pool)
+        except Exception as raised:
+            error = raised
+        with self.lock:
+            pool.starting -= 1
+            if lease is not None:
+                pool.failures = 0
+                self.leases.add(lease)
+                self.idle.add(lease)
+            if error is not None:
+                self.not_started(kind, pool, error)
+            self.dispatch()
+
+    def not_started(self, kind, pool, error):
+        pool.failures += 1
+        pool.ask_at = time.monotonic() + pool.failures
+        is_hopeless = isinstance(error, Failure) or is_of_library(error)
+        is_hopeless |= isinstance(error, ray.exceptions.RuntimeEnvSetupError)
+        has_others = any(lease.serves(kind) for lease in self.leases)
+        if (is_hopeless or pool.failures >= FAILURES_MAX) and not has_others:
+            pool.failures = pool.ask_at = 0
+            while pool.waiting:
+                self.end(pool.waiting.popitem()[1], error)
+
+    def opened(self, kind, pool):
+        """A worker with room, or None if nobody waits for it any more."""
+        cpus, place, is_pinned = kind
+        room = self.rooms.reserve(cpus, place)
+        try:
+            while not room.wait(1):
+                if place is None or is_pinned:
+                    # Fails if there is no such room any more.
+                    self.nodes.place(cpus, place, is_pinned)
+                with self.lock:
+                    if place is not None and not is_pinned:
+                        # It was only a wish.
+                        self.forget_wish(cpus, pool)
+                    if not pool.waiting:
+                        self.rooms.release(room)
+                        return None
+            at = self.rooms.place_of(room)
+            actor, _ = self.rooms.worker(at)
+        except Exception:
+            self.rooms.release(room)
+            raise
+        return Lease(cpus, at, actor, room)
+
+
+def holders(references):
+    """The ids of the nodes where one of the objects is known to lie."""
+    known = ray.experimental.get_local_object_locations(references)
+    return {node for found in known.values() for node in found["node_ids"]}

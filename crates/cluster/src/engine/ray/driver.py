@@ -1,0 +1,159 @@
+"""What is under way in Ray for the driver."""
+
+import functools
+import json
+import threading
+import time
+
+import heist_ray
+import ray
+
+from calls import Call, Calls
+from done import Done
+from frames import frame, prefix
+from nodes import Failure, Nodes, reason
+from rooms import Rooms
+
+# How long a job waits for room on the node where it would rather be.
+WISH_PATIENCE_S = 10
+
+
+class Driver:
+    """Does what messages ask for."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.nodes = Nodes()
+        self.rooms = Rooms(self.nodes)
+        self.done = Done()
+        self.calls = Calls(self.nodes, self.rooms, self.done)
+        self.objects = {}
+        # The workers of jobs, each with its room.
+        self.hosts = {}
+        # By the id of a node, and those that have not answered yet.
+        self.probes = {}
+        self.silent = set()
+
+    def take(self, header, payload):
+        """Does what a message asks for, without waiting for Ray."""
+        to = header.get("to")
+        try:
+            getattr(self, "do_" + header.pop("op"))(payload=payload, **header)
+        except Exception as error:
+            self.done.put(to, error)
+
+    def close(self):
+        """Ends all that it has begun in Ray."""
+        ray.shutdown()
+
+    def answer(self):
+        """Sends answers, as many at once as there are."""
+        while True:
+            frames = []
+            for to, result in self.done.answers():
+                if isinstance(result, Exception):
+                    kind, message = reason(result)
+                    frames.append(frame({"to": to, "error": kind, "message": message}))
+                elif isinstance(result, heist_ray.Block):
+                    self.stream.sendall(b"".join([*frames, prefix({"to": to}, len(result.data))]))
+                    self.stream.sendall(result.data)
+                    frames.clear()
+                else:
+                    frames.append(frame({"to": to}, result))
+            self.stream.sendall(b"".join(frames))
+
+    def do_call(self, to, payload, cpus, node=None, is_pinned=False, objects=(), near=()):
+        # Ray reserves no less than one.
+        cpus = max(cpus, 1)
+        place = self.nodes.place(cpus, node, is_pinned)
+        references = [self.object(id) for id in objects]
+        near = [self.object(id) for id in near]
+        call = Call(to, heist_ray.block(payload), objects, references)
+        self.calls.take(call, cpus, place, is_pinned, near)
+
+    def do_cancel(self, call, is_hard, payload):
+        self.calls.cancel(call, is_hard, payload)
+
+    def do_put(self, to, object, payload):
+        self.objects[object] = ray.put(heist_ray.Block(payload))
+        self.done.put(to, b"")
+
+    def do_fetch(self, to, object, payload):
+        self.done.when_ready(self.object(object), to)
+
+    def do_forget(self, object, payload):
+        self.objects.pop(object, None)
+
+    def do_nodes(self, to, payload):
+        self.done.put(to, json.dumps(self.nodes.list()).encode())
+
+    def do_open(self, to, host, cpus, payload, node=None, is_pinned=False):
+        place = self.nodes.place(cpus, node, is_pinned)
+        opening = (to, host, cpus, node, place, is_pinned)
+        threading.Thread(target=self.open, args=opening, daemon=True).start()
+
+    def open(self, to, *opening):
+        try:
+            result = self.opened(*opening)
+        except Exception as error:
+            result = error
+        self.done.put(to, result)
+
+    def opened(self, host, cpus, node, place, is_pinned):
+        """The name of the node, once a worker for a job is there."""
+        self.calls.make_room()
+        room = self.rooms.reserve(cpus, place)
+        try:
+            with self.rooms.wish(place):
+                late = time.monotonic() + WISH_PATIENCE_S
+                while not room.wait(1):
+                    if place is None:
+                        continue
+                    if is_pinned:
+                        # Fails if the node is gone.
+                        self.nodes.place(cpus, node, is_pinned)
+                    elif time.monotonic() > late:
+                        self.rooms.release(room)
+                        room, place = self.rooms.reserve(cpus, None), None
+            actor, name = self.rooms.worker(self.rooms.place_of(room))
+        except Exception:
+            self.rooms.release(room)
+            raise
+        self.hosts[host] = actor, room
+        self.rooms.keep_spares()
+        return name.encode()
+
+    def do_ask(self, to, host, payload):
+        if host not in self.hosts:
+            raise Failure("lost", f"there is no worker {host} any more")
+        actor, _ = self.hosts[host]
+        self.done.when_ready(actor.answer.remote(heist_ray.block(payload)), to)
+
+    def do_close(self, host, payload):
+        actor, room = self.hosts.pop(host, (None, None))
+        if actor is not None:
+            ray.kill(actor)
+            self.rooms.release(room)
+
+    def do_probe(self, to, node, payload):
+        """Answers with a reading of a node, which a worker without processors takes there."""
+        id = self.nodes.place(0, node, True)
+        if id not in self.probes:
+            self.probes[id] = self.rooms.start_worker(id)
+        if id in self.silent:
+            raise Failure("lost", f"{node} has not answered the reading before this one")
+        self.silent.add(id)
+        probed = functools.partial(self.probed, id, to)
+        self.done.when_ready(self.probes[id].answer.remote(payload), probed)
+
+    def probed(self, id, to, result):
+        self.silent.discard(id)
+        if isinstance(result, Exception):
+            # The next reading is another worker's.
+            self.probes.pop(id, None)
+        return [(to, result)]
+
+    def object(self, id):
+        if id not in self.objects:
+            raise Failure("lost", f"there is no object {id} any more")
+        return self.objects[id]
