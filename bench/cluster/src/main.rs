@@ -106,7 +106,7 @@ fn calls(args: &Args, cluster: &Cluster, out: &mut impl Write) -> anyhow::Result
         let ours = rate(cluster, calls)?;
         rates.push((ours, own.as_mut().map(|own| own.rate(calls)).transpose()?));
         let ours = trip(cluster)?;
-        trips.push((ours, own.as_mut().map(|own| own.trip()).transpose()?));
+        trips.push((ours, own.as_mut().map(Own::trip).transpose()?));
     }
     row(out, "empty calls, per second", "/s", &rates, |ours, own| {
         ours / own
