@@ -52,7 +52,7 @@ struct LocalTable {
 struct RayTable {
     address: Option<String>,
     python: Option<PathBuf>,
-    library: Option<PathBuf>,
+    cdylib: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -112,8 +112,8 @@ pub(super) fn connect(
             if let Some(python) = &tables.ray.python {
                 ray = ray.python(python);
             }
-            if let Some(library) = &tables.ray.library {
-                ray = ray.library(library);
+            if let Some(cdylib) = &tables.ray.cdylib {
+                ray = ray.cdylib(cdylib);
             }
             program.connect(ray, options)
         }

@@ -192,11 +192,11 @@ fn setup_errors_say_what_was_tried() {
     says(Ray::new().python("/no/such/python"), "/no/such/python");
     says(Ray::new().address("127.0.0.1:1"), "nobody listens there");
     says(
-        Ray::new().library("/no/such/library.so"),
+        Ray::new().cdylib("/no/such/library.so"),
         "/no/such/library.so",
     );
     let program = std::env::current_exe().expect("this program");
-    says(Ray::new().library(program), "the library cannot be used");
+    says(Ray::new().cdylib(program), "the library cannot be used");
 }
 
 /// When the side-car dies, whatever it was to do is an error, and so is what comes later.

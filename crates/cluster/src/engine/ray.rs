@@ -49,7 +49,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// |---|---|---|
 /// | [`address`](Self::address) | `RAY_ADDRESS` | `auto`: the cluster that runs on this machine |
 /// | [`python`](Self::python) | `HEIST_RAY_PYTHON` | `python3` |
-/// | [`library`](Self::library) | `HEIST_CLUSTER_LIBRARY` | looked for beside the program |
+/// | [`cdylib`](Self::cdylib) | `HEIST_CLUSTER_LIBRARY` | looked for beside the program |
 ///
 /// Ray's own variables, those for its token among them, apply as they are. Two of them, which
 /// say how soon a silent connection is given up, are set to three seconds unless they are set
@@ -86,7 +86,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Ray {
     address: Option<String>,
     python: Option<PathBuf>,
-    library: Option<PathBuf>,
+    cdylib: Option<PathBuf>,
 }
 
 impl Ray {
@@ -113,8 +113,8 @@ impl Ray {
     /// The library with the remote functions and jobs of this program, built from the same
     /// code as the program.
     #[must_use]
-    pub fn library(mut self, library: impl Into<PathBuf>) -> Self {
-        self.library = Some(library.into());
+    pub fn cdylib(mut self, path: impl Into<PathBuf>) -> Self {
+        self.cdylib = Some(path.into());
         self
     }
 }
@@ -136,7 +136,7 @@ impl EngineOptions for Ray {
         }
         let python = self.python.or_else(|| variable("HEIST_RAY_PYTHON"));
         let python = python.unwrap_or_else(|| PathBuf::from("python3"));
-        let library = self.library.or_else(|| variable("HEIST_CLUSTER_LIBRARY"));
+        let library = self.cdylib.or_else(|| variable("HEIST_CLUSTER_LIBRARY"));
         let library = match library {
             Some(library) => library,
             None => library::find(&program.libraries, program.executable.as_deref())?,

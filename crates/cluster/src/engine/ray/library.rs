@@ -41,7 +41,7 @@ pub(super) fn find(crates: &[String], program: Option<&Path>) -> Result<PathBuf,
             .collect();
         EngineError::setup(format!(
             "the library of the crate {name} is in none of {}; build it (`cargo build` with \
-             the crate type cdylib), or say where it is with Ray::library or \
+             the crate type cdylib), or say where it is with Ray::cdylib or \
              HEIST_CLUSTER_LIBRARY",
             places.join(", ")
         ))
