@@ -2,6 +2,7 @@
 
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use heist_cluster::{remote, CallContext, Cluster, Remote, RemoteError};
@@ -25,6 +26,17 @@ pub fn divide(a: u64, b: u64) -> Result<u64, String> {
 #[remote]
 pub fn panic_with(message: String) {
     panic!("{message}");
+}
+
+/// Says that it is here, and whether the other is as well before a minute is over.
+#[remote]
+pub fn meet(here: PathBuf, other: PathBuf) -> Result<bool, String> {
+    std::fs::write(here, "").map_err(|error| error.to_string())?;
+    let began = Instant::now();
+    while !other.exists() && began.elapsed() < Duration::from_secs(60) {
+        heist_sync::thread::yield_now();
+    }
+    Ok(other.exists())
 }
 
 /// Ends the worker's process, as an accident would.
@@ -95,6 +107,15 @@ pub fn errors_and_panics_are_values(cluster: &Cluster) {
 pub fn a_function_has_a_pool(cluster: &Cluster) {
     let sum = cluster.call(sum_in_parallel, 100_000).get();
     assert_eq!(sum, Ok((sum_of_mix(0..100_000), 2)));
+}
+
+/// Two calls that have a processor each on one node run at the same time.
+pub fn calls_on_one_node_run_together(cluster: &Cluster) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+    let first = cluster.pin("n2").call(meet, (a.clone(), b.clone()));
+    let second = cluster.pin("n2").call(meet, (b, a));
+    assert_eq!((first.get(), second.get()), (Ok(Ok(true)), Ok(Ok(true))));
 }
 
 /// Data that was put once reaches all calls that name it.

@@ -213,7 +213,7 @@ macro_rules! suite {
         heist_cluster::test_worker!();
 
         $crate::suite!(@calls $world:
-            arguments_and_results_arrive, errors_and_panics_are_values, a_function_has_a_pool,
+            arguments_and_results_arrive, errors_and_panics_are_values, a_function_has_a_pool, calls_on_one_node_run_together,
             shared_data_reaches_all_calls, a_pinned_call_runs_where_it_should,
             cancelled_calls_end, many_calls_come_back);
         $crate::suite!(@chunks $world:

@@ -229,8 +229,8 @@ impl Cluster {
     /// as the function's `retries` say; so it may run more than once, and what it does besides
     /// returning should bear that. There is one result.
     ///
-    /// Costs some ten microseconds on [`Local`](crate::Local) and some milliseconds on other
-    /// engines: it is for work of 50 ms and more.
+    /// Costs a tenth of a millisecond on [`Local`](crate::Local) and about a millisecond on other
+    /// engines, once workers run there: it is for work of 50 ms and more.
     pub fn call<F: RemoteFunction>(&self, function: F, args: F::Args) -> RemoteFuture<F::Out> {
         self.anywhere().call(function, args)
     }

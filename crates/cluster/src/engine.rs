@@ -2,7 +2,7 @@
 //!
 //! Everything above this interface is the same for all engines, retries, epochs, checkpoints
 //! and the rebalancer among it. An engine finds a place, delivers bytes, says when a machine
-//! is lost, and never runs anything twice of its own accord.
+//! is lost, and never runs a call twice of its own accord.
 
 use std::fmt;
 use std::path::PathBuf;

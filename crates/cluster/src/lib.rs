@@ -53,7 +53,7 @@
 //!
 //! # When not to use it
 //!
-//! A call costs some ten microseconds on `Local` and milliseconds on other engines, so work
+//! A call costs a tenth of a millisecond on `Local` and about one on other engines, so work
 //! of less than 50 ms is better done here. Jobs that keep to an order, have warmed up much, or
 //! must answer at once are better not moved; say so ([`planner::Mobility`]).
 //!
@@ -89,6 +89,7 @@ mod object;
 mod options;
 pub mod planner;
 mod remote;
+mod whole_file;
 pub mod wire;
 mod worker;
 

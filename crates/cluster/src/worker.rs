@@ -8,7 +8,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
@@ -133,7 +133,8 @@ pub enum JobOutcome {
 /// Answers requests in one process.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    pools: Mutex<HashMap<u32, Arc<ThreadPool>>>,
+    /// Pools that no call uses at the moment, by the number of their threads.
+    pools: Mutex<HashMap<u32, Vec<ThreadPool>>>,
     calls: call::Calls,
     jobs: jobs::Jobs,
 }
@@ -251,11 +252,13 @@ impl Worker {
         let Some(running) = self.calls.begin(id) else {
             return Ok((Outcome::Cancelled, Vec::new()));
         };
-        let pool = self.pool(cpus)?;
-        let began = Instant::now();
-        let run = || call::within(&running, || call(args));
-        let result = panic::catch_unwind(AssertUnwindSafe(|| pool.install(run)));
-        let run_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let run = || {
+            let began = Instant::now();
+            let call = || call::within(&running, || call(args));
+            (panic::catch_unwind(AssertUnwindSafe(call)), began.elapsed())
+        };
+        let (result, ran) = self.in_pool(cpus, run)?;
+        let run_ns = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
         match result {
             Ok(Ok(result)) => Ok((Outcome::Returned { run_ns }, result)),
             Ok(Err(error)) => {
@@ -290,15 +293,14 @@ impl Worker {
         )
     }
 
-    /// The pool of `cpus` threads in which calls run.
-    fn pool(&self, cpus: u32) -> Result<Arc<ThreadPool>, Refusal> {
-        let mut pools = self.pools.lock();
-        if let Some(pool) = pools.get(&cpus) {
-            return Ok(Arc::clone(pool));
-        }
-        let pool = Arc::new(build_pool(cpus, |_| ())?);
-        pools.insert(cpus, Arc::clone(&pool));
-        Ok(pool)
+    /// Runs `call` in a pool of `cpus` threads that it has for itself: calls that were given
+    /// processors at the same time run at the same time.
+    fn in_pool<R: Send>(&self, cpus: u32, call: impl FnOnce() -> R + Send) -> Result<R, Refusal> {
+        let idle = self.pools.lock().get_mut(&cpus).and_then(Vec::pop);
+        let pool = idle.map_or_else(|| build_pool(cpus, |_| ()), Ok)?;
+        let result = pool.install(call);
+        self.pools.lock().entry(cpus).or_default().push(pool);
+        Ok(result)
     }
 }
 

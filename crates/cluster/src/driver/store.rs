@@ -19,6 +19,7 @@ use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::ClusterEvent;
 use crate::job::JobOptions;
 use crate::planner::JobId;
+use crate::whole_file;
 use crate::wire::{Frame, FrameReader, Limits};
 use crate::worker::unix_ms;
 
@@ -159,7 +160,7 @@ impl Store {
         let added = fs::create_dir_all(&folder).and_then(|()| {
             write_checkpoint(&folder, checkpoint)?;
             // Whoever finds this finds the state as well.
-            write_whole(&folder, "job.json", |file| {
+            whole_file::write(&folder, "job.json", true, |file| {
                 Ok(serde_json::to_writer(file, description)?)
             })
         });
@@ -294,7 +295,7 @@ fn write_checkpoint(folder: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
         at_ms: unix_ms(),
     };
     let header = Frame::new(&header, Vec::new()).header;
-    write_whole(folder, "checkpoint", |file| {
+    whole_file::write(folder, "checkpoint", true, |file| {
         crate::wire::write_frame(file, &header, &checkpoint.state)
     })
 }
@@ -303,25 +304,10 @@ fn write_checkpoint(folder: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
 fn close(folder: &Path, result: &JobResult) -> io::Result<()> {
     let header = Frame::new(&result.as_ref().err(), Vec::new()).header;
     let payload = result.as_deref().unwrap_or_default();
-    write_whole(folder, "over", |file| {
+    whole_file::write(folder, "over", true, |file| {
         crate::wire::write_frame(file, &header, payload)
     })?;
     fs::remove_file(folder.join("checkpoint"))
-}
-
-/// Writes a file so that there is the old one or the new one, whatever happens.
-pub(crate) fn write_whole(
-    folder: &Path,
-    name: &str,
-    write: impl FnOnce(&mut io::BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let beside = folder.join(format!("{name}.new"));
-    let mut file = io::BufWriter::new(File::create(&beside)?);
-    write(&mut file)?;
-    file.flush()?;
-    file.get_ref().sync_all()?;
-    fs::rename(&beside, folder.join(name))?;
-    File::open(folder)?.sync_all()
 }
 
 /// A line of JSON for each event, in the file `events.jsonl` of a folder.

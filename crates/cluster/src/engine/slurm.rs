@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::object::ObjectId;
 use crate::planner::NodeId;
+use crate::whole_file;
 use crate::worker::Reading;
 use board::Board;
 use calls::Calls;
@@ -299,7 +301,8 @@ impl Engine for SlurmEngine {
     }
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
-        folder::write_whole(&self.site.objects(), &id.to_string(), &bytes, true).map_err(|error| {
+        let write = |file: &mut BufWriter<fs::File>| file.write_all(&bytes);
+        whole_file::write(&self.site.objects(), &id.to_string(), true, write).map_err(|error| {
             EngineError::setup(format!(
                 "could not write shared data to {}: {error}",
                 self.object(id).display()

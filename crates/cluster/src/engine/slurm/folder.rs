@@ -4,13 +4,14 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::remote::Fingerprint;
-use crate::wire::{Answer, Frame, FrameReader, Limits};
+use crate::whole_file;
+use crate::wire::{self, Answer, Frame, FrameReader, Limits};
 
 /// Which run of a job this is: how often it was submitted to Slurm, and how often Slurm has
 /// requeued it since. A later one is greater.
@@ -160,7 +161,9 @@ impl JobFolder {
     }
 
     pub(crate) fn write_start(&self, start: &Start) -> io::Result<()> {
-        write_whole(&self.0, START, &serde_json::to_vec_pretty(start)?, true)
+        whole_file::write(&self.0, START, true, |file| {
+            Ok(serde_json::to_writer_pretty(file, start)?)
+        })
     }
 
     /// The files of attempts.
@@ -187,12 +190,16 @@ impl JobFolder {
 
     /// Writes what must survive the machine.
     pub(crate) fn write(&self, name: Name, frame: &Frame) -> io::Result<()> {
-        write_whole(&self.0, &name.to_string(), &frame.to_bytes(), true)
+        whole_file::write(&self.0, &name.to_string(), true, |file| {
+            wire::write_frame(file, &frame.header, &frame.payload)
+        })
     }
 
     /// Writes what nobody misses after an accident.
     pub(crate) fn show(&self, name: Name, frame: &Frame) -> io::Result<()> {
-        write_whole(&self.0, &name.to_string(), &frame.to_bytes(), false)
+        whole_file::write(&self.0, &name.to_string(), false, |file| {
+            wire::write_frame(file, &frame.header, &frame.payload)
+        })
     }
 
     pub(crate) fn has(&self, name: Name) -> bool {
@@ -221,26 +228,6 @@ impl JobFolder {
 }
 
 const START: &str = "start.json";
-
-/// Writes a file so that others find the old one or the new one, and nothing between.
-pub(super) fn write_whole(
-    folder: &Path,
-    name: &str,
-    bytes: &[u8],
-    is_lasting: bool,
-) -> io::Result<()> {
-    let beside = folder.join(format!("{name}.new"));
-    let mut file = File::create(&beside)?;
-    file.write_all(bytes)?;
-    if is_lasting {
-        file.sync_all()?;
-    }
-    fs::rename(&beside, folder.join(name))?;
-    if is_lasting {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
-}
 
 #[cfg(test)]
 mod tests {
