@@ -16,9 +16,10 @@
 use crate::slot::{Slot, Slots};
 use heist_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use heist_sync::process::Generation;
-use heist_sync::{fault, hint, thread, Barrier, BarrierMode, CachePadded};
+use heist_sync::{fault, hint, thread, Backoff, Barrier, BarrierMode, CachePadded, Reserved};
 use std::cell::Cell;
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -50,6 +51,9 @@ const ANSWERING: u32 = 2;
 /// It has.
 const ANSWERED: u32 = 3;
 
+/// After so many jobs that could go elsewhere, the owner looks whether there is room.
+const STEP: usize = 1024;
+
 /// How often a thief looks for the owner's answer before it does without: about
 /// as long as the barrier takes.
 const PATIENCE: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
@@ -78,6 +82,8 @@ struct Hot<K: 'static> {
 struct Own<K: 'static> {
     /// The slot behind the newest job.
     tail: Cell<NonNull<Slot<K>>>,
+    /// Where the owner next asks whether there is room for a job that may go elsewhere.
+    mark: Cell<usize>,
 }
 
 /// A deque: what its [`Owner`] and its [`Thief`]s, which are views of it, share.
@@ -88,6 +94,10 @@ pub struct Deque<K: 'static> {
     hot: CachePadded<Hot<K>>,
     own: CachePadded<Own<K>>,
     slots: Slots<K>,
+    /// The address behind the last slot that may hold a job: there is one more, into which
+    /// the owner writes before it finds that there is no room, and which no thief takes
+    /// from. Changed by the owner, and lowered under the lock.
+    end: AtomicUsize,
     barrier: Barrier,
     /// There is no heavy barrier, or no more: everything is public for good, from
     /// the next time that the owner sets the trap. A thief that the barrier was
@@ -107,41 +117,51 @@ fn address<K>(slot: NonNull<Slot<K>>) -> usize {
 }
 
 impl<K> Deque<K> {
-    /// A deque with `slots` places.
+    /// The memory with which a deque begins.
+    pub const LEAST_BYTES: usize = Reserved::PIECE;
+
+    /// A deque with up to `slots` places, or fewer if the process may not have so many
+    /// addresses.
     ///
-    /// The memory is reserved and becomes real where it is touched: a deque costs
-    /// 64 bytes for each place that was ever in use.
+    /// The addresses are reserved. A deque begins with 64 KiB of memory and takes more,
+    /// 64 bytes a place, when it needs them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system has no memory for the beginning.
     ///
     /// # Panics
     ///
-    /// Panics if `slots` is 0, or more than the address space holds.
-    #[must_use]
-    pub fn new(slots: usize, barrier: Barrier) -> Self {
+    /// Panics if `slots` is 0.
+    pub fn new(slots: usize, barrier: Barrier) -> io::Result<Self> {
         assert!(
             slots > 0,
             "a deque of 0 slots was asked for; accepted is 1 or more"
         );
-        let slots = Slots::new(slots);
+        let slots = Slots::new(slots)?;
         let first = slots.first();
+        // SAFETY: there are so many, and one behind them.
+        let end = address(unsafe { first.add(slots.few()) });
         let fenced = barrier.mode() == BarrierMode::Fence;
         let deque = Self {
             hot: CachePadded::new(Hot {
                 trap: AtomicUsize::new(if fenced { ALL } else { address(first) }),
-                limit: AtomicUsize::new(0),
+                limit: AtomicUsize::new(end),
                 top: AtomicPtr::new(first.as_ptr()),
                 lock: AtomicU32::new(FREE),
                 request: AtomicU32::new(NONE),
             }),
             own: CachePadded::new(Own {
                 tail: Cell::new(first),
+                mark: Cell::new(address(first)),
             }),
             slots,
+            end: AtomicUsize::new(end),
             barrier,
             fenced: AtomicBool::new(fenced),
             born: Generation::present(),
         };
-        deque.disarm();
-        deque
+        Ok(deque)
     }
 
     /// The owner's end.
@@ -185,10 +205,21 @@ impl<K> Deque<K> {
         unsafe { NonNull::new_unchecked(self.hot.top.load(Ordering::Relaxed)) }
     }
 
-    /// The slot behind the last that may hold a job.
-    fn end(&self) -> NonNull<Slot<K>> {
-        // SAFETY: there is one slot more than `len`.
-        unsafe { self.slots.first().add(self.slots.len()) }
+    /// See the field.
+    fn end(&self) -> usize {
+        // Relaxed: the owner's own write, or the lock orders it.
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// How many slots there are, without the one behind the last.
+    fn len(&self) -> usize {
+        (self.end() - address(self.slots.first())) / size_of::<Slot<K>>()
+    }
+
+    fn set_len(&self, len: usize) {
+        // SAFETY: there are so many slots, and one behind them.
+        let end = unsafe { self.slots.first().add(len) };
+        self.end.store(address(end), Ordering::Relaxed);
     }
 
     /// Makes the jobs below `end` public, because a thief wants some. Called by
@@ -217,10 +248,14 @@ impl<K> Deque<K> {
         self.fenced.load(Ordering::Relaxed)
     }
 
+    /// True if this is the slot behind the last.
+    fn is_spare(&self, slot: NonNull<Slot<K>>) -> bool {
+        address(slot) >= self.end() && !fault::planted("deque.spare")
+    }
+
     /// The next push is nothing special, unless there is no slot for it.
     fn disarm(&self) {
-        let end = address(self.end());
-        self.hot.limit.store(end, Ordering::Relaxed);
+        self.hot.limit.store(self.end(), Ordering::Relaxed);
     }
 }
 
@@ -253,13 +288,81 @@ impl<K> Owner<K> {
         self.deque.own.tail.get()
     }
 
-    /// True if more than `reserve` slots are vacant.
-    #[inline]
+    /// True if there is certainly a slot for a job that could go elsewhere. If not, the
+    /// owner may ask to [`make_room`](Self::make_room).
+    #[inline(always)]
     #[must_use]
-    pub fn has_room(&self, reserve: usize) -> bool {
-        let slots = &self.deque.slots;
-        let used = address(self.deque.own.tail.get()) - address(slots.first());
-        used / size_of::<Slot<K>>() + reserve < slots.len()
+    pub fn has_room(&self) -> bool {
+        address(self.deque.own.tail.get()) < self.deque.own.mark.get()
+    }
+
+    /// Room for some more jobs that could go elsewhere, which leave `reserve` slots to
+    /// those that cannot. False if there is none.
+    pub fn make_room(&self, reserve: usize) -> bool {
+        let deque = &self.deque;
+        let size = size_of::<Slot<K>>();
+        let used = (address(deque.own.tail.get()) - address(deque.slots.first())) / size;
+        let wanted = (used + STEP).min(deque.slots.most().saturating_sub(reserve));
+        while deque.len() < wanted && self.grow() {}
+        let len = wanted.min(deque.len());
+        deque
+            .own
+            .mark
+            .set(address(deque.slots.first()) + len * size);
+        self.has_room()
+    }
+
+    /// How many jobs wait in the deque: an estimate.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        let below = address(self.deque.top());
+        address(self.deque.own.tail.get()).saturating_sub(below) / size_of::<Slot<K>>()
+    }
+
+    /// More slots, if the system has memory for them.
+    fn grow(&self) -> bool {
+        let deque = &self.deque;
+        let present = deque.len();
+        let len = deque.slots.grow(present);
+        deque.set_len(len);
+        len > present
+    }
+
+    /// The deque is empty: gives back the memory of a burst.
+    pub fn shrink(&self) {
+        let deque = &self.deque;
+        let (present, few) = (deque.len(), deque.slots.few());
+        // SAFETY: there are so many slots.
+        let top_of_few = unsafe { deque.slots.first().add(few) };
+        if present < 4 * few || deque.own.tail.get() >= top_of_few {
+            return;
+        }
+        self.lock();
+        // SAFETY: what is above the tail is vacant, and only the owner fills slots. Who still
+        // looks there for a job, by an old `top`, reads zero, which is vacant.
+        let len = unsafe { deque.slots.shrink(present) };
+        deque.set_len(len);
+        deque.unlock();
+        deque.own.mark.set(0);
+        // The end is elsewhere. As if somebody had called: the next push will see.
+        deque.hot.limit.store(0, Ordering::Relaxed);
+    }
+
+    /// Calls `op` while no thief is at this deque.
+    pub fn locked<R>(&self, op: impl FnOnce() -> R) -> R {
+        self.lock();
+        let result = op();
+        self.deque.unlock();
+        result
+    }
+
+    /// Waits for the lock.
+    fn lock(&self) {
+        let mut patience = Patience::new(self.deque.born);
+        while !self.deque.try_lock() {
+            self.answer(self.deque.own.tail.get());
+            patience.wait();
+        }
     }
 
     /// Publishes the job in `slot`. From now on thieves may take it. True if
@@ -361,7 +464,9 @@ impl<K> Owner<K> {
             patience.wait();
         }
         deque.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
-        deque.set_trap(slot);
+        // A theft predicts a theft: the next job is public at once.
+        // SAFETY: there is one slot behind the last.
+        deque.set_trap(unsafe { slot.add(1) });
         self.deque.own.tail.set(slot);
         deque.unlock();
     }
@@ -420,11 +525,7 @@ impl<K> Owner<K> {
         claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
     ) -> Option<R> {
         let deque = &self.deque;
-        let mut patience = Patience::new(deque.born);
-        while !deque.try_lock() {
-            self.answer(self.deque.own.tail.get());
-            patience.wait();
-        }
+        self.lock();
         let top = deque.top();
         // SAFETY: slots live as long as the deque. Relaxed: own write.
         let kind = unsafe { top.as_ref() }.kind(Ordering::Relaxed);
@@ -444,17 +545,30 @@ impl<K> Owner<K> {
     /// Somebody has called: makes the jobs public, and is ready for the next
     /// call. Whoever calls after this is heard at the next push.
     ///
-    /// # Aborts
-    ///
-    /// Aborts the process if the last job was published without a vacant slot.
+    /// False if the job that was just published had no slot, and none can be had: it is
+    /// not in the deque then, and no thief has it.
     #[cold]
     #[inline(never)]
-    pub fn attend(&self) {
+    #[must_use]
+    pub fn attend(&self) -> bool {
         let deque = &self.deque;
-        deque.disarm();
-        if self.deque.own.tail.get() > deque.end() {
-            overflow(deque.slots.len());
+        let tail = deque.own.tail.get();
+        let stays = address(tail) <= deque.end() || self.grow();
+        if !stays {
+            // (8) Where no thief takes it from.
+            // SAFETY: the newest job lies there.
+            let spare = unsafe { tail.sub(1) };
+            // SAFETY: slots live as long as the deque.
+            unsafe { spare.as_ref() }.clear_kind(Ordering::Relaxed);
+            deque.own.tail.set(spare);
         }
+        deque.disarm();
+        self.make_public();
+        stays
+    }
+
+    fn make_public(&self) {
+        let deque = &self.deque;
         let mut patience = Patience::new(deque.born);
         loop {
             if deque.try_lock() {
@@ -503,7 +617,7 @@ impl<K> Owner<K> {
 impl<K> fmt::Debug for Deque<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Deque")
-            .field("slots", &self.slots.len())
+            .field("slots", &self.len())
             .field("is_empty", &self.thief().is_empty())
             .finish()
     }
@@ -566,7 +680,8 @@ impl<K> Thief<K> {
             let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
             // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {
-                Some(kind) if !is_private(top) => {
+                // (8) Not from the slot behind the last, which the owner may clear.
+                Some(kind) if !is_private(top) && !deque.is_spare(top) => {
                     // SAFETY: `top` is a job, so there is a slot behind it.
                     let next = unsafe { top.add(1) };
                     hot.top.store(next.as_ptr(), Ordering::Relaxed);
@@ -660,26 +775,22 @@ impl<K> fmt::Debug for Thief<K> {
 /// Waiting for the lock, which is held for some instructions only, unless its
 /// holder lost its processor.
 struct Patience {
-    waits: u32,
+    backoff: Backoff,
     /// When the deque was made.
     born: Generation,
 }
 
 impl Patience {
     fn new(born: Generation) -> Self {
-        Self { waits: 0, born }
+        let backoff = Backoff::new();
+        Self { backoff, born }
     }
 
     fn wait(&mut self) {
-        self.waits += 1;
-        if self.waits < PATIENCE {
-            hint::spin_loop();
-            return;
-        }
-        if self.born.is_past() {
+        if self.backoff.is_slow() && self.born.is_past() {
             orphaned();
         }
-        thread::yield_now();
+        self.backoff.wait();
     }
 }
 
@@ -688,14 +799,6 @@ impl Patience {
 fn orphaned() -> ! {
     eprintln!(
         "heist: a job has called fork, and in the child it wants back what was being stolen from it in the parent; call exec or exit in the child, and do not return from the job"
-    );
-    std::process::abort();
-}
-
-#[cold]
-fn overflow(slots: usize) -> ! {
-    eprintln!(
-        "heist: more than {slots} joins are nested on one worker; ask for fewer, or for workers with a larger stack"
     );
     std::process::abort();
 }

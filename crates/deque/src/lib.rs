@@ -26,7 +26,7 @@
 //!     unsafe { Slot::room(slot).cast::<u64>().read() }
 //! };
 //!
-//! let deque = Deque::new(8, Barrier::new(BarrierRequest::Auto).unwrap());
+//! let deque = Deque::new(8, Barrier::new(BarrierRequest::Auto).unwrap()).unwrap();
 //! // Sound: this is the only thread here.
 //! let (owner, thief) = (unsafe { deque.owner() }, deque.thief());
 //! for number in [1_u64, 2] {

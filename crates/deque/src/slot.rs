@@ -2,7 +2,10 @@
 
 use heist_sync::atomic::{AtomicPtr, Ordering};
 use heist_sync::cell::UnsafeCell;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+use heist_sync::Reserved;
 use std::fmt;
+use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -94,76 +97,136 @@ impl<K> fmt::Debug for Slot<K> {
     }
 }
 
-/// The slots of one deque: one allocation that stays where it is.
+/// The slots of one deque, which stay where they are.
 pub(crate) struct Slots<K: 'static> {
     first: NonNull<Slot<K>>,
-    len: usize,
+    most: usize,
     #[cfg(not(any(heist_loom, heist_shuttle)))]
-    memory: (NonNull<u8>, std::alloc::Layout),
+    memory: Reserved,
 }
 
+#[cfg(not(any(heist_loom, heist_shuttle)))]
 impl<K> Slots<K> {
-    /// `len` vacant slots and one more behind them that stays vacant.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    pub(crate) fn new(len: usize) -> Self {
-        use std::alloc::{alloc_zeroed, handle_alloc_error, Layout};
-        // A load waits for an earlier store whose address agrees in the lower twelve
-        // bits. Whoever has the deque puts it at the beginning of a page; the slots
-        // begin further up in theirs, so that it takes a deep nesting to meet.
-        const PAGE: usize = 4096;
-        const OFFSET: usize = 1024;
-        let size = (len + 1)
-            .checked_mul(size_of::<Slot<K>>())
-            .and_then(|size| size.checked_add(PAGE + OFFSET));
-        // A modest alignment: with it, allocators hand out pages of zeroes that
-        // become memory only when they are touched. (Not in WebAssembly, which has
-        // no such pages.) With more than 8, std writes the zeroes on 32-bit systems.
-        let layout = size.and_then(|size| Layout::from_size_align(size, 8).ok());
-        let layout = layout.expect("the slots of a deque fit the address space");
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc_zeroed(layout) };
-        let Some(memory) = NonNull::new(memory) else {
-            handle_alloc_error(layout)
+    /// A load waits for an earlier store whose address agrees in the lower twelve
+    /// bits. Whoever has the deque puts it at the beginning of a page; the slots
+    /// begin further up in theirs, so that it takes a deep nesting to meet.
+    const OFFSET: usize = 1024;
+
+    /// How many slots there are at the beginning.
+    const FEW: usize = Self::in_pieces(1);
+
+    /// How many slots fit into so many pieces of memory, less one behind the last.
+    const fn in_pieces(pieces: usize) -> usize {
+        (pieces * Reserved::PIECE - Self::OFFSET) / size_of::<Slot<K>>() - 1
+    }
+
+    /// How many pieces so many slots take, with the one behind the last.
+    fn pieces(slots: usize) -> Option<usize> {
+        let bytes = slots.checked_add(1)?.checked_mul(size_of::<Slot<K>>())?;
+        Some(bytes.checked_add(Self::OFFSET)?.div_ceil(Reserved::PIECE))
+    }
+
+    /// Reserves up to `most` vacant slots and one more behind them that stays vacant;
+    /// some are there at once. Fewer, if the process may not have so many addresses.
+    pub(crate) fn new(most: usize) -> io::Result<Self> {
+        let mut pieces = Self::pieces(most).ok_or(io::ErrorKind::OutOfMemory)?;
+        let memory = loop {
+            let reserved = pieces
+                .checked_mul(Reserved::PIECE)
+                .map_or(Err(io::ErrorKind::OutOfMemory.into()), Reserved::new);
+            match reserved {
+                Ok(memory) if memory.commit(0, Reserved::PIECE) => break memory,
+                Ok(_) => return Err(io::Error::last_os_error()),
+                Err(error) if pieces == 1 => return Err(error),
+                Err(_) => pieces /= 2,
+            }
         };
-        // SAFETY: there are that many bytes more than the slots need.
-        let first = unsafe { memory.byte_add(memory.align_offset(PAGE) + OFFSET) };
-        // All zero is a vacant slot: a null pointer and bytes of no meaning.
-        Self {
+        // SAFETY: within the first piece.
+        let first = unsafe { memory.start().add(Self::OFFSET) };
+        Ok(Self {
+            // All zero is a vacant slot: a null pointer and bytes of no meaning.
             first: first.cast(),
-            len,
-            memory: (memory, layout),
+            most: most.min(Self::in_pieces(pieces)),
+            memory,
+        })
+    }
+
+    /// How many slots there are at the beginning.
+    pub(crate) fn few(&self) -> usize {
+        Self::FEW.min(self.most)
+    }
+
+    /// Twice as many slots as there are, or as many as there can be: how many there are
+    /// then, which are as many as before if the system has no memory for more.
+    pub(crate) fn grow(&self, present: usize) -> usize {
+        let slots = present.saturating_mul(2).min(self.most);
+        let committed = Self::pieces(slots)
+            .is_some_and(|pieces| self.memory.commit(0, pieces * Reserved::PIECE));
+        if committed {
+            slots
+        } else {
+            present
         }
     }
 
-    /// As above, for the atomics of a model, which zeroes do not make.
-    #[cfg(any(heist_loom, heist_shuttle))]
-    pub(crate) fn new(len: usize) -> Self {
-        let slots: Box<[Slot<K>]> = (0..=len).map(|_| Slot::vacant()).collect();
+    /// Gives back all slots but those of the beginning, of which there are `present`: how
+    /// many are left.
+    ///
+    /// # Safety
+    ///
+    /// 1. They are vacant, and nobody fills one meanwhile.
+    pub(crate) unsafe fn shrink(&self, present: usize) -> usize {
+        let Some(pieces) = Self::pieces(present).filter(|&pieces| pieces > 1) else {
+            return present;
+        };
+        let rest = (pieces - 1) * Reserved::PIECE;
+        // SAFETY: by 1.
+        if unsafe { self.memory.give_back(Reserved::PIECE, rest) } {
+            self.few()
+        } else {
+            present
+        }
+    }
+}
+
+/// For the atomics of a model, which zeroes do not make: all slots are there at once.
+#[cfg(any(heist_loom, heist_shuttle))]
+impl<K> Slots<K> {
+    pub(crate) fn new(most: usize) -> io::Result<Self> {
+        let slots: Box<[Slot<K>]> = (0..=most).map(|_| Slot::vacant()).collect();
         let first = NonNull::from(Box::leak(slots)).cast();
-        Self { first, len }
+        Ok(Self { first, most })
     }
 
+    pub(crate) fn few(&self) -> usize {
+        self.most
+    }
+
+    pub(crate) fn grow(&self, present: usize) -> usize {
+        present
+    }
+
+    pub(crate) unsafe fn shrink(&self, present: usize) -> usize {
+        present
+    }
+}
+
+impl<K> Slots<K> {
     #[inline(always)]
     pub(crate) fn first(&self) -> NonNull<Slot<K>> {
         self.first
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    /// How many there can be.
+    pub(crate) fn most(&self) -> usize {
+        self.most
     }
 }
 
+#[cfg(any(heist_loom, heist_shuttle))]
 impl<K> Drop for Slots<K> {
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
     fn drop(&mut self) {
-        let (memory, layout) = self.memory;
-        // SAFETY: allocated in `new` with this layout. Slots need no drop.
-        unsafe { std::alloc::dealloc(memory.as_ptr(), layout) };
-    }
-
-    #[cfg(any(heist_loom, heist_shuttle))]
-    fn drop(&mut self) {
-        let slots = NonNull::slice_from_raw_parts(self.first, self.len + 1);
+        let slots = NonNull::slice_from_raw_parts(self.first, self.most + 1);
         // SAFETY: leaked in `new`.
         drop(unsafe { Box::from_raw(slots.as_ptr()) });
     }

@@ -271,6 +271,24 @@ fn an_owner_whose_thief_was_refused_the_barrier_hides_nothing_from_its_next_push
     });
 }
 
+/// The owner of a full deque finds that there is no slot for its job, and runs it itself.
+#[test]
+fn a_job_without_a_slot_is_taken_by_no_thief() {
+    check(3, || {
+        let (owner, thief) = numbers(1);
+        let theft = thread::spawn(move || thief.steal_some(2));
+        owner.push(0);
+        let mut taken = Vec::new();
+        let (_, stays) = owner.try_push(1);
+        if !stays {
+            taken.push(1);
+        }
+        taken.extend(owner.pop_all());
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 2);
+    });
+}
+
 #[test]
 fn every_planted_fault_is_caught() {
     let one = "a_lent_job_runs_once_at_the_owner_or_at_the_thief";
@@ -285,6 +303,7 @@ fn every_planted_fault_is_caught() {
         ("deque.unlock", nested),
         ("deque.expose.refused", refused),
         ("deque.expose.asked", refused),
+        ("deque.spare", "a_job_without_a_slot_is_taken_by_no_thief"),
         (
             "deque.publish.light",
             "a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller",

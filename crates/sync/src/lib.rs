@@ -19,6 +19,9 @@
 //! - [`Futex`]: an atomic word that a thread can sleep on.
 //! - [`Barrier`]: a pair of barriers of which one side is almost free.
 //! - [`Clock`]: the time since something began, on systems without a clock too.
+//! - [`Reserved`]: address space that becomes memory piece by piece; [`stack_size`].
+//! - [`thread_limit`]: how many threads there can be.
+//! - [`Backoff`]: waiting for a thread that is in the middle of something short.
 //! - [`process`]: noticing that the process is a child made by `fork`.
 //! - [`CachePadded`]: keeps neighbours off a cache line.
 //! - [`fault`]: names for orderings and fences, so that a test can break each.
@@ -59,6 +62,7 @@ mod backend;
 #[path = "std.rs"]
 mod backend;
 
+mod backoff;
 mod barrier;
 #[cfg(not(heist_loom))]
 pub mod cell;
@@ -68,15 +72,22 @@ mod cache_padded;
 mod clock;
 pub mod fault;
 mod futex;
+mod limits;
 mod lock;
+mod memory;
 pub mod process;
+mod stack;
 
 pub use backend::{atomic, hint, thread};
+pub use backoff::Backoff;
 pub use barrier::{Barrier, BarrierError, BarrierMode, BarrierRequest};
 pub use cache_padded::CachePadded;
 pub use clock::Clock;
 pub use futex::Futex;
+pub use limits::{thread_limit, ThreadLimit};
 pub use lock::{Condvar, Mutex, MutexGuard};
+pub use memory::{address_space_limit, Reserved};
+pub use stack::stack_size;
 
 #[cfg(heist_loom)]
 #[doc(hidden)]

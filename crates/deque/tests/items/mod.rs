@@ -29,7 +29,7 @@ pub(crate) fn numbers(slots: usize, request: BarrierRequest) -> (Stack, Robber) 
 }
 
 pub(crate) fn numbers_with(slots: usize, barrier: Barrier) -> (Stack, Robber) {
-    let deque = Arc::new(Deque::new(slots, barrier));
+    let deque = Arc::new(Deque::new(slots, barrier).expect("memory for a few slots"));
     (Stack(Arc::clone(&deque)), Robber(deque))
 }
 
@@ -41,15 +41,19 @@ impl Stack {
 
     /// True if somebody had called.
     pub(crate) fn push(&self, number: u64) -> bool {
+        let (called, stays) = self.try_push(number);
+        assert!(stays, "there is a slot for each number of this test");
+        called
+    }
+
+    /// Whether somebody had called, and whether the number has found a slot.
+    pub(crate) fn try_push(&self, number: u64) -> (bool, bool) {
         let slot = self.owner().vacant();
         // SAFETY: the slot is vacant.
         unsafe { write(slot, number) };
         // SAFETY: it holds a number, and those may go anywhere.
         let called = unsafe { self.owner().publish(slot, &NUMBER) };
-        if called {
-            self.owner().attend();
-        }
-        called
+        (called, !called || self.owner().attend())
     }
 
     pub(crate) fn pop(&self) -> Option<u64> {

@@ -1,0 +1,113 @@
+//! How many threads the system allows a process.
+
+/// A limit on threads, and the setting that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadLimit {
+    /// The most threads that this setting allows, whatever else runs.
+    pub threads: u64,
+    /// The setting.
+    pub setting: &'static str,
+}
+
+/// The lowest limit on threads that is known, if the system tells of one.
+///
+/// To be under it does not mean that so many threads can be had: other programs count, and
+/// each thread takes memory. Reads some small files.
+///
+/// # Examples
+///
+/// ```
+/// if let Some(limit) = heist_sync::thread_limit() {
+///     println!("{} threads, by {}", limit.threads, limit.setting);
+/// }
+/// ```
+#[must_use]
+pub fn thread_limit() -> Option<ThreadLimit> {
+    imp::limits().into_iter().flatten().min()
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use super::ThreadLimit;
+    use std::fs::read_to_string;
+
+    /// A worker has a stack with its guard, and a deque with a part that is not in use yet.
+    const MAPPINGS_OF_A_WORKER: u64 = 4;
+
+    pub(super) fn limits() -> [Option<ThreadLimit>; 4] {
+        let of =
+            |threads: Option<u64>, setting| threads.map(|threads| ThreadLimit { threads, setting });
+        let mappings = number_in("/proc/sys/vm/max_map_count");
+        [
+            of(
+                mappings.map(|n| n / MAPPINGS_OF_A_WORKER),
+                "vm.max_map_count",
+            ),
+            of(
+                number_in("/proc/sys/kernel/threads-max"),
+                "kernel.threads-max",
+            ),
+            of(processes(), "the limit on processes (ulimit -u)"),
+            of(group(), "pids.max of the control group"),
+        ]
+    }
+
+    fn number_in(file: &str) -> Option<u64> {
+        read_to_string(file).ok()?.trim().parse().ok()
+    }
+
+    /// The limit on the threads of the user, which binds everybody but root.
+    fn processes() -> Option<u64> {
+        let mut limit = libc::rlimit {
+            rlim_cur: libc::RLIM_INFINITY,
+            rlim_max: libc::RLIM_INFINITY,
+        };
+        // SAFETY: it takes nothing.
+        let is_root = unsafe { libc::geteuid() == 0 };
+        // SAFETY: it writes the struct.
+        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &raw mut limit) == 0 };
+        let binds = is_known && !is_root && limit.rlim_cur != libc::RLIM_INFINITY;
+        #[allow(clippy::unnecessary_cast, reason = "systems of 32 bits have fewer")]
+        binds.then_some(limit.rlim_cur as u64)
+    }
+
+    /// The limit of the process's control group, or of the narrowest above it.
+    fn group() -> Option<u64> {
+        let groups = read_to_string("/proc/self/cgroup").ok()?;
+        let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+        let above = std::path::Path::new(path).ancestors();
+        above
+            .filter_map(|group| {
+                let group = group.strip_prefix("/").unwrap_or(group);
+                number_in(
+                    std::path::Path::new("/sys/fs/cgroup")
+                        .join(group)
+                        .join("pids.max")
+                        .to_str()?,
+                )
+            })
+            .min()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use super::ThreadLimit;
+
+    pub(super) fn limits() -> [Option<ThreadLimit>; 0] {
+        []
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_tells_of_a_limit_and_this_process_is_under_it() {
+        if cfg!(target_os = "linux") {
+            let limit = thread_limit().expect("it has several");
+            assert!(limit.threads > 1, "{limit:?}");
+        }
+    }
+}
