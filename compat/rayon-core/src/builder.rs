@@ -27,9 +27,7 @@ impl ThreadPoolBuilder {
     /// A builder with the defaults.
     pub fn new() -> Self {
         Self {
-            inner: heist_core::ThreadPoolBuilder::new()
-                .callers_take_part(false)
-                .prompt(false),
+            inner: heist_core::ThreadPoolBuilder::new().callers_take_part(false),
             num_threads: 0,
         }
     }

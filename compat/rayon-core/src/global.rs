@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::sync::OnceLock;
+use std::thread;
 
 /// Sees to it that there is a global pool, and that the first use of the
 /// stand-in builds it with rayon's defaults and not with heist's.
@@ -23,7 +24,6 @@ fn ensure_from_outside() {
         heist_core::ThreadPoolBuilder::new()
             .num_threads(default_num_threads())
             .callers_take_part(false)
-            .prompt(false)
             .build_global_if_absent();
     });
 }
@@ -34,10 +34,15 @@ pub(crate) fn default_num_threads() -> usize {
     if env::var_os("HEIST_NUM_THREADS").is_some() {
         return 0;
     }
-    asked_for(
+    let asked = asked_for(
         env::var_os("RAYON_NUM_THREADS"),
         env::var_os("RAYON_RS_NUM_CPUS"),
-    )
+    );
+    // Not left to heist, which reads the newer variable with rules of its own.
+    match asked {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        asked => asked,
+    }
 }
 
 /// What rayon's variables ask for. A zero in the newer one means the default,

@@ -9,7 +9,8 @@ use crate::handle::ThreadPool;
 use crate::pool::{Handlers, Pool};
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::waiting::Waiting;
-use heist_sync::{thread, Barrier, BarrierRequest};
+use heist_sync::{address_space_limit, thread, thread_limit, ThreadLimit};
+use heist_sync::{Barrier, BarrierRequest};
 use std::any::Any;
 use std::env;
 use std::ffi::OsString;
@@ -69,7 +70,7 @@ impl ThreadPoolBuilder {
             record_events: None,
             breadth_first: false,
             callers_take_part: None,
-            prompt: true,
+            prompt: false,
             waiting: Waiting::Any,
             handlers: Handlers::default(),
             spawner: DefaultSpawn::new(),
@@ -346,12 +347,18 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Whether a job from outside starts soon even if all workers are deep in work
-    /// of their own: the next worker that pushes a job, at a `join` or a `spawn`,
-    /// then runs it first, on top of what it is doing. Or it waits until some
-    /// worker comes to an end. The default is yes.
+    /// of their own. The default is no: it starts when a worker comes back to its main
+    /// loop or has to wait, after [61 other jobs or a millisecond of them](crate::policy::Turns)
+    /// at most. That is soon if the jobs are short, and may be as late as the end of a
+    /// long one: of a whole tree of joins, say.
     ///
-    /// Say no if jobs from outside want a lock that is held over a `join` or a
-    /// `spawn`: with yes, that call would wait for itself.
+    /// With yes, the next worker that comes to a `join`, or to the end of a piece of a
+    /// parallel loop, runs it there first, on top of what it is doing: one at a time, and
+    /// only if at most a quarter of its stack is in use. A `spawn` of any kind runs nothing.
+    ///
+    /// Say yes only if no job from outside wants what a frame below it may hold: a lock
+    /// that is held over a `join`, a `RefCell` of the thread that is borrowed there. Such a
+    /// job would wait for itself, or panic.
     ///
     /// # Examples
     ///
@@ -528,9 +535,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Fills in what was left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
         let workers = match self.num_threads {
-            0 => default_workers(env::var_os("HEIST_NUM_THREADS"))?,
-            n => n.min(max_num_threads()),
+            0 => default_workers(
+                env::var_os("HEIST_NUM_THREADS"),
+                env::var_os("RAYON_NUM_THREADS"),
+            )?,
+            n => n,
         };
+        refuse_absurd(workers)?;
         let request = barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
         let record_events = match self.record_events {
@@ -598,13 +609,19 @@ impl<S> Config<S> {
         self.stack_size
     }
 
-    /// How many slots each worker's deque has. Some for spawned jobs; and one for
-    /// each 32 bytes of the stack, within reason: a join takes more than that of
-    /// the stack, so that its slot is always there.
-    pub(crate) fn slots(&self) -> usize {
-        const LARGE_STACK: usize = 128 << 20;
-        let stack_size = self.stack_size.unwrap_or(0).min(LARGE_STACK);
-        SLOTS_FOR_SPAWNED + RESERVED_SLOTS.max(stack_size / 32)
+    /// How many slots each worker's deque may have, for a pool of so many workers: so
+    /// many that spawned jobs rarely have to go elsewhere, and one for each join that a
+    /// stack has room for. If the process is short of addresses, at most an eighth of
+    /// those are for the deques.
+    pub(crate) fn slots(&self, workers: usize) -> usize {
+        let joins = RESERVED_SLOTS.max(self.stack_size.unwrap_or(0) / STACK_OF_A_JOIN);
+        let plenty = SLOTS_FOR_SPAWNED + joins.min(MOST_SLOTS_FOR_JOINS);
+        let fair = address_space_limit().map_or(u64::MAX, |bytes| {
+            bytes / 8 / workers as u64 / SLOT_SIZE as u64
+        });
+        plenty
+            .min(usize::try_from(fair).unwrap_or(usize::MAX))
+            .max(1)
     }
 }
 
@@ -615,47 +632,86 @@ impl<S: ThreadSpawn> Config<S> {
         let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
         self.spawner.spawn(thread)
     }
+
+    /// Waits for the end of the threads that were started.
+    pub(crate) fn wait_for_threads(&mut self) {
+        self.spawner.wait();
+    }
 }
 
-/// Slots for spawned jobs, of 64 bytes each. By the million where addresses are
-/// plenty and memory is only real once it is touched. Elsewhere a deque costs
-/// something when it is made: Windows promises the memory, WebAssembly fills it with
-/// zeroes, and 32 bits soon run out of addresses. Jobs beyond go to the injector.
+/// The bytes of a slot.
+const SLOT_SIZE: usize = 64;
+
+/// Slots for spawned jobs. Many where addresses are plenty: they are reserved, and become
+/// memory when they are needed. Jobs beyond go to the injector.
 const SLOTS_FOR_SPAWNED: usize = if cfg!(any(heist_loom, heist_shuttle)) {
     32
-} else if cfg!(all(unix, target_pointer_width = "64")) {
-    1 << 21
+} else if cfg!(all(any(unix, windows), target_pointer_width = "64")) {
+    1 << 20
 } else {
     1 << 14
 };
 
-/// Slots that are kept for joins: one for each 32 bytes of a common stack.
+/// Slots that are kept for joins: as many as common stacks have room for. Joins beyond
+/// are not lent, and run in place.
 pub(crate) const RESERVED_SLOTS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
     32
+} else if cfg!(target_pointer_width = "64") {
+    (8 << 20) / STACK_OF_A_JOIN
 } else {
-    COMMON_STACK / 32
+    1 << 14
 };
 
-/// The stack that threads usually have at most, in bytes. The first thread has
-/// more than others on Unix, and less on Windows.
-const COMMON_STACK: usize = if cfg!(target_family = "wasm") {
-    1 << 20
-} else if cfg!(unix) {
-    8 << 20
-} else {
-    2 << 20
-};
+/// For a large stack there are more, up to so many.
+const MOST_SLOTS_FOR_JOINS: usize = 1 << 21;
+
+/// The least that a join takes of the stack, in bytes.
+const STACK_OF_A_JOIN: usize = 64;
+
+/// More workers than that are looked at before they are started: to start them, and find
+/// that the last one cannot be had, takes long.
+const MANY_WORKERS: usize = 256;
+
+/// Refuses more workers than the system can have threads.
+fn refuse_absurd(workers: usize) -> Result<(), ThreadPoolBuildError> {
+    let most = max_num_threads();
+    if workers > most {
+        let setting = "max_num_threads";
+        return Err(ThreadPoolBuildError::too_many(
+            workers,
+            most as u64,
+            setting,
+        ));
+    }
+    match thread_limit().filter(|_| workers > MANY_WORKERS) {
+        Some(limit) if workers as u64 > limit.threads => {
+            let ThreadLimit { threads, setting } = limit;
+            Err(ThreadPoolBuildError::too_many(workers, threads, setting))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// How many workers a pool gets that was not told.
-fn default_workers(variable: Option<OsString>) -> Result<usize, ThreadPoolBuildError> {
+///
+/// `RAYON_NUM_THREADS` is for programs that heist was put into in rayon's place.
+fn default_workers(
+    heist: Option<OsString>,
+    rayon: Option<OsString>,
+) -> Result<usize, ThreadPoolBuildError> {
     let accepted = "a whole number from 0 to 65535, where 0 means one worker for each processor that the process may use";
-    let workers = match variable {
+    let told = match (heist, rayon) {
+        (Some(value), _) => Some(("HEIST_NUM_THREADS", value)),
+        (None, Some(value)) => Some(("RAYON_NUM_THREADS", value)),
+        (None, None) => None,
+    };
+    let workers = match told {
         None => 0,
-        Some(value) => value
+        Some((name, value)) => value
             .to_str()
             .and_then(|text| text.trim().parse().ok())
             .filter(|&n| n <= max_num_threads())
-            .ok_or_else(|| ThreadPoolBuildError::variable("HEIST_NUM_THREADS", value, accepted))?,
+            .ok_or_else(|| ThreadPoolBuildError::variable(name, value, accepted))?,
     };
     Ok(match workers {
         0 => thread::available_parallelism().map_or(1, usize::from),
@@ -721,16 +777,48 @@ mod tests {
 
     #[test]
     fn a_number_in_the_environment_is_taken_and_zero_means_the_default() {
-        let default = default_workers(None).expect("no variable, no error");
+        let default = default_workers(None, None).expect("no variable, no error");
         assert!(default >= 1);
-        assert_eq!(default_workers(Some("0".into())).unwrap(), default);
-        assert_eq!(default_workers(Some("7".into())).unwrap(), 7);
+        assert_eq!(default_workers(Some("0".into()), None).unwrap(), default);
+        assert_eq!(default_workers(Some("7".into()), None).unwrap(), 7);
+    }
+
+    #[test]
+    fn the_variable_of_rayon_counts_if_that_of_heist_is_not_set() {
+        let of = |heist: Option<&str>, rayon: &str| {
+            default_workers(heist.map(OsString::from), Some(rayon.into()))
+        };
+        assert_eq!(of(None, "5").unwrap(), 5);
+        assert_eq!(of(Some("7"), "5").unwrap(), 7);
+        let text = of(None, "five").unwrap_err().to_string();
+        assert!(
+            text.contains("RAYON_NUM_THREADS") && text.contains("\"five\""),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn more_workers_than_there_can_be_are_refused_with_the_limit() {
+        let text = refuse_absurd(65_536).unwrap_err().to_string();
+        assert!(
+            text.contains("65536 workers") && text.contains("at most 65535"),
+            "{text}"
+        );
+        if let Some(limit) = thread_limit() {
+            let most = usize::try_from(limit.threads).unwrap_or(usize::MAX);
+            if (MANY_WORKERS..max_num_threads()).contains(&most) {
+                let text = refuse_absurd(most + 1).unwrap_err().to_string();
+                assert!(text.contains(limit.setting), "{text}");
+                assert!(refuse_absurd(most).is_ok());
+            }
+        }
+        assert!(refuse_absurd(MANY_WORKERS).is_ok());
     }
 
     #[test]
     fn a_malformed_number_is_an_error_that_says_what_was_given_and_what_is_accepted() {
         for value in ["", "two", "-1", "1.5", "65536", "4 cores"] {
-            let error = default_workers(Some(value.into())).unwrap_err();
+            let error = default_workers(Some(value.into()), None).unwrap_err();
             let text = error.to_string();
             assert!(text.contains("HEIST_NUM_THREADS"), "{text}");
             assert!(text.contains(&format!("{value:?}")), "{text}");

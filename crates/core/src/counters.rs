@@ -5,6 +5,7 @@
 
 use heist_event::WorkerCounters;
 use heist_sync::atomic::{fence, AtomicU64, Ordering};
+use heist_sync::Backoff;
 
 /// A number that one thread counts up and others may read.
 #[derive(Debug)]
@@ -126,7 +127,8 @@ const CHANGING: u64 = 3;
 impl Stopwatch {
     fn new() -> Self {
         Self {
-            present: AtomicU64::new(Activity::Working as u64),
+            // Nobody sits there yet.
+            present: AtomicU64::new(Activity::Asleep as u64),
             sums_ns: [(); 3].map(|()| AtomicU64::new(0)),
         }
     }
@@ -149,6 +151,7 @@ impl Stopwatch {
     }
 
     fn read(&self, now_ns: u64) -> [u64; 3] {
+        let mut backoff = Backoff::new();
         loop {
             // Acquire: pairs with the release store in `change`.
             let present = self.present.load(Ordering::Acquire);
@@ -160,7 +163,7 @@ impl Stopwatch {
                 sums[(present % 4) as usize] += now_ns.saturating_sub(present / 4);
                 return sums;
             }
-            heist_sync::hint::spin_loop();
+            backoff.wait();
         }
     }
 }
@@ -174,9 +177,9 @@ mod tests {
         let watch = Stopwatch::new();
         watch.change(Activity::Searching, 10);
         watch.change(Activity::Asleep, 15);
-        assert_eq!(watch.read(115), [10, 5, 100]);
+        assert_eq!(watch.read(115), [0, 5, 110]);
         watch.change(Activity::Working, 200);
-        assert_eq!(watch.read(201), [11, 5, 185]);
+        assert_eq!(watch.read(201), [1, 5, 195]);
     }
 
     #[test]

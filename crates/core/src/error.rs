@@ -25,7 +25,23 @@ pub struct ThreadPoolBuildError(Kind);
 enum Kind {
     AlreadyGlobal,
     AlreadyAWorker,
-    Thread(io::Error),
+    EndingThread,
+    TooMany {
+        asked: usize,
+        limit: u64,
+        setting: &'static str,
+    },
+    Thread {
+        worker: usize,
+        workers: usize,
+        error: io::Error,
+    },
+    Memory {
+        worker: usize,
+        workers: usize,
+        bytes: usize,
+        error: io::Error,
+    },
     Barrier(BarrierError),
     Variable {
         name: &'static str,
@@ -47,8 +63,36 @@ impl ThreadPoolBuildError {
         Self(Kind::Barrier(error))
     }
 
-    pub(crate) fn thread(error: io::Error) -> Self {
-        Self(Kind::Thread(error))
+    /// `use_current_thread`, while the thread's local values are being dropped.
+    pub(crate) fn ending_thread() -> Self {
+        Self(Kind::EndingThread)
+    }
+
+    pub(crate) fn too_many(asked: usize, limit: u64, setting: &'static str) -> Self {
+        Self(Kind::TooMany {
+            asked,
+            limit,
+            setting,
+        })
+    }
+
+    /// The thread of this one of so many workers could not be started.
+    pub(crate) fn thread(worker: usize, workers: usize, error: io::Error) -> Self {
+        Self(Kind::Thread {
+            worker,
+            workers,
+            error,
+        })
+    }
+
+    /// There is no memory for what this one of so many workers needs.
+    pub(crate) fn memory(worker: usize, workers: usize, bytes: usize, error: io::Error) -> Self {
+        Self(Kind::Memory {
+            worker,
+            workers,
+            bytes,
+            error,
+        })
     }
 
     pub(crate) fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
@@ -86,7 +130,7 @@ impl ThreadPoolBuildError {
     /// ```
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
-        matches!(&self.0, Kind::Thread(error) if error.kind() == io::ErrorKind::Unsupported)
+        matches!(&self.0, Kind::Thread { error, .. } if error.kind() == io::ErrorKind::Unsupported)
     }
 }
 
@@ -94,12 +138,41 @@ impl ThreadPoolBuildError {
 const ALREADY_GLOBAL: &str = "The global thread pool has already been initialized.";
 const ALREADY_A_WORKER: &str = "The current thread is already part of another thread pool.";
 
+const ENDING_THREAD: &str = "the current thread was to become a worker, and is about to end: its thread-local values are being dropped; build the pool earlier, or without use_current_thread";
+
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::AlreadyGlobal => f.write_str(ALREADY_GLOBAL),
             Kind::AlreadyAWorker => f.write_str(ALREADY_A_WORKER),
-            Kind::Thread(error) => error.fmt(f),
+            Kind::EndingThread => f.write_str(ENDING_THREAD),
+            Kind::TooMany {
+                asked,
+                limit,
+                setting,
+            } => write!(
+                f,
+                "a pool of {asked} workers was asked for; accepted are at most {limit}, by {setting}"
+            ),
+            // In the words of the user's own spawner, as rayon has them.
+            Kind::Thread { error, .. } if error.raw_os_error().is_none() => error.fmt(f),
+            Kind::Thread {
+                worker,
+                workers,
+                error,
+            } => write!(
+                f,
+                "the thread of worker {worker} of {workers} (the first is 0) could not be started: {error}; ask for fewer workers or smaller stacks, or raise the limits on processes and memory"
+            ),
+            Kind::Memory {
+                worker,
+                workers,
+                bytes,
+                error,
+            } => write!(
+                f,
+                "{bytes} bytes for worker {worker} of {workers} (the first is 0) could not be had: {error}; ask for fewer workers, or raise the limit on memory"
+            ),
             Kind::Barrier(error) => error.fmt(f),
             Kind::Variable {
                 name,
@@ -116,9 +189,13 @@ impl fmt::Display for ThreadPoolBuildError {
 impl Error for ThreadPoolBuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Kind::Thread(error) => Some(error),
+            Kind::Thread { error, .. } | Kind::Memory { error, .. } => Some(error),
             Kind::Barrier(error) => Some(error),
-            Kind::AlreadyGlobal | Kind::AlreadyAWorker | Kind::Variable { .. } => None,
+            Kind::AlreadyGlobal
+            | Kind::AlreadyAWorker
+            | Kind::EndingThread
+            | Kind::TooMany { .. }
+            | Kind::Variable { .. } => None,
         }
     }
 
@@ -127,7 +204,9 @@ impl Error for ThreadPoolBuildError {
         match &self.0 {
             Kind::AlreadyGlobal => ALREADY_GLOBAL,
             Kind::AlreadyAWorker => ALREADY_A_WORKER,
-            Kind::Thread(error) => error.description(),
+            Kind::EndingThread => ENDING_THREAD,
+            Kind::TooMany { .. } => "more workers were asked for than there can be",
+            Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
             Kind::Barrier(_) => "the barrier that was asked for is not to be had here",
             Kind::Variable { .. } => "an environment variable is malformed",
         }

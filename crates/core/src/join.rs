@@ -10,7 +10,6 @@ use crate::job::{lent_latch, JobSlot, SlotJob};
 use crate::pool::Pool;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
-use heist_deque::Slot;
 use heist_sync::thread;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -137,7 +136,7 @@ where
     let ra = match unwind::halt(|| a(FnContext::new(migrated))) {
         Ok(ra) => ra,
         // SAFETY: lent above, with these types.
-        Err(payload) => unsafe { finish_and_resume::<B, RB>(worker, slot, payload) },
+        Err(payload) => unsafe { finish_and_resume::<B, RB>(worker, slot, &mut b, payload) },
     };
 
     // SAFETY: lent above.
@@ -186,18 +185,24 @@ where
 ///
 /// # Safety
 ///
-/// 1. The slot holds a job of these types that this worker has lent.
+/// 1. The slot is that of a job of these types that this worker has lent, and `b` its
+///    closure.
 #[cold]
 #[inline(never)]
-unsafe fn finish_and_resume<B, RB>(worker: &Worker, slot: JobSlot, payload: Payload) -> !
+unsafe fn finish_and_resume<B, RB>(
+    worker: &Worker,
+    slot: JobSlot,
+    b: &mut ManuallyDrop<B>,
+    payload: Payload,
+) -> !
 where
     B: FnOnce(FnContext) -> RB,
 {
     // SAFETY: by 1.
     let result = if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back.
-        let b = unsafe { SlotJob::<B, RB>::take(Slot::room(slot)) };
+        // SAFETY: taken back, as in `join_on`.
+        let b = unsafe { ManuallyDrop::take(b) };
         unwind::halt(|| b(FnContext::new(false)))
     } else {
         // SAFETY: by 1., and a thief has it.

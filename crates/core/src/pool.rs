@@ -1,23 +1,25 @@
 //! The pool: what its workers share, and how it starts, stops and is reached.
 
-use crate::config::{max_num_threads, ThreadPoolBuilder};
+use crate::config::{max_num_threads, Config, ThreadPoolBuilder};
 use crate::error::ThreadPoolBuildError;
-use crate::job::{DetachedJob, JobRef, StackJob};
+use crate::job::{DetachedJob, JobRef, Kind, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::recorder::Recorder;
 use crate::seat::Seat;
-use crate::sleep::Sleep;
+use crate::sleep::{Jobs, Sleep};
 use crate::spares::Spares;
 use crate::threads::ThreadSpawn;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::waiting::Waiting;
 use crate::worker::Worker;
-use heist_deque::Injector;
+use heist_deque::{Deque, Injector};
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::process::{self, Generation};
-use heist_sync::{thread, CachePadded, Clock, Mutex};
+use heist_sync::{stack_size, thread, CachePadded, Clock, Mutex};
 use std::fmt;
+use std::io;
+use std::ptr;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -35,7 +37,7 @@ pub(crate) struct Pool {
     /// Workers run the oldest of their own jobs first.
     pub(crate) breadth_first: bool,
     /// Jobs from outside do not wait for busy workers to come to an end.
-    prompt: bool,
+    pub(crate) prompt: bool,
     /// Callers from outside take part in what they wait for.
     guests: bool,
     /// What still needs the workers: one for the handle, one for each detached
@@ -72,23 +74,21 @@ impl Pool {
             Waiting::Any => 0,
             Waiting::Descendants => workers.min(max_num_threads() - workers),
         };
-        let slots = config.slots();
+        if config.use_current_thread {
+            Worker::may_adopt_current_thread()?;
+        }
+        let mut places = Places::new(&config, workers, workers + spares)?;
         let usable = thread::available_parallelism().map_or(1, usize::from);
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
-            let seat = |index| {
-                let recorder = config.record_events.map(Recorder::new);
-                CachePadded::new(Seat::new(
-                    me.as_ptr(),
-                    index,
-                    slots,
-                    config.barrier,
-                    config.waiting,
-                    recorder,
-                ))
-            };
+            let mut seats = places.seats;
+            let parts = places.parts.drain(..).enumerate();
+            seats.extend(parts.map(|(index, (deque, recorder))| {
+                let pool = me.as_ptr();
+                CachePadded::new(Seat::new(pool, index, deque, config.waiting, recorder))
+            }));
             Self {
                 me: me.clone(),
-                seats: (0..workers + spares).map(seat).collect(),
+                seats: seats.into_boxed_slice(),
                 spares: Spares::new(spares, config.stack_size()),
                 injector: Injector::new(),
                 sleep: Sleep::new(workers, spares, config.barrier),
@@ -104,32 +104,44 @@ impl Pool {
                 handlers: std::mem::take(&mut config.handlers),
             }
         });
-        // If a thread cannot be started, those that were end again.
-        let undo = EndOnDrop(&pool);
-        for index in 0..workers {
-            if index == 0 && config.use_current_thread {
-                if Worker::current().is_some() {
-                    return Err(ThreadPoolBuildError::already_a_worker());
-                }
-                Worker::adopt_current_thread(Arc::clone(&pool), index);
-                let seat = pool.seat(index);
-                // SAFETY: the pool holds the latches.
-                unsafe { LockLatch::set(&raw const seat.ready) };
-                // SAFETY: as above. There is no main loop to wait for.
-                unsafe { LockLatch::set(&raw const seat.ended) };
-                continue;
+        let started = pool.start_threads(&mut config);
+        if let Err(error) = started {
+            // The threads that were started end again.
+            pool.release();
+            if pool.handlers.start.is_none() {
+                config.wait_for_threads();
             }
-            config
-                .start_thread(&pool, index)
-                .map_err(ThreadPoolBuildError::thread)?;
+            return Err(error);
         }
-        undo.defuse();
         if config.banner {
             let version = env!("CARGO_PKG_VERSION");
             let barrier = pool.sleep.barrier().mode();
             eprintln!("heist {version}: started a pool of {workers} workers, barrier {barrier}");
         }
         Ok(pool)
+    }
+
+    /// Starts the threads of all workers. The calling thread becomes a worker last, when
+    /// nothing can fail any more.
+    fn start_threads<S: ThreadSpawn>(
+        self: &Arc<Self>,
+        config: &mut Config<S>,
+    ) -> Result<(), ThreadPoolBuildError> {
+        let workers = self.len();
+        for index in usize::from(config.use_current_thread)..workers {
+            config
+                .start_thread(self, index)
+                .map_err(|error| ThreadPoolBuildError::thread(index, workers, error))?;
+        }
+        if config.use_current_thread {
+            Worker::adopt_current_thread(self, 0)?;
+            let seat = self.seat(0);
+            // SAFETY: the pool holds the latches.
+            unsafe { LockLatch::set(&raw const seat.ready) };
+            // SAFETY: as above. There is no main loop to wait for.
+            unsafe { LockLatch::set(&raw const seat.ended) };
+        }
+        Ok(())
     }
 
     /// What the thread of the worker with this index does from start to end.
@@ -141,10 +153,12 @@ impl Pool {
         let (pool, seat) = (self, self.seat(index));
         // SAFETY: by 1.; `leave` is called below, and the caller holds the pool.
         let worker = unsafe { Worker::sit(seat) };
+        worker.begin_stack(stack_size());
         // SAFETY: the pool holds the latch.
         unsafe { LockLatch::set(&raw const seat.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
         pool.call_handler(pool.handlers.start.as_deref(), worker.index());
+        worker.begins_to_work();
         if self.is_spare(index) {
             worker.stand_in();
         } else {
@@ -298,7 +312,7 @@ impl Pool {
     /// The calling thread, if it is a worker of this pool.
     #[inline]
     pub(crate) fn current_worker<'job>(&self) -> Option<&'job Worker> {
-        Worker::current().filter(|worker| std::ptr::eq(worker.pool(), self))
+        Worker::current().filter(|worker| ptr::eq(worker.pool(), self))
     }
 
     /// Wakes the worker with this index, if it sleeps.
@@ -316,7 +330,7 @@ impl Pool {
     }
 
     /// Calls all owners: their next pushes look whether somebody sleeps.
-    pub(crate) fn call_all(&self) {
+    pub(crate) fn call_owners(&self) {
         self.seats
             .iter()
             .for_each(|seat| seat.deque().thief().call());
@@ -326,14 +340,14 @@ impl Pool {
     pub(crate) fn inject(&self, job: DetachedJob) {
         self.injector.push(job);
         if self.sleep.published() == 0 && self.waits_for_a_worker() {
-            self.call_all();
+            self.call_owners();
         }
     }
 
     /// True if a job from outside waits, nobody is free who would come for it,
     /// and the busy ones are to take it in turn.
     pub(crate) fn waits_for_a_worker(&self) -> bool {
-        self.prompt && !self.injector.is_empty() && self.sleep.all_work()
+        self.prompt && !self.injector.is_empty() && self.sleep.nobody_is_free()
     }
 
     /// Queues a job: on the calling worker's deque, or from outside.
@@ -369,7 +383,7 @@ impl Pool {
     pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         match Worker::current() {
             None => self.in_worker_from_outside(op),
-            Some(worker) if std::ptr::eq(worker.pool(), self) => op(worker, false),
+            Some(worker) if ptr::eq(worker.pool(), self) => op(worker, false),
             Some(worker) => self.in_worker_from_another_pool(worker, op),
         }
     }
@@ -394,14 +408,25 @@ impl Pool {
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         self.demand_workers("move a call into");
         heist_sync::thread_local! { static LATCH: LockLatch = LockLatch::new() }
-        LATCH.with(|latch| {
-            let job = StackJob::new(on_current_worker(op), LatchRef(latch));
-            // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
-            self.inject(unsafe { job.as_job_ref() }.into());
-            latch.wait_and_reset();
-            // SAFETY: the latch was set, and the result is taken once.
-            unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
-        })
+        // A pointer, because a thread that ends may have dropped its latch already: then
+        // it takes one for this time.
+        let own = LATCH.try_with(ptr::from_ref).ok();
+        let once;
+        let latch = match own {
+            // SAFETY: it is there until the thread's destructors run, in which the thread
+            // does not come back to this frame.
+            Some(own) => unsafe { &*own },
+            None => {
+                once = LockLatch::new();
+                &once
+            }
+        };
+        let job = StackJob::new(on_current_worker(op), LatchRef(latch));
+        // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+        self.inject(unsafe { job.as_job_ref() }.into());
+        latch.wait_and_reset();
+        // SAFETY: the latch was set, and the result is taken once.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }
 
     /// The caller is a worker of another pool: it goes on running its own
@@ -479,19 +504,61 @@ fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce() ->
     move || op(Worker::current().expect("jobs run on workers"), true)
 }
 
-/// Ends the pool's workers, unless it is defused.
-struct EndOnDrop<'a>(&'a Pool);
+/// What the seats of a pool are made of, as far as there may be no memory for it.
+struct Places {
+    /// Room for the seats.
+    seats: Vec<CachePadded<Seat>>,
+    /// The deque and the recorder of each.
+    parts: Vec<(Deque<Kind>, Option<Recorder>)>,
+}
 
-impl EndOnDrop<'_> {
-    #[expect(clippy::mem_forget, reason = "a guard is defused by forgetting it")]
-    fn defuse(self) {
-        std::mem::forget(self);
+impl Places {
+    fn new<S>(
+        config: &Config<S>,
+        workers: usize,
+        seats: usize,
+    ) -> Result<Self, ThreadPoolBuildError> {
+        let lacks =
+            |worker, bytes, error| ThreadPoolBuildError::memory(worker, workers, bytes, error);
+        let mut places = Self {
+            seats: Vec::new(),
+            parts: Vec::new(),
+        };
+        places.seats.try_reserve_exact(seats).map_err(|_| {
+            lacks(
+                0,
+                seats * size_of::<Seat>(),
+                io::ErrorKind::OutOfMemory.into(),
+            )
+        })?;
+        let slots = config.slots(seats);
+        for index in 0..seats {
+            let deque = Deque::new(slots, config.barrier)
+                .map_err(|error| lacks(index, Deque::<Kind>::LEAST_BYTES, error))?;
+            let recorder = match config.record_events {
+                None => None,
+                Some(capacity) => Some(Recorder::new(capacity).ok_or_else(|| {
+                    let bytes = capacity.saturating_mul(size_of::<u64>());
+                    lacks(index, bytes, io::ErrorKind::OutOfMemory.into())
+                })?),
+            };
+            places.parts.push((deque, recorder));
+        }
+        Ok(places)
     }
 }
 
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.release();
+impl Jobs for Pool {
+    fn call_all(&self) {
+        self.call_owners();
+    }
+
+    fn are_at(&self, seat: usize) -> bool {
+        self.seat(seat).has_a_job()
+    }
+
+    fn are_beyond(&self, seat: usize) -> bool {
+        self.seat(seat).sees_a_job()
     }
 }
 

@@ -14,15 +14,18 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A ring that keeps the newest `capacity` events.
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// A ring that keeps the newest `capacity` events, if there is memory for it.
+    pub(crate) fn new(capacity: usize) -> Option<Self> {
         // One slot more than is kept: the one that the writer is about to
         // overwrite is never among those that a reader takes.
         let slots = capacity.saturating_add(1);
-        Self {
-            ring: (0..slots).map(|_| AtomicU64::new(0)).collect(),
+        let mut ring = Vec::new();
+        ring.try_reserve_exact(slots).ok()?;
+        ring.resize_with(slots, || AtomicU64::new(0));
+        Some(Self {
+            ring: ring.into_boxed_slice(),
             written: AtomicU64::new(0),
-        }
+        })
     }
 
     /// Writes an event. Only the one writer may call this.
@@ -62,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_ring_keeps_the_newest_and_counts_what_it_dropped() {
-        let recorder = Recorder::new(4);
+        let recorder = Recorder::new(4).expect("memory for a few events");
         for at_ns in 0..10 {
             recorder.record(EventKind::Sleep, at_ns);
         }
@@ -74,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_ring_that_is_not_full_has_dropped_nothing() {
-        let recorder = Recorder::new(4);
+        let recorder = Recorder::new(4).expect("memory for a few events");
         recorder.record(EventKind::Wake, 1);
         assert_eq!(recorder.read().events.len(), 1);
         assert_eq!(recorder.read().dropped, 0);

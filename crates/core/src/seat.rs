@@ -1,15 +1,13 @@
 //! A worker's place in its pool: what it owns, and what others may touch.
 
 use crate::counters::Counters;
-use crate::job::{Fifo, Job, JobRef, Kind};
+use crate::job::{Fifo, Job, JobRef, JobSlot, Kind};
 use crate::latch::{CoreLatch, LockLatch};
-use crate::policy::{Manners, Rng};
+use crate::policy::{Manners, Rng, Turns};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
-use crate::waiting::Waiting;
+use crate::waiting::{Manner, Waiting};
 use heist_deque::{Deque, Injector, Steal};
-use heist_sync::atomic::{AtomicBool, Ordering};
-use heist_sync::Barrier;
 use std::cell::Cell;
 
 /// A worker's place in its pool. The thread that sits there is the
@@ -25,9 +23,8 @@ pub(crate) struct Seat {
     own: Own,
     pool: *const Pool,
     index: usize,
-    /// Who sits here waits for descendants only, and so shall whoever steals here.
-    /// Written by the worker.
-    pub(crate) is_strict: AtomicBool,
+    /// How whoever sits here waits, and shall wait who steals here.
+    pub(crate) manner: Manner,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
     pub(crate) fifo: Fifo,
@@ -49,8 +46,12 @@ pub(crate) struct Own {
     /// The address of the lowest slot that the job at the top of the stack could
     /// have filled.
     pub(crate) base: Cell<usize>,
-    /// Jobs that the top of the stack has run.
-    pub(crate) ran: Cell<u32>,
+    /// What comes before jobs from outside.
+    pub(crate) turns: Cell<Turns>,
+    /// How often it has come for a job from outside when it had nothing to do.
+    pub(crate) looks: Cell<u32>,
+    /// A frame below this address is deep in the stack.
+    pub(crate) deep: Cell<usize>,
     /// True while a job from outside runs in the middle of another.
     pub(crate) is_serving: Cell<bool>,
     /// When the guest sat down that sits here, if it is one.
@@ -69,8 +70,7 @@ impl Seat {
     pub(crate) fn new(
         pool: *const Pool,
         index: usize,
-        slots: usize,
-        barrier: Barrier,
+        deque: Deque<Kind>,
         waiting: Waiting,
         recorder: Option<Recorder>,
     ) -> Self {
@@ -78,20 +78,22 @@ impl Seat {
         // run to run where the system randomises addresses.
         let seed = pool as usize as u64 ^ (index as u64) << 48;
         Self {
-            deque: Deque::new(slots, barrier),
+            deque,
             counters: Counters::new(),
             own: Own {
                 rng: Cell::new(Rng::new(seed)),
                 manners: Cell::new(Manners::new()),
                 was_refused: Cell::new(false),
                 base: Cell::new(usize::MAX),
-                ran: Cell::new(0),
+                turns: Cell::new(Turns::new()),
+                looks: Cell::new(0),
+                deep: Cell::new(0),
                 is_serving: Cell::new(false),
                 visit_ns: Cell::new(None),
             },
             pool,
             index,
-            is_strict: AtomicBool::new(waiting == Waiting::Descendants),
+            manner: Manner::new(waiting),
             mailbox: Injector::new(),
             fifo: Fifo::new(),
             recorder,
@@ -128,10 +130,10 @@ impl Seat {
     /// be disturbed.
     #[inline]
     pub(crate) fn steal(&self, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
-        let claim = |kind, slot| {
+        let claim = |kind, slot: JobSlot| {
             self.counters.robbed.add(1);
-            // Relaxed: the victim has set it before it pushed the job.
-            let is_strict = self.is_strict.load(Ordering::Relaxed);
+            // SAFETY: the deque's lock is held.
+            let is_strict = unsafe { self.manner.is_strict_at(slot.as_ptr() as usize) };
             // SAFETY: just taken, and the deque's lock keeps others away.
             unsafe { Job::claim(kind, slot, self.index, is_strict) }
         };
@@ -144,9 +146,8 @@ impl Seat {
         !self.deque.thief().is_empty()
     }
 
-    /// True if a job that the worker here could run was published before the
-    /// worker announced its sleep. Its own deque is not looked at: what is there
-    /// belongs to frames that wait.
+    /// True if there is a job anywhere else that the worker here could run. Its own deque is
+    /// not looked at: what is there belongs to frames that wait.
     pub(crate) fn sees_a_job(&self) -> bool {
         let pool = self.pool();
         !pool.injector.is_empty()

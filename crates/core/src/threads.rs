@@ -1,7 +1,7 @@
 //! How a worker gets its thread: the system's, or one of the user's making.
 
 use crate::pool::Pool;
-use heist_sync::thread;
+use heist_sync::thread::{self, JoinHandle};
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -16,21 +16,33 @@ pub trait ThreadSpawn {
     ///
     /// Fails if the thread cannot be started.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+
+    /// The pool cannot be built: waits for the end of the threads that were started, as
+    /// far as this knows of them.
+    fn wait(&mut self) {}
 }
 
 /// Starts each worker's thread as `std::thread` would.
 #[derive(Debug)]
-pub struct DefaultSpawn(());
+pub struct DefaultSpawn(Vec<JoinHandle<()>>);
 
 impl DefaultSpawn {
     pub(crate) fn new() -> Self {
-        Self(())
+        Self(Vec::new())
     }
 }
 
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        os_thread(&thread).spawn(|| thread.run()).map(drop)
+        self.0.push(os_thread(&thread).spawn(|| thread.run())?);
+        Ok(())
+    }
+
+    fn wait(&mut self) {
+        for thread in self.0.drain(..) {
+            // It has nothing to say: a worker's panics are caught.
+            let _ = thread.join();
+        }
     }
 }
 

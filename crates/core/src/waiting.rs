@@ -2,6 +2,9 @@
 
 use crate::pool::Pool;
 use crate::worker::Worker;
+use heist_sync::atomic::{AtomicPtr, Ordering};
+use heist_sync::fault;
+use std::ptr;
 
 /// What a worker may run on top of a frame that waits, for the second half of a
 /// join that was stolen, or for the jobs of a scope.
@@ -63,5 +66,138 @@ where
     match Worker::current() {
         Some(worker) => worker.with_waiting(waiting, op),
         None => Pool::global().take_part(|worker, _| worker.with_waiting(waiting, op)),
+    }
+}
+
+/// How waits on one seat run: for the whole of it, and for the calls of [`with_waiting`]
+/// that are under way there.
+///
+/// A thief has to know how the job waits that it takes: as did the frame that pushed it,
+/// whatever its owner has called since. So each call notes the slot that comes next when
+/// it begins, and a job in that slot or above, and below the next such call's, is its own.
+#[derive(Debug)]
+pub(crate) struct Manner {
+    is_strict: bool,
+    /// The innermost call. It lies in the frame of that call, which is there as long as
+    /// this points to it.
+    innermost: AtomicPtr<Region>,
+}
+
+/// One call of [`with_waiting`].
+#[derive(Debug)]
+pub(crate) struct Region {
+    lowest: usize,
+    is_strict: bool,
+    outer: *const Region,
+}
+
+impl Manner {
+    pub(crate) fn new(waiting: Waiting) -> Self {
+        Self {
+            is_strict: waiting == Waiting::Descendants,
+            innermost: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// How the owner waits at present: true if for descendants only. For the owner.
+    pub(crate) fn is_strict(&self) -> bool {
+        // Relaxed: own write.
+        // SAFETY: the frame is further down this stack.
+        let innermost = unsafe { self.innermost.load(Ordering::Relaxed).as_ref() };
+        innermost.map_or(self.is_strict, |region| region.is_strict)
+    }
+
+    /// How the job in this slot waits.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the seat's deque.
+    pub(crate) unsafe fn is_strict_at(&self, slot: usize) -> bool {
+        // Acquire: pairs with the release in `open`.
+        let order = fault::ordering("waiting.region", Ordering::Acquire);
+        let mut region = self.innermost.load(order).cast_const();
+        // SAFETY: by 1. none of them closes meanwhile.
+        while let Some(inner) = unsafe { region.as_ref() } {
+            if inner.lowest <= slot {
+                return inner.is_strict;
+            }
+            region = inner.outer;
+        }
+        self.is_strict
+    }
+
+    /// A call that begins, when `lowest` is the next slot. For the owner.
+    pub(crate) fn region(&self, waiting: Waiting, lowest: usize) -> Region {
+        Region {
+            lowest,
+            is_strict: waiting == Waiting::Descendants,
+            outer: self.innermost.load(Ordering::Relaxed),
+        }
+    }
+
+    /// What is pushed from now on is of this call. For the owner.
+    ///
+    /// # Safety
+    ///
+    /// 1. The region is the seat's newest, and stays in place until `close`.
+    pub(crate) unsafe fn open(&self, region: &Region) {
+        // Release: a thief that finds the region sees what is in it.
+        let order = fault::ordering("waiting.open", Ordering::Release);
+        self.innermost
+            .store(ptr::from_ref(region).cast_mut(), order);
+    }
+
+    /// The call ends. For the owner, who holds the lock of its deque: no thief looks at
+    /// the region any more.
+    pub(crate) fn close(&self, region: &Region) {
+        self.innermost
+            .store(region.outer.cast_mut(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use crate::job::Job;
+    use crate::worker::Worker;
+    use crate::{spawn, with_waiting, ThreadPoolBuilder, Waiting};
+    use heist_deque::Steal;
+
+    /// Takes the oldest job of the calling worker as a thief would, and runs it: true if it
+    /// was to wait for descendants only.
+    fn stolen_strictly() -> bool {
+        let worker = Worker::current().expect("the test runs on a worker");
+        let Steal::Success(job) = worker.seat().steal(|| true) else {
+            panic!("there is a job")
+        };
+        let is_strict = matches!(
+            job,
+            Job::Detached {
+                is_strict: true,
+                ..
+            }
+        );
+        worker.execute(job);
+        is_strict
+    }
+
+    #[test]
+    fn a_thief_waits_as_the_frame_that_pushed_the_job_and_not_as_its_owner_does_now() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build();
+        pool.expect("a pool").install(|| {
+            spawn(|| ());
+            with_waiting(Waiting::Descendants, || {
+                spawn(|| ());
+                with_waiting(Waiting::Any, || {
+                    spawn(|| ());
+                    assert!(!stolen_strictly(), "of before the first call");
+                    assert!(stolen_strictly(), "of the first call");
+                    assert!(!stolen_strictly(), "of the second");
+                });
+                spawn(|| ());
+                assert!(stolen_strictly(), "of the first call again");
+            });
+            spawn(|| ());
+            assert!(!stolen_strictly(), "of after both");
+        });
     }
 }

@@ -1,7 +1,5 @@
-//! What one worker owns, and how it finds something to do.
-//!
-//! The search order: the own deque, newest first; the own mailbox, where
-//! broadcasts arrive; the victims' deques, oldest first; the injector.
+//! The worker: what the thread does with the seat on which it sits. It lends jobs and
+//! takes them back, attends to whoever calls, and runs what it has found.
 
 use crate::config::RESERVED_SLOTS;
 use crate::counters::Activity;
@@ -10,31 +8,23 @@ use crate::job::{
 };
 use crate::join::FnContext;
 use crate::latch::CoreLatch;
-use crate::policy::{IdleLadder, IdleStep, Victims};
 use crate::pool::Pool;
 use crate::seat::{Own, Seat};
-use crate::sleep::Bell;
 use crate::unwind::AbortOnUnwind;
-use crate::waiting::Waiting;
-use heist_deque::{Owner, Steal};
-use heist_event::{EventKind, WorkerId};
-use heist_sync::atomic::{AtomicBool, Ordering};
-use heist_sync::{hint, thread, thread_local};
+use crate::waiting::{Region, Waiting};
+use heist_deque::Owner;
+use heist_event::EventKind;
+use heist_sync::atomic::Ordering;
+use heist_sync::{fault, thread_local};
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr;
-use std::sync::Arc;
+use std::ptr::{self, NonNull};
 
 thread_local! {
     /// The worker that this thread is, or null.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) }
-}
-
-thread_local! {
-    /// The pool of which this thread became a worker in the middle of its life.
-    static ADOPTED: Cell<Option<Adopted>> = const { Cell::new(None) }
 }
 
 /// Tells the calling thread from all others that there are: the address of
@@ -44,48 +34,28 @@ pub(crate) fn this_thread() -> usize {
     CURRENT.with(|current| ptr::from_ref(current) as usize)
 }
 
-/// Holds the pool of an adopted thread, until the thread goes, and its last
-/// frame with it.
-struct Adopted(#[expect(dead_code, reason = "held, not used")] Arc<Pool>);
-
-impl Drop for Adopted {
-    fn drop(&mut self) {
-        Worker::leave();
-    }
-}
-
-/// A guest on its seat; it leaves when this is dropped.
-struct Visit<'a>(&'a Worker);
-
-impl Drop for Visit<'_> {
-    fn drop(&mut self) {
-        let seat = &self.0.seat;
-        let (pool, index) = (seat.pool(), seat.index());
-        let now_ns = self.0.turn_to(Activity::Searching, EventKind::SearchBegin);
-        self.0
-            .turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
-        seat.own().visit_ns.set(None);
-        Worker::leave();
-        let is_seen = pool.sleep.stand_up(index, || pool.call_all());
-        // What the guest spawned and did not wait for is the worker's now.
-        if !is_seen || seat.has_a_job() || seat.sees_a_job() {
-            pool.ring(index);
-        }
-    }
-}
+/// The slot of a job that has found none, as the deque is full: it was never lent, and
+/// runs in place.
+const NO_SLOT: JobSlot = NonNull::dangling();
 
 /// Work of a guest that has not lasted longer is not worth waking somebody for,
 /// who would come when it is done.
 const BRIEF_NS: u64 = 5_000;
 
-/// After this many jobs from its own deque a worker looks into the injector
-/// first, so that a job submitted from outside is not starved by a worker that
-/// never runs dry. Prime, so that it falls into step with no pattern of jobs.
-const INJECTOR_INTERVAL: u32 = 61;
+/// When no more jobs than that wait in a deque, they can begin anew at its first vacant
+/// slot.
+const FEW_WAITING: usize = 128;
 
-/// While jobs from outside wait, a worker with more victims than that tries them
-/// before one out of so many.
-const STEAL_INTERVAL: u32 = 8;
+/// One part in so many of the stack may be in use where a job begins that has nothing to
+/// do with what is there.
+const DEEP: usize = 4;
+
+/// An address in the caller's frame, or nearly so.
+#[inline(always)]
+fn address_of_frame() -> usize {
+    let here = 0_u8;
+    &raw const here as usize
+}
 
 /// One worker of a pool, as the thread sees it that sits on its [`Seat`].
 #[repr(transparent)]
@@ -129,44 +99,6 @@ impl Worker {
         CURRENT.with(|current| current.set(ptr::null()));
     }
 
-    /// Runs `op` on the calling thread as a guest of the pool: on the seat of a
-    /// worker that sleeps. Gives `op` back if none does. `op` is told that it has not
-    /// migrated.
-    pub(crate) fn visit<F, R>(pool: &Pool, op: F) -> Result<R, F>
-    where
-        F: FnOnce(&Self, bool) -> R,
-    {
-        let Some(index) = pool.sleep.sit_down() else {
-            return Err(op);
-        };
-        // SAFETY: the caller holds the pool, the worker that sat here sleeps on,
-        // and `stand_up` comes with the end of `visit`.
-        let worker = unsafe { Self::sit(pool.seat(index)) };
-        let visit = Visit(worker);
-        let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
-        worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
-        worker.own().visit_ns.set(Some(now_ns));
-        worker.own().base.set(worker.next_slot());
-        // Somebody may sleep, which a worker that begins to work would see to.
-        worker.call_oneself();
-        let result = op(worker, false);
-        drop(visit);
-        Ok(result)
-    }
-
-    /// Makes the calling thread, which has frames below it, the worker with this
-    /// index for the rest of its life.
-    #[expect(clippy::mem_forget, reason = "what frames may use is leaked")]
-    pub(crate) fn adopt_current_thread(pool: Arc<Pool>, index: usize) {
-        // SAFETY: `Adopted` holds the pool until it calls `leave`, and no other
-        // thread was started for the seat.
-        let worker = unsafe { Self::sit(pool.seat(index)) };
-        worker.own().base.set(worker.next_slot());
-        let former = ADOPTED.with(|adopted| adopted.replace(Some(Adopted(pool))));
-        // There is one in a forked child, whose frames may use it: it stays.
-        std::mem::forget(former);
-    }
-
     #[inline(always)]
     pub(crate) fn index(&self) -> usize {
         self.seat.index()
@@ -178,13 +110,13 @@ impl Worker {
     }
 
     #[inline(always)]
-    fn deque(&self) -> &Owner<Kind> {
+    pub(crate) fn deque(&self) -> &Owner<Kind> {
         // SAFETY: a worker is what the one thread has that sits here.
         unsafe { self.seat.deque().owner() }
     }
 
     #[inline(always)]
-    fn own(&self) -> &Own {
+    pub(crate) fn own(&self) -> &Own {
         self.seat.own()
     }
 
@@ -209,8 +141,8 @@ impl Worker {
         // SAFETY: the slot is vacant; 1. is handed on.
         unsafe { SlotJob::<B, R>::put(slot, closure) };
         // SAFETY: the slot holds what the kind says; by 2. others may run it.
-        if unsafe { self.deque().publish(slot, SlotJob::<B, R>::KIND) } {
-            self.attend();
+        if unsafe { self.deque().publish(slot, SlotJob::<B, R>::KIND) } && !self.attend_at_join() {
+            return NO_SLOT;
         }
         slot
     }
@@ -223,15 +155,25 @@ impl Worker {
     #[inline(always)]
     pub(crate) unsafe fn take_back(&self, slot: JobSlot) -> bool {
         if !self.deque().is_newest(slot) {
-            self.run_newer(slot);
+            // SAFETY: 1. is handed on.
+            return unsafe { self.take_back_slowly(slot) };
         }
-        // SAFETY: it is the newest now.
+        // SAFETY: it is the newest.
         unsafe { self.deque().retract(slot) }
     }
 
-    /// Runs what the first closure of a join left behind, newest first.
+    /// Runs what the first closure of a join left behind, newest first; then as
+    /// `take_back`.
+    ///
+    /// # Safety
+    ///
+    /// As for `take_back`.
     #[cold]
-    fn run_newer(&self, slot: JobSlot) {
+    #[inline(never)]
+    unsafe fn take_back_slowly(&self, slot: JobSlot) -> bool {
+        if slot == NO_SLOT {
+            return true;
+        }
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         while !self.deque().is_newest(slot) {
             if let Some(job) = self.pop() {
@@ -239,6 +181,8 @@ impl Worker {
             }
         }
         abort.defuse();
+        // SAFETY: it is the newest now.
+        unsafe { self.deque().retract(slot) }
     }
 
     /// The slot of a lent job, which its thief is done with, is vacant again.
@@ -257,18 +201,22 @@ impl Worker {
         }
         // SAFETY: by 1. for the slot itself; those above it are free.
         unsafe { self.deque().reclaim(slot) };
-        while let Some(job) = newer.pop() {
+        self.put_back(newer);
+        if self.pool().waits_for_a_worker() {
+            self.call_oneself();
+        }
+    }
+
+    /// Puts jobs back into the deque that were popped, newest first.
+    fn put_back(&self, mut jobs: Vec<DetachedJob>) {
+        while let Some(job) = jobs.pop() {
             let slot = self.deque().vacant();
             // SAFETY: the slot is vacant.
             let kind = unsafe { job.put_back(slot) };
             // SAFETY: the slot holds such a job, and those may run anywhere.
             if unsafe { self.deque().publish(slot, kind) } {
-                // No more than that: a job that ran here could wait for one of ours.
-                self.hear_the_call();
+                self.attend();
             }
-        }
-        if self.pool().waits_for_a_worker() {
-            self.call_oneself();
         }
     }
 
@@ -285,8 +233,7 @@ impl Worker {
             // SAFETY: as for this function.
             return self.push_reference(unsafe { HeapJob::into_job_ref(closure) });
         }
-        // The last slots are for joins, which have nowhere else to go.
-        if !self.has_room() {
+        if !self.deque().has_room() && !self.make_room() {
             // SAFETY: as for this function.
             return self.pool().inject(unsafe { DetachedJob::new(closure) });
         }
@@ -305,46 +252,82 @@ impl Worker {
         unsafe { self.push(move || job.execute()) };
     }
 
-    /// True if a slot is vacant that is not kept for joins.
-    #[inline]
-    fn has_room(&self) -> bool {
-        self.deque().has_room(RESERVED_SLOTS) || self.make_room()
-    }
-
-    /// Makes the slots vacant again whose jobs others took, if those are all: a
-    /// worker that only pushes never pops, which does it otherwise.
+    /// Room for jobs that could go elsewhere. False if there is none: the last slots are
+    /// for joins.
+    ///
+    /// A worker that only pushes never pops, which is what makes slots vacant again whose
+    /// jobs others took. So if few jobs wait, they begin anew at the first of those.
     #[cold]
     fn make_room(&self) -> bool {
+        if self.deque().waiting() <= FEW_WAITING {
+            let mut waiting = Vec::new();
+            while let Some((kind, slot)) = self.pop_detached() {
+                // SAFETY: just popped.
+                waiting.push(unsafe { DetachedJob::move_from(slot, kind) });
+            }
+            self.put_back(waiting);
+        }
+        self.deque().make_room(RESERVED_SLOTS)
+    }
+
+    /// The thread is about to leave its seat, or to sleep there: gives back what memory a
+    /// burst of jobs has taken.
+    pub(crate) fn tidy_up(&self) {
         if !self.seat.has_a_job() {
+            // Makes the slots vacant again whose jobs others took.
             let left = self.pop_detached();
             debug_assert!(left.is_none(), "all jobs were taken");
         }
-        self.deque().has_room(RESERVED_SLOTS)
+        self.deque().shrink();
     }
 
-    /// Somebody has called: a thief wants jobs, somebody sleeps, or a job from
-    /// outside waits while all workers are busy.
+    /// Somebody has called: a thief wants jobs, or somebody sleeps. Runs nothing.
     #[cold]
     #[inline(never)]
-    fn attend(&self) {
-        self.hear_the_call();
-        let own = self.own();
-        let is_strict = self.is_strict();
-        if !is_strict && !own.is_serving.get() && self.pool().waits_for_a_worker() {
+    pub(crate) fn attend(&self) {
+        let stays = self.hear_the_call();
+        debug_assert!(stays, "there was room");
+    }
+
+    /// As [`attend`](Self::attend), where a join has just lent a job, or between two
+    /// pieces of a loop: in a prompt pool the call may be for a job from outside, which
+    /// runs here. False if the lent job has found no slot.
+    #[cold]
+    #[inline(never)]
+    fn attend_at_join(&self) -> bool {
+        let stays = self.hear_the_call();
+        let (pool, own) = (self.pool(), self.own());
+        if !pool.prompt || self.is_strict() {
+            return stays;
+        }
+        if !own.is_serving.get() {
             // On the stack of a frame that has other things to do: one at a time.
             own.is_serving.set(true);
-            if let Some(job) = self.take_injected() {
+            if let Some(job) = self.take_urgent() {
                 self.execute(job);
             }
             own.is_serving.set(false);
         }
-        if !is_strict && self.pool().waits_for_a_worker() {
+        if pool.waits_for_a_worker() {
             self.call_oneself();
+        }
+        stays
+    }
+
+    /// A job from outside for which nobody is free, in a prompt pool, and if there is room
+    /// for it on the stack.
+    pub(crate) fn take_urgent(&self) -> Option<Job> {
+        if self.pool().waits_for_a_worker() && !self.is_deep() {
+            self.take_injected()
+        } else {
+            None
         }
     }
 
-    fn hear_the_call(&self) {
-        self.deque().attend();
+    /// Makes the jobs public and wakes whom the sleep protocol says. False if the newest
+    /// job has found no slot.
+    fn hear_the_call(&self) -> bool {
+        let stays = self.deque().attend();
         let is_brief = || {
             let since_ns = self.own().visit_ns.get();
             since_ns.is_some_and(|since_ns| self.pool().now_ns() - since_ns < BRIEF_NS)
@@ -353,16 +336,48 @@ impl Worker {
             Some(woke) => self.seat.counters.wakes.add(woke as u64),
             None => self.call_oneself(),
         }
+        stays
+    }
+
+    /// After a search, on which somebody may have counted who has a job from outside.
+    pub(crate) fn look_after_a_search(&self) {
+        if self.pool().prompt {
+            // Pairs with the fence of P2: either we see the job or its publisher sees
+            // that nobody is free, and calls.
+            fault::fence("worker.after_search.fence", Ordering::SeqCst);
+            if self.pool().waits_for_a_worker() {
+                self.call_oneself();
+            }
+        }
+    }
+
+    /// The thread has just become a worker.
+    pub(crate) fn begins_to_work(&self) {
+        let now_ns = self.pool().now_ns();
+        self.seat.counters.time.change(Activity::Working, now_ns);
+    }
+
+    /// From here on downwards the stack of the thread is this worker's.
+    pub(crate) fn begin_stack(&self, size: usize) {
+        let here = address_of_frame();
+        self.own().deep.set(here.saturating_sub(size / DEEP));
+        self.own().base.set(self.next_slot());
+    }
+
+    /// True if much of the stack is in use, so that a job that has nothing to do with it
+    /// should not begin here.
+    pub(crate) fn is_deep(&self) -> bool {
+        address_of_frame() < self.own().deep.get()
     }
 
     /// The next push attends.
-    fn call_oneself(&self) {
+    pub(crate) fn call_oneself(&self) {
         self.seat.deque().thief().call();
     }
 
     /// Pops the newest job, unless it belongs to a join.
     #[inline]
-    fn pop(&self) -> Option<Job> {
+    pub(crate) fn pop(&self) -> Option<Job> {
         let (kind, slot) = self.pop_detached()?;
         self.seat.counters.pops.add(1);
         Some(Job::Popped { slot, kind })
@@ -375,12 +390,16 @@ impl Worker {
     }
 
     /// The oldest job of the own deque, taken as thieves take it.
-    fn take_oldest(&self) -> Option<Job> {
+    pub(crate) fn take_oldest(&self) -> Option<Job> {
         if !self.seat.has_a_job() {
             return None;
         }
-        // SAFETY: just taken, and the deque's lock keeps others away.
-        let claim = |kind, slot| unsafe { Job::claim(kind, slot, self.index(), false) };
+        let claim = |kind, slot: JobSlot| {
+            // SAFETY: the deque's lock is held.
+            let is_strict = unsafe { self.seat.manner.is_strict_at(slot.as_ptr() as usize) };
+            // SAFETY: just taken, and the deque's lock keeps others away.
+            unsafe { Job::claim(kind, slot, self.index(), is_strict) }
+        };
         // SAFETY: `claim` moves a detached job out, and the slot of a lent one stays
         // in use until its latch is set.
         let job = unsafe { self.deque().take_oldest(claim) }?;
@@ -405,74 +424,9 @@ impl Worker {
     #[inline]
     pub(crate) fn look_up(&self) -> bool {
         if self.deque().is_called() {
-            self.attend();
+            self.attend_at_join();
         }
         !self.has_pending()
-    }
-
-    /// A job that is the worker's already: from its own deque or its mailbox.
-    pub(crate) fn take_own(&self) -> Option<Job> {
-        let queued = if self.pool().breadth_first {
-            self.take_oldest()
-        } else {
-            self.pop()
-        };
-        if queued.is_some() {
-            return queued;
-        }
-        self.take_mail()
-    }
-
-    fn take_mail(&self) -> Option<Job> {
-        let mail = self.seat.mailbox.take()?;
-        self.seat.counters.mailed.add(1);
-        Some(Job::Reference(mail))
-    }
-
-    /// A job from anywhere. The oldest of the own deque is one that a join
-    /// further down this stack has lent.
-    pub(crate) fn find(&self) -> Option<Job> {
-        self.take_own()
-            .or_else(|| self.take_oldest())
-            .or_else(|| self.steal())
-            .or_else(|| self.take_injected())
-    }
-
-    fn take_injected(&self) -> Option<Job> {
-        let job = self.pool().injector.take()?;
-        self.seat.counters.injected.add(1);
-        self.record(EventKind::Injected);
-        Some(Job::Injected(job))
-    }
-
-    /// Tries each victim once.
-    fn steal(&self) -> Option<Job> {
-        let counters = &self.seat.counters;
-        let mut rng = self.own().rng.get();
-        let mut found = None;
-        for victim in Victims::new(&mut rng, self.index(), self.pool().seats().len()) {
-            let may_ask = || {
-                let mut manners = self.own().manners.get();
-                let may = manners.may_ask(self.pool().now_ns());
-                self.own().was_refused.set(!may);
-                self.own().manners.set(manners);
-                may
-            };
-            match self.pool().seat(victim).steal(may_ask) {
-                Steal::Success(job) => {
-                    counters.steals.add(1);
-                    self.record(EventKind::Steal {
-                        victim: WorkerId::new(victim),
-                    });
-                    found = Some(job);
-                    break;
-                }
-                Steal::Empty => counters.steals_empty.add(1),
-                Steal::Retry => counters.steals_lost.add(1),
-            }
-        }
-        self.own().rng.set(rng);
-        found
     }
 
     /// Runs a job that was taken from where it waited.
@@ -519,16 +473,17 @@ impl Worker {
 
     /// What waits in `op` waits in this way.
     pub(crate) fn with_waiting<R>(&self, waiting: Waiting, op: impl FnOnce() -> R) -> R {
-        struct Restore<'a>(&'a AtomicBool, bool);
-        impl Drop for Restore<'_> {
+        struct Open<'a>(&'a Worker, &'a Region);
+        impl Drop for Open<'_> {
             fn drop(&mut self) {
-                self.0.store(self.1, Ordering::Relaxed);
+                let Self(worker, region) = self;
+                worker.deque().locked(|| worker.seat.manner.close(region));
             }
         }
-        let is_strict = &self.seat.is_strict;
-        // Relaxed: what is pushed from now on publishes it.
-        let _restore = Restore(is_strict, is_strict.load(Ordering::Relaxed));
-        is_strict.store(waiting == Waiting::Descendants, Ordering::Relaxed);
+        let region = self.seat.manner.region(waiting, self.next_slot());
+        // SAFETY: in place, and the newest, until `Open` is dropped below.
+        unsafe { self.seat.manner.open(&region) };
+        let _open = Open(self, &region);
         op()
     }
 
@@ -537,15 +492,6 @@ impl Worker {
             self.with_waiting(Waiting::Descendants, op)
         } else {
             op()
-        }
-    }
-
-    /// Runs jobs until the latch is set; sleeps while there are none. If only
-    /// descendants may run here, those are the jobs at this address and above.
-    #[inline]
-    pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: usize) {
-        if !latch.probe() {
-            self.help_until(latch, oldest);
         }
     }
 
@@ -560,241 +506,23 @@ impl Worker {
         self.deque().vacant().as_ptr() as usize
     }
 
-    #[cold]
-    fn help_until(&self, latch: &CoreLatch, oldest: usize) {
-        // No job unwinds, and an unwinding frame here would leave a latch
-        // behind that somebody is about to set.
-        let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
-        while !latch.probe() {
-            if self.run_own_job(oldest) {
-                ladder = IdleLadder::new(self.pool().oversubscribed);
-            } else if self.is_strict() {
-                self.step_down(&mut ladder, latch);
-            } else {
-                self.search_until(latch, false);
-            }
-        }
-        abort.defuse();
-    }
-
-    /// Runs a job that is the worker's already. If only descendants may run here,
-    /// those are the jobs at the address `oldest` and above. False if there is none.
-    pub(crate) fn run_own_job(&self, oldest: usize) -> bool {
-        // As in `help_until`.
-        let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        let has_run = if self.is_strict() {
-            self.next_slot() > oldest && self.run(self.pop()) || self.run(self.take_mail())
-        } else {
-            self.run(self.take_own())
-        };
-        abort.defuse();
-        has_run
-    }
-
-    /// Runs the job, if there is one.
-    #[inline(always)]
-    fn run(&self, job: Option<Job>) -> bool {
-        match job {
-            Some(job) => {
-                self.execute(job);
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// There is nothing that may run here: spins, yields, and withdraws in the end.
-    fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch) {
-        match ladder.step() {
-            IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
-            IdleStep::Yield => thread::yield_now(),
-            IdleStep::Sleep => {
-                let mut is_replaced = false;
-                let replace = || {
-                    is_replaced = true;
-                    self.pool().replace_one();
-                };
-                self.withdraw_until(latch, || !self.seat.mailbox.is_empty(), replace);
-                if is_replaced {
-                    self.pool().spares.give_back();
-                }
-            }
-        }
-    }
-
-    fn is_strict(&self) -> bool {
-        // Relaxed: own write.
-        self.seat.is_strict.load(Ordering::Relaxed)
-    }
-
-    /// Sleeps until the latch is set, or somebody rings for this worker by name.
-    pub(crate) fn withdraw_until(
-        &self,
-        latch: &CoreLatch,
-        is_wanted: impl FnOnce() -> bool,
-        replace: impl FnOnce(),
-    ) {
-        self.pool().abort_if_forked();
-        self.turn_to(Activity::Searching, EventKind::SearchBegin);
-        self.turn_to(Activity::Asleep, EventKind::Sleep);
-        let sleep = &self.pool().sleep;
-        let is_searching = sleep.withdraw(self.bell(), latch, is_wanted, replace);
-        latch.wake_up();
-        self.turn_to(Activity::Searching, EventKind::Wake);
-        if is_searching {
-            self.seat.counters.sleeps.add_beside_others(1);
-            self.end_search();
-        } else {
-            self.turn_to(Activity::Working, EventKind::SearchEnd);
-        }
-    }
-
-    /// The worker has found a job or what it waits for, or is not to search.
-    /// Returns the time.
-    pub(crate) fn end_search(&self) -> u64 {
-        let now_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
-        let woke = self.pool().sleep.stop_search();
-        self.seat.counters.wakes.add(woke as u64);
-        now_ns
+    /// True if only descendants may run while this worker waits here.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.seat.manner.is_strict()
     }
 
     pub(crate) fn seat(&self) -> &Seat {
         &self.seat
     }
 
-    /// The top of a worker's stack: runs jobs until the pool ends, or the worker
-    /// `is_recalled`.
-    pub(crate) fn main_loop(&self, end: &CoreLatch, is_recalled: impl Fn() -> bool) {
-        let vacates = !self.pool().is_spare(self.index());
-        while !end.probe() && !is_recalled() {
-            let ran = self.own().ran.get();
-            self.own().ran.set(ran.wrapping_add(1));
-            let is_due = ran % INJECTOR_INTERVAL == 0;
-            let has_run = is_due && self.run(self.take_injected())
-                || self.run(self.take_own())
-                || self.run_waiting(ran);
-            if !has_run {
-                self.search_until(end, vacates);
-            }
-        }
-    }
-
-    /// If a job from outside waits, it takes no search to find one. A victim comes
-    /// first; but if there are many, not each time, because a look at all of them
-    /// takes longer than a small job.
-    fn run_waiting(&self, ran: u32) -> bool {
-        if self.pool().injector.is_empty() {
-            return false;
-        }
-        if ran % STEAL_INTERVAL == 0 || self.pool().seats().len() <= STEAL_INTERVAL as usize {
-            if let Some(job) = self.steal() {
-                self.execute_stolen(job, self.pool().now_ns());
-                return true;
-            }
-        }
-        self.run(self.take_injected())
-    }
-
-    /// Looks for a job until it has found one, and runs it, or until the latch
-    /// is set. `vacates`: a guest may take the seat while the worker sleeps.
-    fn search_until(&self, latch: &CoreLatch, vacates: bool) {
-        self.pool().abort_if_forked();
-        let sleep = &self.pool().sleep;
-        sleep.start_search();
-        self.turn_to(Activity::Searching, EventKind::SearchBegin);
-        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
-        let found = loop {
-            if latch.probe() {
-                break None;
-            }
-            if let Some(job) = self.find() {
-                break Some(job);
-            }
-            self.look_away(latch);
-            let step = if vacates && sleep.is_a_seat_wanted() {
-                IdleStep::Sleep
-            } else {
-                ladder.step()
-            };
-            match step {
-                IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
-                IdleStep::Yield => thread::yield_now(),
-                // A job that somebody else is about to take, or that we may not
-                // ask for just now. Announcing our sleep would be for nothing,
-                // and disturb everybody.
-                IdleStep::Sleep if self.seat.sees_a_job() => thread::yield_now(),
-                IdleStep::Sleep => self.fall_asleep(latch, vacates),
-            }
-        };
-        let began_ns = self.end_search();
-        if self.pool().waits_for_a_worker() {
-            // Somebody may have counted on this search.
-            self.call_oneself();
-        }
-        match found {
-            Some(job @ (Job::Reference(_) | Job::Injected(_))) => self.execute(job),
-            Some(job) => self.execute_stolen(job, began_ns),
-            None => {}
-        }
-    }
-
-    /// Runs a job that was stolen at this time, and learns whether it was worth it.
-    fn execute_stolen(&self, job: Job, began_ns: u64) {
-        self.execute(job);
-        let mut manners = self.own().manners.get();
-        manners.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
-        self.own().manners.set(manners);
-    }
-
-    /// Leaves the owners alone for a moment, if the last round found jobs that the
-    /// worker may not ask for.
-    fn look_away(&self, latch: &CoreLatch) {
-        if self.own().was_refused.replace(false) && !self.pool().oversubscribed {
-            let until_ns = self.pool().now_ns() + self.own().manners.get().pause_ns();
-            while self.pool().now_ns() < until_ns && !latch.probe() {
-                hint::spin_loop();
-            }
-        }
-    }
-
-    /// Sleeps until the latch is set or there may be a job.
-    fn fall_asleep(&self, latch: &CoreLatch, vacates: bool) {
-        let sleep = &self.pool().sleep;
-        let bell = self.bell();
-        // Before the bell is armed: from then on a guest may sit here, and what only
-        // the sitting thread writes is the guest's.
-        self.turn_to(Activity::Asleep, EventKind::Sleep);
-        match sleep.announce(bell, vacates, latch, || self.pool().call_all()) {
-            None => {}
-            Some(rest) if self.seat.sees_a_job() => sleep.cancel(bell, rest),
-            Some(rest) => {
-                self.seat.counters.sleeps.add_beside_others(1);
-                // As the lookout it looks at its own deque as well, for the guest's jobs.
-                sleep.block(bell, rest, || {
-                    self.seat.has_a_job() || self.seat.sees_a_job()
-                });
-            }
-        }
-        self.turn_to(Activity::Searching, EventKind::Wake);
-        latch.wake_up();
-    }
-
-    fn bell(&self) -> Bell {
-        match self.own().visit_ns.get() {
-            None => Bell::Worker(self.index()),
-            Some(_) => Bell::Guest(self.index()),
-        }
-    }
-
     /// Notes what the worker does from now on, and returns the time.
-    fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
+    pub(crate) fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
         let now_ns = self.pool().now_ns();
         self.turn_to_at(activity, event, now_ns);
         now_ns
     }
 
-    fn turn_to_at(&self, activity: Activity, event: EventKind, now_ns: u64) {
+    pub(crate) fn turn_to_at(&self, activity: Activity, event: EventKind, now_ns: u64) {
         self.seat.counters.time.change(activity, now_ns);
         if let Some(recorder) = &self.seat.recorder {
             recorder.record(event, now_ns);
@@ -802,7 +530,7 @@ impl Worker {
     }
 
     #[inline]
-    fn record(&self, event: EventKind) {
+    pub(crate) fn record(&self, event: EventKind) {
         if let Some(recorder) = &self.seat.recorder {
             recorder.record(event, self.pool().now_ns());
         }

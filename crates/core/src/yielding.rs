@@ -17,7 +17,7 @@ impl Yield {
     }
 
     pub(crate) fn to_own(worker: &Worker) -> Self {
-        Self::to(worker, worker.take_own())
+        Self::to(worker, worker.take_own().or_else(|| worker.take_urgent()))
     }
 
     fn to(worker: &Worker, job: Option<crate::job::Job>) -> Self {
@@ -55,7 +55,9 @@ pub fn yield_now() -> Option<Yield> {
     Worker::current().map(Yield::to_any)
 }
 
-/// As [`yield_now`], but only for a job from the worker's own deque or mailbox.
+/// As [`yield_now`], but only for a job from the worker's own deque or mailbox; in a
+/// [prompt](crate::ThreadPoolBuilder::prompt) pool also for one from outside for which
+/// nobody is free.
 ///
 /// # Examples
 ///

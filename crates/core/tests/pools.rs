@@ -2,6 +2,7 @@
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use std::cell::Cell;
 use std::io;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,6 +65,46 @@ fn a_thread_that_cannot_be_started_is_an_error_and_the_others_end() {
         thread.join().expect("the thread ends by itself");
     }
     assert_eq!(ended.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_failed_build_does_not_leave_the_caller_a_worker() {
+    let result = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .use_current_thread()
+        .spawn_handler(|_| Err(io::Error::other("no second thread")))
+        .build();
+    assert_eq!(result.unwrap_err().to_string(), "no second thread");
+    assert_eq!(heist_core::current_thread_index(), None);
+}
+
+/// A thread that ends drops its thread-local values one after the other, and what they
+/// do then comes when ours may be gone already.
+#[test]
+fn a_thread_that_ends_becomes_no_worker_and_can_still_call_one() {
+    struct Late;
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let builder = ThreadPoolBuilder::new().num_threads(1);
+            let result = builder.use_current_thread().build();
+            let text = result.map(drop).unwrap_err().to_string();
+            assert!(text.contains("about to end"), "{text}");
+            assert_eq!(heist_core::current_thread_index(), None);
+            let pool = pool(1);
+            assert_eq!(pool.install(|| heist_core::join(|| 1, || 2)), (1, 2));
+            assert_eq!(pool.join(|| 3, || 4), (3, 4));
+        }
+    }
+    thread_local! { static LATE: Cell<Option<Late>> = const { Cell::new(None) } }
+    let thread = thread::spawn(|| {
+        LATE.set(Some(Late));
+        // Ours begins its life after the other, and so it ends before.
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        drop(builder.use_current_thread().build().expect("a pool"));
+        let pool = pool(1);
+        pool.install(|| ());
+    });
+    thread.join().expect("nothing panics in the destructor");
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Decisions as plain functions over plain data: no atomics, no threads, no
-//! clock. The runtime and the simulator call the same ones.
+//! clock, so that each can be tried on its own.
 
 mod idle;
 mod manners;
 mod rng;
 mod split;
+mod turns;
 mod victim;
 
 pub use idle::{IdleLadder, IdleStep};
 pub use manners::Manners;
 pub use rng::Rng;
 pub use split::Grain;
+pub use turns::Turns;
 pub use victim::Victims;

@@ -3,7 +3,7 @@
 //! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom
 //! reports that every thread is blocked.
 
-use super::{Bell, Sleep};
+use super::{Bell, Jobs, Searcher, Sleep};
 use crate::latch::CoreLatch;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
@@ -17,6 +17,66 @@ struct Pool {
     /// Whether the publisher, the one owner here, was called.
     called: AtomicBool,
     end: Vec<CoreLatch>,
+    /// What only those touch who sit there: loom notices if two do so at once.
+    seats: Vec<UnsafeCell<u32>>,
+}
+
+// SAFETY: loom checks that nobody touches a seat beside somebody else.
+unsafe impl Sync for Pool {}
+// SAFETY: as above.
+unsafe impl Send for Pool {}
+
+/// Whoever sits on a seat.
+struct Seated<'a> {
+    pool: &'a Pool,
+    seat: usize,
+}
+
+impl Seated<'_> {
+    fn touch(&self) {
+        // SAFETY: the one who sits here, which is what loom checks.
+        self.pool.seats[self.seat].with_mut(|seat| unsafe { *seat += 1 });
+    }
+}
+
+impl Searcher for Seated<'_> {
+    type Job = ();
+
+    fn find(&self) -> Option<()> {
+        self.touch();
+        self.pool.take().then_some(())
+    }
+
+    fn pause(&mut self, _: bool) -> bool {
+        true
+    }
+
+    fn begins_to_sleep(&self) {
+        self.touch();
+    }
+
+    fn sleeps(&self) {}
+
+    fn has_woken(&self) {
+        self.touch();
+    }
+}
+
+impl Jobs for Pool {
+    fn call_all(&self) {
+        if !fault::planted("sleep.model.call") {
+            self.called.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Jobs lie where everybody sees them.
+    fn are_at(&self, _: usize) -> bool {
+        false
+    }
+
+    fn are_beyond(&self, _: usize) -> bool {
+        self.sees_a_job()
+    }
 }
 
 impl Pool {
@@ -27,6 +87,7 @@ impl Pool {
             jobs: AtomicUsize::new(0),
             called: AtomicBool::new(false),
             end: (0..workers).map(|_| CoreLatch::new()).collect(),
+            seats: (0..workers).map(|_| UnsafeCell::new(0)).collect(),
         })
     }
 
@@ -40,12 +101,6 @@ impl Pool {
         if self.called.load(Ordering::Relaxed) {
             self.called.store(false, Ordering::Relaxed);
             self.sleep.published();
-        }
-    }
-
-    fn call_all(&self) {
-        if !fault::planted("sleep.model.call") {
-            self.called.store(true, Ordering::Relaxed);
         }
     }
 
@@ -63,8 +118,7 @@ impl Pool {
         false
     }
 
-    /// What a worker does from running out of work to finding a job (true) or
-    /// to its latch being set (false), as `Worker::search_until` does it.
+    /// Lets the worker search, until it has a job (true) or its latch is set (false).
     fn search(&self, worker: usize, latch: &CoreLatch) -> bool {
         self.search_and_vacate(worker, latch, false)
     }
@@ -75,29 +129,15 @@ impl Pool {
 
     /// As above; while it sleeps a guest may take its seat, if it `vacates`.
     fn search_and_vacate(&self, worker: usize, latch: &CoreLatch, vacates: bool) -> bool {
-        self.sleep.start_search();
-        let found = loop {
-            if latch.probe() {
-                break false;
-            }
-            if self.take() {
-                break true;
-            }
-            let bell = Bell::Worker(worker);
-            let rest = self
-                .sleep
-                .announce(bell, vacates, latch, || self.call_all());
-            if let Some(rest) = rest {
-                if self.sees_a_job() {
-                    self.sleep.cancel(bell, rest);
-                } else {
-                    self.sleep.block(bell, rest, || self.sees_a_job());
-                }
-                latch.wake_up();
-            }
+        let mut searcher = Seated {
+            pool: self,
+            seat: worker,
         };
+        let bell = Bell::Worker(worker);
+        let found = self.sleep.search(&mut searcher, self, bell, vacates, latch);
+        searcher.touch();
         self.sleep.stop_search();
-        found
+        found.is_some()
     }
 
     fn set(&self, latch: &CoreLatch, worker: usize) {
@@ -239,13 +279,11 @@ impl Pool {
             }
             return;
         };
+        Seated { pool: self, seat }.touch();
         if job {
             self.jobs.fetch_add(1, Ordering::Relaxed);
         }
-        let is_seen = self.sleep.stand_up(seat, || self.call_all());
-        if !is_seen || self.sees_a_job() {
-            self.sleep.ring(seat);
-        }
+        self.sleep.stand_up(seat, self);
     }
 }
 
@@ -300,7 +338,7 @@ fn a_job_that_is_left_to_the_lookout_is_found() {
         pool.sleep.start_search();
         let rest = pool
             .sleep
-            .announce(Bell::Worker(1), true, &pool.end[1], || {});
+            .announce(Bell::Worker(1), true, &pool.end[1], &*pool);
         assert!(rest.is_some());
         pool.visit(false);
         let lookout = sleeper(&pool, 0);
@@ -325,7 +363,6 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
                 while !pool.take() && !pool.end[0].probe() {
                     let bell = Bell::Worker(0);
                     let rung = pool.sleep.withdraw(bell, &pool.end[0], has_mail, || ());
-                    pool.end[0].wake_up();
                     if rung {
                         pool.sleep.stop_search();
                     }
@@ -356,7 +393,6 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
                 while !pool.end[0].probe() {
                     let bell = Bell::Worker(0);
                     let rung = pool.sleep.withdraw(bell, &pool.end[0], || false, || ());
-                    pool.end[0].wake_up();
                     if rung {
                         pool.sleep.stop_search();
                     }
@@ -368,6 +404,70 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
     });
 }
 
+/// The worker that searches when the guest changes the counts takes a job from outside
+/// before the guest's bell is armed, so that it finds nobody to pass the search on to;
+/// and then it publishes.
+#[test]
+fn a_job_that_is_published_when_a_guest_has_left_is_found() {
+    check(3, || {
+        let pool = Pool::new(2);
+        // Worker 1 sleeps, and a guest sits on its seat.
+        pool.sleep.start_search();
+        let rest = pool
+            .sleep
+            .announce(Bell::Worker(1), true, &pool.end[1], &*pool)
+            .expect("its latch is not set");
+        let seat = pool.sleep.sit_down().expect("one is vacant");
+        // Worker 0 has heard that it sleeps. It searches, and a job from outside is there.
+        pool.called.store(false, Ordering::Relaxed);
+        pool.sleep.start_search();
+        pool.jobs.store(1, Ordering::Relaxed);
+        assert_eq!(pool.sleep.published(), 0, "somebody searches");
+        let sleeper = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                let sees_a_job = || pool.sees_a_job();
+                pool.sleep.block(Bell::Worker(1), rest, sees_a_job);
+                Seated {
+                    pool: &pool,
+                    seat: 1,
+                }
+                .touch();
+            }
+        });
+        let guest = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                Seated { pool: &pool, seat }.touch();
+                pool.sleep.stand_up(seat, &*pool);
+            }
+        });
+        // The present thread is worker 0.
+        assert!(pool.take());
+        pool.sleep.stop_search();
+        pool.publish();
+        guest.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+/// One guest after the other sits on the seat of a worker, which wakes in the end: each
+/// sees what was done there before.
+#[test]
+fn a_seat_is_handed_from_guest_to_guest_and_back() {
+    check(2, || {
+        let pool = Pool::new(1);
+        let worker = sleeper(&pool, 0);
+        let guest = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.visit(false)
+        });
+        pool.visit(true);
+        worker.join().unwrap();
+        guest.join().unwrap();
+    });
+}
+
 #[test]
 fn every_planted_fault_is_caught() {
     let job = "sleep::model::a_published_job_is_found_by_a_worker_that_falls_asleep";
@@ -376,6 +476,8 @@ fn every_planted_fault_is_caught() {
     let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
     let guest = "sleep::model::a_job_from_outside_is_found_when_a_guest_leaves";
     let lookout = "sleep::model::a_job_that_is_left_to_the_lookout_is_found";
+    let left = "sleep::model::a_job_that_is_published_when_a_guest_has_left_is_found";
+    let handed = "sleep::model::a_seat_is_handed_from_guest_to_guest_and_back";
     let withdraws = "sleep::model::a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail";
     let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
     fault::assert_caught(&[
@@ -388,6 +490,11 @@ fn every_planted_fault_is_caught() {
         ("sleep.wake_one.fence", two),
         ("sleep.mail.fence", mail),
         ("sleep.stand_up.fence", guest),
+        ("sleep.stand_up.works", left),
+        ("sleep.leave.fence", lookout),
+        ("sleep.stand_up.bell", handed),
+        ("sleep.sit_down", handed),
+        ("sleep.bell", handed),
         ("sleep.keep_watch.fence", lookout),
         ("sleep.withdraw.fence", withdraws),
         ("latch.fall_asleep", latch),

@@ -1,0 +1,255 @@
+//! Jobs from outside: which of a worker's calls may run one, and how long one waits.
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use heist_core::policy::Turns;
+use heist_core::{join, with_waiting, ThreadPool, ThreadPoolBuilder, Waiting};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+fn one_worker(prompt: bool) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(1).prompt(prompt);
+    builder.build().expect("a pool")
+}
+
+/// Submits a job from a thread that is no worker, and comes back when it is queued.
+fn from_outside(pool: &ThreadPool, job: impl FnOnce() + Send + 'static) {
+    thread::scope(|threads| {
+        let outside = threads.spawn(|| pool.spawn(job));
+        outside.join().expect("it only submits");
+    });
+}
+
+/// A job that nobody has run yet.
+fn flag(pool: &ThreadPool) -> Arc<AtomicBool> {
+    let has_run = Arc::new(AtomicBool::new(false));
+    let job = Arc::clone(&has_run);
+    from_outside(pool, move || job.store(true, Ordering::Relaxed));
+    has_run
+}
+
+#[test]
+fn no_spawn_of_any_kind_runs_anything_but_its_own_job() {
+    thread_local! { static BORROWED: RefCell<u64> = const { RefCell::new(0) } }
+    for prompt in [false, true] {
+        let pool = one_worker(prompt);
+        pool.install(|| {
+            let has_run = flag(&pool);
+            from_outside(&pool, || BORROWED.with(|cell| *cell.borrow_mut() += 1));
+            BORROWED.with(|cell| {
+                let borrow = cell.borrow_mut();
+                for _ in 0..3_000 {
+                    heist_core::spawn(|| ());
+                    heist_core::spawn_fifo(|| ());
+                    pool.spawn_broadcast(|_| ());
+                }
+                let group = heist_core::TaskGroup::new();
+                group.run(|| ());
+                drop(heist_core::fork(|| ()));
+                assert!(!has_run.load(Ordering::Relaxed), "prompt: {prompt}");
+                drop(borrow);
+            });
+        });
+    }
+}
+
+#[test]
+fn a_join_serves_a_job_from_outside_in_a_prompt_pool_and_in_no_other() {
+    for prompt in [false, true] {
+        let pool = one_worker(prompt);
+        pool.install(|| {
+            let has_run = flag(&pool);
+            join(|| (), || ());
+            assert_eq!(has_run.load(Ordering::Relaxed), prompt);
+            assert_eq!(
+                heist_core::yield_now(),
+                Some(if prompt {
+                    heist_core::Yield::Idle
+                } else {
+                    heist_core::Yield::Executed
+                })
+            );
+            assert!(
+                has_run.load(Ordering::Relaxed),
+                "to yield is a wish for any job"
+            );
+        });
+    }
+}
+
+#[test]
+fn to_yield_for_own_jobs_serves_one_from_outside_in_a_prompt_pool_and_in_no_other() {
+    for prompt in [false, true] {
+        let pool = one_worker(prompt);
+        pool.install(|| {
+            let has_run = flag(&pool);
+            heist_core::yield_local();
+            assert_eq!(has_run.load(Ordering::Relaxed), prompt);
+        });
+    }
+}
+
+/// A spare that is parked is no worker that would come for a job.
+#[test]
+fn a_prompt_pool_with_spares_serves_jobs_from_outside_too() {
+    let builder = ThreadPoolBuilder::new().num_threads(1).prompt(true);
+    let pool = builder.waiting(Waiting::Descendants).build();
+    let pool = pool.expect("a pool");
+    pool.install(|| {
+        with_waiting(Waiting::Any, || {
+            let has_run = flag(&pool);
+            join(|| (), || ());
+            assert!(has_run.load(Ordering::Relaxed));
+        });
+        let has_run = flag(&pool);
+        join(|| (), || ());
+        assert!(
+            !has_run.load(Ordering::Relaxed),
+            "only descendants run here"
+        );
+    });
+}
+
+/// Calls `op` below a number of frames of a kilobyte each.
+#[inline(never)]
+fn deep<R>(frames: usize, op: impl FnOnce() -> R) -> R {
+    let room = std::hint::black_box([0_u8; 1024]);
+    let result = if frames == 0 {
+        op()
+    } else {
+        // By reference, or else each depth would be a type of its own.
+        let mut op = Some(op);
+        let mut result = None;
+        let call: &mut dyn FnMut() = &mut || result = op.take().map(|op| op());
+        sink(frames - 1, call);
+        result.expect("it was called")
+    };
+    std::hint::black_box(room);
+    result
+}
+
+#[inline(never)]
+fn sink(frames: usize, call: &mut dyn FnMut()) {
+    let room = std::hint::black_box([0_u8; 1024]);
+    match frames {
+        0 => call(),
+        _ => sink(frames - 1, call),
+    }
+    std::hint::black_box(room);
+}
+
+/// With a stack of a megabyte, three quarters are kept for the job.
+#[test]
+#[cfg_attr(heist_asan, ignore = "the sanitizer keeps locals away from the stack")]
+fn deep_in_its_stack_a_prompt_worker_serves_nobody() {
+    let builder = ThreadPoolBuilder::new().num_threads(1).prompt(true);
+    let pool = builder.stack_size(1 << 20).build().expect("a pool");
+    pool.install(|| {
+        let has_run = flag(&pool);
+        deep(400, || join(|| (), || ()));
+        assert!(!has_run.load(Ordering::Relaxed), "400 KiB are in use");
+        deep(50, || join(|| (), || ()));
+        assert!(has_run.load(Ordering::Relaxed), "50 KiB are in use");
+    });
+}
+
+/// A chain of jobs, each of which spawns the next, so that the worker never runs dry. In
+/// the middle a job comes from outside; returns how many of the chain came before it.
+fn passed_over(pool: &Arc<ThreadPool>, spawn: fn(&ThreadPool, Box<dyn FnOnce() + Send>)) -> usize {
+    struct Chain {
+        pool: Arc<ThreadPool>,
+        spawn: fn(&ThreadPool, Box<dyn FnOnce() + Send>),
+        links: AtomicUsize,
+        submitted: AtomicUsize,
+        served: AtomicUsize,
+    }
+    fn link(chain: &Arc<Chain>) {
+        let links = chain.links.fetch_add(1, Ordering::Relaxed);
+        if links == 100 {
+            let served = Arc::clone(chain);
+            chain.submitted.store(links, Ordering::Relaxed);
+            from_outside(&chain.pool, move || {
+                let links = served.links.load(Ordering::Relaxed);
+                served.served.store(links, Ordering::Relaxed);
+            });
+        }
+        if chain.served.load(Ordering::Relaxed) == 0 && links < 1_000_000 {
+            let next = Arc::clone(chain);
+            (chain.spawn)(&chain.pool, Box::new(move || link(&next)));
+        }
+    }
+    let chain = Arc::new(Chain {
+        pool: Arc::clone(pool),
+        spawn,
+        links: AtomicUsize::new(0),
+        submitted: AtomicUsize::new(0),
+        served: AtomicUsize::new(0),
+    });
+    link(&chain);
+    while chain.served.load(Ordering::Relaxed) == 0 {
+        assert_ne!(chain.links.load(Ordering::Relaxed), 1_000_001, "it starves");
+        thread::yield_now();
+    }
+    chain.served.load(Ordering::Relaxed) - chain.submitted.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_worker_that_never_runs_dry_comes_for_a_job_from_outside_after_a_bounded_number() {
+    let spawns: [fn(&ThreadPool, Box<dyn FnOnce() + Send>); 2] = [
+        |pool, job| pool.spawn(job),
+        |pool, job| pool.spawn_fifo(job),
+    ];
+    for spawn in spawns {
+        for prompt in [false, true] {
+            let pool = Arc::new(one_worker(prompt));
+            let before = passed_over(&pool, spawn);
+            assert!(
+                before <= Turns::JOBS_MAX as usize + 1,
+                "{before} came first"
+            );
+        }
+    }
+}
+
+/// As above, while the worker waits for a scope that goes on as long as the chain does.
+#[test]
+fn a_worker_that_waits_among_jobs_of_its_own_comes_for_one_from_outside() {
+    let pool = one_worker(false);
+    pool.install(|| {
+        let has_run = AtomicBool::new(false);
+        let links = AtomicUsize::new(0);
+        fn link<'s>(scope: &heist_core::Scope<'s>, served: &'s Served<'s>) {
+            let is_over = served.flag.load(Ordering::Relaxed);
+            if !is_over && served.links.fetch_add(1, Ordering::Relaxed) < 1_000_000 {
+                scope.spawn(move |scope| link(scope, served));
+            }
+        }
+        struct Served<'s> {
+            flag: &'s AtomicBool,
+            links: &'s AtomicUsize,
+        }
+        let served = Served {
+            flag: &has_run,
+            links: &links,
+        };
+        thread::scope(|threads| {
+            // Queued before the chain begins.
+            let (queued, is_queued) = std::sync::mpsc::channel();
+            let (pool, flag) = (&pool, &has_run);
+            threads.spawn(move || {
+                pool.in_place_scope(|scope| {
+                    scope.spawn(|_| flag.store(true, Ordering::Relaxed));
+                    queued.send(()).expect("the worker waits for it");
+                });
+            });
+            is_queued.recv().expect("it is sent");
+            heist_core::scope(|scope| link(scope, &served));
+            let before = links.load(Ordering::Relaxed);
+            assert!(
+                before <= Turns::JOBS_MAX as usize + 2,
+                "{before} came first"
+            );
+        });
+    });
+}
