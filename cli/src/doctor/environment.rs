@@ -158,7 +158,7 @@ impl Variable {
         self.state == State::Malformed && matches!(self.rule, Rule::Refuses(..))
     }
 
-    /// What comes of the present value, if its reader does not accept it.
+    /// The consequence of the present value, if its reader does not accept it.
     pub(crate) fn complaint(&self) -> Option<String> {
         match self.rule {
             _ if self.state != State::Malformed => None,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// What is known of a variable before the environment is looked at.
+/// A variable as it is known before the environment is looked at.
 pub(super) struct Definition {
     pub(super) name: &'static str,
     pub(super) read_by: Reader,
@@ -28,7 +28,7 @@ pub(crate) enum Reader {
     Clusters,
 }
 
-/// Which values the reader of a variable accepts, and what comes of others.
+/// The values that the reader of a variable accepts, and what comes of others.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
     /// Every value; whoever it is passed on to may think otherwise.
