@@ -56,7 +56,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the report of this machine, or of a project; the exit code is 1 if no
-/// pool can start with the present settings, or if the project is not on heist.
+/// pool can start or a setting would be refused, or if the project is not on heist.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.manifest {
         return project::run(path, args.json, out);

@@ -7,10 +7,11 @@
 //! says which job of a fleet should move.
 //!
 //! The exit code is 0 if all is well; 1 if a strategy gave a wrong result, a
-//! part of the input could not be used, an output could not be written, no pool
-//! can start, a project does not run on heist, or a job or call has no result; 2
-//! if the program was called wrongly or with something that it cannot work on; 130
-//! if Ctrl-C ended a run on a cluster.
+//! part of the input could not be used, an output could not be written, doctor finds
+//! that no pool can start, that a setting would be refused, or that a project does not
+//! run on heist, or a job or call has no result; 2 if the program was called wrongly or
+//! with something that it cannot work on, such as a number of workers that heist refuses;
+//! 130 if Ctrl-C ended a run on a cluster.
 
 #![forbid(unsafe_code)]
 

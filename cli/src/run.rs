@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-use crate::strategy::Name;
+use crate::strategy::{Name, Stealing};
 use crate::workload::{
     fib::Fib, files::Files, json::Json, mandelbrot::Mandelbrot, matmul::Matmul,
     mergesort::Mergesort, nqueens::Nqueens, quicksort::Quicksort, skewed_loop::SkewedLoop,
@@ -34,8 +34,8 @@ pub(crate) struct Args {
     /// What to run
     #[arg(value_enum, default_value = "files")]
     workload: Kind,
-    /// How many threads to use, 1 to 65535 [default:
-    /// `HEIST_NUM_THREADS` if that is set, else the number of usable cores]
+    /// How many threads to use [default: `HEIST_NUM_THREADS` if that is set,
+    /// else the number of usable cores]
     #[arg(long, value_name = "N", value_parser = workers::parse)]
     workers: Option<usize>,
     /// Which strategy to compare with the serial one
@@ -119,8 +119,12 @@ fn compare<W: Workload>(args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
         check_folder_of(file)?;
     }
     let strategies = args.strategy.names();
-    let workload = W::prepare(&setup).map_err(|error| Usage(format!("{error:#}")))?;
-    let (comparison, output) = measure::compare(&workload, &strategies, workers, args.repeat)?;
+    let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
+    // Before the input is read: heist may refuse the number of workers, or a variable.
+    let pool = Stealing::new(workers).map_err(usage)?;
+    let workload = W::prepare(&setup).map_err(usage)?;
+    let (comparison, output) =
+        measure::compare(&workload, &strategies, workers, pool, args.repeat)?;
     if args.json {
         document::write(&comparison, out)?;
     } else {

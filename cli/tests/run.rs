@@ -436,6 +436,23 @@ fn a_malformed_environment_is_an_error_that_says_what_was_given_and_what_is_acce
 }
 
 #[test]
+fn a_pool_that_heist_refuses_is_a_usage_error_in_heists_words_before_any_input_is_read() {
+    let folder = folder();
+    let args = ["run", "files", "--input", "nowhere", "--workers", "3"];
+    let output = heist(folder.path(), &args)
+        .env("HEIST_BARRIER", "loud")
+        .output()
+        .expect("the program starts");
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.starts_with("error: cannot start a pool of 3 workers: "),
+        "{stderr}"
+    );
+    assert!(stderr.contains("auto, membarrier or fence"), "{stderr}");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let folder = folder();
     let mut child = heist(folder.path(), &["run", "fib", "--size", "5", "--json"])

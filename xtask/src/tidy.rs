@@ -5,7 +5,7 @@
 //! | concurrency only through `heist-sync`; pure policies; a comment at each ordering; nothing unfinished | `source` |
 //! | the direction of dependencies; a reason for each; rivals only in the benchmark | `manifest` |
 //! | every file of a `src` folder belongs to a module tree | `modules` |
-//! | the changelog names the version, the map names every folder | `documents` |
+//! | the changelog names the version, the map every folder, lines of dependencies packages that are there | `documents` |
 //!
 //! A violation says where it is, what it is, and how to mend it.
 

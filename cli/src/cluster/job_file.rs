@@ -31,7 +31,7 @@ pub(super) const FORMAT: &str = concat!(
 program        must be there: a program that calls heist_cluster::init() first in main. A
                relative path begins at the folder of the job file.
 [engine.NAME]  what --engine NAME needs to know, if anything. local: nodes, cpus (of each
-               node). ray: address, python, library. slurm: partition, folder (which all
+               node). ray: address, python, cdylib. slurm: partition, folder (which all
                nodes share), arguments (of srun and sbatch), cpus (for calls, at most)
 [rebalance]    without this table nobody moves jobs. enabled = false is as if it were not
                there. All else are settings of the planner, by their names: smoothing,

@@ -1,16 +1,26 @@
 //! The environment variables that heist reads, their present values, and likely misspellings.
 
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
 use std::ffi::{OsStr, OsString};
 
 use serde::Serialize;
+
+pub(crate) use variables::Reader;
+use variables::{
+    parse_as_rayon, parse_events, parse_workers, Definition, Rule, INTERNAL, KNOWN, NUM_THREADS,
+    RAYON_NUM_THREADS, RECORD_EVENTS,
+};
 
 /// The variables that heist reads, and the others whose name starts with `HEIST_`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Environment {
     pub(crate) known: Vec<Variable>,
-    /// What the stand-in for rayon-core reads besides, as rayon does: a
-    /// malformed value is ignored.
-    pub(crate) stand_in: Vec<Variable>,
+    /// Those that are set and that no user sets.
+    pub(crate) internal: Vec<InternalVariable>,
     pub(crate) unknown: Vec<Stranger>,
 }
 
@@ -18,12 +28,15 @@ pub(crate) struct Environment {
 #[derive(Debug, Serialize)]
 pub(crate) struct Variable {
     pub(crate) name: &'static str,
+    pub(crate) read_by: Reader,
     /// What it changes.
     pub(crate) changes: &'static str,
     pub(crate) accepts: &'static str,
     /// The value as given; bytes that are no text are replaced. `None` if unset.
     pub(crate) value: Option<String>,
     pub(crate) state: State,
+    #[serde(skip)]
+    rule: Rule,
 }
 
 /// Whether a variable has a value, and one that its reader accepts.
@@ -35,6 +48,15 @@ pub(crate) enum State {
     Malformed,
 }
 
+/// A variable that one part of heist sets for another.
+#[derive(Debug, Serialize)]
+pub(crate) struct InternalVariable {
+    pub(crate) name: &'static str,
+    /// Which part does so, and what for.
+    pub(crate) why: &'static str,
+    pub(crate) value: String,
+}
+
 /// A variable that looks like one of heist's and is not.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stranger {
@@ -43,74 +65,23 @@ pub(crate) struct Stranger {
     pub(crate) nearest: &'static str,
 }
 
-/// What is known of a variable before the environment is looked at.
-struct Definition {
-    name: &'static str,
-    changes: &'static str,
-    accepts: &'static str,
-    is_accepted: fn(&str) -> bool,
-}
-
 const PREFIX: &str = "HEIST_";
-const NUM_THREADS: &str = "HEIST_NUM_THREADS";
-const RECORD_EVENTS: &str = "HEIST_RECORD_EVENTS";
-
-const KNOWN: [Definition; 4] = [
-    Definition {
-        name: NUM_THREADS,
-        changes: "the number of workers of a pool that is built without saying how many",
-        accepts: "a whole number from 0 to 65535; 0 or unset: one worker per usable core",
-        is_accepted: |value| parse_workers(value).is_some(),
-    },
-    Definition {
-        name: "HEIST_BARRIER",
-        changes:
-            "how idle workers see what busy ones do: by membarrier, or with a lock for each job",
-        accepts: "auto, membarrier or fence; auto or unset: membarrier where it is offered",
-        is_accepted: |value| matches!(value, "auto" | "membarrier" | "fence"),
-    },
-    Definition {
-        name: RECORD_EVENTS,
-        changes: "how many events each worker keeps, in pools that are built without saying",
-        accepts: "a whole number from 0 to 4294967295; 0 or unset: none",
-        is_accepted: |value| parse_events(value).is_some(),
-    },
-    Definition {
-        name: "HEIST_BANNER",
-        changes: "whether each pool that starts says so in a line on standard error",
-        accepts: "0 or 1; 0 or unset: no line",
-        is_accepted: |value| matches!(value, "0" | "1"),
-    },
-];
-
-const STAND_IN: [Definition; 2] = [
-    Definition {
-        name: "RAYON_NUM_THREADS",
-        changes: "the number of workers of the stand-in's pools, where the program does not say \
-                  and HEIST_NUM_THREADS is unset",
-        accepts: "a whole number; 0: one worker per usable core",
-        is_accepted: |value| value.parse::<usize>().is_ok(),
-    },
-    Definition {
-        name: "RAYON_RS_NUM_CPUS",
-        changes: "the same, where RAYON_NUM_THREADS is unset or malformed",
-        accepts: "a whole number; 0: one worker per usable core",
-        is_accepted: |value| value.parse::<usize>().is_ok(),
-    },
-];
 
 impl Environment {
     pub(crate) fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        let mut known = KNOWN.map(|definition| definition.unset());
-        let mut stand_in = STAND_IN.map(|definition| definition.unset());
+        let mut known = KNOWN.map(Variable::unset);
+        let mut internal = Vec::new();
         let mut unknown = Vec::new();
         for (name, value) in variables {
             let name = name.to_string_lossy();
-            let is_named = |definition: &Definition| definition.name == name;
-            if let Some(at) = KNOWN.iter().position(is_named) {
-                known[at].set(&value, KNOWN[at].is_accepted);
-            } else if let Some(at) = STAND_IN.iter().position(is_named) {
-                stand_in[at].set(&value, STAND_IN[at].is_accepted);
+            if let Some(variable) = known.iter_mut().find(|known| known.name == name) {
+                variable.set(&value);
+            } else if let Some(one) = INTERNAL.iter().find(|one| one.name == name) {
+                internal.push(InternalVariable {
+                    name: one.name,
+                    why: one.why,
+                    value: value.to_string_lossy().into_owned(),
+                });
             } else if name.starts_with(PREFIX) {
                 unknown.push(Stranger {
                     nearest: nearest(&name),
@@ -118,25 +89,32 @@ impl Environment {
                 });
             }
         }
+        internal.sort_by_key(|one| one.name);
         unknown.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             known: known.into(),
-            stand_in: stand_in.into(),
+            internal,
             unknown,
         }
     }
 
     /// True if heist would refuse one of the values.
-    pub(crate) fn is_malformed(&self) -> bool {
-        self.known
-            .iter()
-            .any(|variable| variable.state == State::Malformed)
+    pub(crate) fn is_refused(&self) -> bool {
+        self.known.iter().any(Variable::is_refused)
     }
 
-    /// The number of workers that the environment asks for, unless it leaves it to heist.
-    pub(crate) fn asked_workers(&self) -> Option<usize> {
-        let workers = parse_workers(self.value(NUM_THREADS)?);
-        workers.filter(|&workers| workers > 0)
+    /// The number of workers that the environment asks for, unless it leaves it to heist,
+    /// and the name of the variable that does so.
+    pub(crate) fn asked_workers(&self) -> Option<(usize, &'static str)> {
+        let (workers, name) = match self.value(NUM_THREADS) {
+            Some(value) => (parse_workers(value), NUM_THREADS),
+            None => {
+                let asked = parse_as_rayon(self.value(RAYON_NUM_THREADS)?);
+                let workers = asked.map(|asked| asked.min(heist::max_num_threads()));
+                (workers, RAYON_NUM_THREADS)
+            }
+        };
+        Some((workers.filter(|&workers| workers > 0)?, name))
     }
 
     /// True if the environment asks each worker to keep some number of events.
@@ -145,49 +123,56 @@ impl Environment {
         events.is_some_and(|events| events > 0)
     }
 
-    fn value(&self, name: &str) -> Option<&str> {
+    fn value(&self, name: &str) -> Option<&OsStr> {
         let variable = self.known.iter().find(|known| known.name == name);
-        variable?.value.as_deref()
-    }
-}
-
-impl Definition {
-    fn unset(&self) -> Variable {
-        Variable {
-            name: self.name,
-            changes: self.changes,
-            accepts: self.accepts,
-            value: None,
-            state: State::Unset,
-        }
+        variable?.value.as_deref().map(OsStr::new)
     }
 }
 
 impl Variable {
-    fn set(&mut self, value: &OsStr, is_accepted: fn(&str) -> bool) {
+    fn unset(definition: Definition) -> Self {
+        Self {
+            name: definition.name,
+            read_by: definition.read_by,
+            changes: definition.changes,
+            accepts: definition.accepts,
+            value: None,
+            state: State::Unset,
+            rule: definition.rule,
+        }
+    }
+
+    fn set(&mut self, value: &OsStr) {
         self.value = Some(value.to_string_lossy().into_owned());
-        self.state = match value.to_str().is_some_and(is_accepted) {
+        let is_accepted = match self.rule {
+            Rule::Any => true,
+            Rule::Refuses(accepts, _) | Rule::Ignores(accepts, _) => accepts(value),
+        };
+        self.state = match is_accepted {
             true => State::Accepted,
             false => State::Malformed,
         };
     }
-}
 
-/// The number of workers as heist reads it.
-fn parse_workers(value: &str) -> Option<usize> {
-    let workers = value.trim().parse().ok();
-    workers.filter(|&workers| workers <= heist::max_num_threads())
-}
+    fn is_refused(&self) -> bool {
+        self.state == State::Malformed && matches!(self.rule, Rule::Refuses(..))
+    }
 
-/// The number of events that each worker keeps, as heist reads it.
-fn parse_events(value: &str) -> Option<u32> {
-    value.trim().parse().ok()
+    /// The consequence of the present value, if its reader does not accept it.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        match self.rule {
+            _ if self.state != State::Malformed => None,
+            Rule::Any => None,
+            Rule::Refuses(_, what) => Some(format!("is MALFORMED; {what}")),
+            Rule::Ignores(_, by) => Some(format!("is malformed and {by}")),
+        }
+    }
 }
 
 fn nearest(name: &str) -> &'static str {
-    let distance = |known: &&Definition| strsim::damerau_levenshtein(known.name, name);
-    KNOWN
-        .iter()
-        .min_by_key(distance)
-        .map_or("", |known| known.name)
+    let ours = KNOWN.map(|known| known.name);
+    ours.into_iter()
+        .filter(|known| known.starts_with(PREFIX))
+        .min_by_key(|known| strsim::damerau_levenshtein(known, name))
+        .unwrap_or("")
 }

@@ -48,7 +48,7 @@ impl Host {
 /// tens of thousands of threads would keep the machine busy for minutes, and
 /// the memory for billions of events may not be there.
 fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
-    let asked_workers = environment.asked_workers();
+    let asked_workers = environment.asked_workers().map(|(workers, _)| workers);
     let mut builder =
         heist::ThreadPoolBuilder::new().num_threads(usize::from(asked_workers.is_some()));
     if environment.asks_for_events() {

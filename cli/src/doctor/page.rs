@@ -28,6 +28,16 @@ impl<W: Write> Page<'_, W> {
         }
         Ok(())
     }
+
+    /// A text without a label, whose further lines are set in.
+    pub(crate) fn hanging(&mut self, text: &str) -> io::Result<()> {
+        let mut indent = 2;
+        for line in wrap(text, LINE_WIDTH - 4) {
+            writeln!(self.out, "{:indent$}{line}", "")?;
+            indent = 4;
+        }
+        Ok(())
+    }
 }
 
 /// Breaks the text at spaces; the spaces within a line stay as they are.

@@ -34,9 +34,9 @@ pub(crate) struct DefaultPool {
 }
 
 impl Report {
-    /// True if a program could not start with these settings.
+    /// True if something of heist's does not start with these settings.
     pub(crate) fn has_trouble(&self) -> bool {
-        self.environment.is_malformed() || self.default_pool.workers.is_none()
+        self.environment.is_refused() || self.default_pool.workers.is_none()
     }
 
     pub(crate) fn new(host: Host, mut tree: Tree, environment: Environment) -> Self {
@@ -68,8 +68,8 @@ impl DefaultPool {
                 }
             }
         };
-        let reason = if environment.asked_workers().is_some() {
-            "HEIST_NUM_THREADS asks for it".to_owned()
+        let reason = if let Some((_, variable)) = environment.asked_workers() {
+            format!("{variable} asks for it")
         } else if host.available_parallelism.is_none() {
             "the system does not tell how many CPUs are usable".to_owned()
         } else {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::cgroup::{Group, Limit};
 use super::cpu_list::CpuList;
-use super::environment::{State, Variable};
+use super::environment::{Reader, State, Variable};
 use super::page::Page;
 use super::report::{round, Report};
 use super::topology::{Cache, NumaNode, Topology};
@@ -35,23 +35,26 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     page.rows("caches", caches(&topology.caches))?;
     page.row("barrier", &barrier(report))?;
 
-    writeln!(page.out, "\nsettings")?;
     let environment = &report.environment;
-    for variable in &environment.known {
-        setting(&mut page, variable, "is MALFORMED; nothing starts with it")?;
+    for (reader, heading) in [
+        (Reader::Pools, "settings"),
+        (
+            Reader::StandIn,
+            "settings of the stand-in for rayon-core alone",
+        ),
+        (Reader::Clusters, "settings of clusters"),
+    ] {
+        writeln!(page.out, "\n{heading}")?;
+        let known = environment.known.iter();
+        for variable in known.filter(|variable| variable.read_by == reader) {
+            setting(&mut page, variable)?;
+        }
     }
-    let stand_in = &environment.stand_in;
-    let is_set = |variable: &&Variable| variable.state != State::Unset;
-    for variable in stand_in.iter().filter(is_set) {
-        setting(&mut page, variable, "is malformed and ignored, as by rayon")?;
-    }
-    if !stand_in.iter().any(|variable| is_set(&variable)) {
-        let names: Vec<&str> = stand_in.iter().map(|variable| variable.name).collect();
-        writeln!(
-            page.out,
-            "  {}: unset; only the stand-in for rayon-core reads them",
-            names.join(" and ")
-        )?;
+    for internal in &environment.internal {
+        page.hanging(&format!(
+            "{} = {}, which is not for you to set: {}",
+            internal.name, internal.value, internal.why
+        ))?;
     }
     for stranger in &environment.unknown {
         writeln!(
@@ -73,19 +76,19 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One variable; `complaint` says what comes of a malformed value.
-fn setting(
-    page: &mut Page<'_, impl Write>,
-    variable: &Variable,
-    complaint: &str,
-) -> io::Result<()> {
-    let value = match (variable.state, &variable.value) {
-        (State::Malformed, Some(value)) => format!("{value:?} {complaint}"),
-        (_, Some(value)) => value.clone(),
-        (_, None) => "unset".to_owned(),
+/// One variable: in full if each pool reads it, or if its value is no good; in brief otherwise.
+fn setting(page: &mut Page<'_, impl Write>, variable: &Variable) -> io::Result<()> {
+    let value = match (&variable.value, variable.complaint()) {
+        (None, _) => "unset".to_owned(),
+        (Some(value), None) => value.clone(),
+        (Some(value), Some(complaint)) => format!("{value:?} {complaint}"),
     };
-    writeln!(page.out, "  {} = {value}", variable.name)?;
-    page.row("", &format!("changes {}", variable.changes))?;
+    let (name, changes) = (variable.name, variable.changes);
+    if variable.state != State::Malformed && variable.read_by != Reader::Pools {
+        return page.hanging(&format!("{name} = {value}: {changes}"));
+    }
+    writeln!(page.out, "  {name} = {value}")?;
+    page.row("", &format!("changes {changes}"))?;
     page.row("", &format!("accepts {}", variable.accepts))
 }
 

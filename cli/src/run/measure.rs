@@ -12,14 +12,14 @@ use crate::workload::Workload;
 /// Runs a round to warm up and `rounds` measured ones, each strategy in each.
 ///
 /// Interleaving spreads whatever else the machine does over all strategies.
-/// Returns the output of the first serial run as well.
+/// `pool` has as many workers as the others get, and is stopped in the end. Returns the output of the first serial run as well.
 pub(super) fn compare<W: Workload>(
     workload: &W,
     strategies: &[Name],
     workers: usize,
+    pool: Stealing,
     rounds: u32,
 ) -> anyhow::Result<(Comparison, W::Output)> {
-    let pool = Stealing::new(workers)?;
     let runner = Runner {
         workload,
         workers,

@@ -10,7 +10,7 @@ use crate::Usage;
 const VARIABLE: &str = "HEIST_NUM_THREADS";
 
 /// The largest number of workers that a pool can have.
-const WORKERS_MAX: usize = 65_535;
+const WORKERS_MAX: usize = heist::max_num_threads();
 
 /// Reads the value of `--workers`.
 pub(super) fn parse(given: &str) -> Result<usize, String> {
@@ -59,10 +59,13 @@ mod tests {
     #[test]
     fn the_flag_accepts_whole_numbers_in_range_only() {
         assert_eq!(parse("1"), Ok(1));
-        assert_eq!(parse("65535"), Ok(65_535));
-        for wrong in ["0", "65536", "-1", "two", "1.5", ""] {
+        assert_eq!(parse(&WORKERS_MAX.to_string()), Ok(WORKERS_MAX));
+        for wrong in ["0", &(WORKERS_MAX + 1).to_string(), "-1", "two", "1.5", ""] {
             let message = parse(wrong).expect_err(wrong);
-            assert!(message.contains("1 to 65535"), "{message}");
+            assert!(
+                message.contains(&format!("1 to {WORKERS_MAX}")),
+                "{message}"
+            );
         }
     }
 

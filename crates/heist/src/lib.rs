@@ -81,6 +81,7 @@
 //! | variable | changes |
 //! |---|---|
 //! | `HEIST_NUM_THREADS` | the number of workers of pools that were not told one; 0 means one per processor |
+//! | `RAYON_NUM_THREADS` | the same, if the former is not set |
 //! | `HEIST_BANNER` | 1: each pool that starts says so in a line on standard error |
 //! | `HEIST_RECORD_EVENTS` | how many events each worker keeps in pools that were not told; 0: none |
 //! | `HEIST_BARRIER` | how idle workers see what busy ones do. `membarrier`: the system interrupts these when that matters; `fence`: they take a lock for each job; `auto`: the former where the system can |

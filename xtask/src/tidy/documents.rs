@@ -1,9 +1,13 @@
-//! Rules for documents: the changelog names the version, the map names every folder.
+//! Rules for documents: the changelog names the version, the map names every folder, lines of
+//! dependencies name packages that are there.
 
-use super::{has_word, Repository, Violation};
+use super::{has_word, numbered, File, Repository, Violation};
 
 const CHANGELOG: &str = "CHANGELOG.md";
 const MAP: &str = "ARCHITECTURE.md";
+
+/// How documents call the folder of this repository, seen from a program beside it.
+const BESIDE: &str = "../heist/";
 
 pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
     if let Some(text) = text_of(repository, CHANGELOG, found) {
@@ -30,6 +34,68 @@ pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
             }
         }
     }
+    for document in repository.ending(".md") {
+        check_dependencies(repository, document, found);
+    }
+}
+
+/// Each dependency in a block of TOML that lies in this repository is there, under its name.
+fn check_dependencies(repository: &Repository, document: &File, found: &mut Vec<Violation>) {
+    let mut block: Option<(usize, String)> = None;
+    for (number, line) in numbered(&document.text) {
+        match (&mut block, line.trim_end()) {
+            (None, "```toml") => block = Some((number, String::new())),
+            (None, _) => {}
+            (Some((start, text)), "```") => {
+                match text.parse() {
+                    Ok(table) => check_table(repository, &table, &mut |what| {
+                        found.push(document.violation(*start, what));
+                    }),
+                    Err(error) => found.push(document.violation(
+                        *start,
+                        format!(
+                            "the block is no TOML ({error}); mend it, or call it something else"
+                        ),
+                    )),
+                }
+                block = None;
+            }
+            (Some((_, text)), line) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+}
+
+fn check_table(repository: &Repository, table: &toml::Table, report: &mut dyn FnMut(String)) {
+    for (key, value) in table {
+        let Some(value) = value.as_table() else {
+            continue;
+        };
+        let path = value.get("path").and_then(toml::Value::as_str);
+        let Some(folder) = path.and_then(|path| path.strip_prefix(BESIDE)) else {
+            check_table(repository, value, report);
+            continue;
+        };
+        let package = value.get("package").and_then(toml::Value::as_str);
+        let package = package.unwrap_or(key);
+        if name_of(repository, folder).as_deref() != Some(package) {
+            report(format!(
+                "the dependency `{key}` names the package {package} in {folder}, which is not there"
+            ));
+        }
+    }
+}
+
+/// The name of the package in a folder of the repository.
+fn name_of(repository: &Repository, folder: &str) -> Option<String> {
+    let manifest: toml::Table = repository
+        .file(&format!("{folder}/Cargo.toml"))?
+        .text
+        .parse()
+        .ok()?;
+    Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
 fn text_of<'a>(

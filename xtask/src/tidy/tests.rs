@@ -400,3 +400,36 @@ fn the_map_names_every_folder() {
     assert_clean(&[("ARCHITECTURE.md", "crates/deque/\n")]);
     assert_clean(&[("ARCHITECTURE.md", "`crates` holds `deque`\n")]);
 }
+
+#[test]
+fn a_dependency_that_a_document_shows_is_a_package_that_is_there() {
+    let readme = |line: &str| format!("# heist\n\n```toml\n[dependencies]\n{line}\n```\n");
+    for clean in [
+        "heist-deque = { path = \"../heist/crates/deque\" }",
+        "deque = { package = \"heist-deque\", path = \"../heist/crates/deque\" }",
+        "other = { path = \"../other\" }\nserde = \"1\"",
+    ] {
+        assert_clean(&[("README.md", &readme(clean))]);
+    }
+    for (wrong, says) in [
+        (
+            "heist-deque = { path = \"../heist/crates/dequeue\" }",
+            "crates/dequeue, which is not there",
+        ),
+        (
+            "deque = { path = \"../heist/crates/deque\" }",
+            "the package deque in crates/deque, which is not there",
+        ),
+        ("heist-deque = ", "no TOML"),
+    ] {
+        assert_caught(&[("README.md", &readme(wrong))], "README.md:3", says);
+    }
+    assert_caught(
+        &[(
+            "cli/README.md",
+            "```toml\n[patch.crates-io]\nrayon-core = { path = \"../heist/compat/rayon\" }\n```\n",
+        )],
+        "cli/README.md:1",
+        "compat/rayon, which is not there",
+    );
+}

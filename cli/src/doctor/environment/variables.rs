@@ -1,0 +1,262 @@
+//! The table of all environment variables that any part of heist reads.
+//!
+//! A test looks through the sources for variables that are not here.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use serde::Serialize;
+
+/// A variable as it is known before the environment is looked at.
+pub(super) struct Definition {
+    pub(super) name: &'static str,
+    pub(super) read_by: Reader,
+    pub(super) changes: &'static str,
+    pub(super) accepts: &'static str,
+    pub(super) rule: Rule,
+}
+
+/// Which part of heist reads a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reader {
+    /// Every pool, when it is built.
+    Pools,
+    /// The stand-in for rayon-core, and nothing else.
+    StandIn,
+    /// `heist-cluster` and `heist cluster`.
+    Clusters,
+}
+
+/// The values that the reader of a variable accepts, and what comes of others.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rule {
+    /// Every value; whoever it is passed on to may think otherwise.
+    Any,
+    /// Others are an error; the text says what does not start then.
+    Refuses(fn(&OsStr) -> bool, &'static str),
+    /// Others are as good as none; the text says for whom.
+    Ignores(fn(&OsStr) -> bool, &'static str),
+}
+
+/// A variable that heist's own parts set for each other; no user needs to.
+#[derive(Debug)]
+pub(super) struct Internal {
+    pub(super) name: &'static str,
+    pub(super) why: &'static str,
+}
+
+pub(super) const NUM_THREADS: &str = "HEIST_NUM_THREADS";
+pub(super) const RAYON_NUM_THREADS: &str = "RAYON_NUM_THREADS";
+pub(super) const RECORD_EVENTS: &str = "HEIST_RECORD_EVENTS";
+
+const NO_POOL: &str = "no pool starts with it";
+const AS_RAYON: &str = "ignored, as by rayon";
+const BY_RUNS: &str = "ignored by `heist cluster`";
+
+pub(super) const KNOWN: [Definition; 16] = [
+    Definition {
+        name: NUM_THREADS,
+        read_by: Reader::Pools,
+        changes: "the number of workers of a pool that is built without saying how many",
+        accepts: "a whole number from 0 to 65535; 0 or unset: one worker per usable core",
+        rule: Rule::Refuses(|value| parse_workers(value).is_some(), NO_POOL),
+    },
+    Definition {
+        name: RAYON_NUM_THREADS,
+        read_by: Reader::Pools,
+        changes: "the same, where HEIST_NUM_THREADS is unset",
+        accepts: "a whole number; 0: one worker per usable core",
+        rule: Rule::Ignores(|value| parse_as_rayon(value).is_some(), AS_RAYON),
+    },
+    Definition {
+        name: "HEIST_BARRIER",
+        read_by: Reader::Pools,
+        changes:
+            "how idle workers see what busy ones do: by membarrier, or with a lock for each job",
+        accepts: "auto, membarrier or fence; auto or unset: membarrier where it is offered",
+        rule: Rule::Refuses(
+            |value| {
+                ["auto", "membarrier", "fence"]
+                    .iter()
+                    .any(|it| value == *it)
+            },
+            NO_POOL,
+        ),
+    },
+    Definition {
+        name: RECORD_EVENTS,
+        read_by: Reader::Pools,
+        changes: "how many events each worker keeps, in pools that are built without saying",
+        accepts: "a whole number from 0 to 4294967295; 0 or unset: none",
+        rule: Rule::Refuses(|value| parse_events(value).is_some(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_BANNER",
+        read_by: Reader::Pools,
+        changes: "whether each pool that starts says so in a line on standard error",
+        accepts: "0 or 1; 0 or unset: no line",
+        rule: Rule::Refuses(|value| value == "0" || value == "1", NO_POOL),
+    },
+    Definition {
+        name: "RAYON_RS_NUM_CPUS",
+        read_by: Reader::StandIn,
+        changes: "the number of workers, where neither of the others says one",
+        accepts: "a whole number; 0: one worker per usable core",
+        rule: Rule::Ignores(|value| parse_as_rayon(value).is_some(), AS_RAYON),
+    },
+    Definition {
+        name: "HEIST_CLUSTER_PAYLOAD_MAX",
+        read_by: Reader::Clusters,
+        changes: "how large the arguments or the result of a call may be",
+        accepts: "a number of bytes; unset: 4 GiB",
+        rule: Rule::Refuses(
+            |value| value.to_str().is_some_and(|it| it.parse::<u64>().is_ok()),
+            "no cluster starts with it",
+        ),
+    },
+    Definition {
+        name: "XDG_STATE_HOME",
+        read_by: Reader::Clusters,
+        changes: "where folders of runs, and those for Slurm, are made",
+        accepts: "an absolute path; unset: .local/state in the home folder",
+        rule: Rule::Ignores(|value| Path::new(value).is_absolute(), BY_RUNS),
+    },
+    Definition {
+        name: "HOME",
+        read_by: Reader::Clusters,
+        changes: "the home folder, for where XDG_STATE_HOME is unset",
+        accepts: "an absolute path",
+        rule: Rule::Ignores(|value| Path::new(value).is_absolute(), BY_RUNS),
+    },
+    Definition {
+        name: "RAY_ADDRESS",
+        read_by: Reader::Clusters,
+        changes: "which Ray cluster is used, unless the program says",
+        accepts: "host:port or auto; auto, empty or unset: the one on this machine",
+        rule: Rule::Refuses(
+            |value| {
+                let text = value.to_str();
+                text.is_some_and(|address| !address.contains("://") && address != "local")
+            },
+            "the engine Ray does not start with it",
+        ),
+    },
+    Definition {
+        name: "HEIST_RAY_PYTHON",
+        read_by: Reader::Clusters,
+        changes: "which Python speaks to Ray",
+        accepts: "a Python that has the cluster's release of Ray; empty or unset: python3",
+        rule: Rule::Any,
+    },
+    Definition {
+        name: "HEIST_CLUSTER_LIBRARY",
+        read_by: Reader::Clusters,
+        changes: "which library Ray's workers load",
+        accepts: "the path of the program's cdylib; empty or unset: the one beside the program",
+        rule: Rule::Any,
+    },
+    Definition {
+        name: "RAY_grpc_client_keepalive_time_ms",
+        read_by: Reader::Clusters,
+        changes: "when Ray asks a silent node for an answer",
+        accepts: "what Ray does; unset: heist sets 3000 for its own connection",
+        rule: Rule::Any,
+    },
+    Definition {
+        name: "RAY_grpc_client_keepalive_timeout_ms",
+        read_by: Reader::Clusters,
+        changes: "how long Ray waits for it",
+        accepts: "what Ray does; unset: heist sets 3000 for its own connection",
+        rule: Rule::Any,
+    },
+    Definition {
+        name: "SLURM_CONF",
+        read_by: Reader::Clusters,
+        changes: "which cluster Slurm's commands speak to",
+        accepts: "what Slurm does; it is passed on",
+        rule: Rule::Any,
+    },
+    Definition {
+        name: "SLURM_JOB_ID",
+        read_by: Reader::Clusters,
+        changes: "that Slurm's commands start without the variables of this allocation",
+        accepts: "anything",
+        rule: Rule::Any,
+    },
+];
+
+pub(super) const INTERNAL: [Internal; 14] = [
+    Internal {
+        name: "HEIST_CLUSTER_WORKER",
+        why: "a driver makes the processes that it starts workers by it",
+    },
+    Internal {
+        name: "HEIST_CLUSTER_NODE",
+        why: "a driver tells a worker by it on which node it is",
+    },
+    Internal {
+        name: "HEIST_CLUSTER_OBJECTS",
+        why: "a driver tells a worker by it where shared data lies",
+    },
+    Internal {
+        name: "SLURM_RESTART_COUNT",
+        why: "Slurm tells a worker by it that its batch job was put back",
+    },
+    Internal {
+        name: "HEIST_CLUSTER",
+        why: "`cargo xtask cluster` knows the processes of its test clusters by it",
+    },
+    Internal {
+        name: "HEIST_NODE",
+        why: "`cargo xtask cluster` knows by it which node a process plays",
+    },
+    Internal {
+        name: "HEIST_HOST",
+        why: "`cargo xtask cluster` knows by it which process plays a machine",
+    },
+    Internal {
+        name: "HEIST_CLUSTER_STATE",
+        why: "`cargo xtask cluster` tells tests by it where its test cluster is described",
+    },
+    Internal {
+        name: "HEIST_CLUSTER_NETNS",
+        why: "`cargo xtask cluster` tells tests by it that nodes can be cut off",
+    },
+    Internal {
+        name: "HEIST_XTASK",
+        why: "`cargo xtask cluster` tells tests by it which program disturbs the nodes",
+    },
+    Internal {
+        name: "HEIST_FAULT",
+        why: "the models of `cargo xtask model` plant a fault by it",
+    },
+    Internal {
+        name: "HEIST_TEST_ABORTS",
+        why: "tests set it for child processes that have to abort",
+    },
+    Internal {
+        name: "HEIST_SUITE_DRIVER",
+        why: "a test of clusters makes its own child process a driver by it",
+    },
+    Internal {
+        name: "HEIST_CLUSTER_TEST_LOST_DRIVER",
+        why: "a test of Slurm makes its own child process a driver by it",
+    },
+];
+
+/// The number of workers as heist reads it.
+pub(super) fn parse_workers(value: &OsStr) -> Option<usize> {
+    let workers = value.to_str()?.trim().parse().ok();
+    workers.filter(|&workers| workers <= heist::max_num_threads())
+}
+
+/// A number of workers as rayon reads it: just as it stands, or not at all.
+pub(super) fn parse_as_rayon(value: &OsStr) -> Option<usize> {
+    value.to_str()?.parse().ok()
+}
+
+/// The number of events that each worker keeps, as heist reads it.
+pub(super) fn parse_events(value: &OsStr) -> Option<u32> {
+    value.to_str()?.trim().parse().ok()
+}
