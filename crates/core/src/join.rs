@@ -13,6 +13,7 @@ use crate::worker::Worker;
 use heist_sync::thread;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::ptr;
 
 /// Runs both closures, perhaps in parallel, and returns both results.
 ///
@@ -135,8 +136,10 @@ where
 
     let ra = match unwind::halt(|| a(FnContext::new(migrated))) {
         Ok(ra) => ra,
-        // SAFETY: lent above, with these types.
-        Err(payload) => unsafe { finish_and_resume::<B, RB>(worker, slot, &mut b, payload) },
+        // SAFETY: lent above, with these types; one of the copies is used, once.
+        Err(payload) => unsafe {
+            finish_and_resume::<B, RB>(worker, slot, ptr::read(&raw const b), payload)
+        },
     };
 
     // SAFETY: lent above.
@@ -185,14 +188,14 @@ where
 ///
 /// # Safety
 ///
-/// 1. The slot is that of a job of these types that this worker has lent, and `b` its
-///    closure.
+/// 1. The slot is that of a job of these types that this worker has lent, and `b` a copy
+///    of its closure. By value, or else every join would write it into its frame.
 #[cold]
 #[inline(never)]
 unsafe fn finish_and_resume<B, RB>(
     worker: &Worker,
     slot: JobSlot,
-    b: &mut ManuallyDrop<B>,
+    b: ManuallyDrop<B>,
     payload: Payload,
 ) -> !
 where
@@ -201,8 +204,8 @@ where
     // SAFETY: by 1.
     let result = if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back, as in `join_on`.
-        let b = unsafe { ManuallyDrop::take(b) };
+        // Taken back: this copy is the one that is used.
+        let b = ManuallyDrop::into_inner(b);
         unwind::halt(|| b(FnContext::new(false)))
     } else {
         // SAFETY: by 1., and a thief has it.

@@ -61,17 +61,25 @@ impl Worker {
         Some(Job::Injected(job))
     }
 
-    /// A job from outside, if it is its turn. Not on a frame that is far up the stack: the
+    /// A job from outside, if it is its turn: it may be so at once, if others have taken
+    /// those that this worker has passed over. Not on a frame that is far up the stack: the
     /// job has nothing to do with what lies there, and may need room.
+    #[inline]
     fn take_due(&self) -> Option<Job> {
-        let turns = &self.own().turns;
         if self.pool().injector.is_empty() {
-            turns.set(Turns::new());
-            return None;
+            None
+        } else {
+            self.take_turn()
         }
-        let mut passed = turns.get();
-        let is_due = passed.is_due(self.pool().now_ns());
-        turns.set(passed);
+    }
+
+    /// As [`take_due`](Self::take_due), if a job from outside waits.
+    #[cold]
+    #[inline(never)]
+    fn take_turn(&self) -> Option<Job> {
+        let mut turns = self.own().turns.get();
+        let is_due = turns.is_due(self.pool().now_ns());
+        self.own().turns.set(turns);
         if is_due && !self.is_deep() {
             self.take_injected()
         } else {

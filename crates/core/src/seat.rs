@@ -23,7 +23,7 @@ pub(crate) struct Seat {
     own: Own,
     pool: *const Pool,
     index: usize,
-    /// How whoever sits here waits, and shall wait who steals here.
+    /// How the jobs here wait, wherever they run.
     pub(crate) manner: Manner,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
@@ -46,6 +46,8 @@ pub(crate) struct Own {
     /// The address of the lowest slot that the job at the top of the stack could
     /// have filled.
     pub(crate) base: Cell<usize>,
+    /// Who sits here waits for descendants only, at present.
+    pub(crate) is_strict: Cell<bool>,
     /// What comes before jobs from outside.
     pub(crate) turns: Cell<Turns>,
     /// How often it has come for a job from outside when it had nothing to do.
@@ -85,6 +87,7 @@ impl Seat {
                 manners: Cell::new(Manners::new()),
                 was_refused: Cell::new(false),
                 base: Cell::new(usize::MAX),
+                is_strict: Cell::new(waiting == Waiting::Descendants),
                 turns: Cell::new(Turns::new()),
                 looks: Cell::new(0),
                 deep: Cell::new(0),

@@ -91,20 +91,18 @@ pub(crate) struct Region {
     outer: *const Region,
 }
 
+impl Region {
+    pub(crate) fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+}
+
 impl Manner {
     pub(crate) fn new(waiting: Waiting) -> Self {
         Self {
             is_strict: waiting == Waiting::Descendants,
             innermost: AtomicPtr::new(ptr::null_mut()),
         }
-    }
-
-    /// How the owner waits at present: true if for descendants only. For the owner.
-    pub(crate) fn is_strict(&self) -> bool {
-        // Relaxed: own write.
-        // SAFETY: the frame is further down this stack.
-        let innermost = unsafe { self.innermost.load(Ordering::Relaxed).as_ref() };
-        innermost.map_or(self.is_strict, |region| region.is_strict)
     }
 
     /// How the job in this slot waits.

@@ -141,10 +141,21 @@ impl Worker {
         // SAFETY: the slot is vacant; 1. is handed on.
         unsafe { SlotJob::<B, R>::put(slot, closure) };
         // SAFETY: the slot holds what the kind says; by 2. others may run it.
-        if unsafe { self.deque().publish(slot, SlotJob::<B, R>::KIND) } && !self.attend_at_join() {
-            return NO_SLOT;
+        if unsafe { self.deque().publish(slot, SlotJob::<B, R>::KIND) } {
+            return self.lend_slowly(slot);
         }
         slot
+    }
+
+    /// Somebody has called, or there was no slot for the job.
+    #[cold]
+    #[inline(never)]
+    fn lend_slowly(&self, slot: JobSlot) -> JobSlot {
+        if self.attend_at_join() {
+            slot
+        } else {
+            NO_SLOT
+        }
     }
 
     /// Takes a lent job back. False if a thief has it, and its latch will be set.
@@ -473,17 +484,19 @@ impl Worker {
 
     /// What waits in `op` waits in this way.
     pub(crate) fn with_waiting<R>(&self, waiting: Waiting, op: impl FnOnce() -> R) -> R {
-        struct Open<'a>(&'a Worker, &'a Region);
+        struct Open<'a>(&'a Worker, &'a Region, bool);
         impl Drop for Open<'_> {
             fn drop(&mut self) {
-                let Self(worker, region) = self;
+                let Self(worker, region, was_strict) = self;
+                worker.own().is_strict.set(*was_strict);
                 worker.deque().locked(|| worker.seat.manner.close(region));
             }
         }
         let region = self.seat.manner.region(waiting, self.next_slot());
         // SAFETY: in place, and the newest, until `Open` is dropped below.
         unsafe { self.seat.manner.open(&region) };
-        let _open = Open(self, &region);
+        let was_strict = self.own().is_strict.replace(region.is_strict());
+        let _open = Open(self, &region, was_strict);
         op()
     }
 
@@ -507,8 +520,9 @@ impl Worker {
     }
 
     /// True if only descendants may run while this worker waits here.
+    #[inline]
     pub(crate) fn is_strict(&self) -> bool {
-        self.seat.manner.is_strict()
+        self.own().is_strict.get()
     }
 
     pub(crate) fn seat(&self) -> &Seat {
