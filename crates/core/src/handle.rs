@@ -66,6 +66,36 @@ where
     }
 }
 
+/// What the workers of the calling worker's pool have done since it was built, or else
+/// those of the global pool: see [`ThreadPool::counters`].
+///
+/// # Examples
+///
+/// ```
+/// heist_core::join(|| 1, || 2);
+/// assert!(heist_core::counters().total().pushes >= 1);
+/// ```
+#[must_use]
+pub fn counters() -> PoolCounters {
+    Pool::here().counters()
+}
+
+/// The recorded events of the calling worker's pool, or else of the global pool: see
+/// [`ThreadPool::events`]. `HEIST_RECORD_EVENTS` lets that record some.
+///
+/// # Examples
+///
+/// ```
+/// heist_core::ThreadPoolBuilder::new().record_events(100).build_global()?;
+/// heist_core::join(|| 1, || 2);
+/// assert_eq!(heist_core::events().len(), heist_core::current_num_threads());
+/// # Ok::<(), heist_core::ThreadPoolBuildError>(())
+/// ```
+#[must_use]
+pub fn events() -> Vec<WorkerEvents> {
+    Pool::here().events()
+}
+
 impl ThreadPool {
     pub(crate) fn new(pool: Arc<Pool>) -> Self {
         Self { pool }

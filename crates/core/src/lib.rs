@@ -71,7 +71,7 @@ pub use config::{max_num_threads, ThreadPoolBuilder};
 pub use error::ThreadPoolBuildError;
 pub use fork::{fork, JoinHandle};
 pub use group::TaskGroup;
-pub use handle::{take_part, ThreadPool};
+pub use handle::{counters, events, take_part, ThreadPool};
 pub use heist_event::{Event, EventKind, PoolCounters, WorkerCounters, WorkerEvents, WorkerId};
 pub use heist_sync::BarrierMode;
 pub use join::{join, join_context, FnContext};

@@ -107,13 +107,13 @@
 #![forbid(unsafe_code)]
 
 pub use heist_core::{
-    broadcast, current_num_threads, current_thread_has_pending_tasks, current_thread_index, fork,
-    in_place_scope, in_place_scope_fifo, join, join_context, look_up, max_num_threads, scope,
-    scope_fifo, spawn, spawn_broadcast, spawn_fifo, take_part, with_waiting, yield_local,
-    yield_now, BarrierMode, BroadcastContext, CustomSpawn, DefaultSpawn, Event, EventKind,
-    FnContext, JoinHandle, PoolCounters, Scope, ScopeFifo, TaskGroup, ThreadBuilder, ThreadPool,
-    ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId,
-    Yield,
+    broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
+    current_thread_index, events, fork, in_place_scope, in_place_scope_fifo, join, join_context,
+    look_up, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, take_part,
+    with_waiting, yield_local, yield_now, BarrierMode, BroadcastContext, CustomSpawn, DefaultSpawn,
+    Event, EventKind, FnContext, JoinHandle, PoolCounters, Scope, ScopeFifo, TaskGroup,
+    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters,
+    WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,
