@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use crate::fuzz;
 use crate::instructions;
 use crate::model;
+use crate::sanitize;
+use crate::soak;
 use crate::steps::{Outcome, Runner};
 use crate::targets;
 use crate::tidy;
@@ -14,7 +16,7 @@ use crate::tidy;
 /// What to run besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the address sanitizer, the fuzzer, rayon's tests on the
+    /// Add what takes minutes: the sanitizers, a short soak, the fuzzer, rayon's tests on the
     /// stand-in and on our iterators, Ray and Slurm on three nodes, the benchmark's own checks,
     /// the instructions of a join.
     #[arg(long)]
@@ -23,9 +25,6 @@ pub struct Args {
     #[arg(long)]
     tests_passed: bool,
 }
-
-/// The only target on which the sanitizer is tried.
-const ASAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Runs the steps, and returns whether all passed.
 ///
@@ -64,7 +63,8 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     )?;
     model::add_steps(&mut runner)?;
     if args.slow {
-        asan(root, &mut runner)?;
+        sanitize::add_steps(&mut runner)?;
+        soak::add_steps(&mut runner)?;
         fuzz::add_steps(&mut runner)?;
         runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
         runner.command("rayon iterators", &mut cargo(&["xtask", "rayon-iterators"]))?;
@@ -123,70 +123,6 @@ fn tidy_step(root: &Path, out: &mut impl Write) -> io::Result<Outcome> {
         [] => Outcome::Passed,
         _ => Outcome::Failed(summary.lines().next_back().unwrap_or_default().to_owned()),
     })
-}
-
-/// The tests of the crates with unsafe code, under the address sanitizer.
-fn asan<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
-    let name = "asan";
-    if let Err(reason) = asan_works(root) {
-        return Ok(runner.skip(name, &reason)?);
-    }
-    // Documentation tests would need the flags a second time, and say nothing about memory.
-    let mut command = cargo(&["test", "--tests"]);
-    for package in ["heist-deque", "heist-core", "heist-par"] {
-        command.args(["-p", package]);
-    }
-    command
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "RUSTFLAGS",
-            model::flags("-Zsanitizer=address --cfg heist_asan"),
-        )
-        .args(["--target", ASAN_TARGET, "--target-dir"])
-        .arg(model::target_folder(root, "asan"));
-    Ok(runner.command(name, &mut command)?)
-}
-
-/// Builds and runs an empty program under the sanitizer, which needs a runtime
-/// library that not every toolchain has. The error is the reason.
-fn asan_works(root: &Path) -> Result<(), String> {
-    if !cfg!(all(
-        target_arch = "x86_64",
-        target_os = "linux",
-        target_env = "gnu"
-    )) {
-        return Err(format!("it is only tried on {ASAN_TARGET}"));
-    }
-    let folder = model::target_folder(root, "asan");
-    let program = folder.join("probe");
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let mut compiler = Command::new("rustc")
-        .args(["-Zsanitizer=address", "--target", ASAN_TARGET, "-o"])
-        .arg(&program)
-        .arg("-")
-        .env("RUSTC_BOOTSTRAP", "1")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("could not start rustc: {error}"))?;
-    if let Some(mut source) = compiler.stdin.take() {
-        source
-            .write_all(b"fn main() {}")
-            .map_err(|error| error.to_string())?;
-    }
-    succeeded("build", compiler.wait_with_output())?;
-    succeeded("run", Command::new(&program).output())
-}
-
-fn succeeded(what: &str, output: io::Result<Output>) -> Result<(), String> {
-    let output = output.map_err(|error| format!("an empty program does not {what}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let first = text.lines().find(|line| !line.trim().is_empty());
-    let first = first.unwrap_or("no message");
-    Err(format!("an empty program does not {what}: {first}"))
 }
 
 /// The benchmark is a workspace of its own; these steps keep it from rotting.

@@ -10,6 +10,8 @@
 //! - [`programs`]: published programs on rayon and on heist, with times.
 //! - [`libtest`]: test programs, run with a deadline.
 //! - [`instructions`]: what a join and a spawn cost, in instructions.
+//! - [`soak`]: everything mixed for minutes or hours, with delays.
+//! - [`sanitize`]: tests under the compiler's sanitizers.
 //! - `cluster` (on Linux): test clusters of real engines on one machine.
 //! - [`ci`]: everything a change must pass, cheapest first.
 //!
@@ -26,12 +28,15 @@ mod cut;
 pub mod fuzz;
 pub mod instructions;
 pub mod libtest;
+mod machine;
 pub mod model;
 mod process;
 pub mod programs;
 pub mod published;
 pub mod rayon_iterators;
 pub mod rayon_tests;
+pub mod sanitize;
+pub mod soak;
 pub mod steps;
 pub mod targets;
 pub mod tidy;

@@ -11,7 +11,7 @@ use xtask::cluster;
 use xtask::steps::{Outcome, Runner};
 use xtask::{
     ci, coverage, fuzz, instructions, model, programs, rayon_iterators, rayon_tests,
-    repository_root, targets, tidy,
+    repository_root, sanitize, soak, targets, tidy,
 };
 
 /// The project's own chores.
@@ -48,6 +48,11 @@ enum Chore {
     Instructions(instructions::Args),
     /// Let a fuzzer choose pipelines of parallel iterators, and compare them with std's.
     Fuzz(fuzz::Args),
+    /// Mix everything that heist offers for minutes or hours, with delays at the instants that
+    /// matter: books must balance, and memory, threads and latencies must not grow.
+    Soak(soak::Args),
+    /// Run the tests of the crates with unsafe code under the compiler's sanitizers.
+    Sanitize(sanitize::Args),
     /// Start, disturb and stop three-node test clusters of real engines on this machine.
     #[cfg(target_os = "linux")]
     Cluster(cluster::Args),
@@ -87,6 +92,8 @@ fn main() -> anyhow::Result<ExitCode> {
             !matches!(outcome, Outcome::Failed(_))
         }
         Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
+        Chore::Soak(arguments) => soak::run(&root, &arguments, &mut out)?,
+        Chore::Sanitize(arguments) => sanitize::run(&root, arguments, &mut out)?,
         #[cfg(target_os = "linux")]
         Chore::Cluster(arguments) => return cluster::run(&root, &arguments, &mut out),
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 pub(crate) use variables::Reader;
 use variables::{
-    parse_as_rayon, parse_events, parse_workers, Definition, Rule, INTERNAL, KNOWN, NUM_THREADS,
-    RAYON_NUM_THREADS, RECORD_EVENTS,
+    parse_events, parse_workers, Definition, Rule, INTERNAL, KNOWN, NUM_THREADS, RAYON_NUM_THREADS,
+    RECORD_EVENTS,
 };
 
 /// The variables that heist reads, and the others whose name starts with `HEIST_`.
@@ -109,9 +109,8 @@ impl Environment {
         let (workers, name) = match self.value(NUM_THREADS) {
             Some(value) => (parse_workers(value), NUM_THREADS),
             None => {
-                let asked = parse_as_rayon(self.value(RAYON_NUM_THREADS)?);
-                let workers = asked.map(|asked| asked.min(heist::max_num_threads()));
-                (workers, RAYON_NUM_THREADS)
+                let asked = parse_workers(self.value(RAYON_NUM_THREADS)?);
+                (asked, RAYON_NUM_THREADS)
             }
         };
         Some((workers.filter(|&workers| workers > 0)?, name))

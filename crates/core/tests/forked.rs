@@ -3,7 +3,8 @@
 //!
 //! Whatever forks runs in a process of its own, away from the threads of the test
 //! harness; a child that hangs is killed by an alarm, and fails.
-#![cfg(all(unix, not(any(heist_loom, heist_shuttle))))]
+// The thread sanitizer starts no thread in the child of a process that had several.
+#![cfg(all(unix, not(any(heist_loom, heist_shuttle, heist_tsan))))]
 
 use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
 use std::io;

@@ -265,3 +265,31 @@ fn a_broadcast_reaches_workers_that_wait() {
         assert_eq!(indices, [0, 1]);
     }
 }
+
+/// What was pushed before a call that waits for descendants is not of that call, although
+/// it is stolen meanwhile: it comes back to its own pool, which a strict frame would not
+/// run.
+#[test]
+fn a_job_of_before_a_strict_call_that_is_stolen_during_it_is_not_strict() {
+    use std::sync::atomic::AtomicBool;
+    let pool = |workers| ThreadPoolBuilder::new().num_threads(workers).build();
+    let (two, one) = (pool(2).expect("a pool"), pool(1).expect("a pool"));
+    for _ in 0..20 {
+        let done = AtomicBool::new(false);
+        two.install(|| {
+            join(
+                || {
+                    with_waiting(Waiting::Descendants, || {
+                        while !done.load(Ordering::Relaxed) {
+                            thread::yield_now();
+                        }
+                    });
+                },
+                || {
+                    one.install(|| two.install(|| ()));
+                    done.store(true, Ordering::Relaxed);
+                },
+            )
+        });
+    }
+}

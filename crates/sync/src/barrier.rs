@@ -139,6 +139,8 @@ impl Barrier {
     /// The frequent side. `name` is its [fault](crate::fault).
     #[inline(always)]
     pub fn light(&self, name: &'static str) {
+        #[cfg(heist_soak)]
+        crate::delay::at(name);
         if !self.is_withdrawn() {
             imp::light(name);
         }

@@ -7,6 +7,8 @@
 //! environment variable `HEIST_FAULT` set to one of the names, that ordering
 //! becomes `Relaxed` and that fence nothing, and the model must fail.
 //!
+//! Built with `--cfg heist_soak`, a thread is now and then held up where a name stands.
+//!
 //! # Examples
 //!
 //! ```
@@ -16,10 +18,13 @@
 //! ready.store(true, fault::ordering("example.ready", Ordering::Release));
 //! ```
 
+#[cfg(not(heist_soak))]
 use crate::atomic::Ordering;
+#[cfg(heist_soak)]
+pub use crate::delay::{fence, ordering};
 
 /// `order`, unless the fault `name` is planted: then `Relaxed`.
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_soak)))]
 #[inline(always)]
 #[must_use]
 pub const fn ordering(_name: &'static str, order: Ordering) -> Ordering {
@@ -27,7 +32,7 @@ pub const fn ordering(_name: &'static str, order: Ordering) -> Ordering {
 }
 
 /// A fence, unless the fault `name` is planted: then nothing.
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_soak)))]
 #[inline(always)]
 pub fn fence(_name: &'static str, order: Ordering) {
     crate::atomic::fence(order);

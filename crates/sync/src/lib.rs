@@ -70,6 +70,8 @@ pub mod cell;
 pub use loom::cell;
 mod cache_padded;
 mod clock;
+#[cfg(heist_soak)]
+pub mod delay;
 pub mod fault;
 mod futex;
 mod limits;

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::Context;
 
 use super::{available, with, Options, ENGINES};
+use crate::machine;
 
 /// How to measure.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,7 +69,10 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     if let Some(name) = &args.record {
         let record = root.join(format!("bench/record/{date}-{name}.md"));
         let text = std::fs::read_to_string(&tables)?;
-        let head = format!("# {date}: {name}\n\n{}\n{text}", machine(args.rounds)?);
+        let head = format!(
+            "# {date}: {name}\n\n{}\n{text}",
+            machine(root, args.rounds)?
+        );
         std::fs::write(&record, format!("{}\n", head.trim_end()))
             .with_context(|| format!("could not write {}", record.display()))?;
         writeln!(out, "{}", record.display())?;
@@ -92,30 +96,11 @@ fn append(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// What the figures depend on.
-fn machine(rounds: u32) -> anyhow::Result<String> {
-    let said = |program: &str, arguments: &[&str]| -> anyhow::Result<String> {
-        let output = Command::new(program).args(arguments).output();
-        let output = output.with_context(|| format!("could not run {program}"))?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let processors = std::fs::read_to_string("/proc/cpuinfo")?;
-    let names = processors
-        .lines()
-        .filter_map(|line| line.strip_prefix("model name"));
-    let names: Vec<_> = names
-        .map(|name| name.trim_start_matches([' ', '\t', ':']))
-        .collect();
-    let load = std::fs::read_to_string("/proc/loadavg")?;
+fn machine(root: &Path, rounds: u32) -> anyhow::Result<String> {
     Ok(format!(
-        "- Machine: {}, {} cores, Linux {}\n\
-         - Compiler: {}; heist at commit {}\n\
-         - Run: {rounds} rounds; three nodes of two processors each, all on this machine\n\
+        "{}- Run: {rounds} rounds; three nodes of two processors each, all on this machine\n\
          - Load averages after: {}\n",
-        names.first().copied().unwrap_or("unknown"),
-        names.len(),
-        said("uname", &["-r"])?,
-        said("rustc", &["--version"])?,
-        said("git", &["rev-parse", "--short", "HEAD"])?,
-        load.split(' ').take(3).collect::<Vec<_>>().join(" "),
+        machine::described(root)?,
+        machine::load()?
     ))
 }

@@ -66,8 +66,8 @@ pub(super) const KNOWN: [Definition; 16] = [
         name: RAYON_NUM_THREADS,
         read_by: Reader::Pools,
         changes: "the same, where HEIST_NUM_THREADS is unset",
-        accepts: "a whole number; 0: one worker per usable core",
-        rule: Rule::Ignores(|value| parse_as_rayon(value).is_some(), AS_RAYON),
+        accepts: "a whole number from 0 to 65535; 0 or unset: one worker per usable core",
+        rule: Rule::Refuses(|value| parse_workers(value).is_some(), NO_POOL),
     },
     Definition {
         name: "HEIST_BARRIER",

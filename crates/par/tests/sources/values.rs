@@ -173,7 +173,10 @@ fn a_drain_takes_any_kind_of_range() {
 }
 
 #[test]
-#[cfg_attr(heist_asan, ignore = "the sanitizer takes exception to leaks")]
+#[cfg_attr(
+    any(heist_asan, heist_lsan),
+    ignore = "the sanitizer takes exception to leaks"
+)]
 fn a_leaked_drain_leaves_what_came_before_it() {
     let drops = Drops::new(10);
     let mut items = drops.items();

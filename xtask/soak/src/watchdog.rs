@@ -1,0 +1,89 @@
+//! Ends a run in which no round ends any more, and says what everybody was doing.
+
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::books::{self, Sums};
+use crate::usage;
+use crate::world::World;
+
+/// What is going on.
+pub(crate) struct Watchdog {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// How to repeat the round.
+    round: String,
+    since: Instant,
+    /// What each outside thread does.
+    actors: Vec<&'static str>,
+}
+
+/// How long a round may take. Most take a tenth of a second.
+const ROUND_MAX: Duration = Duration::from_secs(60);
+
+impl Watchdog {
+    /// Starts the thread that watches.
+    pub(crate) fn start(world: &Arc<World>) -> Arc<Self> {
+        let dog = Arc::new(Self {
+            state: Mutex::new(State {
+                round: String::new(),
+                since: Instant::now(),
+                actors: Vec::new(),
+            }),
+        });
+        let (dog_too, world) = (Arc::clone(&dog), Arc::downgrade(world));
+        let watch = move || loop {
+            dog_too.look(&world);
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        let thread = std::thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(watch);
+        drop(thread.expect("a thread for the watchdog"));
+        dog
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A round, or what comes between two, begins.
+    pub(crate) fn begin(&self, round: &str, actors: usize) {
+        *self.state() = State {
+            round: round.to_owned(),
+            since: Instant::now(),
+            actors: vec!["nothing yet"; actors],
+        };
+    }
+
+    /// An outside thread turns to something else.
+    pub(crate) fn actor_does(&self, actor: usize, what: &'static str) {
+        self.state().actors[actor] = what;
+    }
+
+    fn look(&self, world: &Weak<World>) {
+        let state = self.state();
+        if state.since.elapsed() < ROUND_MAX {
+            return;
+        }
+        let mut out = std::io::stderr().lock();
+        let seconds = ROUND_MAX.as_secs();
+        let _ = writeln!(out, "\nHUNG: {} has not ended for {seconds} s", state.round);
+        let _ = writeln!(out, "{}", Sums::read());
+        for complaint in books::complaints() {
+            let _ = writeln!(out, "complaint: {complaint}");
+        }
+        for (actor, what) in state.actors.iter().enumerate() {
+            let _ = writeln!(out, "outside thread {actor}: {what}");
+        }
+        for line in world.upgrade().iter().flat_map(|world| world.describe()) {
+            let _ = writeln!(out, "{line}");
+        }
+        let _ = write!(out, "{}", usage::threads().unwrap_or_default());
+        // The other threads would never let the program end.
+        std::process::exit(1);
+    }
+}
