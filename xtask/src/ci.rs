@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use crate::fuzz;
 use crate::instructions;
 use crate::model;
+use crate::mutate;
 use crate::steps::{Outcome, Runner};
 use crate::targets;
 use crate::tidy;
@@ -63,6 +64,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         &mut cargo(&["test", "--release", "-p", "heist-core", "-p", "heist"]),
     )?;
     model::add_steps(&mut runner)?;
+    mutate::add_step(&mut runner)?;
     if args.slow {
         asan(root, &mut runner)?;
         fuzz::add_steps(&mut runner)?;

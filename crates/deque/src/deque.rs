@@ -168,9 +168,10 @@ impl<K> Deque<K> {
     fn try_lock(&self) -> bool {
         let lock = &self.hot.lock;
         // (2) Acquire: pairs with the release in `unlock`.
+        let order = fault::ordering("deque.try_lock", Ordering::Acquire);
         lock.load(Ordering::Relaxed) == FREE
             && lock
-                .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(FREE, HELD, order, Ordering::Relaxed)
                 .is_ok()
     }
 
@@ -194,7 +195,12 @@ impl<K> Deque<K> {
     /// Makes the jobs below `end` public, because a thief wants some. Called by
     /// the owner with the right to move the trap: under the lock, or answering.
     fn publish(&self, end: NonNull<Slot<K>>) {
-        self.set_trap(end.max(self.top()));
+        let lowest = if fault::planted("deque.publish.lowest") {
+            end
+        } else {
+            self.top()
+        };
+        self.set_trap(end.max(lowest));
     }
 
     /// Makes the newer half of the jobs below `end` private again, because no
@@ -433,7 +439,9 @@ impl<K> Owner<K> {
             let next = unsafe { top.add(1) };
             // It is public now: the pop that looks for it will ask.
             let trap = deque.hot.trap.load(Ordering::Relaxed).max(address(next));
-            deque.hot.trap.store(trap, Ordering::Relaxed);
+            if !fault::planted("deque.take_oldest.trap") {
+                deque.hot.trap.store(trap, Ordering::Relaxed);
+            }
             deque.hot.top.store(next.as_ptr(), Ordering::Relaxed);
             claim(kind, top)
         });
@@ -479,13 +487,14 @@ impl<K> Owner<K> {
     /// Publishes the jobs below `end` if a thief asks for it.
     fn answer(&self, end: NonNull<Slot<K>>) -> bool {
         let hot = &self.deque.hot;
+        // (5) One word decides between this answer and the thief's end of
+        // patience. (4) Acquire: the present top, and no trap of before.
+        let order = fault::ordering("deque.answer.asked", Ordering::Acquire);
         if hot.trap.load(Ordering::Relaxed) != ALL
             || hot.request.load(Ordering::Relaxed) != ASKED
-            // (5) One word decides between this answer and the thief's end of
-            // patience. (4) Acquire: the present top, and no trap of before.
             || hot
                 .request
-                .compare_exchange(ASKED, ANSWERING, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(ASKED, ANSWERING, order, Ordering::Relaxed)
                 .is_err()
         {
             return false;
@@ -566,7 +575,7 @@ impl<K> Thief<K> {
             let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
             // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {
-                Some(kind) if !is_private(top) => {
+                Some(kind) if !is_private(top) || fault::planted("deque.steal.recheck") => {
                     // SAFETY: `top` is a job, so there is a slot behind it.
                     let next = unsafe { top.add(1) };
                     hot.top.store(next.as_ptr(), Ordering::Relaxed);
@@ -587,7 +596,8 @@ impl<K> Thief<K> {
         let hot = &deque.hot;
         let answered = || {
             // (6) Acquire: pairs with the release in `answer`.
-            hot.request.load(Ordering::Acquire) == ANSWERED
+            let order = fault::ordering("deque.expose.answered", Ordering::Acquire);
+            hot.request.load(order) == ANSWERED
         };
         // (4) Release: who answers comes after all that thieves did before.
         let order = fault::ordering("deque.expose.asked", Ordering::Release);
@@ -606,9 +616,10 @@ impl<K> Thief<K> {
             let ordered =
                 deque.barrier.heavy("deque.expose.heavy") || fault::planted("deque.expose.refused");
             // (5) Closes the request, unless the owner is answering it.
+            let order = fault::ordering("deque.expose.close", Ordering::Acquire);
             let closed = hot
                 .request
-                .compare_exchange(ASKED, NONE, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(ASKED, NONE, order, Ordering::Relaxed)
                 .is_ok();
             if !closed {
                 while !answered() {
@@ -619,7 +630,8 @@ impl<K> Thief<K> {
                 // The system has withdrawn its barrier. Nobody relied on this
                 // trap yet; take it back. The limit stays: at its next push the
                 // owner sets a trap on which everybody can rely, for good.
-                deque.fenced.store(true, Ordering::Relaxed);
+                let remembers = !fault::planted("deque.expose.fenced");
+                deque.fenced.store(remembers, Ordering::Relaxed);
                 hot.trap.store(address(top), Ordering::Relaxed);
                 exposed = false;
             }

@@ -1,0 +1,69 @@
+//! What a record says about the machine on which it was made.
+
+use std::path::Path;
+use std::process::Command;
+use std::{fs, thread};
+
+/// The processor by name, with the numbers that tell its generation.
+pub(crate) fn processor() -> String {
+    processor_in(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+}
+
+fn processor_in(text: &str) -> String {
+    let value = |key: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find_map(|(name, value)| (name.trim() == key).then(|| value.trim()))
+    };
+    let Some(name) = value("model name") else {
+        return "CPU unknown".to_owned();
+    };
+    match (value("cpu family"), value("model")) {
+        (Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        _ => name.to_owned(),
+    }
+}
+
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(0, usize::from)
+}
+
+pub(crate) fn compiler() -> String {
+    said_by("rustc", &["--version"])
+}
+
+/// The present commit, with a mark if there are changes.
+pub(crate) fn commit(root: &Path) -> String {
+    let root = root.to_string_lossy();
+    let describe = ["describe", "--always", "--dirty", "--exclude=*"];
+    said_by("git", &[&["-C", &*root], &describe[..]].concat())
+}
+
+/// The first line that a program prints.
+fn said_by(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    match text.as_deref().unwrap_or_default().lines().next() {
+        Some(line) => line.to_owned(),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// The load averages of one, five and fifteen minutes, where the system tells them.
+pub(crate) fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_has_a_name_a_family_and_a_model() {
+        let text = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\n";
+        assert_eq!(processor_in(text), "AMD EPYC (family 25, model 17)");
+        assert_eq!(processor_in("model name : A\n"), "A");
+        assert_eq!(processor_in(""), "CPU unknown");
+    }
+}
