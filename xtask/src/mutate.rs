@@ -35,8 +35,8 @@ pub struct Args {
     /// the whole in bench/record/DATE-mutants.md.
     #[arg(long, conflicts_with = "fast")]
     record: bool,
-    /// Only those whose name contains this.
-    filter: Option<String>,
+    /// Only those whose name contains one of these.
+    filters: Vec<String>,
 }
 
 /// Adds the fast run to those that a change must pass.
@@ -68,8 +68,8 @@ pub fn add_step<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
 pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let all = mutant::all(root)?;
     let is_meant = |mutant: &&Mutant| {
-        let filter = args.filter.as_deref();
-        filter.is_none_or(|filter| mutant.name.contains(filter))
+        let mut filters = args.filters.iter();
+        args.filters.is_empty() || filters.any(|filter| mutant.name.contains(filter))
     };
     let meant: Vec<Mutant> = all.iter().filter(is_meant).cloned().collect();
     anyhow::ensure!(!meant.is_empty(), "there is no such mutant");
@@ -103,7 +103,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     if args.record {
         table.update(&fates, &all);
         table.write(root)?;
-        if args.filter.is_none() {
+        if args.filters.is_empty() {
             let path = record::write_document(root, &fates, &score.to_string())?;
             writeln!(out, "recorded in {path}")?;
         }

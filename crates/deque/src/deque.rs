@@ -501,8 +501,7 @@ impl<K> Owner<K> {
         }
         self.deque.publish(end);
         // (6) Release: the thief sees the new trap, and that what we retracted is
-        // gone. In a model the light barrier in `retract` is a fence, which makes a
-        // relaxed store here a release: no model notices.
+        // gone.
         let order = fault::ordering("deque.answer", Ordering::Release);
         hot.request.store(ANSWERED, order);
         true
@@ -608,18 +607,22 @@ impl<K> Thief<K> {
         hot.limit.store(0, Ordering::Relaxed);
         let mut exposed = true;
         if !(0..PATIENCE).any(|_| {
-            hint::spin_loop();
-            answered()
+            // Looks first: loom lets no thread miss after a pause what came before it.
+            let answered = answered();
+            if !answered {
+                hint::spin_loop();
+            }
+            answered
         }) {
             // (3) Every pop from now on sees the trap; of every earlier one, we
             // see that its job is gone.
             let ordered =
                 deque.barrier.heavy("deque.expose.heavy") || fault::planted("deque.expose.refused");
-            // (5) Closes the request, unless the owner is answering it.
-            let order = fault::ordering("deque.expose.close", Ordering::Acquire);
+            // (5) Closes the request, unless the owner is answering it. Relaxed: our own
+            // store is what it replaces, and of an answer `answered` tells.
             let closed = hot
                 .request
-                .compare_exchange(ASKED, NONE, order, Ordering::Relaxed)
+                .compare_exchange(ASKED, NONE, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok();
             if !closed {
                 while !answered() {

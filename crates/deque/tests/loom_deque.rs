@@ -270,3 +270,18 @@ fn an_owner_whose_thief_was_refused_the_barrier_hides_nothing_from_its_next_push
         assert_eq!(owner.pop(), None);
     });
 }
+
+/// Here no fence of a light barrier stands in for what an answer carries.
+#[test]
+fn an_answer_tells_the_thief_which_job_was_taken_back() {
+    check(3, || {
+        let (owner, thief) = without_its_barrier(2);
+        let theft = thread::spawn(move || thief.steal_some(1));
+        owner.push(0);
+        let mut taken = owner.pop_all();
+        owner.push(1);
+        taken.extend(owner.pop_all());
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 2);
+    });
+}
