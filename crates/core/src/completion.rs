@@ -53,8 +53,9 @@ impl<L: Latch> Completion<L> {
 
     /// One job has ended.
     pub(crate) fn finish(&self) {
-        // AcqRel: the last to end has seen the others' work and hands it on.
-        let order = fault::ordering("completion.finish", Ordering::AcqRel);
+        // Release: pairs with the acquire in `is_done`, which reads what the last made of
+        // this, and so sees the work of each.
+        let order = fault::ordering("completion.finish", Ordering::Release);
         if self.pending.fetch_sub(1, order) == 1 {
             // A waiter that comes later looks at the count under the lock.
             for waiter in std::mem::take(&mut *self.waiters.lock()) {

@@ -285,3 +285,25 @@ fn an_answer_tells_the_thief_which_job_was_taken_back() {
         assert_each_once(taken, 2);
     });
 }
+
+/// The owner attends to an earlier call while a thief is refused the barrier, and may
+/// miss that one's.
+#[test]
+fn a_refusal_that_an_owner_does_not_hear_is_made_good_by_the_next() {
+    check(3, || {
+        let (owner, thief) = without_its_barrier(4);
+        thief.0.thief().call();
+        let theft = thread::spawn({
+            let thief = thief.clone();
+            move || thief.steal_some(1)
+        });
+        owner.push(0);
+        let mut taken = theft.join().unwrap();
+        owner.push(1);
+        if thief.steal_some(1).is_empty() {
+            owner.push(2);
+            taken.extend(thief.steal_some(3));
+            assert_each_once(taken, 3);
+        }
+    });
+}

@@ -177,7 +177,7 @@ fn reached(output: &str) -> impl Iterator<Item = &str> {
 /// The first thing that a panic says.
 fn complaint(output: &str) -> Option<String> {
     /// Longer ones list loom's threads.
-    const MOST: usize = 60;
+    const MOST: usize = 80;
     let mut lines = output.lines();
     lines.find(|line| line.contains("panicked at"))?;
     let said = lines.next()?.trim().trim_end_matches('.');
