@@ -101,12 +101,13 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         writeln!(out, "{}: {} {fate}", mutant.place, mutant.name)?;
     }
     if args.record {
-        table.update(&fates, &all);
-        table.write(root)?;
+        // The document first: it names the commit, and whether that was changed.
         if args.filters.is_empty() {
             let path = record::write_document(root, &fates, &score.to_string())?;
             writeln!(out, "recorded in {path}")?;
         }
+        table.update(&fates, &all);
+        table.write(root)?;
     }
     Ok(score.left == 0)
 }

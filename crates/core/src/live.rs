@@ -15,6 +15,7 @@ impl Live {
     }
 
     /// One more thing. False if the last is gone.
+    #[inline]
     #[must_use]
     pub(crate) fn keep(&self) -> bool {
         let more = |live| (live > 0 || fault::planted("live.ended")).then_some(live + 1);
@@ -27,6 +28,7 @@ impl Live {
 
     /// One thing less. True if it was the last: the caller has seen all that was done
     /// before the others were released, and ends the workers.
+    #[inline]
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         // Release and Acquire: pairs with itself, of each caller with that of the last.

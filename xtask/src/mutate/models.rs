@@ -181,8 +181,8 @@ fn complaint(output: &str) -> Option<String> {
     let mut lines = output.lines();
     lines.find(|line| line.contains("panicked at"))?;
     let said = lines.next()?.trim().trim_end_matches('.');
-    let said = said.split(';').next().unwrap_or(said);
-    Some(said.chars().take(MOST).collect())
+    let end = said.find("; ").or(said.find(". ")).unwrap_or(said.len());
+    Some(said[..end].chars().take(MOST).collect())
 }
 
 #[cfg(test)]
