@@ -99,6 +99,7 @@ fn tables(fates: &[(Mutant, Fate)]) -> String {
         let file = mutant.place.split(':').next().unwrap_or_default();
         let _ = match (fate, &mutant.explanation) {
             (Fate::Killed { model, sign }, _) => {
+                let sign = sign.replace('|', "\\|");
                 writeln!(killed, "| {name} | {change} | {file} | {model} | {sign} |")
             }
             (Fate::Explained, Some(reason)) => {
@@ -107,7 +108,10 @@ fn tables(fates: &[(Mutant, Fate)]) -> String {
             _ => writeln!(left, "| {name} | {change} | {file} | {fate} |"),
         };
     }
-    format!("{killed}\n## Equivalent\n\n| mutant | change | where | why |\n| --- | --- | --- | --- |\n{left}")
+    if left.is_empty() {
+        return killed;
+    }
+    format!("{killed}\n## Not killed\n\n| mutant | change | where | why |\n| --- | --- | --- | --- |\n{left}")
 }
 
 #[cfg(test)]
@@ -126,7 +130,7 @@ mod tests {
     fn killed() -> Fate {
         Fate::Killed {
             model: "loom_a::model".to_owned(),
-            sign: "deadlock".to_owned(),
+            sign: "a || b".to_owned(),
         }
     }
 
@@ -157,7 +161,7 @@ mod tests {
             (mutant("a.b", None), killed()),
             (mutant("a.c", Some("the lock orders it.")), Fate::Explained),
         ]);
-        assert!(text.contains("| a.b | condition | a.rs | loom_a::model | deadlock |\n"));
+        assert!(text.contains("| a.b | condition | a.rs | loom_a::model | a \\|\\| b |\n"));
         assert!(text.ends_with("| a.c | condition | a.rs | the lock orders it. |\n"));
     }
 }
