@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::fuzz;
 use crate::instructions;
 use crate::model;
+use crate::mutate;
 use crate::sanitize;
 use crate::soak;
 use crate::steps::{Outcome, Runner};
@@ -62,6 +63,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         &mut cargo(&["test", "--release", "-p", "heist-core", "-p", "heist"]),
     )?;
     model::add_steps(&mut runner)?;
+    mutate::add_step(&mut runner)?;
     if args.slow {
         sanitize::add_steps(&mut runner)?;
         soak::add_steps(&mut runner)?;

@@ -2,6 +2,7 @@
 //!
 //! - [`tidy`]: rules about the source that no compiler checks.
 //! - [`model`]: the models of the protocols, under loom and shuttle.
+//! - [`mutate`]: orderings weakened one at a time, and which model notices.
 //! - [`targets`]: the libraries on other systems.
 //! - [`rayon_tests`]: rayon's own tests on the stand-in.
 //! - [`rayon_iterators`]: rayon's own tests of iterators on heist.
@@ -30,6 +31,7 @@ pub mod instructions;
 pub mod libtest;
 mod machine;
 pub mod model;
+pub mod mutate;
 mod process;
 pub mod programs;
 pub mod published;

@@ -1,49 +1,70 @@
-//! What the figures of a record depend on: the machine, the compiler, the commit.
+//! What a record says about the machine on which it was made.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, thread};
 
-use anyhow::Context;
-
-/// Two lines of Markdown.
-///
-/// # Errors
-///
-/// Fails if a program that is asked cannot be run.
-pub(crate) fn described(root: &Path) -> anyhow::Result<String> {
-    let said = |program: &str, arguments: &[&str]| -> anyhow::Result<String> {
-        let output = Command::new(program)
-            .args(arguments)
-            .current_dir(root)
-            .output();
-        let output = output.with_context(|| format!("could not run {program}"))?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let processors = std::fs::read_to_string("/proc/cpuinfo")?;
-    let names = processors
-        .lines()
-        .filter_map(|line| line.strip_prefix("model name"));
-    let names: Vec<_> = names
-        .map(|name| name.trim_start_matches([' ', '\t', ':']))
-        .collect();
-    Ok(format!(
-        "- Machine: {}, {} cores, Linux {}\n- Compiler: {}; heist at commit {}\n",
-        names.first().copied().unwrap_or("unknown"),
-        names.len(),
-        said("uname", &["-r"])?,
-        said("rustc", &["--version"])?,
-        said("git", &["describe", "--always", "--dirty"])?,
-    ))
+/// The processor by name, with the numbers that tell its generation.
+pub(crate) fn processor() -> String {
+    processor_in(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
 }
 
-/// The averages of how many threads wanted a processor, over 1, 5 and 15 minutes.
-///
-/// # Errors
-///
-/// Fails where the system does not tell.
-pub(crate) fn load() -> anyhow::Result<String> {
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    Ok(load.split(' ').take(3).collect::<Vec<_>>().join(" "))
+fn processor_in(text: &str) -> String {
+    let value = |key: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find_map(|(name, value)| (name.trim() == key).then(|| value.trim()))
+    };
+    let Some(name) = value("model name") else {
+        return "CPU unknown".to_owned();
+    };
+    match (value("cpu family"), value("model")) {
+        (Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        _ => name.to_owned(),
+    }
+}
+
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(0, usize::from)
+}
+
+pub(crate) fn compiler() -> String {
+    said_by("rustc", &["--version"])
+}
+
+/// The present commit, with a mark if there are changes.
+pub(crate) fn commit(root: &Path) -> String {
+    let root = root.to_string_lossy();
+    let describe = ["describe", "--always", "--dirty", "--exclude=*"];
+    said_by("git", &[&["-C", &*root], &describe[..]].concat())
+}
+
+/// The first line that a program prints.
+fn said_by(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    match text.as_deref().unwrap_or_default().lines().next() {
+        Some(line) => line.to_owned(),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// The load averages of one, five and fifteen minutes, where the system tells them.
+pub(crate) fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+/// All of that but the load, in two lines of Markdown.
+pub(crate) fn described(root: &Path) -> String {
+    format!(
+        "- Machine: {}, {} cores, Linux {}\n- Compiler: {}; heist at commit {}\n",
+        processor(),
+        cores(),
+        said_by("uname", &["-r"]),
+        compiler(),
+        commit(root),
+    )
 }
 
 /// `DATE-NAME.md` among the records, with a number behind it if there is one already.
@@ -65,9 +86,16 @@ mod tests {
     fn a_record_is_never_overwritten() {
         let root = tempfile::tempdir().unwrap();
         let first = new_record(root.path(), "soak");
-        std::fs::create_dir_all(first.parent().unwrap()).unwrap();
-        std::fs::write(&first, "").unwrap();
-        let second = new_record(root.path(), "soak");
-        assert!(second.to_string_lossy().ends_with("-soak-2.md"));
+        fs::create_dir_all(first.parent().unwrap()).unwrap();
+        fs::write(&first, "").unwrap();
+        assert_ne!(new_record(root.path(), "soak"), first);
+    }
+
+    #[test]
+    fn a_processor_has_a_name_a_family_and_a_model() {
+        let text = "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\n";
+        assert_eq!(processor_in(text), "AMD EPYC (family 25, model 17)");
+        assert_eq!(processor_in("model name : A\n"), "A");
+        assert_eq!(processor_in(""), "CPU unknown");
     }
 }

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use xtask::cluster;
 use xtask::steps::{Outcome, Runner};
 use xtask::{
-    ci, coverage, fuzz, instructions, model, programs, rayon_iterators, rayon_tests,
+    ci, coverage, fuzz, instructions, model, mutate, programs, rayon_iterators, rayon_tests,
     repository_root, sanitize, soak, targets, tidy,
 };
 
@@ -27,11 +27,9 @@ enum Chore {
     /// Check the rules about the source that no compiler checks.
     Tidy,
     /// Run the models of the protocols, under loom and then under shuttle.
-    Model {
-        /// Instead, plant each named fault in turn and say which model notices.
-        #[arg(long)]
-        mutants: bool,
-    },
+    Model,
+    /// Weaken each named ordering and leave out each named fence, and say which model notices.
+    Mutate(mutate::Args),
     /// Check the libraries for other systems, and run them as WebAssembly in node.
     Targets(targets::Args),
     /// Run everything that a change must pass, cheapest first.
@@ -74,12 +72,12 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{}", tidy::Summary(&violations))?;
             violations.is_empty()
         }
-        Chore::Model { mutants: false } => {
+        Chore::Model => {
             let mut runner = Runner::new(&root, &mut out);
             model::add_steps(&mut runner)?;
             runner.finish()?
         }
-        Chore::Model { mutants: true } => model::mutants(&root, &mut out)?,
+        Chore::Mutate(arguments) => mutate::run(&root, &arguments, &mut out)?,
         Chore::Targets(arguments) => targets::run(&root, &arguments, &mut out)?,
         Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
         Chore::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,

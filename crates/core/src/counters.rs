@@ -4,8 +4,8 @@
 //! addition to memory that no other processor touches. Everybody may read.
 
 use heist_event::WorkerCounters;
-use heist_sync::atomic::{fence, AtomicU64, Ordering};
-use heist_sync::Backoff;
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::{fault, Backoff};
 
 /// A number that one thread counts up and others may read.
 #[derive(Debug)]
@@ -141,23 +141,24 @@ impl Stopwatch {
         self.present.store(CHANGING, Ordering::Relaxed);
         // Release: pairs with the acquire fence in `read`: a reader that sees
         // the new sum sees that the present changed.
-        fence(Ordering::Release);
+        fault::fence("counters.change", Ordering::Release);
         let sum = &self.sums_ns[(present % 4) as usize];
         sum.store(sum.load(Ordering::Relaxed) + elapsed, Ordering::Relaxed);
         // Release: pairs with the acquire load in `read`: a reader that sees
         // the new present sees the new sum.
-        self.present
-            .store(now_ns * 4 + activity as u64, Ordering::Release);
+        let order = fault::ordering("counters.present", Ordering::Release);
+        self.present.store(now_ns * 4 + activity as u64, order);
     }
 
     fn read(&self, now_ns: u64) -> [u64; 3] {
         let mut backoff = Backoff::new();
         loop {
             // Acquire: pairs with the release store in `change`.
-            let present = self.present.load(Ordering::Acquire);
+            let order = fault::ordering("counters.look", Ordering::Acquire);
+            let present = self.present.load(order);
             let mut sums = [0, 1, 2].map(|i: usize| self.sums_ns[i].load(Ordering::Relaxed));
             // Acquire: pairs with the release fence in `change`.
-            fence(Ordering::Acquire);
+            fault::fence("counters.read", Ordering::Acquire);
             let unchanged = self.present.load(Ordering::Relaxed) == present;
             if unchanged && present != CHANGING {
                 sums[(present % 4) as usize] += now_ns.saturating_sub(present / 4);
@@ -165,6 +166,31 @@ impl Stopwatch {
             }
             backoff.wait();
         }
+    }
+}
+
+/// Models under loom: `cargo xtask model`.
+#[cfg(all(test, heist_loom))]
+mod model {
+    use super::*;
+    use heist_sync::thread;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_reader_beside_the_writer_sees_sums_that_add_up() {
+        loom::model(|| {
+            let watch = Arc::new(Stopwatch::new());
+            // Not the other way round: loom tries no order of a load and a later store
+            // if the storing thread has loaded in between.
+            let reader = thread::spawn({
+                let watch = Arc::clone(&watch);
+                move || watch.read(10)
+            });
+            watch.change(Activity::Searching, 3);
+            watch.change(Activity::Working, 5);
+            let read = reader.join().unwrap();
+            assert_eq!(read.iter().sum::<u64>(), 10, "{read:?}");
+        });
     }
 }
 

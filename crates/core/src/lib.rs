@@ -50,6 +50,7 @@ mod handle;
 mod job;
 mod join;
 mod latch;
+mod live;
 mod pending;
 pub mod policy;
 mod pool;

@@ -160,7 +160,7 @@ mod model {
     use super::Pending;
     use heist_sync::atomic::{AtomicBool, Ordering};
     use heist_sync::cell::UnsafeCell;
-    use heist_sync::{fault, thread};
+    use heist_sync::thread;
     use std::sync::Arc;
 
     struct Scope {
@@ -269,17 +269,5 @@ mod model {
             scope.assert_done(1);
             thief.join().unwrap();
         });
-    }
-
-    #[test]
-    fn every_planted_fault_is_caught() {
-        let own = "pending::model::the_owner_waits_for_a_job_of_its_own_and_one_that_was_stolen";
-        let nested = "pending::model::the_owner_waits_for_a_job_that_a_stolen_one_spawned";
-        fault::assert_caught(&[
-            ("pending.bias", nested),
-            ("pending.take_off", own),
-            ("pending.is_zero", own),
-            ("pending.settle", own),
-        ]);
     }
 }

@@ -4,6 +4,7 @@ use crate::config::{max_num_threads, Config, ThreadPoolBuilder};
 use crate::error::ThreadPoolBuildError;
 use crate::job::{DetachedJob, JobRef, Kind, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
+use crate::live::Live;
 use crate::recorder::Recorder;
 use crate::seat::Seat;
 use crate::sleep::{Jobs, Sleep};
@@ -14,7 +15,6 @@ use crate::waiting::Waiting;
 use crate::worker::Worker;
 use heist_deque::{Deque, Injector};
 use heist_event::{PoolCounters, WorkerEvents};
-use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::process::{self, Generation};
 use heist_sync::{stack_size, thread, CachePadded, Clock, Mutex};
 use std::fmt;
@@ -40,9 +40,7 @@ pub(crate) struct Pool {
     pub(crate) prompt: bool,
     /// Callers from outside take part in what they wait for.
     guests: bool,
-    /// What still needs the workers: one for the handle, one for each detached
-    /// job. At zero they end.
-    live: CachePadded<AtomicUsize>,
+    live: Live,
     /// Held while a broadcast is posted, so that all workers see all
     /// broadcasts in the same order.
     posting: Mutex<()>,
@@ -96,7 +94,7 @@ impl Pool {
                 breadth_first: config.breadth_first,
                 prompt: config.prompt,
                 guests: config.guests,
-                live: CachePadded::new(AtomicUsize::new(1)),
+                live: Live::new(),
                 posting: Mutex::new(()),
                 clock: Clock::start(),
                 born: Generation::present(),
@@ -453,22 +451,16 @@ impl Pool {
     /// Panics if the pool has ended, or its workers are not of this process.
     pub(crate) fn keep_alive(&self) {
         self.demand_workers("submit a job to");
-        // Relaxed: a share is taken from one that the caller knows of.
-        let more = |live| (live > 0).then_some(live + 1);
-        let before = self
-            .live
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         assert!(
-            before.is_ok(),
+            self.live.keep(),
             "a job was submitted to a pool that has ended; keep its handle for as long as you submit"
         );
     }
 
     /// One thing needs the workers no more. At the last they end.
     pub(crate) fn release(&self) {
-        // AcqRel: the last to leave has seen the others' jobs done.
         // In a forked child there are none that could end.
-        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 && !self.born.is_past() {
+        if self.live.release() && !self.born.is_past() {
             for (index, seat) in self.seats.iter().enumerate() {
                 // SAFETY: the pool holds the latch.
                 if unsafe { CoreLatch::set(&raw const seat.end) } {

@@ -1,7 +1,8 @@
 //! The event recorder: a bounded ring for each worker that keeps the newest.
 
 use heist_event::{Event, EventKind, WorkerEvents};
-use heist_sync::atomic::{fence, AtomicU64, Ordering};
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::fault;
 
 /// A ring of events that one worker writes and anybody may read.
 ///
@@ -32,9 +33,13 @@ impl Recorder {
     pub(crate) fn record(&self, kind: EventKind, at_ns: u64) {
         let written = self.written.load(Ordering::Relaxed); // own write
         let slot = &self.ring[(written % self.ring.len() as u64) as usize];
-        slot.store(Event { at_ns, kind }.to_word(), Ordering::Relaxed);
+        // Release: pairs with the fence in `read`: whoever sees this event sees that it
+        // was about to be written, in the place of an older one.
+        let order = fault::ordering("recorder.slot", Ordering::Release);
+        slot.store(Event { at_ns, kind }.to_word(), order);
         // Release: pairs with the first load in `read`.
-        self.written.store(written + 1, Ordering::Release);
+        let order = fault::ordering("recorder.written", Ordering::Release);
+        self.written.store(written + 1, order);
     }
 
     /// What the ring holds now, oldest first.
@@ -42,13 +47,14 @@ impl Recorder {
         let slots = self.ring.len() as u64;
         let kept = slots - 1;
         // Acquire: the slots up to here are written.
-        let end = self.written.load(Ordering::Acquire);
+        let order = fault::ordering("recorder.end", Ordering::Acquire);
+        let end = self.written.load(order);
         let start = end.saturating_sub(kept);
         let words: Vec<u64> = (start..end)
             .map(|i| self.ring[(i % slots) as usize].load(Ordering::Relaxed))
             .collect();
         // Acquire: whoever read a slot that was overwritten sees that it was.
-        fence(Ordering::Acquire);
+        fault::fence("recorder.read", Ordering::Acquire);
         let written = self.written.load(Ordering::Relaxed);
         let valid = written.saturating_sub(kept).min(end);
         let events = words[(valid - start) as usize..].iter();
@@ -56,6 +62,33 @@ impl Recorder {
             events: events.filter_map(|&word| Event::from_word(word)).collect(),
             dropped: valid,
         }
+    }
+}
+
+/// Models under loom: `cargo xtask model`.
+#[cfg(all(test, heist_loom))]
+mod model {
+    use super::*;
+    use heist_sync::thread;
+    use std::sync::Arc;
+
+    /// The n-th event is at n ns.
+    #[test]
+    fn a_reader_beside_the_writer_gets_each_event_in_its_place_or_counts_it_as_dropped() {
+        loom::model(|| {
+            let recorder = Arc::new(Recorder::new(1));
+            // Not the other way round: loom tries no order of a load and a later store
+            // if the storing thread has loaded in between.
+            let reader = thread::spawn({
+                let recorder = Arc::clone(&recorder);
+                move || recorder.read()
+            });
+            (0..3).for_each(|at_ns| recorder.record(EventKind::Sleep, at_ns));
+            let read = reader.join().unwrap();
+            for (event, at_ns) in read.events.iter().zip(read.dropped..) {
+                assert_eq!(event.at_ns, at_ns);
+            }
+        });
     }
 }
 

@@ -188,9 +188,10 @@ impl<K> Deque<K> {
     fn try_lock(&self) -> bool {
         let lock = &self.hot.lock;
         // (2) Acquire: pairs with the release in `unlock`.
+        let order = fault::ordering("deque.try_lock", Ordering::Acquire);
         lock.load(Ordering::Relaxed) == FREE
             && lock
-                .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(FREE, HELD, order, Ordering::Relaxed)
                 .is_ok()
     }
 
@@ -225,7 +226,12 @@ impl<K> Deque<K> {
     /// Makes the jobs below `end` public, because a thief wants some. Called by
     /// the owner with the right to move the trap: under the lock, or answering.
     fn publish(&self, end: NonNull<Slot<K>>) {
-        self.set_trap(end.max(self.top()));
+        let lowest = if fault::planted("deque.publish.lowest") {
+            end
+        } else {
+            self.top()
+        };
+        self.set_trap(end.max(lowest));
     }
 
     /// Makes the newer half of the jobs below `end` private again, because no
@@ -534,7 +540,9 @@ impl<K> Owner<K> {
             let next = unsafe { top.add(1) };
             // It is public now: the pop that looks for it will ask.
             let trap = deque.hot.trap.load(Ordering::Relaxed).max(address(next));
-            deque.hot.trap.store(trap, Ordering::Relaxed);
+            if !fault::planted("deque.take_oldest.trap") {
+                deque.hot.trap.store(trap, Ordering::Relaxed);
+            }
             deque.hot.top.store(next.as_ptr(), Ordering::Relaxed);
             claim(kind, top)
         });
@@ -593,21 +601,21 @@ impl<K> Owner<K> {
     /// Publishes the jobs below `end` if a thief asks for it.
     fn answer(&self, end: NonNull<Slot<K>>) -> bool {
         let hot = &self.deque.hot;
+        // (5) One word decides between this answer and the thief's end of
+        // patience. (4) Acquire: the present top, and no trap of before.
+        let order = fault::ordering("deque.answer.asked", Ordering::Acquire);
         if hot.trap.load(Ordering::Relaxed) != ALL
             || hot.request.load(Ordering::Relaxed) != ASKED
-            // (5) One word decides between this answer and the thief's end of
-            // patience. (4) Acquire: the present top, and no trap of before.
             || hot
                 .request
-                .compare_exchange(ASKED, ANSWERING, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(ASKED, ANSWERING, order, Ordering::Relaxed)
                 .is_err()
         {
             return false;
         }
         self.deque.publish(end);
         // (6) Release: the thief sees the new trap, and that what we retracted is
-        // gone. In a model the light barrier in `retract` is a fence, which makes a
-        // relaxed store here a release: no model notices.
+        // gone.
         let order = fault::ordering("deque.answer", Ordering::Release);
         hot.request.store(ANSWERED, order);
         true
@@ -681,7 +689,10 @@ impl<K> Thief<K> {
             // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {
                 // (8) Not from the slot behind the last, which the owner may clear.
-                Some(kind) if !is_private(top) && !deque.is_spare(top) => {
+                Some(kind)
+                    if (!is_private(top) || fault::planted("deque.steal.recheck"))
+                        && !deque.is_spare(top) =>
+                {
                     // SAFETY: `top` is a job, so there is a slot behind it.
                     let next = unsafe { top.add(1) };
                     hot.top.store(next.as_ptr(), Ordering::Relaxed);
@@ -702,7 +713,8 @@ impl<K> Thief<K> {
         let hot = &deque.hot;
         let answered = || {
             // (6) Acquire: pairs with the release in `answer`.
-            hot.request.load(Ordering::Acquire) == ANSWERED
+            let order = fault::ordering("deque.expose.answered", Ordering::Acquire);
+            hot.request.load(order) == ANSWERED
         };
         // (4) Release: who answers comes after all that thieves did before.
         let order = fault::ordering("deque.expose.asked", Ordering::Release);
@@ -713,17 +725,22 @@ impl<K> Thief<K> {
         hot.limit.store(0, Ordering::Relaxed);
         let mut exposed = true;
         if !(0..PATIENCE).any(|_| {
-            hint::spin_loop();
-            answered()
+            // Looks first: loom lets no thread miss after a pause what came before it.
+            let answered = answered();
+            if !answered {
+                hint::spin_loop();
+            }
+            answered
         }) {
             // (3) Every pop from now on sees the trap; of every earlier one, we
             // see that its job is gone.
             let ordered =
                 deque.barrier.heavy("deque.expose.heavy") || fault::planted("deque.expose.refused");
-            // (5) Closes the request, unless the owner is answering it.
+            // (5) Closes the request, unless the owner is answering it. Relaxed: our own
+            // store is what it replaces, and of an answer `answered` tells.
             let closed = hot
                 .request
-                .compare_exchange(ASKED, NONE, Ordering::Acquire, Ordering::Relaxed)
+                .compare_exchange(ASKED, NONE, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok();
             if !closed {
                 while !answered() {
@@ -734,7 +751,8 @@ impl<K> Thief<K> {
                 // The system has withdrawn its barrier. Nobody relied on this
                 // trap yet; take it back. The limit stays: at its next push the
                 // owner sets a trap on which everybody can rely, for good.
-                deque.fenced.store(true, Ordering::Relaxed);
+                let remembers = !fault::planted("deque.expose.fenced");
+                deque.fenced.store(remembers, Ordering::Relaxed);
                 hot.trap.store(address(top), Ordering::Relaxed);
                 exposed = false;
             }

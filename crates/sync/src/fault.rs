@@ -5,7 +5,9 @@
 //! with a name. In a program the name vanishes: [`ordering`] is the identity
 //! and [`fence`] the fence. Built with `--cfg heist_loom` and run with the
 //! environment variable `HEIST_FAULT` set to one of the names, that ordering
-//! becomes `Relaxed` and that fence nothing, and the model must fail.
+//! becomes `Relaxed` and that fence nothing, and a model must fail: `cargo xtask
+//! mutate` tries each. With `NAME:acquire` or `NAME:release` an ordering that is both
+//! keeps that half. A condition that is [`planted`] breaks what is no ordering.
 //!
 //! Built with `--cfg heist_soak`, a thread is now and then held up where a name stands.
 //!
@@ -46,21 +48,23 @@ pub const fn planted(_name: &'static str) -> bool {
     false
 }
 
-/// `order`, unless the fault `name` is planted: then `Relaxed`.
+/// `order`, unless the fault `name` is planted: then `Relaxed`, or with `name:acquire`
+/// and `name:release` that half of it.
 #[cfg(heist_loom)]
 #[must_use]
 pub fn ordering(name: &'static str, order: Ordering) -> Ordering {
-    if planted(name) {
-        Ordering::Relaxed
-    } else {
-        order
+    match planted_at(name) {
+        None => order,
+        Some(":acquire") => Ordering::Acquire,
+        Some(":release") => Ordering::Release,
+        Some(_) => Ordering::Relaxed,
     }
 }
 
 /// A fence, unless the fault `name` is planted: then nothing.
 #[cfg(heist_loom)]
 pub fn fence(name: &'static str, order: Ordering) {
-    if !planted(name) {
+    if planted_at(name).is_none() {
         crate::atomic::fence(order);
     }
 }
@@ -69,48 +73,33 @@ pub fn fence(name: &'static str, order: Ordering) {
 #[cfg(heist_loom)]
 #[must_use]
 pub fn planted(name: &'static str) -> bool {
-    use std::sync::{Once, OnceLock};
-    static FAULT: OnceLock<Option<String>> = OnceLock::new();
-    static REACHED: Once = Once::new();
-    let fault = FAULT.get_or_init(|| std::env::var("HEIST_FAULT").ok());
-    let planted = fault.as_deref() == Some(name);
-    if planted {
-        // The test that planted the fault looks for this line: a name that no
-        // code reaches must not pass for a fault that was caught.
-        REACHED.call_once(|| eprintln!("planted fault reached: {name}"));
-    }
-    planted
+    planted_at(name).is_some()
 }
 
-/// Runs the models named `models` of the present test binary once for each of
-/// `faults`, in a process of its own, and checks that the fault was reached and
-/// made one of them fail.
-///
-/// # Panics
-///
-/// Panics with the name of the first fault that no model catches.
+/// What stands behind `name` in the name of the planted fault: nothing, or which
+/// half of an ordering stays. `None` if it is another's.
 #[cfg(heist_loom)]
-pub fn assert_caught(faults: &[(&str, &str)]) {
-    let program = std::env::current_exe().expect("the path of the running test");
-    for (fault, model) in faults {
-        let output = std::process::Command::new(&program)
-            .args([model, "--exact", "--nocapture"])
-            .env("HEIST_FAULT", fault)
-            .output()
-            .expect("the test binary runs again");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned()
-            + &String::from_utf8_lossy(&output.stdout);
-        assert!(
-            text.contains("running 1 test"),
-            "there is no model named {model}"
-        );
-        assert!(
-            text.contains(&format!("planted fault reached: {fault}")),
-            "the model {model} never comes past {fault}"
-        );
-        assert!(
-            !output.status.success(),
-            "the model {model} does not notice the fault {fault}"
-        );
+fn planted_at(name: &'static str) -> Option<&'static str> {
+    use std::collections::HashSet;
+    use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+    static FAULT: OnceLock<Option<String>> = OnceLock::new();
+    static REACHED: LazyLock<Mutex<HashSet<&str>>> = LazyLock::new(Mutex::default);
+    let fault = FAULT.get_or_init(|| std::env::var("HEIST_FAULT").ok());
+    let fault = fault.as_deref()?;
+    let rest = fault
+        .strip_prefix(name)
+        .filter(|rest| rest.is_empty() || rest.starts_with(':'));
+    if rest.is_some() || fault == SURVEY {
+        // Whoever planted the fault looks for this line: a name that no code
+        // reaches must not pass for a fault that was caught.
+        let mut reached = REACHED.lock().unwrap_or_else(PoisonError::into_inner);
+        if reached.insert(name) {
+            eprintln!("fault reached: {name}");
+        }
     }
+    rest
 }
+
+/// As a fault this plants none, and says which names the program comes past.
+#[cfg(heist_loom)]
+const SURVEY: &str = "survey";

@@ -1,13 +1,13 @@
 //! What was found out about the programs, as lines, as a table, and as a dated record.
 
+use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, fs, thread};
 
 use super::job::Rounds;
 use super::own_tests::OwnTests;
 use super::recipe::Recipe;
+use crate::machine;
 
 /// What was found out about one program.
 #[derive(Debug, Default)]
@@ -90,34 +90,23 @@ pub(crate) struct Report {
 impl Report {
     /// Notes on what the programs are about to run.
     pub(crate) fn new(root: &Path) -> Self {
-        let cores = thread::available_parallelism().map_or(0, usize::from);
-        let cpu_info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let cpu = cpu_info
-            .lines()
-            .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
-            .map_or("CPU unknown", |(_, name)| name);
-        let root = root.to_string_lossy();
-        let commit = [
-            "-C",
-            &*root,
-            "describe",
-            "--always",
-            "--dirty",
-            "--exclude=*",
-        ];
         let threads = match env::var("RAYON_NUM_THREADS") {
             Ok(threads) => format!("RAYON_NUM_THREADS={threads}"),
             Err(_) => "one worker per core".to_owned(),
         };
         Self {
             setting: vec![
-                format!("Machine: {cpu}, {cores} cores; {threads}"),
+                format!(
+                    "Machine: {}, {} cores; {threads}",
+                    machine::processor(),
+                    machine::cores()
+                ),
                 format!(
                     "Compiler: {}; heist at commit {}",
-                    said_by("rustc", &["--version"]),
-                    said_by("git", &commit)
+                    machine::compiler(),
+                    machine::commit(root)
                 ),
-                format!("Load averages before: {}", load()),
+                format!("Load averages before: {}", machine::load()),
             ],
             programs: Vec::new(),
         }
@@ -180,7 +169,7 @@ impl Report {
     pub(crate) fn record(&self, path: &Path) -> String {
         let title = path.file_stem().unwrap_or_default().to_string_lossy();
         let mut text = format!("# {title}\n\n");
-        let after = format!("Load averages after: {}", load());
+        let after = format!("Load averages after: {}", machine::load());
         for line in self.setting.iter().chain([&after]) {
             text.push_str(&format!("- {line}\n"));
         }
@@ -242,25 +231,10 @@ fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     lines.concat()
 }
 
-/// The first line that a program prints.
-fn said_by(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    match text.as_deref().unwrap_or_default().lines().next() {
-        Some(line) => line.to_owned(),
-        None => "unknown".to_owned(),
-    }
-}
-
-/// The load averages of one, five and fifteen minutes, where the system tells them.
-fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_table_is_as_wide_as_its_widest_cells() {

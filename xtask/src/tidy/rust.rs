@@ -1,4 +1,5 @@
-//! What the rules need to know of a Rust file: the paths it names and the modules it declares.
+//! What the rules need to know of a Rust file: the paths it names, the modules it declares,
+//! and the names of its orderings and fences.
 //!
 //! Works on tokens, so that neither comments nor strings count, and what stands
 //! inside a macro does.
@@ -9,12 +10,35 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What a file names and declares.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     pub(super) paths: Vec<NamedPath>,
     pub(super) modules: Vec<Module>,
     /// The files that `include!` names.
     pub(super) included: Vec<String>,
+    /// The faults that can be planted.
+    pub(crate) faults: Vec<Fault>,
 }
+
+/// A name that is given to an ordering, a fence or a condition, as `heist_sync::fault` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) name: String,
+    /// The line of the name.
+    pub(crate) line: usize,
+    /// The function that is told the name.
+    pub(crate) function: String,
+    /// The ordering beside it, if it is written there.
+    pub(crate) order: Option<String>,
+}
+
+/// Functions of `heist_sync::fault`.
+const FAULTS: [&str; 3] = ["ordering", "fence", "planted"];
+/// Methods of `heist_sync::Barrier`, which are told the name of a fault.
+const BARRIERS: [&str; 2] = ["light", "heavy"];
+/// The orderings above Relaxed.
+pub(super) const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
+/// A fence for the compiler alone: no model sees it, and so none could miss it.
+const UNSEEN: &str = "compiler_fence";
 
 /// A path such as `std::thread::spawn`, or one leaf of a `use`.
 #[derive(Debug)]
@@ -25,6 +49,22 @@ pub(super) struct NamedPath {
     pub(super) in_use: bool,
     /// Inside something that only tests compile.
     pub(super) in_test: bool,
+    /// Inside a call that names its ordering.
+    pub(super) has_a_name: bool,
+}
+
+/// What is known of a place from what surrounds it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    in_test: bool,
+    /// In the arguments of a call that is told the name of an ordering.
+    has_a_name: bool,
+}
+
+impl Place {
+    fn of(self, in_test: bool) -> Self {
+        Self { in_test, ..self }
+    }
 }
 
 /// A declaration `mod name;`, which stands for a file.
@@ -40,17 +80,17 @@ pub(super) struct Module {
 
 impl Facts {
     /// Fails with the line and what is wrong there if the text is no Rust.
-    pub(super) fn of(text: &str) -> Result<Self, (usize, String)> {
+    pub(crate) fn of(text: &str) -> Result<Self, (usize, String)> {
         let tokens = TokenStream::from_str(text)
             .map_err(|error| (error.span().start().line, error.to_string()))?;
         let mut facts = Self::default();
-        facts.walk(tokens, &[], false);
+        facts.walk(tokens, &[], Place::default());
         Ok(facts)
     }
 
-    fn walk(&mut self, tokens: TokenStream, inside: &[String], in_test: bool) {
+    fn walk(&mut self, tokens: TokenStream, inside: &[String], place: Place) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut in_test = in_test;
+        let mut in_test = place.in_test;
         // What the attributes say of the item that follows them.
         let mut item_in_test = in_test;
         let mut item_path = None;
@@ -87,7 +127,7 @@ impl Facts {
                     match rest.get(2) {
                         Some(TokenTree::Group(body)) => {
                             let inside = [inside, &[name]].concat();
-                            self.walk(body.stream(), &inside, item_in_test);
+                            self.walk(body.stream(), &inside, place.of(item_in_test));
                         }
                         _ => self.modules.push(Module {
                             name,
@@ -99,9 +139,22 @@ impl Facts {
                     at += 2;
                     (item_in_test, item_path) = (in_test, None);
                 }
-                TokenTree::Ident(_) => at += self.add_path(rest, item_in_test) - 1,
+                TokenTree::Ident(_) => {
+                    let place = place.of(item_in_test);
+                    let is_method = at > 0 && is_punct(tokens.get(at - 1), '.');
+                    let mut length = self.add_path(rest, place);
+                    if let Some(arguments) = self.named_by(is_method, rest.get(length)) {
+                        let place = Place {
+                            has_a_name: true,
+                            ..place
+                        };
+                        self.walk(arguments, inside, place);
+                        length += 1;
+                    }
+                    at += length - 1;
+                }
                 TokenTree::Group(group) => {
-                    self.walk(group.stream(), inside, item_in_test);
+                    self.walk(group.stream(), inside, place.of(item_in_test));
                     if group.delimiter() == Delimiter::Brace {
                         (item_in_test, item_path) = (in_test, None);
                     }
@@ -116,7 +169,7 @@ impl Facts {
     }
 
     /// Notes the path at the start of the tokens, and returns how many it has.
-    fn add_path(&mut self, tokens: &[TokenTree], in_test: bool) -> usize {
+    fn add_path(&mut self, tokens: &[TokenTree], place: Place) -> usize {
         let mut segments = Vec::new();
         let mut line = 0;
         let mut length = 0;
@@ -142,9 +195,30 @@ impl Facts {
             segments,
             line,
             in_use: false,
-            in_test,
+            in_test: place.in_test,
+            has_a_name: place.has_a_name,
         });
         length
+    }
+
+    /// The arguments of a call of the path noted last, `next` being what follows it, if the call
+    /// gives the orderings in it a name. Notes that name.
+    fn named_by(&mut self, is_method: bool, next: Option<&TokenTree>) -> Option<TokenStream> {
+        let Some(TokenTree::Group(arguments)) = next else {
+            return None;
+        };
+        let segments = &self.paths.last()?.segments;
+        let function = segments.last()?.as_str();
+        let is_told_a_name = match segments.as_slice() {
+            [_] if is_method => BARRIERS.contains(&function),
+            [.., module, _] => module == "fault" && FAULTS.contains(&function),
+            _ => false,
+        };
+        if is_told_a_name {
+            self.faults
+                .extend(Fault::told(function, arguments.stream()));
+        }
+        (is_told_a_name || function == UNSEEN).then(|| arguments.stream())
     }
 
     /// Notes each leaf of the tree of a `use`.
@@ -181,8 +255,28 @@ impl Facts {
                 line,
                 in_use: true,
                 in_test,
+                has_a_name: false,
             });
         }
+    }
+}
+
+impl Fault {
+    /// What a function is told, if that begins with a name.
+    fn told(function: &str, arguments: TokenStream) -> Option<Self> {
+        let mut arguments = arguments.into_iter();
+        let name = arguments.next()?;
+        let line = name.span().start().line;
+        let order = arguments.find_map(|token| {
+            let word = token.to_string();
+            STRONG.contains(&&*word).then_some(word)
+        });
+        Some(Self {
+            name: text_of(name)?,
+            line,
+            function: function.to_owned(),
+            order,
+        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Rules for source files: one door to concurrency, pure policies, explained orderings, nothing unfinished.
 
+use std::collections::BTreeMap;
+
 use super::modules::Modules;
-use super::rust::{Facts, NamedPath};
+use super::rust::{Facts, NamedPath, STRONG};
 use super::{has_word, numbered, File, Repository, Violation};
 
 /// The only crate that may name what [`CONCURRENCY`] lists.
@@ -38,7 +40,12 @@ const IMPURE: [&[&str]; 5] = [
 ];
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
-const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
+/// The crates that consist of protocols: each ordering has a name there.
+pub(crate) const NAMED: [&str; 3] = ["crates/sync/src/", "crates/deque/src/", "crates/core/src/"];
+/// Where the names are given a meaning: the orderings there are nobody's.
+const NAMING: &str = "crates/sync/src/fault.rs";
+/// The first word of a name that belongs to a test, which no command plants.
+pub(crate) const TESTS_OWN: &str = "test.";
 /// How far above an ordering its comment may end.
 const COMMENT_REACH: usize = 6;
 
@@ -71,8 +78,8 @@ pub(super) fn check(repository: &Repository, modules: &Modules<'_>, found: &mut 
         if in_crate && !path.starts_with(DOOR) {
             check_door(file, facts, modules.is_test_only(path), found);
         }
-        if in_crate {
-            check_orderings(file, facts, found);
+        if in_crate && *path != NAMING {
+            check_orderings(file, facts, modules.is_test_only(path), found);
         }
         let is_policy = POLICIES
             .iter()
@@ -82,6 +89,7 @@ pub(super) fn check(repository: &Repository, modules: &Modules<'_>, found: &mut 
             check_policy(file, facts, found);
         }
     }
+    check_names(repository, modules, found);
     for file in &repository.files {
         if CODE.iter().any(|ending| file.path.ends_with(ending)) {
             check_unfinished(file, found);
@@ -130,8 +138,9 @@ fn check_policy(file: &File, facts: &Facts, found: &mut Vec<Violation>) {
     }
 }
 
-/// Each ordering above Relaxed has a comment near it.
-fn check_orderings(file: &File, facts: &Facts, found: &mut Vec<Violation>) {
+/// Each ordering above Relaxed has a comment near it, and a name where protocols are.
+fn check_orderings(file: &File, facts: &Facts, test_only: bool, found: &mut Vec<Violation>) {
+    let wants_a_name = !test_only && NAMED.iter().any(|folder| file.path.starts_with(folder));
     let lines: Vec<&str> = file.text.lines().collect();
     let is_variant = |path: &NamedPath| match path.segments.as_slice() {
         [.., kind, name] => kind == "Ordering" && (STRONG.contains(&&**name) || name == "*"),
@@ -150,13 +159,22 @@ fn check_orderings(file: &File, facts: &Facts, found: &mut Vec<Violation>) {
         if !is_bare && !is_variant(path) {
             continue;
         }
+        let ordering = path.segments.last().map_or("", |name| name);
+        if wants_a_name && !path.in_test && !path.has_a_name {
+            found.push(file.violation(
+                path.line,
+                format!(
+                    "the ordering {ordering} has no name; write it through `heist_sync::fault`, \
+                     so that `cargo xtask mutate` can weaken it"
+                ),
+            ));
+        }
         let from = path.line.saturating_sub(COMMENT_REACH + 1);
         let near = &lines[from..path.line.min(lines.len())];
         if !near
             .iter()
             .any(|line| line.contains("//") || line.contains("/*"))
         {
-            let ordering = path.segments.last().map_or("", |name| name);
             found.push(file.violation(
                 path.line,
                 format!(
@@ -164,6 +182,40 @@ fn check_orderings(file: &File, facts: &Facts, found: &mut Vec<Violation>) {
                      above; say which function it pairs with and why"
                 ),
             ));
+        }
+    }
+}
+
+/// The name of an ordering stands once, and says to which protocol it belongs.
+fn check_names(repository: &Repository, modules: &Modules<'_>, found: &mut Vec<Violation>) {
+    let mut known = BTreeMap::new();
+    for (path, facts) in &modules.facts {
+        let Some(file) = repository.file(path) else {
+            continue;
+        };
+        let is_named = NAMED.iter().any(|folder| path.starts_with(folder));
+        for fault in facts.faults.iter().filter(|_| is_named) {
+            let name = &fault.name;
+            let protocol = name.split('.').next().unwrap_or_default();
+            if name.starts_with(TESTS_OWN) {
+                continue;
+            }
+            let mut places = path.split('/').filter(|place| *place != "src");
+            if !places.any(|place| place.trim_end_matches(".rs") == protocol) {
+                found.push(file.violation(
+                    fault.line,
+                    format!(
+                        "the name `{name}` does not begin with its protocol; begin it with the \
+                         name of this file or its folder and a dot"
+                    ),
+                ));
+            }
+            if let Some(place) = known.insert(name, format!("{path}:{}", fault.line)) {
+                found.push(file.violation(
+                    fault.line,
+                    format!("the name `{name}` is taken, at {place}; give each ordering its own"),
+                ));
+            }
         }
     }
 }

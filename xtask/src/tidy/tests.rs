@@ -172,30 +172,86 @@ fn policies_name_no_clock_no_thread_and_no_world() {
 
 #[test]
 fn each_strong_ordering_has_a_comment_near_it() {
-    let place = "crates/deque/src/lib.rs:8";
+    let manifest = ("crates/par/Cargo.toml", "[package]\nname = \"heist-par\"\n");
+    let lib = "crates/par/src/lib.rs";
+    let place = "crates/par/src/lib.rs:8";
     let far = "// Pairs with g.\n\n\n\n\n\n\n";
+    let code = format!("{far}fn f() {{ a.load(Ordering::Acquire); }}\n");
     assert_caught(
-        &[(
-            LIB,
-            &format!("{far}fn f() {{ a.load(Ordering::Acquire); }}\n"),
-        )],
+        &[manifest, (lib, &code)],
         place,
         "the ordering Acquire has no comment",
     );
-    assert_caught(
-        &[(
-            LIB,
-            &format!("\n\n\n\n\nuse x::Ordering::{{self, SeqCst}};\n\nfn f() {{ a.load(SeqCst); }}\n{far}"),
-        )],
-        place,
-        "the ordering SeqCst",
+    let code = format!(
+        "\n\n\n\n\nuse x::Ordering::{{self, SeqCst}};\n\nfn f() {{ a.load(SeqCst); }}\n{far}"
     );
+    assert_caught(&[manifest, (lib, &code)], place, "the ordering SeqCst");
+    assert_clean(&[
+        manifest,
+        (
+            lib,
+            "use x::Ordering;\n// Pairs with g.\n\n\n\n\n\nfn f() { a.load(Ordering::Acquire); }\n\n\n\n\n\n\n\
+             fn g() { a.store(1, Ordering::Release); } // pairs with f\n\n\n\n\n\n\n\
+             fn h() { a.load(Ordering::Relaxed); Lock::Release; }\n",
+        ),
+    ]);
+}
+
+#[test]
+fn each_strong_ordering_of_a_protocol_has_a_name() {
+    for code in [
+        "fn f() { a.load(Ordering::Acquire); } // pairs with g",
+        "fn f() { fence(Ordering::SeqCst); } // pairs with g",
+        "use x::Ordering::*; fn f() { a.load(Acquire); } // pairs with g",
+        "fn f() { g(fault::ordering(\"deque.a\", Ordering::Relaxed), Ordering::Acquire) } // g",
+        "fn f() { planted(\"deque.a\", Ordering::Acquire) } // no fault",
+    ] {
+        assert_caught(
+            &[(LIB, &format!("//! Head.\n{code}\n"))],
+            "crates/deque/src/lib.rs:2",
+            "has no name",
+        );
+    }
     assert_clean(&[(
         LIB,
-        "use x::Ordering;\n// Pairs with g.\n\n\n\n\n\nfn f() { a.load(Ordering::Acquire); }\n\n\n\n\n\n\n\
-         fn g() { a.store(1, Ordering::Release); } // pairs with f\n\n\n\n\n\n\n\
-         fn h() { a.load(Ordering::Relaxed); Lock::Release; }\n",
+        "// Pairs with g.\nfn f() {\n    fault::fence(\"deque.a\", Ordering::SeqCst);\n    \
+         let b = heist_sync::fault::ordering(\"lib.b\", Ordering::AcqRel);\n    \
+         compiler_fence(Ordering::SeqCst);\n}\n#[cfg(test)]\nmod tests {\n    \
+         fn f() { a.load(Ordering::Acquire); } // pairs with g\n}\n",
     )]);
+}
+
+#[test]
+fn a_name_stands_once_and_begins_with_its_protocol() {
+    assert_caught(
+        &[(LIB, "fn f(a: &Barrier) {\n    a.light(\"sleep.a\");\n}\n")],
+        "crates/deque/src/lib.rs:2",
+        "`sleep.a` does not begin with its protocol",
+    );
+    assert_caught(
+        &[
+            (
+                LIB,
+                "mod slot;\nfn f(a: &Barrier) { a.heavy(\"deque.a\"); }\n",
+            ),
+            (
+                "crates/deque/src/slot.rs",
+                "fn f() {\n    fault::planted(\"deque.a\");\n}\n",
+            ),
+        ],
+        "crates/deque/src/slot.rs:2",
+        "`deque.a` is taken, at crates/deque/src/lib.rs:2",
+    );
+    assert_clean(&[
+        (
+            LIB,
+            "mod sleep;\nfn f(a: &Barrier) { a.light(\"deque.a\"); a.heavy(\"test.a\"); a.heavy(\"test.a\"); }",
+        ),
+        (
+            "crates/deque/src/sleep/mod.rs",
+            "fn f() { fault::planted(\"sleep.a\"); }",
+        ),
+    ]);
 }
 
 #[test]

@@ -186,7 +186,11 @@ pub(super) const KNOWN: [Definition; 16] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 14] = [
+pub(super) const INTERNAL: [Internal; 15] = [
+    Internal {
+        name: "HEIST_SOAK_SEED",
+        why: "`cargo xtask soak` gives the delays of one run by it",
+    },
     Internal {
         name: "HEIST_CLUSTER_WORKER",
         why: "a driver makes the processes that it starts workers by it",

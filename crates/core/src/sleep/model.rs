@@ -467,38 +467,3 @@ fn a_seat_is_handed_from_guest_to_guest_and_back() {
         guest.join().unwrap();
     });
 }
-
-#[test]
-fn every_planted_fault_is_caught() {
-    let job = "sleep::model::a_published_job_is_found_by_a_worker_that_falls_asleep";
-    let outside = "sleep::model::a_job_from_outside_is_found_by_a_worker_that_falls_asleep";
-    let two = "sleep::model::two_published_jobs_occupy_two_workers";
-    let latch = "sleep::model::a_set_latch_wakes_its_waiter_and_hands_over_the_result";
-    let guest = "sleep::model::a_job_from_outside_is_found_when_a_guest_leaves";
-    let lookout = "sleep::model::a_job_that_is_left_to_the_lookout_is_found";
-    let left = "sleep::model::a_job_that_is_published_when_a_guest_has_left_is_found";
-    let handed = "sleep::model::a_seat_is_handed_from_guest_to_guest_and_back";
-    let withdraws = "sleep::model::a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail";
-    let mail = "sleep::model::mail_reaches_a_worker_that_falls_asleep";
-    fault::assert_caught(&[
-        ("sleep.model.light", job),
-        ("sleep.model.call", job),
-        ("sleep.announce.heavy", job),
-        ("sleep.published.fence", outside),
-        ("sleep.announce.fence", two),
-        ("sleep.pass_on", two),
-        ("sleep.wake_one.fence", two),
-        ("sleep.mail.fence", mail),
-        ("sleep.stand_up.fence", guest),
-        ("sleep.stand_up.works", left),
-        ("sleep.leave.fence", lookout),
-        ("sleep.stand_up.bell", handed),
-        ("sleep.sit_down", handed),
-        ("sleep.bell", handed),
-        ("sleep.keep_watch.fence", lookout),
-        ("sleep.withdraw.fence", withdraws),
-        ("latch.fall_asleep", latch),
-        ("latch.set", latch),
-        ("latch.probe", latch),
-    ]);
-}

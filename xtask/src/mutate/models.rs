@@ -1,0 +1,201 @@
+//! The models that a mutant has to face, each in a process of its own.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::model::{target_folder, Models};
+use crate::process::{self, Ended};
+use crate::steps::Line;
+
+/// With this in `HEIST_FAULT` a program breaks nothing and says which names it comes past.
+const SURVEY: &str = "survey";
+/// How the program says so, as does one with a fault planted.
+const REACHED: &str = "fault reached: ";
+
+/// A model may take this long without a fault.
+const SURVEY_LIMIT: Duration = Duration::from_secs(900);
+/// How long a model has at least, and how many times its usual time, until a mutant is taken to
+/// keep it from ending.
+const LEAST: Duration = Duration::from_secs(60);
+const PATIENCE: u32 = 8;
+
+/// A test of a program that was built for loom.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    program: PathBuf,
+    /// The name of the program as cargo knows it, two colons, and that of the test.
+    pub(crate) name: String,
+    /// The name of the test.
+    test: String,
+}
+
+/// A model without a fault.
+#[derive(Debug)]
+pub(crate) struct Surveyed {
+    pub(crate) model: Model,
+    pub(crate) time: Duration,
+    /// The names that it comes past.
+    pub(crate) reaches: BTreeSet<String>,
+}
+
+/// How a model took a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It noticed, and said this.
+    Failed(String),
+    Passed,
+    /// It did not end within this time.
+    Endless(Duration),
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Builds the programs with the models, and lists their tests.
+///
+/// # Errors
+///
+/// Fails if they do not build.
+pub(crate) fn build(root: &Path, out: &mut impl std::io::Write) -> anyhow::Result<Vec<Model>> {
+    let mut command = Models::find(root, "loom")?.test_command(root, "loom");
+    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    writeln!(out, "{}", Line(&command))?;
+    out.flush()?;
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start cargo")?;
+    anyhow::ensure!(output.status.success(), "the models do not build");
+    let mut models = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value =
+            serde_json::from_str(line).with_context(|| format!("cargo wrote {line:?}"))?;
+        if let (Some(program), Some(name)) = (
+            message["executable"].as_str(),
+            message["target"]["name"].as_str(),
+        ) {
+            models.extend(tests(Path::new(program), name)?);
+        }
+    }
+    Ok(models)
+}
+
+fn tests(program: &Path, name: &str) -> anyhow::Result<Vec<Model>> {
+    let output = Command::new(program)
+        .arg("--list")
+        .output()
+        .with_context(|| format!("could not start {}", program.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(tests
+        .map(|test| Model {
+            program: program.to_owned(),
+            name: format!("{name}::{test}"),
+            test: test.to_owned(),
+        })
+        .collect())
+}
+
+/// Runs all tests without a fault, and returns those that come past a name, quickest first.
+///
+/// # Errors
+///
+/// Fails if one of them does.
+pub(crate) fn survey(root: &Path, models: &[Model]) -> anyhow::Result<Vec<Surveyed>> {
+    let mut surveyed = Vec::new();
+    for model in models {
+        let ended = model.run(root, SURVEY, SURVEY_LIMIT)?;
+        if let Some(failure) = ended.failure() {
+            anyhow::bail!("{model} fails without a fault: {failure}");
+        }
+        let reaches: BTreeSet<String> = reached(&ended.output).map(str::to_owned).collect();
+        if !reaches.is_empty() {
+            surveyed.push(Surveyed {
+                model: model.clone(),
+                time: ended.time,
+                reaches,
+            });
+        }
+    }
+    surveyed.sort_by_key(|surveyed| surveyed.time);
+    Ok(surveyed)
+}
+
+impl Surveyed {
+    /// Runs the model with a fault.
+    pub(crate) fn try_fault(&self, root: &Path, fault: &str) -> anyhow::Result<Answer> {
+        self.model
+            .try_fault(root, fault, LEAST.max(self.time * PATIENCE))
+    }
+}
+
+impl Model {
+    /// Runs the model with a fault, for as long as any model may take.
+    pub(crate) fn try_once(&self, root: &Path, fault: &str) -> anyhow::Result<Answer> {
+        self.try_fault(root, fault, LEAST)
+    }
+
+    fn try_fault(&self, root: &Path, fault: &str, limit: Duration) -> anyhow::Result<Answer> {
+        let ended = self.run(root, fault, limit)?;
+        let name = fault.split(':').next().unwrap_or(fault);
+        Ok(match ended.status {
+            None => Answer::Endless(limit),
+            Some(status) if status.success() => Answer::Passed,
+            Some(status) if reached(&ended.output).any(|reached| reached == name) => {
+                Answer::Failed(complaint(&ended.output).unwrap_or_else(|| status.to_string()))
+            }
+            Some(status) => anyhow::bail!("{self} fails with {fault}, and not for it: {status}"),
+        })
+    }
+
+    fn run(&self, root: &Path, fault: &str, limit: Duration) -> anyhow::Result<Ended> {
+        let log = target_folder(root, "loom").join("mutants");
+        let log = log.join(format!("{}.log", fault.replace(':', "-")));
+        let mut command = Command::new(&self.program);
+        command
+            .args([&*self.test, "--exact", "--nocapture", "--test-threads=1"])
+            .env("HEIST_FAULT", fault);
+        process::run(&mut command, &log, None, limit)
+    }
+}
+
+fn reached(output: &str) -> impl Iterator<Item = &str> {
+    // The name of the test stands before it on the same line.
+    output
+        .lines()
+        .filter_map(|line| Some(line.split_once(REACHED)?.1))
+}
+
+/// The first thing that a panic says.
+fn complaint(output: &str) -> Option<String> {
+    /// Longer ones list loom's threads.
+    const MOST: usize = 80;
+    let mut lines = output.lines();
+    lines.find(|line| line.contains("panicked at"))?;
+    let said = lines.next()?.trim().trim_end_matches('.');
+    let end = said.find("; ").or(said.find(". ")).unwrap_or(said.len());
+    Some(said[..end].chars().take(MOST).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_panic_and_the_names_that_were_reached_are_found_in_the_output() {
+        let output = "running 1 test\ntest a ... fault reached: a.b\nfault reached: c.d\n\n\
+                      thread 'a' (7) panicked at loom/src/rt/path.rs:1:2:\n\
+                      deadlock; threads = [(Id(0), Blocked)]\nthread 'a' panicked at x.rs:1:2:\nagain\n";
+        assert_eq!(reached(output).collect::<Vec<_>>(), ["a.b", "c.d"]);
+        assert_eq!(complaint(output).as_deref(), Some("deadlock"));
+        assert_eq!(complaint("test a ... ok"), None);
+    }
+}
