@@ -76,7 +76,7 @@ mod model {
     #[test]
     fn a_reader_beside_the_writer_gets_each_event_in_its_place_or_counts_it_as_dropped() {
         loom::model(|| {
-            let recorder = Arc::new(Recorder::new(1));
+            let recorder = Arc::new(Recorder::new(1).expect("memory for a few events"));
             // Not the other way round: loom tries no order of a load and a later store
             // if the storing thread has loaded in between.
             let reader = thread::spawn({

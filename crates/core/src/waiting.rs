@@ -3,7 +3,6 @@
 use crate::pool::Pool;
 use crate::worker::Worker;
 use heist_sync::atomic::{AtomicPtr, Ordering};
-use heist_sync::fault;
 use std::ptr;
 
 /// What a worker may run on top of a frame that waits, for the second half of a
@@ -111,9 +110,8 @@ impl Manner {
     ///
     /// 1. The caller holds the lock of the seat's deque.
     pub(crate) unsafe fn is_strict_at(&self, slot: usize) -> bool {
-        // Acquire: pairs with the release in `open`.
-        let order = fault::ordering("waiting.region", Ordering::Acquire);
-        let mut region = self.innermost.load(order).cast_const();
+        // Relaxed, here and below: the lock orders all of it.
+        let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
         // SAFETY: by 1. none of them closes meanwhile.
         while let Some(inner) = unsafe { region.as_ref() } {
             if inner.lowest <= slot {
@@ -133,16 +131,15 @@ impl Manner {
         }
     }
 
-    /// What is pushed from now on is of this call. For the owner.
+    /// What is pushed from now on is of this call. For the owner, who holds the lock of its
+    /// deque.
     ///
     /// # Safety
     ///
     /// 1. The region is the seat's newest, and stays in place until `close`.
     pub(crate) unsafe fn open(&self, region: &Region) {
-        // Release: a thief that finds the region sees what is in it.
-        let order = fault::ordering("waiting.open", Ordering::Release);
         self.innermost
-            .store(ptr::from_ref(region).cast_mut(), order);
+            .store(ptr::from_ref(region).cast_mut(), Ordering::Relaxed);
     }
 
     /// The call ends. For the owner, who holds the lock of its deque: no thief looks at

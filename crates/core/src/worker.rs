@@ -14,8 +14,7 @@ use crate::unwind::AbortOnUnwind;
 use crate::waiting::{Region, Waiting};
 use heist_deque::Owner;
 use heist_event::EventKind;
-use heist_sync::atomic::Ordering;
-use heist_sync::{fault, thread_local};
+use heist_sync::thread_local;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -352,13 +351,10 @@ impl Worker {
 
     /// After a search, on which somebody may have counted who has a job from outside.
     pub(crate) fn look_after_a_search(&self) {
-        if self.pool().prompt {
-            // Pairs with the fence of P2: either we see the job or its publisher sees
-            // that nobody is free, and calls.
-            fault::fence("worker.after_search.fence", Ordering::SeqCst);
-            if self.pool().waits_for_a_worker() {
-                self.call_oneself();
-            }
+        let pool = self.pool();
+        let is_missed = pool.prompt && pool.sleep.nobody_is_free_any_more();
+        if is_missed && !pool.injector.is_empty() {
+            self.call_oneself();
         }
     }
 
@@ -494,7 +490,8 @@ impl Worker {
         }
         let region = self.seat.manner.region(waiting, self.next_slot());
         // SAFETY: in place, and the newest, until `Open` is dropped below.
-        unsafe { self.seat.manner.open(&region) };
+        self.deque()
+            .locked(|| unsafe { self.seat.manner.open(&region) });
         let was_strict = self.own().is_strict.replace(region.is_strict());
         let _open = Open(self, &region, was_strict);
         op()

@@ -154,12 +154,14 @@ fn deep_in_its_stack_a_prompt_worker_serves_nobody() {
     });
 }
 
+type Spawn = fn(&ThreadPool, Box<dyn FnOnce() + Send>);
+
 /// A chain of jobs, each of which spawns the next, so that the worker never runs dry. In
 /// the middle a job comes from outside; returns how many of the chain came before it.
-fn passed_over(pool: &Arc<ThreadPool>, spawn: fn(&ThreadPool, Box<dyn FnOnce() + Send>)) -> usize {
+fn passed_over(pool: &Arc<ThreadPool>, spawn: Spawn) -> usize {
     struct Chain {
         pool: Arc<ThreadPool>,
-        spawn: fn(&ThreadPool, Box<dyn FnOnce() + Send>),
+        spawn: Spawn,
         links: AtomicUsize,
         submitted: AtomicUsize,
         served: AtomicUsize,
@@ -196,7 +198,7 @@ fn passed_over(pool: &Arc<ThreadPool>, spawn: fn(&ThreadPool, Box<dyn FnOnce() +
 
 #[test]
 fn a_worker_that_never_runs_dry_comes_for_a_job_from_outside_after_a_bounded_number() {
-    let spawns: [fn(&ThreadPool, Box<dyn FnOnce() + Send>); 2] = [
+    let spawns: [Spawn; 2] = [
         |pool, job| pool.spawn(job),
         |pool, job| pool.spawn_fifo(job),
     ];

@@ -73,10 +73,9 @@ impl Lookout {
     /// Leaves the job that the caller has just published to the lookout. False if
     /// there is none.
     pub(super) fn leave(&self) -> bool {
-        // Release: pairs with the acquire in `keep_watch`, which then sees the job. A swap,
-        // because loom orders plain stores with those of others too little.
-        let order = fault::ordering("sleep.leave", Ordering::Release);
-        self.has_left.swap(true, order);
+        // Relaxed: see `keep_watch`. A swap, because loom orders plain stores with those of
+        // others too little.
+        self.has_left.swap(true, Ordering::Relaxed);
         // Pairs with the fence in `keep_watch`: either the lookout sees that something
         // was left and stays, or we see that there is none.
         fault::fence("sleep.leave.fence", Ordering::SeqCst);
@@ -97,9 +96,9 @@ impl Sleep {
                 // A wake-up for no reason only makes it look early.
                 state => bell.wait_timeout(state, Lookout::PERIOD),
             }
-            // Acquire: pairs with the release in `leave`.
-            let order = fault::ordering("sleep.keep_watch", Ordering::Acquire);
-            let had_left = lookout.has_left.swap(false, order);
+            // Relaxed: if the job is not to be seen yet, there is another look, a period
+            // later.
+            let had_left = lookout.has_left.swap(false, Ordering::Relaxed);
             if self.counts().wants_a_wake_up() && sees_a_job() {
                 self.wake_one();
             }

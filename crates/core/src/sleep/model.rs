@@ -467,3 +467,28 @@ fn a_seat_is_handed_from_guest_to_guest_and_back() {
         guest.join().unwrap();
     });
 }
+
+/// Somebody submits a job while the only worker that is free stops searching: one of the
+/// two finds that nobody is free, and calls.
+#[test]
+fn a_job_from_outside_that_a_searcher_has_missed_is_called_for() {
+    check(4, || {
+        let pool = Pool::new(1);
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                pool.sleep.start_search();
+                pool.sleep.stop_search();
+                if pool.sleep.nobody_is_free_any_more() && pool.sees_a_job() {
+                    pool.call_all();
+                }
+            }
+        });
+        pool.jobs.store(1, Ordering::Relaxed);
+        if pool.sleep.published() == 0 && pool.sleep.nobody_is_free() {
+            pool.call_all();
+        }
+        worker.join().unwrap();
+        assert!(pool.called.load(Ordering::Relaxed));
+    });
+}

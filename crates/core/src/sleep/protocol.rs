@@ -195,6 +195,8 @@ impl Sleep {
         let sleeps = matches!(state, ASLEEP | VACANT | WITHDRAWN) && is_meant(state);
         // Acquire: pairs with the release in `announce`, so that our change of
         // the counts comes after the sleeper's. One swap: one waker wins.
+        // Equivalent (sleep.ring): to loom, which changes a word in the order in which the
+        // changes run. A processor may let ours be seen first.
         let order = fault::ordering("sleep.ring", Ordering::Acquire);
         if !sleeps || !bell.replace(state, AWAKE, order) {
             return false;
@@ -333,6 +335,8 @@ impl Sleep {
     ) -> bool {
         // As S1 and S2. It relies on no publisher, and calls nobody.
         self.change(Counts::ONE_WITHDRAWN);
+        // Release: pairs with the acquire in `ring_if`.
+        // Equivalent (sleep.withdraw.bell): to loom, as in `ring_if`.
         let order = fault::ordering("sleep.withdraw.bell", Ordering::Release);
         self.bell(bell).store(WITHDRAWN, order);
         let sleeps = latch.fall_asleep();
@@ -350,6 +354,15 @@ impl Sleep {
         }
         latch.wake_up();
         !works_on
+    }
+
+    /// As [`nobody_is_free`](Self::nobody_is_free), for somebody who has just stopped
+    /// searching: true, or whoever publishes a job that the caller does not see after this
+    /// finds that nobody is free.
+    pub(crate) fn nobody_is_free_any_more(&self) -> bool {
+        // Pairs with the fence of P2.
+        fault::fence("sleep.any_more.fence", Ordering::SeqCst);
+        self.nobody_is_free()
     }
 
     /// True if nobody searches, and nobody sleeps who would come for a job.
