@@ -361,7 +361,7 @@ impl ForeignProgram {
         // Who has stopped waiting does not mind.
         self.shared.link.send(
             id,
-            &request,
+            request,
             Box::new(move |answer| sender.send(answer).unwrap_or_default()),
         );
         let frame = receiver.recv_timeout(PATIENCE).map_err(|_| {

@@ -87,6 +87,7 @@ mod job_handle;
 mod json;
 mod object;
 mod options;
+mod outgoing;
 pub mod planner;
 mod remote;
 mod whole_file;

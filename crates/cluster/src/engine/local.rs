@@ -277,7 +277,7 @@ impl Shared {
                         reply(answer);
                         this.dispatch();
                     });
-                    link.send(id, &call.request, reply);
+                    link.send(id, call.request, reply);
                 }
                 Item::Host(opened) => opened(Ok(Arc::new(LocalHost {
                     shared: Arc::clone(self),
@@ -376,7 +376,7 @@ impl Host for LocalHost {
     }
 
     fn send(&self, id: u64, request: Frame, reply: Reply) {
-        self.link.send(id, &request, reply);
+        self.link.send(id, request, reply);
     }
 
     /// The attempt shares its process with others, so it is asked to pause, and nobody
@@ -437,7 +437,7 @@ impl Engine for LocalEngine {
                 },
                 Vec::new(),
             );
-            link.send(id, &request, Box::new(|_| ()));
+            link.send(id, request, Box::new(|_| ()));
         }
     }
 
@@ -509,7 +509,7 @@ impl Engine for LocalEngine {
                         // Who has stopped waiting does not mind.
                         link.send(
                             id,
-                            &Frame::new(&request, Vec::new()),
+                            Frame::new(&request, Vec::new()),
                             Box::new(move |answer| drop(sender.send(answer))),
                         );
                     }

@@ -150,7 +150,7 @@ impl EngineOptions for Ray {
             address: &address,
             package: &package,
         };
-        let answer = sidecar.ask(&connect, &hello.to_bytes(), CONNECT_PATIENCE);
+        let answer = sidecar.ask(&connect, hello.to_bytes(), CONNECT_PATIENCE);
         let answer = answer.map_err(|error| {
             let printed = process.last_words();
             EngineError::setup(format!(
@@ -229,7 +229,7 @@ struct Shared {
 
 impl Shared {
     fn nodes(&self, patience: Duration) -> Result<Vec<Node>, EngineError> {
-        let nodes = self.sidecar.ask(&Op::Nodes, &[], patience)?;
+        let nodes = self.sidecar.ask(&Op::Nodes, Vec::new(), patience)?;
         serde_json::from_slice(&nodes).map_err(|error| {
             EngineError::lost(format!("what Ray says of its nodes has no use: {error}"))
         })
@@ -253,13 +253,12 @@ impl Shared {
                 Arc::new(RayHost { shared, id, node }) as Arc<dyn Host>
             }));
         };
-        self.sidecar.send(&op, &[], Box::new(ready));
+        self.sidecar.send(&op, Vec::new(), Box::new(ready));
     }
 
     fn ask_host(&self, host: u64, request: &Frame, reply: Reply) {
-        let request = request.to_bytes();
         self.sidecar
-            .send(&Op::Ask { host }, &request, answer_to(reply));
+            .send(&Op::Ask { host }, request.to_bytes(), answer_to(reply));
     }
 }
 
@@ -282,7 +281,8 @@ impl Host for RayHost {
 
     fn kill(&self) {
         self.shared.hosts.lock().remove(&self.id);
-        self.shared.sidecar.tell(&Op::Close { host: self.id }, &[]);
+        let op = Op::Close { host: self.id };
+        self.shared.sidecar.tell(&op, Vec::new());
     }
 }
 
@@ -311,7 +311,7 @@ impl Engine for RayEngine {
         };
         self.shared
             .sidecar
-            .send_call(call.id, &op, &call.request.to_bytes(), answer_to(reply));
+            .send_call(call.id, &op, call.request.to_bytes(), answer_to(reply));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
@@ -320,7 +320,7 @@ impl Engine for RayEngine {
         let request = request(id | 1 << 62, self.shared.fingerprint, ask);
         self.shared
             .sidecar
-            .tell(&Op::Cancel { call: id, is_hard }, &request.to_bytes());
+            .tell(&Op::Cancel { call: id, is_hard }, request.to_bytes());
     }
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
@@ -328,7 +328,7 @@ impl Engine for RayEngine {
         let put = self
             .shared
             .sidecar
-            .ask(&Op::Put { object }, &bytes, PATIENCE);
+            .ask(&Op::Put { object }, bytes, PATIENCE);
         put.map(|_| ())
     }
 
@@ -336,12 +336,12 @@ impl Engine for RayEngine {
         let object = id.to_string();
         self.shared
             .sidecar
-            .ask(&Op::Fetch { object }, &[], PATIENCE)
+            .ask(&Op::Fetch { object }, Vec::new(), PATIENCE)
     }
 
     fn forget(&self, id: ObjectId) {
         let object = id.to_string();
-        self.shared.sidecar.tell(&Op::Forget { object }, &[]);
+        self.shared.sidecar.tell(&Op::Forget { object }, Vec::new());
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {

@@ -29,7 +29,7 @@ pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, EngineError>
         let (told, answered) = waiting();
         if node.is_alive {
             let op = Op::Probe { node: &node.id };
-            shared.sidecar.send(&op, &bytes, answer_to(told));
+            shared.sidecar.send(&op, bytes.clone(), answer_to(told));
         } else {
             told(Err(EngineError::node_died(format!("{} is gone", node.id))));
         }

@@ -90,7 +90,7 @@ impl Calls {
             // The number is that of the call, with a bit that no call has.
             Some(process) => {
                 let request = self.request(id | 1 << 62, Ask::Cancel { call: id });
-                process.link.send(id | 1 << 62, &request, Box::new(|_| ()));
+                process.link.send(id | 1 << 62, request, Box::new(|_| ()));
             }
             None => {}
         }
@@ -112,7 +112,7 @@ impl Calls {
                 let id = self.next_request.fetch_add(1, Ordering::Relaxed);
                 process.link.send(
                     id,
-                    &self.request(id, Ask::Usage),
+                    self.request(id, Ask::Usage),
                     // Who has stopped waiting does not mind.
                     Box::new(move |answer| drop(sender.send(answer))),
                 );
@@ -211,7 +211,7 @@ impl Calls {
             let (id, back) = (call.id, process.clone());
             process.link.send(
                 id,
-                &call.request,
+                call.request,
                 Box::new(move |answer| {
                     if answer.is_ok() {
                         this.is_idle(worker, back);
@@ -275,7 +275,7 @@ impl Calls {
         let back = process.clone();
         process.link.send(
             id,
-            &self.request(id, Ask::Usage),
+            self.request(id, Ask::Usage),
             Box::new(move |answer| {
                 if answer.is_ok() {
                     this.is_idle(worker, back);
