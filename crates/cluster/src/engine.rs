@@ -17,6 +17,7 @@ use crate::wire::{Frame, Limits};
 use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
 
 mod choice;
+mod cpus;
 mod hosted;
 pub(crate) mod link;
 mod local;
@@ -25,6 +26,7 @@ mod ray;
 pub(crate) mod slurm;
 
 pub use choice::Choice;
+pub use cpus::Cpus;
 pub use local::Local;
 pub use ray::Ray;
 pub use slurm::Slurm;
@@ -151,7 +153,7 @@ pub struct StartSpec {
     /// From where it goes on.
     pub state: Arc<Vec<u8>>,
     /// Processors to reserve.
-    pub cpus: f64,
+    pub cpus: Cpus,
     /// Threads of its pool.
     pub threads: u32,
     /// Where.

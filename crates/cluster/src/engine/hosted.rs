@@ -7,7 +7,7 @@ use std::sync::Arc;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
-use super::{EngineError, JobEvent, JobEvents, Placement, Reply, StartSpec};
+use super::{Cpus, EngineError, JobEvent, JobEvents, Placement, Reply, StartSpec};
 use crate::planner::NodeId;
 use crate::remote::Fingerprint;
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
@@ -65,7 +65,7 @@ impl Attempts {
         self: &Arc<Self>,
         start: StartSpec,
         events: JobEvents,
-        open: impl FnOnce(f64, Placement, Opened),
+        open: impl FnOnce(Cpus, Placement, Opened),
     ) {
         let key = (start.job, start.epoch);
         let attempt = Attempt { events, host: None };

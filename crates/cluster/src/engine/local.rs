@@ -15,7 +15,7 @@ use super::hosted::{Attempts, Host, Opened};
 use super::link::Link;
 use super::queue::{Queue, Room};
 use super::{
-    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
+    CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
 };
 use crate::object::ObjectId;
 use crate::planner::NodeId;
@@ -113,8 +113,9 @@ impl EngineOptions for Local {
             EngineError::setup(format!("could not make a folder for shared data: {error}"))
         })?;
         let nodes: Vec<_> = (1..=self.nodes)
-            .map(|number| Node::new(NodeId::from(format!("n{number}")), f64::from(self.cpus)))
+            .map(|number| NodeId::from(format!("n{number}")))
             .collect();
+        let cpus = Cpus::from(self.cpus);
         let shared = Arc::new(Shared {
             program: path,
             arguments: self.arguments,
@@ -122,11 +123,8 @@ impl EngineOptions for Local {
             fingerprint: program.fingerprint,
             limits: program.limits,
             state: Mutex::new(State {
-                workers: nodes
-                    .iter()
-                    .map(|node| Process::absent(node.id.clone()))
-                    .collect(),
-                queue: Queue::new(nodes),
+                workers: nodes.iter().cloned().map(Process::absent).collect(),
+                queue: Queue::new(nodes.into_iter().map(|node| (node, cpus))),
                 running: Vec::new(),
                 is_closed: false,
             }),
@@ -288,7 +286,7 @@ impl Shared {
         }
     }
 
-    fn enqueue(self: &Arc<Self>, cpus: f64, placement: super::Placement, item: Item) {
+    fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: super::Placement, item: Item) {
         let pushed = self.state.lock().queue.push(cpus, placement, item);
         match pushed {
             Ok(()) => self.dispatch(),
@@ -401,7 +399,7 @@ impl Engine for LocalEngine {
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
-        let (cpus, placement) = (f64::from(call.cpus), call.placement.clone());
+        let (cpus, placement) = (Cpus::from(call.cpus), call.placement.clone());
         self.shared
             .enqueue(cpus, placement, Item::Call(call, reply));
     }

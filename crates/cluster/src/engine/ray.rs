@@ -17,7 +17,7 @@ use heist_sync::Mutex;
 
 use super::hosted::{Attempts, Host, Opened};
 use super::{
-    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
+    CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
     StartSpec,
 };
 use crate::object::ObjectId;
@@ -235,12 +235,12 @@ impl Shared {
         })
     }
 
-    fn open(self: &Arc<Self>, cpus: f64, placement: &Placement, opened: Opened) {
+    fn open(self: &Arc<Self>, cpus: Cpus, placement: &Placement, opened: Opened) {
         // Only uniqueness matters.
         let host = self.next_host.fetch_add(1, Ordering::Relaxed);
         let op = Op::Open {
             host,
-            cpus,
+            cpus: cpus.into(),
             node: placement.node.as_ref(),
             is_pinned: placement.is_pinned,
         };

@@ -245,8 +245,9 @@ impl Calls {
     fn limit(&self) -> u32 {
         let nodes = self.site.known_nodes();
         let alive = nodes.iter().filter(|node| node.is_alive);
-        let cpus: f64 = alive.map(|node| node.cpus).sum();
-        self.cpus_max.unwrap_or((cpus as u32).max(1))
+        // Slurm counts whole ones.
+        let cpus: u32 = alive.map(|node| node.cpus as u32).sum();
+        self.cpus_max.unwrap_or(cpus.max(1))
     }
 
     /// Starts a worker, and returns when it can answer calls or has failed.

@@ -111,7 +111,7 @@ fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, EngineError> 
             let [of, name, cpus, memory_mib, state] = fields[..] else {
                 return None;
             };
-            let mut node = Node::new(NodeId::from(name), cpus.parse().ok()?);
+            let mut node = Node::new(NodeId::from(name), f64::from(cpus.parse::<u32>().ok()?));
             node.memory_bytes = memory_mib.parse::<u64>().ok()? << 20;
             node.is_alive = lives(state);
             Some((of, node))

@@ -12,7 +12,7 @@ use serde_bytes::ByteBuf;
 
 use super::folder::{JobFolder, Kind, Name};
 use super::*;
-use crate::engine::{JobEvent, Placement};
+use crate::engine::{Cpus, JobEvent, Placement};
 use crate::wire::{self, Answer, Frame, Limits, Outcome};
 use crate::worker::JobOutcome;
 use crate::{job, Fingerprint, Job, JobContext, RegisteredJob, Stop};
@@ -74,7 +74,7 @@ impl Driven {
                 kind: Sum::NAME.to_owned(),
                 name: format!("sum-{job}"),
                 state: Arc::new(wire::encode(&state).expect("a state can be written")),
-                cpus: 1.0,
+                cpus: Cpus::from(1),
                 threads: 1,
                 placement: Placement::default(),
                 checkpoint_every_ms: 500,
