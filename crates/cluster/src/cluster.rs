@@ -329,6 +329,7 @@ impl Cluster {
             kind,
             version,
             options,
+            place: 0,
         };
         driver.submit(description, state)?;
         Ok(job)
@@ -344,7 +345,7 @@ impl Cluster {
         Ok(open.into_iter().map(UnfinishedJob::new).collect())
     }
 
-    /// How a job in the store ended, as it is written there.
+    /// How the last job of this name in the store ended, as it is written there.
     pub(crate) fn stored_bytes(
         &self,
         id: &JobId,
@@ -352,12 +353,12 @@ impl Cluster {
         Ok(self.shared.driver()?.stored(id)?)
     }
 
-    /// The result of a job in the store that is over, whichever driver began it; `None` if
-    /// there is no such job.
+    /// The result of the last job of this name in the store, whichever driver began it; `None`
+    /// if there is no such job, or it is not over.
     ///
     /// # Errors
     ///
-    /// As [`resume`](Self::resume).
+    /// As [`resume`](Self::resume), and if a file of the store cannot be read.
     pub fn stored_result<J: RegisteredJob>(
         &self,
         id: &JobId,

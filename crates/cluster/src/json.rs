@@ -287,7 +287,8 @@ impl ForeignProgram {
         ))
     }
 
-    /// The result of a job in the cluster's store that is over, whichever driver began it.
+    /// The result of the last job of this name in the cluster's store, whichever driver began it;
+    /// `None` if there is no such job, or it is not over.
     ///
     /// # Errors
     ///
