@@ -295,6 +295,28 @@ fn a_worker_reads_on_while_nobody_reads_its_answers() {
     worker.works();
 }
 
+/// The tests need the suite's library, that one needs the others, by a path, and those need
+/// what `Cargo.lock` says.
+#[test]
+fn a_fingerprint_covers_what_a_program_needs() {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "heist_cluster_worker", "--nocapture"])
+        .env("HEIST_CLUSTER_WORKER", "describe")
+        .output()
+        .expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "the sources of the package heist-cluster-suite",
+        "the sources of the package heist-cluster",
+        "the sources of the package heist-core",
+        "the versions in Cargo.lock that heist-cluster-suite needs",
+        "the form of what `heist_cluster_suite::calls::add` takes or gives",
+        "`heist_cluster_suite::jobs::Counting`",
+    ] {
+        assert!(said.contains(&format!("\"{part}\":")), "{part}: {said}");
+    }
+}
+
 #[test]
 fn a_younger_attempt_is_not_replaced_by_an_older_one() {
     let mut worker = Worker::start();

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::{Build, Fingerprint};
 use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::remote::Fingerprint;
 use crate::wire::{Frame, Limits};
 use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
 
@@ -47,6 +47,8 @@ pub trait EngineOptions {
 pub struct Program {
     /// Goes into every request.
     pub fingerprint: Fingerprint,
+    /// The parts of that.
+    pub(crate) build: Arc<Build>,
     /// The names of its libraries that have [`export!`](macro@crate::export).
     pub libraries: Vec<String>,
     /// How large messages may be.

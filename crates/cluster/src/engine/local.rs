@@ -128,7 +128,7 @@ impl EngineOptions for Local {
                 running: Vec::new(),
                 is_closed: false,
             }),
-            attempts: Attempts::new(program.fingerprint),
+            attempts: Attempts::new(program.fingerprint, program.build),
         });
         for at in 0..self.nodes as usize {
             shared.launch(at).map_err(|error| {

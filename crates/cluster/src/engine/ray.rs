@@ -20,9 +20,9 @@ use super::{
     CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
     StartSpec,
 };
+use crate::fingerprint::{Build, Fingerprint};
 use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::remote::Fingerprint;
 use crate::wire::{Ask, Frame, FrameReader, Limits, Request};
 use crate::worker::Reading;
 
@@ -160,7 +160,7 @@ impl EngineOptions for Ray {
             ))
         })?;
         frame(&answer)
-            .and_then(|answer| usage::understand(&answer))
+            .and_then(|answer| usage::understand(&answer, &program.build))
             .map_err(|error| {
                 EngineError::setup(format!("{} cannot be used: {error}", library.display()))
             })?;
@@ -168,12 +168,13 @@ impl EngineOptions for Ray {
         let shared = Arc::new(Shared {
             sidecar,
             fingerprint,
+            build: Arc::clone(&program.build),
             next_host: AtomicU64::new(1),
             hosts: Mutex::default(),
         });
         Ok(Arc::new(RayEngine {
             shared,
-            attempts: Attempts::new(fingerprint),
+            attempts: Attempts::new(fingerprint, program.build),
             process,
         }))
     }
@@ -222,6 +223,7 @@ struct RayEngine {
 struct Shared {
     sidecar: Arc<Sidecar>,
     fingerprint: Fingerprint,
+    build: Arc<Build>,
     next_host: AtomicU64,
     /// The actors of jobs, and where they are.
     hosts: Mutex<HashMap<u64, NodeId>>,

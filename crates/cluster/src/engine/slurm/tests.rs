@@ -173,6 +173,7 @@ fn connect(folder: &Path) -> Arc<dyn Engine> {
         limits: Limits::default(),
         executable: None,
         fingerprint: Fingerprint::of_this_program(),
+        build: Arc::clone(crate::remote::registry().build()),
         libraries: Vec::new(),
     };
     let slurm = Slurm::new().folder(folder).under_test_harness();
