@@ -11,7 +11,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         let message = "no options here; how a job runs is said when it is submitted";
         return Err(Error::new_spanned(options, message));
     }
-    let source = source::hash(&item);
+    let (tracked, source) = (source::tracked(), source::parts(&item));
     let implementation: ItemImpl = syn::parse2(item)?;
     let is_job = implementation
         .trait_
@@ -34,6 +34,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         #implementation
 
         const _: () = {
+            #tracked
+
             impl ::heist_cluster::RegisteredJob for #kind {
                 const NAME: &'static str = ::core::concat!(
                     ::core::module_path!(), "::", ::core::stringify!(#kind)
@@ -42,7 +44,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
 
             ::heist_cluster::__private::submit! {
                 ::heist_cluster::__private::Registration::job::<#kind>(
-                    #signature, #source, ::core::env!("CARGO_PKG_VERSION"),
+                    #signature, #source,
                 )
             }
         };

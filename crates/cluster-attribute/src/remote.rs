@@ -12,7 +12,7 @@ use crate::source;
 
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(options)?;
-    let source = source::hash(&item);
+    let (tracked, source) = (source::tracked(), source::parts(&item));
     let mut function: ItemFn = syn::parse2(item)?;
     check(&function)?;
     let types = argument_types(&function)?;
@@ -52,6 +52,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
 
         #(#cfgs)*
         const _: () = {
+            #tracked
+
             #function
 
             impl ::heist_cluster::RemoteFunction for #name {
@@ -79,7 +81,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
 
             ::heist_cluster::__private::submit! {
                 ::heist_cluster::__private::Registration::function::<#name>(
-                    #signature, #source, ::core::env!("CARGO_PKG_VERSION"),
+                    #signature, #source,
                 )
             }
         };

@@ -2,10 +2,15 @@
 
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
+use std::collections::VecDeque;
+use std::panic;
 use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use heist_cluster::{remote, CallContext, Cluster, Remote, RemoteError};
+use heist_sync::thread;
+use serde_bytes::ByteBuf;
 
 use crate::work::sum_of_mix;
 
@@ -34,7 +39,7 @@ pub fn meet(here: PathBuf, other: PathBuf) -> Result<bool, String> {
     std::fs::write(here, "").map_err(|error| error.to_string())?;
     let began = Instant::now();
     while !other.exists() && began.elapsed() < Duration::from_secs(60) {
-        heist_sync::thread::yield_now();
+        thread::yield_now();
     }
     Ok(other.exists())
 }
@@ -63,6 +68,12 @@ pub fn sum_shared(numbers: Remote<Vec<u64>>) -> Result<u64, String> {
 #[remote]
 pub fn echo(bytes: Vec<u8>) -> (Vec<u8>, String) {
     (bytes, CallContext::current().node().to_owned())
+}
+
+/// Returns what it was given, written as one piece.
+#[remote]
+pub fn mirror(bytes: ByteBuf) -> ByteBuf {
+    bytes
 }
 
 /// Works for a time, unless cancelled; returns a value that depends on `seed`.
@@ -137,6 +148,42 @@ pub fn many_calls_come_back(cluster: &Cluster) {
     let running: Vec<_> = (0..3000).map(|x| cluster.call(add, (x, 1))).collect();
     for (x, call) in (0..).zip(running) {
         assert_eq!(call.get(), Ok(x + 1));
+    }
+}
+
+/// Arguments and results that fill every pipe go both ways at once, and all arrive, while usage
+/// is measured and calls are cancelled.
+pub fn large_payloads_pass_both_ways(cluster: &Cluster) {
+    let (cluster, (sender, done)) = (cluster.clone(), mpsc::channel());
+    let calling = thread::spawn(move || {
+        pass_large_payloads(&cluster);
+        drop(cluster);
+        sender.send(()).expect("the test waits");
+    });
+    // A watchdog: beginning a call may hang, too.
+    let passed = done.recv_timeout(Duration::from_secs(300));
+    assert_ne!(passed, Err(RecvTimeoutError::Timeout), "the calls hang");
+    if let Err(panic) = calling.join() {
+        panic::resume_unwind(panic);
+    }
+}
+
+/// All of it on one node, whose next call begins when one has ended.
+fn pass_large_payloads(cluster: &Cluster) {
+    const CALLS: usize = 120;
+    let bytes = ByteBuf::from(vec![5; 2 << 20]);
+    let mut calls = (0..CALLS).map(|_| cluster.pin("n2").call(mirror, bytes.clone()));
+    let mut open: VecDeque<_> = calls.by_ref().take(12).collect();
+    for at in 0..CALLS {
+        let call = open.pop_front().expect("as many as that");
+        // One of those that run now, perhaps.
+        if let Some(next) = open.front().filter(|_| at % 3 == 0) {
+            next.cancel();
+        }
+        let result = call.get();
+        let is_cancelled = result == Err(RemoteError::Cancelled) && at % 3 == 1;
+        assert!(is_cancelled || result.as_ref() == Ok(&bytes), "call {at}");
+        open.extend(calls.next());
     }
 }
 

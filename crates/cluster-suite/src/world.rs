@@ -250,6 +250,16 @@ macro_rules! suite {
         }
 
         #[test]
+        fn large_payloads_pass_both_ways() {
+            let options = heist_cluster::Options::new()
+                .rebalance($crate::jobs::quick_planner())
+                .sample_every(std::time::Duration::from_millis(250));
+            $crate::world::on::<$world>(options, |stage| {
+                $crate::calls::large_payloads_pass_both_ways(stage.cluster);
+            });
+        }
+
+        #[test]
         fn the_rebalancer_moves_jobs() {
             let options = heist_cluster::Options::new()
                 .rebalance($crate::jobs::quick_planner())

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use heist_cluster::wire::{Answer, Ask, Frame, FrameReader, Limits, Outcome, Request};
 use heist_cluster::{Cluster, Fingerprint, Local, Refusal, RemoteError};
@@ -20,11 +21,16 @@ struct Worker {
 
 impl Worker {
     fn start() -> Self {
+        Self::accepting(1000)
+    }
+
+    /// One that accepts payloads of so many bytes.
+    fn accepting(payload_bytes: usize) -> Self {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
         let process = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", "heist_cluster_worker", "--nocapture"])
             .env("HEIST_CLUSTER_WORKER", "socket")
-            .env("HEIST_CLUSTER_PAYLOAD_MAX", "1000")
+            .env("HEIST_CLUSTER_PAYLOAD_MAX", payload_bytes.to_string())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .spawn()
@@ -256,6 +262,59 @@ fn a_driver_built_from_other_code_is_refused() {
         "{refusal}"
     );
     worker.works();
+}
+
+/// The driver writes large requests before it reads any of the large answers, and asks for
+/// something in between that the worker answers at once.
+#[test]
+fn a_worker_reads_on_while_nobody_reads_its_answers() {
+    const REQUESTS: u64 = 4;
+    let mut worker = Worker::accepting(8 << 20);
+    // A watchdog: the worker is to read all of it.
+    let patience = Some(Duration::from_secs(60));
+    worker.socket.set_write_timeout(patience).expect("a socket");
+    worker.socket.set_read_timeout(patience).expect("a socket");
+    // The number of bytes as a varint, and the bytes.
+    let mut payload = vec![0x80, 0x80, 0x80, 2];
+    payload.resize(payload.len() + (4 << 20), 7);
+    for id in 1..=REQUESTS {
+        let function = "heist_cluster_suite::calls::mirror".to_owned();
+        worker.ask(id, Ask::Call { function, cpus: 1 }, payload.clone());
+        worker.ask(id + 100, Ask::Usage, Vec::new());
+    }
+    let mut ids: Vec<_> = (0..2 * REQUESTS)
+        .map(|_| worker.answer())
+        .map(|(answer, result)| {
+            assert!(answer.id > 100 || result == payload, "{}", answer.id);
+            answer.id
+        })
+        .collect();
+    ids.sort_unstable();
+    let asked = (1..=REQUESTS).chain(101..=100 + REQUESTS);
+    assert!(asked.eq(ids.iter().copied()), "{ids:?}");
+    worker.works();
+}
+
+/// The tests need the suite's library, that one needs the others, by a path, and those need
+/// what `Cargo.lock` says.
+#[test]
+fn a_fingerprint_covers_what_a_program_needs() {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "heist_cluster_worker", "--nocapture"])
+        .env("HEIST_CLUSTER_WORKER", "describe")
+        .output()
+        .expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "the sources of the package heist-cluster-suite",
+        "the sources of the package heist-cluster",
+        "the sources of the package heist-core",
+        "the versions in Cargo.lock that heist-cluster-suite needs",
+        "the form of what `heist_cluster_suite::calls::add` takes or gives",
+        "`heist_cluster_suite::jobs::Counting`",
+    ] {
+        assert!(said.contains(&format!("\"{part}\":")), "{part}: {said}");
+    }
 }
 
 #[test]

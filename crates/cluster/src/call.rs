@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::cluster::Shared;
 use crate::engine::{CallSpec, EngineError, Placement};
 use crate::error::RemoteError;
+use crate::fingerprint::Build;
 use crate::object::ObjectId;
 use crate::wire::{self, Answer, Ask, Frame, Outcome, Request};
 
@@ -185,7 +186,7 @@ impl Call {
     /// Takes what became of the attempt `id`.
     fn take(self: &Arc<Self>, id: u64, answer: Result<Frame, EngineError>) {
         let result = match answer {
-            Ok(frame) => understand(frame),
+            Ok(frame) => understand(frame, &self.shared.build),
             Err(error) if error.is_cancelled() => Err(RemoteError::Cancelled),
             Err(error) => {
                 let state = self.state.lock();
@@ -258,7 +259,7 @@ impl Call {
     }
 }
 
-fn understand(frame: Frame) -> Result<Returned, RemoteError> {
+fn understand(frame: Frame, build: &Build) -> Result<Returned, RemoteError> {
     let answer = frame.understand::<Answer>();
     let answer = answer.map_err(|error| {
         RemoteError::malformed(format!("the worker's answer cannot be understood: {error}"))
@@ -267,7 +268,10 @@ fn understand(frame: Frame) -> Result<Returned, RemoteError> {
         Outcome::Returned { run_ns } => Ok((frame.payload, Duration::from_nanos(run_ns))),
         Outcome::Panicked(message) => Err(RemoteError::Panicked(message)),
         Outcome::Cancelled => Err(RemoteError::Cancelled),
-        Outcome::Refused(refusal) => Err(RemoteError::Refused(refusal)),
+        Outcome::Refused(refusal) => {
+            let refusal = refusal.explained(build, &frame.payload);
+            Err(RemoteError::Refused(refusal))
+        }
         other => Err(RemoteError::malformed(format!(
             "the worker answered a call with {other:?}"
         ))),

@@ -14,12 +14,13 @@ use crate::driver::store::{Description, JobResult};
 use crate::engine::{Engine, EngineOptions, Node, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
+use crate::fingerprint::{Build, Fingerprint};
 use crate::job::{JobOptions, RegisteredJob};
 use crate::job_handle::{JobHandle, UnfinishedJob};
 use crate::object::{self, ObjectId, Remote};
 use crate::options::Options;
 use crate::planner::{JobId, NodeId};
-use crate::remote::{self, Fingerprint, RemoteFunction};
+use crate::remote::{self, RemoteFunction};
 use crate::wire::{self, Limits};
 
 /// Machines on which remote functions and jobs run.
@@ -71,6 +72,7 @@ impl Drop for Session {
 pub(crate) struct Shared {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) fingerprint: Fingerprint,
+    pub(crate) build: Arc<Build>,
     limits: Limits,
     id: u64,
     next_request: AtomicU64,
@@ -164,6 +166,7 @@ impl Cluster {
         }
         let program = Program {
             fingerprint: registry.fingerprint(),
+            build: Arc::clone(registry.build()),
             libraries: remote::libraries(),
             limits: Self::limits()?,
             executable: None,
@@ -183,6 +186,7 @@ impl Cluster {
         options: Options,
     ) -> Result<Self, ClusterError> {
         let (fingerprint, limits) = (program.fingerprint, program.limits);
+        let build = Arc::clone(&program.build);
         let engine = engine.connect(program)?;
         let counters = Arc::new(Counters::default());
         let driver = OnceLock::new();
@@ -193,6 +197,7 @@ impl Cluster {
         let shared = Shared {
             engine,
             fingerprint,
+            build,
             limits,
             // Random, because hashers of the library are.
             id: RandomState::new().hash_one(std::process::id()),
@@ -329,6 +334,7 @@ impl Cluster {
             kind,
             version,
             options,
+            place: 0,
         };
         driver.submit(description, state)?;
         Ok(job)
@@ -344,7 +350,7 @@ impl Cluster {
         Ok(open.into_iter().map(UnfinishedJob::new).collect())
     }
 
-    /// How a job in the store ended, as it is written there.
+    /// How the last job of this name in the store ended, as it is written there.
     pub(crate) fn stored_bytes(
         &self,
         id: &JobId,
@@ -352,12 +358,12 @@ impl Cluster {
         Ok(self.shared.driver()?.stored(id)?)
     }
 
-    /// The result of a job in the store that is over, whichever driver began it; `None` if
-    /// there is no such job.
+    /// The result of the last job of this name in the store, whichever driver began it; `None`
+    /// if there is no such job, or it is not over.
     ///
     /// # Errors
     ///
-    /// As [`resume`](Self::resume).
+    /// As [`resume`](Self::resume), and if a file of the store cannot be read.
     pub fn stored_result<J: RegisteredJob>(
         &self,
         id: &JobId,

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::{Build, Fingerprint};
 use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::remote::Fingerprint;
 use crate::wire::{Frame, Limits};
 use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
 
 mod choice;
+mod cpus;
 mod hosted;
 pub(crate) mod link;
 mod local;
@@ -25,6 +26,7 @@ mod ray;
 pub(crate) mod slurm;
 
 pub use choice::Choice;
+pub use cpus::Cpus;
 pub use local::Local;
 pub use ray::Ray;
 pub use slurm::Slurm;
@@ -45,6 +47,8 @@ pub trait EngineOptions {
 pub struct Program {
     /// Goes into every request.
     pub fingerprint: Fingerprint,
+    /// The parts of that.
+    pub(crate) build: Arc<Build>,
     /// The names of its libraries that have [`export!`](macro@crate::export).
     pub libraries: Vec<String>,
     /// How large messages may be.
@@ -151,7 +155,7 @@ pub struct StartSpec {
     /// From where it goes on.
     pub state: Arc<Vec<u8>>,
     /// Processors to reserve.
-    pub cpus: f64,
+    pub cpus: Cpus,
     /// Threads of its pool.
     pub threads: u32,
     /// Where.

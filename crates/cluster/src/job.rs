@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
+use crate::engine::Cpus;
 use crate::planner::{JobId, Mobility, NodeId, Priority};
 use crate::worker::RunningJob;
 
@@ -165,7 +166,7 @@ impl JobContext {
 pub struct JobOptions {
     /// What people call it; unique among the jobs of a cluster.
     pub id: JobId,
-    /// Processors that are reserved for it; a part of one is possible.
+    /// Processors that are reserved for it; a part of one is possible, in thousandths.
     pub cpus: f64,
     /// Threads of its pool. Without a number as many as it has processors.
     pub threads: Option<u32>,
@@ -266,12 +267,8 @@ impl JobOptions {
 
     /// What is wrong with them, if anything.
     pub(crate) fn fault(&self) -> Option<String> {
-        if !(self.cpus.is_finite() && self.cpus >= 0.0) {
-            let cpus = self.cpus;
-            return Some(format!(
-                "job {} wants {cpus} processors; 0 or more, and not infinitely many, are possible",
-                self.id
-            ));
+        if let Err(error) = Cpus::try_from(self.cpus) {
+            return Some(format!("what job {} wants: {error}", self.id));
         }
         if self.mobility == Mobility::Pinned && self.node.is_none() {
             return Some(format!("job {} is pinned, but to no node", self.id));

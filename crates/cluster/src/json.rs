@@ -19,11 +19,12 @@ use crate::cluster::Cluster;
 use crate::engine::link::Link;
 use crate::engine::{EngineOptions, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
+use crate::fingerprint::{Build, Fingerprint};
 use crate::job::JobOptions;
 use crate::job_handle::{JobHandle, UnfinishedJob};
 use crate::options::Options;
 use crate::planner::JobId;
-use crate::remote::{libraries, registry, CallOptions, Entry, Fingerprint};
+use crate::remote::{libraries, registry, CallOptions, Entry};
 use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};
 use crate::worker::{DESCRIBE, WORKER_VARIABLE};
 
@@ -33,7 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What a program says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Description {
-    fingerprint: String,
+    /// The parts of its [`Fingerprint`].
+    build: Build,
     libraries: Vec<String>,
     entries: Vec<Described>,
 }
@@ -59,7 +61,7 @@ pub(crate) fn describe(out: &mut impl Write) -> io::Result<()> {
         },
     };
     let description = Description {
-        fingerprint: Fingerprint::of_this_program().to_string(),
+        build: Build::clone(registry().build()),
         libraries: libraries(),
         entries: registry().entries().map(described).collect(),
     };
@@ -92,6 +94,7 @@ pub struct ForeignProgram {
 struct Shared {
     path: PathBuf,
     description: Description,
+    build: Arc<Build>,
     fingerprint: Fingerprint,
     link: Arc<Link>,
     child: heist_sync::Mutex<Child>,
@@ -133,13 +136,13 @@ impl ForeignProgram {
         let description: Description = serde_json::from_slice(&output.stdout).map_err(|_| {
             failed("it does not say what it has; it must call heist_cluster::init() first in main")
         })?;
-        let fingerprint =
-            Fingerprint::parse(&description.fingerprint).map_err(|error| failed(&error))?;
+        let build = Arc::new(description.build.clone());
         let (link, child) = converse(&path).map_err(|error| failed(&error.to_string()))?;
         let shared = Shared {
             path,
             description,
-            fingerprint,
+            fingerprint: build.fingerprint(),
+            build,
             link,
             child: heist_sync::Mutex::new(child),
             next_request: AtomicU64::new(1),
@@ -195,6 +198,7 @@ impl ForeignProgram {
     ) -> Result<Cluster, ClusterError> {
         let program = Program {
             fingerprint: self.shared.fingerprint,
+            build: Arc::clone(&self.shared.build),
             libraries: self.shared.description.libraries.clone(),
             limits: Cluster::limits()?,
             executable: Some(self.shared.path.clone()),
@@ -287,7 +291,8 @@ impl ForeignProgram {
         ))
     }
 
-    /// The result of a job in the cluster's store that is over, whichever driver began it.
+    /// The result of the last job of this name in the cluster's store, whichever driver began it;
+    /// `None` if there is no such job, or it is not over.
     ///
     /// # Errors
     ///
@@ -361,7 +366,7 @@ impl ForeignProgram {
         // Who has stopped waiting does not mind.
         self.shared.link.send(
             id,
-            &request,
+            request,
             Box::new(move |answer| sender.send(answer).unwrap_or_default()),
         );
         let frame = receiver.recv_timeout(PATIENCE).map_err(|_| {

@@ -49,7 +49,8 @@
 //! - A job has one result. A clean move repeats nothing; an accident repeats at most what was
 //!   done since the last checkpoint; an attempt that was given up and comes back changes
 //!   nothing. `src/driver/README.md` has the protocol.
-//! - A worker refuses a driver that is built from other code ([`Fingerprint`]).
+//! - A worker refuses a driver that is built from other sources, those of the packages that it
+//!   needs among them ([`Fingerprint`]), and the error says what differs.
 //!
 //! # When not to use it
 //!
@@ -82,11 +83,14 @@ mod driver;
 pub mod engine;
 mod error;
 pub mod event;
+mod fingerprint;
+mod form;
 mod job;
 mod job_handle;
 mod json;
 mod object;
 mod options;
+mod outgoing;
 pub mod planner;
 mod remote;
 mod whole_file;
@@ -98,6 +102,7 @@ pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
 pub use cluster::{Calls, Cluster};
 pub use engine::{Local, Ray, Slurm};
 pub use error::{ClusterError, RemoteError};
+pub use fingerprint::Fingerprint;
 /// The value of that name derefs to the function, so it is called as before, with its types
 /// checked; where a closure is wanted, write `|x| square(x)`.
 ///
@@ -199,12 +204,13 @@ pub use job_handle::{JobHandle, JobStatus, UnfinishedJob};
 pub use json::{ForeignProgram, JsonCall, JsonJob};
 pub use object::{ObjectId, Remote};
 pub use options::Options;
-pub use remote::{CallOptions, Fingerprint, RemoteFunction};
+pub use remote::{CallOptions, RemoteFunction};
 pub use worker::{init, CallContext, JobOutcome, JobReading, Reading, Refusal};
 
 /// What the attributes and macros write down.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::fingerprint::Part;
     pub use crate::remote::{Library, Registration};
     pub use crate::worker::ffi;
     pub use inventory::submit;

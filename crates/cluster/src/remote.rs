@@ -1,12 +1,12 @@
-//! Remote functions: what can be run elsewhere, by which name, and which build of it this is.
+//! Remote functions: what can be run elsewhere, and by which name.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
+use crate::fingerprint::{Build, Fingerprint, Part};
+use crate::form;
 use crate::job::{Job, JobContext, Stop};
 use crate::wire;
 use crate::worker::Refusal;
@@ -98,8 +98,11 @@ pub(crate) fn libraries() -> Vec<String> {
 pub struct Registration {
     name: &'static str,
     signature: &'static str,
-    source: u64,
-    version: &'static str,
+    /// Of what stands below the attribute.
+    item: u64,
+    /// From what it was built.
+    parts: &'static [Part],
+    forms: fn() -> [u64; 2],
     entry: Entry,
 }
 
@@ -163,14 +166,15 @@ impl Registration {
     #[doc(hidden)]
     pub const fn function<F: RemoteFunction>(
         signature: &'static str,
-        source: u64,
-        version: &'static str,
+        item: u64,
+        parts: &'static [Part],
     ) -> Self {
         Self {
             name: F::NAME,
             signature,
-            source,
-            version,
+            item,
+            parts,
+            forms: || [form::of::<F::Args>(), form::of::<F::Out>()],
             entry: Entry::Function {
                 options: F::OPTIONS,
                 call: call::<F>,
@@ -185,14 +189,15 @@ impl Registration {
     #[doc(hidden)]
     pub const fn job<J: crate::RegisteredJob>(
         signature: &'static str,
-        source: u64,
-        version: &'static str,
+        item: u64,
+        parts: &'static [Part],
     ) -> Self {
         Self {
             name: J::NAME,
             signature,
-            source,
-            version,
+            item,
+            parts,
+            forms: || [form::of::<J>(), form::of::<J::Out>()],
             entry: Entry::Job {
                 version: J::VERSION,
                 run: run_job::<J>,
@@ -230,56 +235,11 @@ fn to_json<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<Vec<u8>, Bad
     serde_json::to_vec(&value).map_err(|error| BadBytes(error.to_string()))
 }
 
-/// Which build of which remote functions and jobs a program has.
-///
-/// A worker refuses whatever comes from a program with another one: bytes that mean one
-/// thing here might mean another there. It covers the version of this crate, the system and
-/// processor it was built for, and of each function and job its name, its signature, the
-/// version of its package and all source files of that package.
-///
-/// # Examples
-///
-/// ```
-/// use heist_cluster::Fingerprint;
-///
-/// assert_eq!(Fingerprint::of_this_program(), Fingerprint::of_this_program());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Fingerprint(u64);
-
-impl Fingerprint {
-    /// That of the program, or library, in which this is called.
-    #[must_use]
-    pub fn of_this_program() -> Self {
-        registry().fingerprint
-    }
-
-    /// One that was [shown](fmt::Display) before.
-    ///
-    /// # Errors
-    ///
-    /// Says what was expected if `text` is not 16 hexadecimal digits.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let digits = (text.len() == 16).then(|| u64::from_str_radix(text, 16));
-        match digits {
-            Some(Ok(digits)) => Ok(Self(digits)),
-            _ => Err(format!(
-                "{text:?} is no fingerprint; one has 16 hexadecimal digits"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
 /// All that the attributes registered.
 #[derive(Debug)]
 pub(crate) struct Registry {
     entries: BTreeMap<&'static str, Entry>,
+    build: Arc<Build>,
     fingerprint: Fingerprint,
     /// Names that stand for more than one thing.
     pub(crate) ambiguous: Vec<&'static str>,
@@ -292,6 +252,10 @@ impl Registry {
 
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    pub(crate) fn build(&self) -> &Arc<Build> {
+        &self.build
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, Entry)> + '_ {
@@ -309,25 +273,25 @@ pub(crate) fn registry() -> &'static Registry {
     REGISTRY.get_or_init(|| {
         let mut all: Vec<_> = inventory::iter::<Registration>.into_iter().collect();
         all.sort_by_key(|registration| registration.name);
-        let mut hasher = DefaultHasher::new();
-        (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH).hash(&mut hasher);
-        (
-            std::env::consts::OS,
-            usize::BITS,
-            cfg!(target_endian = "big"),
-        )
-            .hash(&mut hasher);
+        let mut build = Build::new();
         let mut entries = BTreeMap::new();
         let mut ambiguous = Vec::new();
         for one in all {
-            (one.name, one.signature, one.source, one.version).hash(&mut hasher);
+            let name = one.name;
+            build.add(format!("`{name}`"), &(one.signature, one.item));
+            let form = format!("the form of what `{name}` takes or gives");
+            build.add(form, &(one.forms)());
+            for part in one.parts {
+                build.add_hash(part.what, part.hash);
+            }
             if entries.insert(one.name, one.entry).is_some() {
                 ambiguous.push(one.name);
             }
         }
         Registry {
             entries,
-            fingerprint: Fingerprint(hasher.finish()),
+            fingerprint: build.fingerprint(),
+            build: Arc::new(build),
             ambiguous,
         }
     })

@@ -15,8 +15,9 @@ use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::remote::{registry, Entry, Fingerprint};
-use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+use crate::fingerprint::{self, Build, Fingerprint};
+use crate::remote::{registry, Entry};
+use crate::wire::{self, Answer, Ask, Frame, Limits, Outcome, Request};
 
 mod batch;
 mod call;
@@ -46,6 +47,8 @@ pub enum Refusal {
         driver: Fingerprint,
         /// Of the worker.
         worker: Fingerprint,
+        /// In what they differ, as far as that is known.
+        differences: Vec<String>,
     },
     /// Nothing of that name is registered.
     Unknown {
@@ -84,13 +87,31 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// With the differences of builds, if it is about those: the driver's is `build`, and that of
+    /// the worker came with the refusal, as `payload`.
+    pub(crate) fn explained(mut self, build: &Build, payload: &[u8]) -> Self {
+        if let Self::WrongFingerprint { differences, .. } = &mut self {
+            *differences = wire::decode(payload)
+                .map(|worker| build.differences(&worker))
+                .unwrap_or_default();
+        }
+        self
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WrongFingerprint { driver, worker } => write!(
+            Self::WrongFingerprint {
+                driver,
+                worker,
+                differences,
+            } => write!(
                 f,
-                "the driver is build {driver} and the worker is build {worker}; both must be \
-                 built from the same code, so build and ship the worker again"
+                "the driver is build {driver}; the worker is build {worker}{}; both must be built \
+                 from the same sources, so build and ship the worker again",
+                fingerprint::list(differences)
             ),
             Self::Unknown { name, known } if known.is_empty() => {
                 write!(f, "the worker does not know `{name}`, nor anything else")
@@ -184,8 +205,9 @@ impl Worker {
             let refusal = Refusal::WrongFingerprint {
                 driver: fingerprint,
                 worker: ours,
+                differences: Vec::new(),
             };
-            return respond(id, (Outcome::Refused(refusal), Vec::new()));
+            return respond(id, (Outcome::Refused(refusal), own_build()));
         }
         let said = self.act(id, ask, payload);
         respond(
@@ -318,6 +340,17 @@ fn build_pool(
     built.map_err(|error| Refusal::Failed {
         error: format!("could not start a pool of {threads} threads: {error}"),
     })
+}
+
+/// The parts of this build, for a driver that wants to know in what it differs; nothing if they
+/// are too large.
+fn own_build() -> Vec<u8> {
+    let limits = Limits::from_environment().unwrap_or_default();
+    let written = wire::encode(&**registry().build()).unwrap_or_default();
+    match limits.admit("a build", &written) {
+        Ok(()) => written,
+        Err(_) => Vec::new(),
+    }
 }
 
 fn respond(id: u64, (outcome, payload): Said) -> Frame {

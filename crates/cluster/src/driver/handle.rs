@@ -13,9 +13,10 @@ use super::rates::Rates;
 use super::reactor::{measure, Message, Reactor};
 use super::store::{Description, JobResult, Journal, Store, Unfinished};
 use super::table::{Checkpoint, Input, Submission, Table, View};
-use crate::engine::Engine;
+use crate::engine::{Cpus, Engine};
 use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
+use crate::job::JobOptions;
 use crate::options::Options;
 use crate::planner::{JobId, Planner};
 
@@ -142,6 +143,7 @@ impl Driver {
         description: Description,
         state: Vec<u8>,
     ) -> Result<(), ClusterErrorKind> {
+        let cpus = cpus(&description)?;
         self.reserve(&description.options.id)?;
         let checkpoint = Checkpoint {
             epoch: 0,
@@ -155,12 +157,13 @@ impl Driver {
                 return Err(error);
             }
         }
-        self.begin(description, checkpoint, 0, None);
+        self.begin(description, checkpoint, cpus, 0, None);
         Ok(())
     }
 
     /// Goes on with a job that another driver began.
     pub(crate) fn resume(&self, unfinished: Unfinished) -> Result<(), ClusterErrorKind> {
+        let cpus = cpus(&unfinished.description)?;
         self.reserve(&unfinished.description.options.id)?;
         let Unfinished {
             description,
@@ -169,7 +172,7 @@ impl Driver {
         } = unfinished;
         // Whatever the lost driver began since is older than this.
         let epoch = checkpoint.epoch.saturating_add(RESUMED_EPOCHS);
-        self.begin(description, checkpoint, epoch, Some(age_ms));
+        self.begin(description, checkpoint, cpus, epoch, Some(age_ms));
         Ok(())
     }
 
@@ -186,6 +189,7 @@ impl Driver {
         &self,
         description: Description,
         checkpoint: Checkpoint,
+        cpus: Cpus,
         epoch: u32,
         resumed_after_ms: Option<u64>,
     ) {
@@ -197,6 +201,7 @@ impl Driver {
             job,
             kind,
             options,
+            cpus,
             checkpoint,
             epoch,
             resumed_after_ms,
@@ -280,6 +285,13 @@ impl Driver {
     pub(crate) fn view(&self, job: u64) -> Option<View> {
         self.board.state.lock().views.get(&job).cloned()
     }
+}
+
+/// The processors that a job wants.
+fn cpus(description: &Description) -> Result<Cpus, ClusterErrorKind> {
+    let JobOptions { id, cpus, .. } = &description.options;
+    Cpus::try_from(*cpus)
+        .map_err(|error| ClusterErrorKind::Job(format!("what job {id} wants: {error}")))
 }
 
 /// How many epochs a lost driver may have used after its last checkpoint was written.

@@ -3,7 +3,8 @@
 //! A store is a folder. Each job has a folder in it: `job.json` says what it is, `checkpoint`
 //! has its newest state, and `over` its result once it is over. A file is written beside its
 //! place, brought to disk and renamed, so that there is always a whole one. The lock on
-//! `driver.lock` ends with the process that holds it.
+//! `driver.lock` ends with the process that holds it. Jobs are known by their numbers; a name
+//! may come again once the job that had it is over, and stands for the last one then.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
 
+use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::thread::{self, JoinHandle};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,10 @@ pub(crate) struct Description {
     pub(crate) kind: String,
     pub(crate) version: u32,
     pub(crate) options: JobOptions,
+    /// The place among the jobs of its store, which the store gives away; numbers of jobs are
+    /// random. Stores of old have none.
+    #[serde(default)]
+    pub(crate) place: u64,
 }
 
 /// What stands before a state.
@@ -53,6 +59,8 @@ pub(crate) struct Store {
     folder: PathBuf,
     /// Held as long as it is open.
     _lock: File,
+    /// The next job's.
+    place: AtomicU64,
     writer: Writer,
 }
 
@@ -111,11 +119,20 @@ impl Store {
         let writer = Writer::start(folder.to_owned(), say);
         let writer =
             writer.map_err(|error| failed("start a thread that writes to", folder, error))?;
-        Ok(Self {
+        let mut store = Self {
             folder: folder.to_owned(),
             _lock: lock,
+            place: AtomicU64::new(1),
             writer,
-        })
+        };
+        // A file that cannot be read is reported where it is looked for.
+        let places = store.folders()?.into_iter().filter_map(|folder| {
+            let description = describe(&folder.join("job.json")).ok()?;
+            Some(description.place)
+        });
+        let last = places.max().unwrap_or_default();
+        store.place = AtomicU64::new(last.saturating_add(1));
+        Ok(store)
     }
 
     /// Jobs that are not over. Whoever began them is gone, since we have the lock.
@@ -156,6 +173,12 @@ impl Store {
         description: &Description,
         checkpoint: &Checkpoint,
     ) -> Result<(), ClusterErrorKind> {
+        // Only the order matters: who has the name of another comes after its end.
+        let place = self.place.fetch_add(1, Ordering::Relaxed);
+        let description = &Description {
+            place,
+            ..description.clone()
+        };
         let folder = job_folder(&self.folder, description.job);
         let added = fs::create_dir_all(&folder).and_then(|()| {
             write_checkpoint(&folder, checkpoint)?;
@@ -186,44 +209,68 @@ impl Store {
         self.writer.send(Change::Over { job, result, then });
     }
 
-    /// How the job of this name ended, if it has.
+    /// How the last job of this name ended, if it has.
     ///
     /// # Errors
     ///
-    /// Says which file cannot be read or understood.
+    /// Says which file cannot be read or understood, or that nobody knows which job is the last.
     pub(crate) fn result(
         &self,
         id: &JobId,
     ) -> Result<Option<(Description, JobResult)>, ClusterErrorKind> {
-        for (folder, description) in self.jobs()? {
-            let path = folder.join("over");
-            if description.options.id != *id || !path.exists() {
-                continue;
-            }
-            let frame = read_frame(&path)?;
-            let error: Option<RemoteError> =
-                frame.understand().map_err(|error| bad(&path, error))?;
-            let result = error.map_or(Ok(frame.payload), Err);
-            return Ok(Some((description, result)));
+        let mut named = self.jobs()?;
+        named.retain(|(_, description)| description.options.id == *id);
+        named.sort_by_key(|(_, description)| description.place);
+        let Some((folder, description)) = named.pop() else {
+            return Ok(None);
+        };
+        if named
+            .last()
+            .is_some_and(|(_, before)| before.place == description.place)
+        {
+            let store = self.folder.display();
+            return Err(ClusterErrorKind::Store(format!(
+                "several jobs in the store {store} are called {id}, and it was written before \
+                 the order of jobs was noted; take the folders of the others away"
+            )));
         }
-        Ok(None)
+        let path = folder.join("over");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let frame = read_frame(&path)?;
+        let error: Option<RemoteError> = frame.understand().map_err(|error| bad(&path, error))?;
+        let result = error.map_or(Ok(frame.payload), Err);
+        Ok(Some((description, result)))
     }
 
     /// All jobs, with their folders.
     fn jobs(&self) -> Result<Vec<(PathBuf, Description)>, ClusterErrorKind> {
+        let folders = self.folders()?.into_iter();
+        let described = |folder: PathBuf| {
+            let description = describe(&folder.join("job.json"))?;
+            Ok((folder, description))
+        };
+        folders.map(described).collect()
+    }
+
+    /// The folders of all jobs.
+    fn folders(&self) -> Result<Vec<PathBuf>, ClusterErrorKind> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(|error| bad(&self.folder, error))? {
             let folder = entry.map_err(|error| bad(&self.folder, error))?.path();
-            let path = folder.join("job.json");
-            if path.exists() {
-                let json = fs::read(&path).map_err(|error| bad(&path, error))?;
-                let description =
-                    serde_json::from_slice(&json).map_err(|error| bad(&path, error))?;
-                found.push((folder, description));
+            if folder.join("job.json").exists() {
+                found.push(folder);
             }
         }
         Ok(found)
     }
+}
+
+/// The content of `job.json`.
+fn describe(path: &Path) -> Result<Description, ClusterErrorKind> {
+    let json = fs::read(path).map_err(|error| bad(path, error))?;
+    serde_json::from_slice(&json).map_err(|error| bad(path, error))
 }
 
 impl Writer {
@@ -331,3 +378,7 @@ impl Journal {
         self.0.write_all(&line)
     }
 }
+
+#[cfg(test)]
+#[path = "store/tests.rs"]
+mod tests;

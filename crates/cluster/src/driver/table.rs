@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{JobEvent, Placement, StartSpec};
+use crate::engine::{Cpus, JobEvent, Placement, StartSpec};
 use crate::error::RemoteError;
 use crate::event::Happening;
 use crate::job::JobOptions;
@@ -40,6 +40,8 @@ pub(crate) struct Submission {
     pub(crate) job: u64,
     pub(crate) kind: String,
     pub(crate) options: JobOptions,
+    /// As the options say, in the form in which they are counted.
+    pub(crate) cpus: Cpus,
     pub(crate) checkpoint: Checkpoint,
     /// The first epoch to use.
     pub(crate) epoch: u32,
@@ -132,6 +134,7 @@ pub(crate) struct Table {
 struct Record {
     kind: String,
     options: JobOptions,
+    cpus: Cpus,
     epoch: u32,
     first_epoch: u32,
     phase: Phase,
@@ -218,6 +221,7 @@ impl Table {
             job,
             kind,
             options,
+            cpus,
             checkpoint,
             epoch,
             resumed_after_ms,
@@ -242,6 +246,7 @@ impl Table {
             losses: 0,
             moves: 0,
             options,
+            cpus,
         };
         let node = record.options.node.clone();
         record.start(now, job, node, None, actions);
@@ -361,7 +366,7 @@ impl Record {
             kind: self.kind.clone(),
             name: options.id.to_string(),
             state: Arc::clone(&self.checkpoint.state),
-            cpus: options.cpus,
+            cpus: self.cpus,
             threads: options.threads_or_cpus(),
             placement: Placement {
                 node,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
-use super::{EngineError, JobEvent, JobEvents, Placement, Reply, StartSpec};
+use super::{Cpus, EngineError, JobEvent, JobEvents, Placement, Reply, StartSpec};
+use crate::fingerprint::{Build, Fingerprint};
 use crate::planner::NodeId;
-use crate::remote::Fingerprint;
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
 
 /// A worker that belongs to an attempt, until it is dropped.
@@ -33,6 +33,7 @@ type Answered = Box<dyn FnOnce(Result<(Outcome, Vec<u8>), EngineError>) + Send>;
 /// The attempts that run.
 pub(super) struct Attempts {
     fingerprint: Fingerprint,
+    build: Arc<Build>,
     next_id: AtomicU64,
     table: Mutex<HashMap<(u64, u32), Attempt>>,
 }
@@ -51,9 +52,10 @@ impl fmt::Debug for Attempts {
 }
 
 impl Attempts {
-    pub(super) fn new(fingerprint: Fingerprint) -> Arc<Self> {
+    pub(super) fn new(fingerprint: Fingerprint, build: Arc<Build>) -> Arc<Self> {
         Arc::new(Self {
             fingerprint,
+            build,
             // Calls count from below; see the driver.
             next_id: AtomicU64::new(1 << 63),
             table: Mutex::default(),
@@ -65,7 +67,7 @@ impl Attempts {
         self: &Arc<Self>,
         start: StartSpec,
         events: JobEvents,
-        open: impl FnOnce(f64, Placement, Opened),
+        open: impl FnOnce(Cpus, Placement, Opened),
     ) {
         let key = (start.job, start.epoch);
         let attempt = Attempt { events, host: None };
@@ -112,7 +114,9 @@ impl Attempts {
                 let event = match answer {
                     Err(error) => JobEvent::Lost(error),
                     Ok((Outcome::Job(outcome), payload)) => JobEvent::Ended { outcome, payload },
-                    Ok((Outcome::Refused(refusal), _)) => JobEvent::Refused(refusal),
+                    Ok((Outcome::Refused(refusal), payload)) => {
+                        JobEvent::Refused(refusal.explained(&this.build, &payload))
+                    }
                     Ok((other, _)) => JobEvent::Lost(unexpected("a start", &other)),
                 };
                 this.tell(key, event, true);

@@ -8,13 +8,19 @@ use std::sync::Arc;
 use heist_sync::{thread, Mutex};
 
 use super::{EngineError, Reply};
+use crate::outgoing::Outgoing;
 use crate::wire::{self, Answer, Frame, FrameReader, Limits, ReadError};
 
 /// The driver's end of a connection.
 pub(crate) struct Link {
-    output: Mutex<Box<dyn Write + Send>>,
-    /// Who waits for which answer; none any more once the connection is closed.
-    waiting: Mutex<Option<HashMap<u64, Reply>>>,
+    outgoing: Outgoing<u64>,
+    waiting: Arc<Waiting>,
+}
+
+/// Those who wait for an answer.
+struct Waiting {
+    /// None any more once the connection is closed.
+    replies: Mutex<Option<HashMap<u64, Reply>>>,
     /// What the other end is, for messages.
     name: String,
 }
@@ -22,7 +28,7 @@ pub(crate) struct Link {
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Link")
-            .field("name", &self.name)
+            .field("name", &self.waiting.name)
             .finish_non_exhaustive()
     }
 }
@@ -37,48 +43,58 @@ impl Link {
         limits: Limits,
         on_close: impl FnOnce() + Send + 'static,
     ) -> io::Result<Arc<Self>> {
-        let link = Arc::new(Self {
-            output: Mutex::new(Box::new(output)),
-            waiting: Mutex::new(Some(HashMap::new())),
+        let waiting = Arc::new(Waiting {
+            replies: Mutex::new(Some(HashMap::new())),
             name,
+        });
+        let told = Arc::clone(&waiting);
+        let failed = move |id, error: &io::Error| told.tell(id, Err(told.died(&error.to_string())));
+        let link = Arc::new(Self {
+            outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
+            waiting,
         });
         let reading = Arc::clone(&link);
         thread::Builder::new()
             .name("heist-cluster-link".to_owned())
             .spawn(move || {
-                let why = reading.read(input, limits);
-                let waiting = reading.waiting.lock().take();
+                let waiting = &reading.waiting;
+                let why = waiting.read(input, limits);
+                let replies = waiting.replies.lock().take();
+                reading.close();
                 // Whoever is told may try again at once, and must not find the dead worker.
                 on_close();
-                for (_, reply) in waiting.into_iter().flatten() {
-                    reply(Err(reading.died(&why)));
+                for (_, reply) in replies.into_iter().flatten() {
+                    reply(Err(waiting.died(&why)));
                 }
             })?;
         Ok(link)
     }
 
     /// Sends a request. `reply` learns the answer, or that there will be none.
-    pub(crate) fn send(&self, id: u64, request: &Frame, reply: Reply) {
-        let refused = match self.waiting.lock().as_mut() {
-            Some(waiting) => {
-                waiting.insert(id, reply);
+    pub(crate) fn send(&self, id: u64, request: Frame, reply: Reply) {
+        let refused = match self.waiting.replies.lock().as_mut() {
+            Some(replies) => {
+                replies.insert(id, reply);
                 None
             }
             None => Some(reply),
         };
         if let Some(reply) = refused {
-            return reply(Err(self.died("the connection is closed")));
+            return reply(Err(self.waiting.died("the connection is closed")));
         }
-        let sent = {
-            let mut output = self.output.lock();
-            wire::write_frame(&mut *output, &request.header, &request.payload)
-                .and_then(|()| output.flush())
-        };
-        if let Err(error) = sent {
-            self.tell(id, Err(self.died(&error.to_string())));
+        if !self.outgoing.send(id, request) {
+            let error = self.waiting.died("it was told to end");
+            self.waiting.tell(id, Err(error));
         }
     }
 
+    /// Sends nothing more: the other end reads what was sent, and then that there is no more.
+    pub(crate) fn close(&self) {
+        self.outgoing.close();
+    }
+}
+
+impl Waiting {
     fn died(&self, why: &str) -> EngineError {
         EngineError::node_died(format!("{} is gone: {why}", self.name))
     }
@@ -121,12 +137,100 @@ impl Link {
 
     fn tell(&self, id: u64, answer: Result<Frame, EngineError>) {
         let reply = self
-            .waiting
+            .replies
             .lock()
             .as_mut()
-            .and_then(|waiting| waiting.remove(&id));
+            .and_then(|replies| replies.remove(&id));
         if let Some(reply) = reply {
             reply(answer);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::wire::Outcome;
+
+    /// A watchdog, and no bar.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    /// More than goes into a socket that nobody reads.
+    const LARGE_BYTES: usize = 4 << 20;
+
+    fn pair() -> (Arc<Link>, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+        let input = ours.try_clone().expect("a second handle");
+        let name = "the other end".to_owned();
+        let link = Link::open(name, input, ours, Limits::default(), || ());
+        (link.expect("a connection"), theirs)
+    }
+
+    fn request(payload_bytes: usize) -> Frame {
+        Frame::new(&"a request", vec![1; payload_bytes])
+    }
+
+    fn answer(id: u64, payload_bytes: usize) -> Vec<u8> {
+        let outcome = Outcome::Done;
+        Frame::new(&Answer { id, outcome }, vec![2; payload_bytes]).to_bytes()
+    }
+
+    /// The reply to the first answer sends a large request, which the other end does not read
+    /// before it has written a large answer.
+    #[test]
+    fn a_reply_that_sends_much_keeps_no_answer_waiting() {
+        let (link, mut theirs) = pair();
+        let other_end = thread::spawn(move || {
+            let input = theirs.try_clone().expect("a second handle");
+            let mut frames = FrameReader::new(input, Limits::default());
+            frames.read().expect("the first request");
+            frames.read().expect("the second request");
+            for answer in [answer(1, 0), answer(2, LARGE_BYTES)] {
+                theirs.write_all(&answer).expect("it is read");
+            }
+            frames.read().expect("the third request");
+            theirs.write_all(&answer(3, 0)).expect("it is read");
+        });
+        let (sender, answers) = mpsc::channel();
+        let noting = move |id| -> Reply {
+            let sender = sender.clone();
+            Box::new(move |answer| sender.send((id, answer.is_ok())).unwrap_or_default())
+        };
+        let again = Arc::clone(&link);
+        let (first, second, third) = (noting(1), noting(2), noting(3));
+        let sending = Box::new(move |answer| {
+            again.send(3, request(LARGE_BYTES), third);
+            first(answer);
+        });
+        link.send(1, request(0), sending);
+        link.send(2, request(0), second);
+        for id in 1..=3 {
+            let answered = answers.recv_timeout(PATIENCE);
+            assert_eq!(answered, Ok((id, true)), "the answer {id} never came");
+        }
+        other_end.join().expect("the other end has read all");
+    }
+
+    #[test]
+    fn nothing_waits_for_an_end_that_does_not_read() {
+        let (link, theirs) = pair();
+        let (sender, sent) = mpsc::channel();
+        let (reply, told) = mpsc::channel();
+        thread::spawn(move || {
+            let reply = Box::new(move |answer| drop(reply.send(answer)));
+            link.send(1, request(LARGE_BYTES), reply);
+            link.close();
+            let refused = Box::new(move |answer| drop(sender.send(answer)));
+            link.send(2, request(0), refused);
+        });
+        let refused = sent.recv_timeout(PATIENCE).expect("it did not wait");
+        let error = refused.expect_err("the connection is closed").to_string();
+        assert!(error.contains("told to end"), "{error}");
+        drop(theirs);
+        let lost = told.recv_timeout(PATIENCE).expect("it is told");
+        assert!(lost.is_err_and(|error| error.is_node_death()));
     }
 }

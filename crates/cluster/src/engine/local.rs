@@ -15,7 +15,7 @@ use super::hosted::{Attempts, Host, Opened};
 use super::link::Link;
 use super::queue::{Queue, Room};
 use super::{
-    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
+    CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
 };
 use crate::object::ObjectId;
 use crate::planner::NodeId;
@@ -113,8 +113,9 @@ impl EngineOptions for Local {
             EngineError::setup(format!("could not make a folder for shared data: {error}"))
         })?;
         let nodes: Vec<_> = (1..=self.nodes)
-            .map(|number| Node::new(NodeId::from(format!("n{number}")), f64::from(self.cpus)))
+            .map(|number| NodeId::from(format!("n{number}")))
             .collect();
+        let cpus = Cpus::from(self.cpus);
         let shared = Arc::new(Shared {
             program: path,
             arguments: self.arguments,
@@ -122,15 +123,12 @@ impl EngineOptions for Local {
             fingerprint: program.fingerprint,
             limits: program.limits,
             state: Mutex::new(State {
-                workers: nodes
-                    .iter()
-                    .map(|node| Process::absent(node.id.clone()))
-                    .collect(),
-                queue: Queue::new(nodes),
+                workers: nodes.iter().cloned().map(Process::absent).collect(),
+                queue: Queue::new(nodes.into_iter().map(|node| (node, cpus))),
                 running: Vec::new(),
                 is_closed: false,
             }),
-            attempts: Attempts::new(program.fingerprint),
+            attempts: Attempts::new(program.fingerprint, program.build),
         });
         for at in 0..self.nodes as usize {
             shared.launch(at).map_err(|error| {
@@ -277,7 +275,7 @@ impl Shared {
                         reply(answer);
                         this.dispatch();
                     });
-                    link.send(id, &call.request, reply);
+                    link.send(id, call.request, reply);
                 }
                 Item::Host(opened) => opened(Ok(Arc::new(LocalHost {
                     shared: Arc::clone(self),
@@ -288,7 +286,7 @@ impl Shared {
         }
     }
 
-    fn enqueue(self: &Arc<Self>, cpus: f64, placement: super::Placement, item: Item) {
+    fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: super::Placement, item: Item) {
         let pushed = self.state.lock().queue.push(cpus, placement, item);
         match pushed {
             Ok(()) => self.dispatch(),
@@ -376,7 +374,7 @@ impl Host for LocalHost {
     }
 
     fn send(&self, id: u64, request: Frame, reply: Reply) {
-        self.link.send(id, &request, reply);
+        self.link.send(id, request, reply);
     }
 
     /// The attempt shares its process with others, so it is asked to pause, and nobody
@@ -401,7 +399,7 @@ impl Engine for LocalEngine {
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
-        let (cpus, placement) = (f64::from(call.cpus), call.placement.clone());
+        let (cpus, placement) = (Cpus::from(call.cpus), call.placement.clone());
         self.shared
             .enqueue(cpus, placement, Item::Call(call, reply));
     }
@@ -437,7 +435,7 @@ impl Engine for LocalEngine {
                 },
                 Vec::new(),
             );
-            link.send(id, &request, Box::new(|_| ()));
+            link.send(id, request, Box::new(|_| ()));
         }
     }
 
@@ -509,7 +507,7 @@ impl Engine for LocalEngine {
                         // Who has stopped waiting does not mind.
                         link.send(
                             id,
-                            &Frame::new(&request, Vec::new()),
+                            Frame::new(&request, Vec::new()),
                             Box::new(move |answer| drop(sender.send(answer))),
                         );
                     }

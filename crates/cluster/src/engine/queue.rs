@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{EngineError, Node, Placement};
+use super::{Cpus, EngineError, Node, Placement};
 use crate::planner::NodeId;
 
 /// What waits for room, oldest first, and how much of it there is on each node.
@@ -15,28 +15,30 @@ pub(super) struct Queue<T> {
 #[derive(Debug)]
 struct Place {
     node: Node,
-    free_cpus: f64,
+    cpus: Cpus,
+    free: Cpus,
 }
 
 #[derive(Debug)]
 struct Waiting<T> {
-    cpus: f64,
+    cpus: Cpus,
     placement: Placement,
     item: T,
 }
 
 /// Room on a node, given back with [`Queue::release`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) node: NodeId,
-    pub(super) cpus: f64,
+    pub(super) cpus: Cpus,
 }
 
 impl<T> Queue<T> {
-    pub(super) fn new(nodes: Vec<Node>) -> Self {
-        let place = |node: Node| Place {
-            free_cpus: node.cpus,
-            node,
+    pub(super) fn new(nodes: impl IntoIterator<Item = (NodeId, Cpus)>) -> Self {
+        let place = |(id, cpus): (NodeId, Cpus)| Place {
+            node: Node::new(id, cpus.into()),
+            cpus,
+            free: cpus,
         };
         Self {
             nodes: nodes.into_iter().map(place).collect(),
@@ -51,7 +53,7 @@ impl<T> Queue<T> {
     /// Lets `item` wait for room, unless there never will be enough.
     pub(super) fn push(
         &mut self,
-        cpus: f64,
+        cpus: Cpus,
         placement: Placement,
         item: T,
     ) -> Result<(), (EngineError, T)> {
@@ -60,7 +62,7 @@ impl<T> Queue<T> {
             .nodes
             .iter()
             .filter(|place| wanted.is_none_or(|id| place.node.id == *id));
-        if possible.any(|place| place.node.cpus >= cpus) {
+        if possible.any(|place| place.cpus >= cpus) {
             self.waiting.push_back(Waiting {
                 cpus,
                 placement,
@@ -71,7 +73,7 @@ impl<T> Queue<T> {
         let names: Vec<_> = self
             .nodes
             .iter()
-            .map(|place| format!("{} ({})", place.node.id, place.node.cpus))
+            .map(|place| format!("{} ({})", place.node.id, place.cpus))
             .collect();
         let place = wanted.map_or_else(|| "any node".to_owned(), ToString::to_string);
         let message = format!(
@@ -90,7 +92,7 @@ impl<T> Queue<T> {
         let (at, place) = found?;
         let Waiting { cpus, item, .. } = self.waiting.remove(at)?;
         let place = &mut self.nodes[place];
-        place.free_cpus -= cpus;
+        place.free -= cpus;
         Some((
             Room {
                 node: place.node.id.clone(),
@@ -101,8 +103,8 @@ impl<T> Queue<T> {
     }
 
     /// The wished-for node, or the one with the most room.
-    fn best(&self, cpus: f64, placement: &Placement) -> Option<usize> {
-        let fits = |place: &Place| place.node.is_alive && place.free_cpus >= cpus;
+    fn best(&self, cpus: Cpus, placement: &Placement) -> Option<usize> {
+        let fits = |place: &Place| place.node.is_alive && place.free >= cpus;
         let wanted = placement.node.as_ref();
         let wanted = wanted.and_then(|id| self.nodes.iter().position(|place| place.node.id == *id));
         if let Some(at) = wanted.filter(|at| fits(&self.nodes[*at])) {
@@ -113,11 +115,7 @@ impl<T> Queue<T> {
         }
         let fitting = (0..self.nodes.len()).filter(|at| fits(&self.nodes[*at]));
         // Of equals the first, so that placement can be foretold.
-        fitting.rev().max_by(|a, b| {
-            self.nodes[*a]
-                .free_cpus
-                .total_cmp(&self.nodes[*b].free_cpus)
-        })
+        fitting.rev().max_by_key(|at| self.nodes[*at].free)
     }
 
     pub(super) fn release(&mut self, room: &Room) {
@@ -126,7 +124,7 @@ impl<T> Queue<T> {
             .iter_mut()
             .find(|place| place.node.id == room.node)
         {
-            place.free_cpus += room.cpus;
+            place.free += room.cpus;
         }
     }
 

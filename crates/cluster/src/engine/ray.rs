@@ -17,12 +17,12 @@ use heist_sync::Mutex;
 
 use super::hosted::{Attempts, Host, Opened};
 use super::{
-    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
+    CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
     StartSpec,
 };
+use crate::fingerprint::{Build, Fingerprint};
 use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::remote::Fingerprint;
 use crate::wire::{Ask, Frame, FrameReader, Limits, Request};
 use crate::worker::Reading;
 
@@ -150,7 +150,7 @@ impl EngineOptions for Ray {
             address: &address,
             package: &package,
         };
-        let answer = sidecar.ask(&connect, &hello.to_bytes(), CONNECT_PATIENCE);
+        let answer = sidecar.ask(&connect, hello.to_bytes(), CONNECT_PATIENCE);
         let answer = answer.map_err(|error| {
             let printed = process.last_words();
             EngineError::setup(format!(
@@ -160,7 +160,7 @@ impl EngineOptions for Ray {
             ))
         })?;
         frame(&answer)
-            .and_then(|answer| usage::understand(&answer))
+            .and_then(|answer| usage::understand(&answer, &program.build))
             .map_err(|error| {
                 EngineError::setup(format!("{} cannot be used: {error}", library.display()))
             })?;
@@ -168,12 +168,13 @@ impl EngineOptions for Ray {
         let shared = Arc::new(Shared {
             sidecar,
             fingerprint,
+            build: Arc::clone(&program.build),
             next_host: AtomicU64::new(1),
             hosts: Mutex::default(),
         });
         Ok(Arc::new(RayEngine {
             shared,
-            attempts: Attempts::new(fingerprint),
+            attempts: Attempts::new(fingerprint, program.build),
             process,
         }))
     }
@@ -222,6 +223,7 @@ struct RayEngine {
 struct Shared {
     sidecar: Arc<Sidecar>,
     fingerprint: Fingerprint,
+    build: Arc<Build>,
     next_host: AtomicU64,
     /// The actors of jobs, and where they are.
     hosts: Mutex<HashMap<u64, NodeId>>,
@@ -229,18 +231,18 @@ struct Shared {
 
 impl Shared {
     fn nodes(&self, patience: Duration) -> Result<Vec<Node>, EngineError> {
-        let nodes = self.sidecar.ask(&Op::Nodes, &[], patience)?;
+        let nodes = self.sidecar.ask(&Op::Nodes, Vec::new(), patience)?;
         serde_json::from_slice(&nodes).map_err(|error| {
             EngineError::lost(format!("what Ray says of its nodes has no use: {error}"))
         })
     }
 
-    fn open(self: &Arc<Self>, cpus: f64, placement: &Placement, opened: Opened) {
+    fn open(self: &Arc<Self>, cpus: Cpus, placement: &Placement, opened: Opened) {
         // Only uniqueness matters.
         let host = self.next_host.fetch_add(1, Ordering::Relaxed);
         let op = Op::Open {
             host,
-            cpus,
+            cpus: cpus.into(),
             node: placement.node.as_ref(),
             is_pinned: placement.is_pinned,
         };
@@ -253,13 +255,12 @@ impl Shared {
                 Arc::new(RayHost { shared, id, node }) as Arc<dyn Host>
             }));
         };
-        self.sidecar.send(&op, &[], Box::new(ready));
+        self.sidecar.send(&op, Vec::new(), Box::new(ready));
     }
 
     fn ask_host(&self, host: u64, request: &Frame, reply: Reply) {
-        let request = request.to_bytes();
         self.sidecar
-            .send(&Op::Ask { host }, &request, answer_to(reply));
+            .send(&Op::Ask { host }, request.to_bytes(), answer_to(reply));
     }
 }
 
@@ -282,7 +283,8 @@ impl Host for RayHost {
 
     fn kill(&self) {
         self.shared.hosts.lock().remove(&self.id);
-        self.shared.sidecar.tell(&Op::Close { host: self.id }, &[]);
+        let op = Op::Close { host: self.id };
+        self.shared.sidecar.tell(&op, Vec::new());
     }
 }
 
@@ -311,7 +313,7 @@ impl Engine for RayEngine {
         };
         self.shared
             .sidecar
-            .send_call(call.id, &op, &call.request.to_bytes(), answer_to(reply));
+            .send_call(call.id, &op, call.request.to_bytes(), answer_to(reply));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
@@ -320,7 +322,7 @@ impl Engine for RayEngine {
         let request = request(id | 1 << 62, self.shared.fingerprint, ask);
         self.shared
             .sidecar
-            .tell(&Op::Cancel { call: id, is_hard }, &request.to_bytes());
+            .tell(&Op::Cancel { call: id, is_hard }, request.to_bytes());
     }
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
@@ -328,7 +330,7 @@ impl Engine for RayEngine {
         let put = self
             .shared
             .sidecar
-            .ask(&Op::Put { object }, &bytes, PATIENCE);
+            .ask(&Op::Put { object }, bytes, PATIENCE);
         put.map(|_| ())
     }
 
@@ -336,12 +338,12 @@ impl Engine for RayEngine {
         let object = id.to_string();
         self.shared
             .sidecar
-            .ask(&Op::Fetch { object }, &[], PATIENCE)
+            .ask(&Op::Fetch { object }, Vec::new(), PATIENCE)
     }
 
     fn forget(&self, id: ObjectId) {
         let object = id.to_string();
-        self.shared.sidecar.tell(&Op::Forget { object }, &[]);
+        self.shared.sidecar.tell(&Op::Forget { object }, Vec::new());
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {

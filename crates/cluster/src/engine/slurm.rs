@@ -177,6 +177,7 @@ impl EngineOptions for Slurm {
             program: path,
             arguments: self.arguments,
             fingerprint: program.fingerprint,
+            build: program.build,
             limits: program.limits,
             folder,
             nodes: Mutex::default(),

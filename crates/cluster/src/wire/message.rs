@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::remote::Fingerprint;
+use crate::fingerprint::Fingerprint;
 use crate::worker::{JobOutcome, Reading, Refusal};
 
 /// What a driver wants of a worker.

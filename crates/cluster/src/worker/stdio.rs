@@ -9,11 +9,12 @@ use std::process;
 use std::sync::Arc;
 
 use heist_sync::atomic::{AtomicBool, Ordering};
-use heist_sync::{thread, Mutex};
+use heist_sync::thread;
 
 use super::{batch, respond, worker, Objects, Refusal};
 use crate::json;
-use crate::wire::{self, Ask, Frame, FrameReader, Limits, Outcome, ReadError, Request};
+use crate::outgoing::Outgoing;
+use crate::wire::{self, Ask, FrameReader, Limits, Outcome, ReadError, Request};
 
 /// Makes a process a worker; says where its answers go: `socket`, the other end of its
 /// standard input, or a path; or that it is a batch job.
@@ -54,17 +55,18 @@ pub fn init() {
             Some(what) => batch::run(what),
             None => serve(&answers).map(|()| 0),
         };
-        let code = match served {
-            Ok(code) => code,
-            // The driver has gone, as it does in the end.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Err(error) => {
-                let _ = writeln!(io::stderr(), "heist-cluster: the worker ends: {error}");
-                1
-            }
-        };
-        process::exit(code);
+        process::exit(served.unwrap_or_else(|error| code(&error)));
     }
+}
+
+/// The exit code of a worker that cannot go on, which says why.
+fn code(error: &io::Error) -> i32 {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        // The driver has gone, as it does in the end.
+        return 0;
+    }
+    let _ = writeln!(io::stderr(), "heist-cluster: the worker ends: {error}");
+    1
 }
 
 /// True if [`init`] was called in this process.
@@ -100,7 +102,10 @@ fn serve(answers: &str) -> io::Result<()> {
 fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
     let limits = Limits::from_environment().map_err(io::Error::other)?;
     let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), limits);
-    let output = Arc::new(Mutex::new(output));
+    // A driver that cannot be answered need not be listened to.
+    let failed = |(), error: &io::Error| process::exit(code(error));
+    let answers = Arc::new(Outgoing::start("heist-cluster-answers", output, failed)?);
+    let answer = |frame| answers.send((), frame);
     loop {
         let frame = match frames.read() {
             Ok(frame) => frame,
@@ -109,14 +114,14 @@ fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::R
                 let what = "a message".to_owned();
                 let error = error.to_string();
                 let refusal = Outcome::Refused(Refusal::Malformed { what, error });
-                send(&output, &respond(id, (refusal, Vec::new())))?;
+                answer(respond(id, (refusal, Vec::new())));
                 continue;
             }
             Err(ReadError::Closed) => return Ok(()),
             Err(error) => return Err(io::Error::other(error)),
         };
         let Ok(request) = frame.understand::<Request>() else {
-            send(&output, &worker().answer(frame))?;
+            answer(worker().answer(frame));
             continue;
         };
         let waits = matches!(
@@ -125,15 +130,12 @@ fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::R
         );
         let payload = frame.payload;
         if !waits {
-            send(&output, &worker().answer_request(request, payload))?;
+            answer(worker().answer_request(request, payload));
             continue;
         }
-        let output = Arc::clone(&output);
-        let serving = move || {
-            let answer = worker().answer_request(request, payload);
-            // If the driver is gone, the loop above ends the process.
-            let _ = send(&output, &answer);
-        };
+        let answers = Arc::clone(&answers);
+        // This thread may wait for the driver to read; the one that reads may not.
+        let serving = move || answers.write((), worker().answer_request(request, payload));
         thread::Builder::new()
             .name("heist-cluster-call".to_owned())
             .spawn(serving)?;
@@ -149,11 +151,4 @@ fn addressee(error: &ReadError) -> u64 {
         } => wire::decode::<Request>(header).map_or(0, |request| request.id),
         _ => 0,
     }
-}
-
-fn send(output: &Mutex<impl Write>, frame: &Frame) -> io::Result<()> {
-    let bytes = frame.to_bytes();
-    let mut output = output.lock();
-    output.write_all(&bytes)?;
-    output.flush()
 }

@@ -13,6 +13,7 @@ fn submission() -> Submission {
         job: JOB,
         kind: "count".to_owned(),
         options: JobOptions::new("job").checkpoint_every(SECOND),
+        cpus: Cpus::from(1),
         checkpoint: Checkpoint {
             epoch: 0,
             progress: 0.0,

@@ -1,10 +1,12 @@
 //! Rooms and those who wait for them.
 
+use proptest::prelude::*;
+
 use super::*;
 
-fn queue(nodes: &[(&str, f64)]) -> Queue<&'static str> {
-    let node = |(name, cpus): &(&str, f64)| Node::new(NodeId::from(*name), *cpus);
-    Queue::new(nodes.iter().map(node).collect())
+fn queue(nodes: &[(&str, u32)]) -> Queue<&'static str> {
+    let node = |(name, cpus): &(&str, u32)| (NodeId::from(*name), Cpus::from(*cpus));
+    Queue::new(nodes.iter().map(node))
 }
 
 fn wish(node: &str, is_pinned: bool) -> Placement {
@@ -34,9 +36,11 @@ fn at(item: &'static str, node: &str) -> (&'static str, String) {
 
 #[test]
 fn the_emptiest_node_is_taken_and_of_equals_the_first() {
-    let mut queue = queue(&[("a", 2.0), ("b", 3.0)]);
+    let mut queue = queue(&[("a", 2), ("b", 3)]);
     for item in ["1", "2", "3", "4", "5", "6"] {
-        queue.push(1.0, anywhere(), item).expect("it is possible");
+        queue
+            .push(Cpus::from(1), anywhere(), item)
+            .expect("it is possible");
     }
     let expected = [
         at("1", "b"),
@@ -50,13 +54,15 @@ fn the_emptiest_node_is_taken_and_of_equals_the_first() {
 
 #[test]
 fn a_wish_is_met_if_there_is_room_and_a_pin_waits_for_it() {
-    let mut queue = queue(&[("a", 1.0), ("b", 1.0)]);
+    let mut queue = queue(&[("a", 1), ("b", 1)]);
     for (placement, item) in [
         (wish("b", false), "wish"),
         (wish("b", false), "second wish"),
         (wish("b", true), "pin"),
     ] {
-        queue.push(1.0, placement, item).expect("it is possible");
+        queue
+            .push(Cpus::from(1), placement, item)
+            .expect("it is possible");
     }
     assert_eq!(
         placed(&mut queue),
@@ -64,33 +70,39 @@ fn a_wish_is_met_if_there_is_room_and_a_pin_waits_for_it() {
     );
     queue.release(&Room {
         node: NodeId::from("b"),
-        cpus: 1.0,
+        cpus: Cpus::from(1),
     });
     assert_eq!(placed(&mut queue), [at("pin", "b")]);
 }
 
 #[test]
 fn what_never_fits_is_refused_with_what_there_is() {
-    let mut queue = queue(&[("a", 2.0), ("b", 1.0)]);
+    let mut queue = queue(&[("a", 2), ("b", 1)]);
     let (error, item) = queue
-        .push(3.0, anywhere(), "large")
+        .push(Cpus::from(3), anywhere(), "large")
         .expect_err("it fits nowhere");
     assert_eq!(item, "large");
     assert!(error.to_string().contains("a (2), b (1)"), "{error}");
-    assert!(queue.push(2.0, wish("b", true), "pinned").is_err());
+    assert!(queue
+        .push(Cpus::from(2), wish("b", true), "pinned")
+        .is_err());
     assert!(
-        queue.push(2.0, wish("b", false), "wish").is_ok(),
+        queue.push(Cpus::from(2), wish("b", false), "wish").is_ok(),
         "it fits elsewhere"
     );
-    assert!(queue.push(1.0, wish("c", true), "nowhere").is_err());
+    assert!(queue
+        .push(Cpus::from(1), wish("c", true), "nowhere")
+        .is_err());
 }
 
 #[test]
 fn a_dead_node_gets_nothing() {
-    let mut queue = queue(&[("a", 2.0), ("b", 1.0)]);
+    let mut queue = queue(&[("a", 2), ("b", 1)]);
     queue.set_alive(&NodeId::from("a"), false);
     for item in ["1", "2"] {
-        queue.push(1.0, anywhere(), item).expect("it is possible");
+        queue
+            .push(Cpus::from(1), anywhere(), item)
+            .expect("it is possible");
     }
     assert_eq!(placed(&mut queue), [at("1", "b")]);
     queue.set_alive(&NodeId::from("a"), true);
@@ -99,17 +111,67 @@ fn a_dead_node_gets_nothing() {
 
 #[test]
 fn a_large_one_lets_smaller_ones_pass_and_can_be_taken_back() {
-    let mut queue = queue(&[("a", 2.0)]);
+    let mut queue = queue(&[("a", 2)]);
     queue
-        .push(1.0, anywhere(), "first")
+        .push(Cpus::from(1), anywhere(), "first")
         .expect("it is possible");
     queue
-        .push(2.0, anywhere(), "large")
+        .push(Cpus::from(2), anywhere(), "large")
         .expect("it is possible");
     queue
-        .push(1.0, anywhere(), "small")
+        .push(Cpus::from(1), anywhere(), "small")
         .expect("it is possible");
     assert_eq!(placed(&mut queue), [at("first", "a"), at("small", "a")]);
     assert_eq!(queue.remove(|item| *item == "large"), Some("large"));
     assert_eq!(queue.remove(|item| *item == "large"), None);
+}
+
+#[test]
+fn parts_of_a_processor_leave_a_whole_one() {
+    let mut queue = queue(&[("a", 1)]);
+    for part in [0.3, 0.1] {
+        let part = Cpus::try_from(part).expect("an amount");
+        queue
+            .push(part, anywhere(), "part")
+            .expect("it is possible");
+    }
+    let rooms: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+    assert_eq!(rooms.len(), 2);
+    rooms.iter().for_each(|(room, _)| queue.release(room));
+    queue
+        .push(Cpus::from(1), anywhere(), "whole")
+        .expect("it is possible");
+    assert_eq!(placed(&mut queue), [at("whole", "a")]);
+}
+
+proptest! {
+    /// All room is given back at some time; then there is as much as in the beginning.
+    #[test]
+    fn taking_and_giving_back_leaves_exactly_what_there_was(
+        cpus in 1..5_u32,
+        steps in proptest::collection::vec((0.0..2.5_f64, any::<proptest::sample::Index>()), 1..60),
+    ) {
+        let mut queue = queue(&[("a", cpus), ("b", 2)]);
+        let mut taken = Vec::new();
+        for (part, given_back) in steps {
+            let part = Cpus::try_from(part).expect("an amount");
+            // More than any node has is refused, and takes nothing.
+            let _ = queue.push(part, anywhere(), "part");
+            taken.extend(std::iter::from_fn(|| queue.pop()));
+            if !taken.is_empty() && given_back.index(2) == 0 {
+                let (room, _) = taken.swap_remove(given_back.index(taken.len()));
+                queue.release(&room);
+            }
+        }
+        loop {
+            taken.drain(..).for_each(|(room, _)| queue.release(&room));
+            taken.extend(std::iter::from_fn(|| queue.pop()));
+            if taken.is_empty() {
+                break;
+            }
+        }
+        let all = wish("a", true);
+        queue.push(Cpus::from(cpus), all, "all").expect("it is possible");
+        prop_assert_eq!(placed(&mut queue), [at("all", "a")]);
+    }
 }

@@ -9,12 +9,15 @@ PREFIX = struct.Struct("<4sIQ")
 
 
 def read(messages):
-    """The next message, or None if the driver has gone."""
+    """The next message, or None if the driver has gone, in the middle of one perhaps."""
     lengths = messages.read(PREFIX.size)
     if len(lengths) < PREFIX.size:
         return None
-    _, header, payload = PREFIX.unpack(lengths)
-    return json.loads(messages.read(header)), messages.read(payload)
+    _, header_bytes, payload_bytes = PREFIX.unpack(lengths)
+    header, payload = messages.read(header_bytes), messages.read(payload_bytes)
+    if len(header) < header_bytes or len(payload) < payload_bytes:
+        return None
+    return json.loads(header), payload
 
 
 def frame(header, payload=b""):

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -17,8 +17,9 @@ use heist_sync::{thread, Mutex};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::EngineError;
+use crate::outgoing::Outgoing;
 use crate::planner::NodeId;
-use crate::wire::{self, FrameReader, Limits};
+use crate::wire::{Frame, FrameReader, Limits};
 
 /// The name of the program of the side-car, in its folder.
 const SCRIPT: &str = "sidecar.py";
@@ -130,11 +131,14 @@ pub(super) type Answered = Box<dyn FnOnce(Result<Vec<u8>, EngineError>) + Send>;
 
 /// The connection to the side-car.
 pub(super) struct Sidecar {
-    output: Mutex<BufWriter<UnixStream>>,
-    /// Who waits for which answer; none any more once the side-car has ended.
-    waiting: Mutex<Option<HashMap<u64, Answered>>>,
+    /// A message is known by the number of its answer, if one is wanted.
+    outgoing: Outgoing<Option<u64>>,
+    waiting: Arc<Waiting>,
     next: AtomicU64,
 }
+
+/// Those who wait for an answer; none any more once the side-car has ended.
+struct Waiting(Mutex<Option<HashMap<u64, Answered>>>);
 
 impl fmt::Debug for Sidecar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -178,19 +182,33 @@ impl Sidecar {
             folder,
         };
         let sidecar = process.stream.try_clone().and_then(|input| {
+            let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
+            let told = Arc::clone(&waiting);
+            let failed = move |to: Option<u64>, error: &io::Error| {
+                let error =
+                    EngineError::lost(format!("the side-car of Ray cannot be told: {error}"));
+                // If no answer is wanted, the side-car has ended, and so has what it was about.
+                if let Some(id) = to {
+                    told.pass_on(id, Err(error));
+                }
+            };
+            let output = process.stream.try_clone()?;
             let sidecar = Arc::new(Self {
-                output: Mutex::new(BufWriter::with_capacity(
-                    1 << 16,
-                    process.stream.try_clone()?,
-                )),
-                waiting: Mutex::new(Some(HashMap::new())),
+                outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
+                waiting,
                 // Calls count from below; see the driver.
                 next: AtomicU64::new(1 << 63),
             });
             let reading = Arc::clone(&sidecar);
             thread::Builder::new()
                 .name("heist-cluster-ray".to_owned())
-                .spawn(move || reading.read(input))?;
+                .spawn(move || {
+                    let answers = reading.waiting.read(input);
+                    reading.outgoing.close();
+                    for answered in answers {
+                        answered(Err(gone()));
+                    }
+                })?;
             Ok(sidecar)
         });
         let sidecar = sidecar.map_err(|error| {
@@ -200,8 +218,8 @@ impl Sidecar {
     }
 
     /// Has a call run; `id` is what it is called when it is cancelled.
-    pub(super) fn send_call(&self, id: u64, op: &Op<'_>, payload: &[u8], answered: Answered) {
-        let refused = match self.waiting.lock().as_mut() {
+    pub(super) fn send_call(&self, id: u64, op: &Op<'_>, payload: Vec<u8>, answered: Answered) {
+        let refused = match self.waiting.0.lock().as_mut() {
             Some(waiting) => {
                 waiting.insert(id, answered);
                 None
@@ -211,21 +229,20 @@ impl Sidecar {
         if let Some(answered) = refused {
             return answered(Err(gone()));
         }
-        if let Err(error) = self.write(Some(id), op, payload) {
-            let error = EngineError::lost(format!("the side-car of Ray cannot be told: {error}"));
-            self.pass_on(id, Err(error));
+        if !self.write(Some(id), op, payload) {
+            self.waiting.pass_on(id, Err(gone()));
         }
     }
 
     /// Has something else done.
-    pub(super) fn send(&self, op: &Op<'_>, payload: &[u8], answered: Answered) {
+    pub(super) fn send(&self, op: &Op<'_>, payload: Vec<u8>, answered: Answered) {
         // Only uniqueness matters.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.send_call(id, op, payload, answered);
     }
 
     /// Has something done that has no answer.
-    pub(super) fn tell(&self, op: &Op<'_>, payload: &[u8]) {
+    pub(super) fn tell(&self, op: &Op<'_>, payload: Vec<u8>) {
         // If the side-car has ended, so has whatever this is about.
         let _ = self.write(None, op, payload);
     }
@@ -234,7 +251,7 @@ impl Sidecar {
     pub(super) fn ask(
         &self,
         op: &Op<'_>,
-        payload: &[u8],
+        payload: Vec<u8>,
         patience: Duration,
     ) -> Result<Vec<u8>, EngineError> {
         let (sender, receiver) = mpsc::channel();
@@ -249,15 +266,17 @@ impl Sidecar {
         })
     }
 
-    fn write(&self, to: Option<u64>, op: &Op<'_>, payload: &[u8]) -> io::Result<()> {
-        let header = serde_json::to_vec(&Told { to, op })?;
-        let mut output = self.output.lock();
-        wire::write_frame(&mut *output, &header, payload)?;
-        output.flush()
+    /// False if the side-car has ended.
+    fn write(&self, to: Option<u64>, op: &Op<'_>, payload: Vec<u8>) -> bool {
+        // Our own types, which JSON can write.
+        let header = serde_json::to_vec(&Told { to, op }).unwrap_or_default();
+        self.outgoing.send(to, Frame { header, payload })
     }
+}
 
-    /// Reads answers until there are no more.
-    fn read(&self, input: UnixStream) {
+impl Waiting {
+    /// Reads answers until there are no more, and returns who waits in vain.
+    fn read(&self, input: UnixStream) -> impl Iterator<Item = Answered> {
         let mut frames =
             FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
         while let Ok(frame) = frames.read() {
@@ -266,15 +285,13 @@ impl Sidecar {
             };
             self.pass_on(said.to, said.outcome(frame.payload));
         }
-        let waiting = self.waiting.lock().take();
-        for (_, answered) in waiting.into_iter().flatten() {
-            answered(Err(gone()));
-        }
+        let waiting = self.0.lock().take();
+        waiting.into_iter().flat_map(HashMap::into_values)
     }
 
     fn pass_on(&self, id: u64, answer: Result<Vec<u8>, EngineError>) {
         let answered = self
-            .waiting
+            .0
             .lock()
             .as_mut()
             .and_then(|waiting| waiting.remove(&id));

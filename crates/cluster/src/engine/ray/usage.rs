@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::sidecar::Op;
 use super::{answer_to, request, Shared};
 use crate::engine::{EngineError, Reply};
+use crate::fingerprint::Build;
 use crate::planner::NodeId;
 use crate::wire::{Answer, Ask, Frame, Outcome};
 use crate::worker::Reading;
@@ -29,7 +30,7 @@ pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, EngineError>
         let (told, answered) = waiting();
         if node.is_alive {
             let op = Op::Probe { node: &node.id };
-            shared.sidecar.send(&op, &bytes, answer_to(told));
+            shared.sidecar.send(&op, bytes.clone(), answer_to(told));
         } else {
             told(Err(EngineError::node_died(format!("{} is gone", node.id))));
         }
@@ -46,13 +47,13 @@ pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, EngineError>
     let mut readings: Vec<_> = asked
         .into_iter()
         .map(|(node, answered)| {
-            let reading = wait(&node, &answered, deadline);
+            let reading = wait(&node, &answered, deadline, &shared.build);
             (node, reading)
         })
         .collect();
     for (at, answered) in jobs {
         // A job whose worker says nothing has no reading, like one that has just ended.
-        let of_job = wait(&at, &answered, deadline);
+        let of_job = wait(&at, &answered, deadline, &shared.build);
         let node = readings.iter_mut().find(|(node, _)| *node == at);
         if let (Some((_, Ok(reading))), Ok(of_job)) = (node, of_job) {
             reading.jobs.extend(of_job.jobs);
@@ -67,21 +68,29 @@ fn waiting() -> (Reply, Answered) {
     (Box::new(move |answer| drop(sender.send(answer))), answered)
 }
 
-fn wait(node: &NodeId, answered: &Answered, deadline: Instant) -> Result<Reading, EngineError> {
+fn wait(
+    node: &NodeId,
+    answered: &Answered,
+    deadline: Instant,
+    build: &Build,
+) -> Result<Reading, EngineError> {
     let left = deadline.saturating_duration_since(Instant::now());
     let answer = answered.recv_timeout(left).unwrap_or_else(|_| {
         Err(EngineError::lost(format!(
             "{node} did not say in time what it used"
         )))
     });
-    understand(&answer?)
+    understand(&answer?, build)
 }
 
 /// The reading in an answer.
-pub(super) fn understand(answer: &Frame) -> Result<Reading, EngineError> {
+pub(super) fn understand(answer: &Frame, build: &Build) -> Result<Reading, EngineError> {
     match answer.understand::<Answer>().map(|answer| answer.outcome) {
         Ok(Outcome::Usage(reading)) => Ok(reading),
-        Ok(Outcome::Refused(refusal)) => Err(EngineError::impossible(refusal.to_string())),
+        Ok(Outcome::Refused(refusal)) => {
+            let refusal = refusal.explained(build, &answer.payload);
+            Err(EngineError::impossible(refusal.to_string()))
+        }
         other => Err(EngineError::lost(format!(
             "the answer to a question for usage was {other:?}"
         ))),

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::command::{command, output};
 use super::folder::{Attempt, JobFolder};
 use super::site::Site;
-use crate::engine::StartSpec;
+use crate::engine::{Cpus, StartSpec};
 use crate::worker::{batch_variable, WORKER_VARIABLE};
 
 /// What an attempt prints.
@@ -114,7 +114,7 @@ pub(super) fn submit(
         .map_err(|error| format!("could not write {}: {error}", script.display()))?;
     // A percent sign has a meaning in the names of logs.
     let log = path(LOG).to_string_lossy().replace('%', "%%");
-    let mut sbatch = site.placing("sbatch", (spec.cpus.ceil() as u32).max(1));
+    let mut sbatch = site.placing("sbatch", spec.cpus.whole().max(1));
     sbatch
         .args(["--parsable", "--requeue", "--open-mode=append"])
         .arg(format!("--job-name={}", spec.name))
@@ -123,7 +123,7 @@ pub(super) fn submit(
             WORKER_VARIABLE,
             batch_variable(attempt.submission, folder.path()),
         );
-    if spec.cpus < 1.0 {
+    if spec.cpus < Cpus::from(1) {
         // It shares a processor with others, where the partition lets it.
         sbatch.arg("--oversubscribe");
     }

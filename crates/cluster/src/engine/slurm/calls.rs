@@ -90,7 +90,7 @@ impl Calls {
             // The number is that of the call, with a bit that no call has.
             Some(process) => {
                 let request = self.request(id | 1 << 62, Ask::Cancel { call: id });
-                process.link.send(id | 1 << 62, &request, Box::new(|_| ()));
+                process.link.send(id | 1 << 62, request, Box::new(|_| ()));
             }
             None => {}
         }
@@ -112,7 +112,7 @@ impl Calls {
                 let id = self.next_request.fetch_add(1, Ordering::Relaxed);
                 process.link.send(
                     id,
-                    &self.request(id, Ask::Usage),
+                    self.request(id, Ask::Usage),
                     // Who has stopped waiting does not mind.
                     Box::new(move |answer| drop(sender.send(answer))),
                 );
@@ -211,7 +211,7 @@ impl Calls {
             let (id, back) = (call.id, process.clone());
             process.link.send(
                 id,
-                &call.request,
+                call.request,
                 Box::new(move |answer| {
                     if answer.is_ok() {
                         this.is_idle(worker, back);
@@ -245,8 +245,9 @@ impl Calls {
     fn limit(&self) -> u32 {
         let nodes = self.site.known_nodes();
         let alive = nodes.iter().filter(|node| node.is_alive);
-        let cpus: f64 = alive.map(|node| node.cpus).sum();
-        self.cpus_max.unwrap_or((cpus as u32).max(1))
+        // Slurm counts whole ones.
+        let cpus: u32 = alive.map(|node| node.cpus as u32).sum();
+        self.cpus_max.unwrap_or(cpus.max(1))
     }
 
     /// Starts a worker, and returns when it can answer calls or has failed.
@@ -275,7 +276,7 @@ impl Calls {
         let back = process.clone();
         process.link.send(
             id,
-            &self.request(id, Ask::Usage),
+            self.request(id, Ask::Usage),
             Box::new(move |answer| {
                 if answer.is_ok() {
                     this.is_idle(worker, back);

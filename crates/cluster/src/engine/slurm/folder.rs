@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::remote::Fingerprint;
+use crate::fingerprint::Fingerprint;
 use crate::whole_file;
 use crate::wire::{self, Answer, Frame, FrameReader, Limits};
 

@@ -1,13 +1,12 @@
 //! A worker that srun runs on some node, told through srun's input, answering on its output.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use heist_sync::thread::{self, JoinHandle};
-use heist_sync::Mutex;
 
 use super::site::Site;
 use crate::engine::link::Link;
@@ -29,34 +28,12 @@ pub(super) struct Process {
     pub(super) link: Arc<Link>,
     pub(super) node: NodeId,
     pub(super) slurm_job: u64,
-    input: Input,
 }
 
 impl Process {
     /// Lets it end, and with it the allocation.
     pub(super) fn close(&self) {
-        self.input.0.lock().take();
-    }
-}
-
-/// The way to a worker, until it is closed.
-#[derive(Clone, Debug)]
-struct Input(Arc<Mutex<Option<ChildStdin>>>);
-
-impl Write for Input {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut *self.0.lock() {
-            Some(input) => input.write(bytes),
-            None => Err(io::Error::new(
-                io::ErrorKind::BrokenPipe,
-                "the worker was told to end",
-            )),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        // A pipe keeps nothing back.
-        Ok(())
+        self.link.close();
     }
 }
 
@@ -109,19 +86,15 @@ pub(super) fn start(
     let (Some((output, (slurm_job, node))), Some(input)) = (begun, input) else {
         return Err(ended(child));
     };
-    let input = Input(Arc::new(Mutex::new(Some(input))));
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
     let closed = move || on_close(ended(child));
-    // A small frame goes through srun as one message, which is an answer's delay less.
-    let requests = BufWriter::with_capacity(1 << 16, input.clone());
-    let link = Link::open(name, output, requests, site.limits, closed);
-    // Without a thread for the answers the input is closed, and the worker ends.
+    let link = Link::open(name, output, input, site.limits, closed);
+    // Without its threads the input is closed, and the worker ends.
     let link = link.map_err(|error| format!("could not start a thread: {error}"))?;
     Ok(Process {
         link,
         node,
         slurm_job,
-        input,
     })
 }
 

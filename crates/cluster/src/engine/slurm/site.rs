@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heist_sync::Mutex;
 
 use super::command::{command, output};
 use crate::engine::{EngineError, Node, Placement};
+use crate::fingerprint::{Build, Fingerprint};
 use crate::planner::NodeId;
-use crate::remote::Fingerprint;
 use crate::wire::Limits;
 use crate::worker::OBJECTS_VARIABLE;
 
@@ -27,6 +28,7 @@ pub(super) struct Site {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) fingerprint: Fingerprint,
+    pub(super) build: Arc<Build>,
     pub(super) limits: Limits,
     pub(super) folder: PathBuf,
     pub(super) nodes: Mutex<Option<(Instant, Vec<Node>)>>,
@@ -111,7 +113,7 @@ fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, EngineError> 
             let [of, name, cpus, memory_mib, state] = fields[..] else {
                 return None;
             };
-            let mut node = Node::new(NodeId::from(name), cpus.parse().ok()?);
+            let mut node = Node::new(NodeId::from(name), f64::from(cpus.parse::<u32>().ok()?));
             node.memory_bytes = memory_mib.parse::<u64>().ok()? << 20;
             node.is_alive = lives(state);
             Some((of, node))

@@ -12,7 +12,7 @@ use serde_bytes::ByteBuf;
 
 use super::folder::{JobFolder, Kind, Name};
 use super::*;
-use crate::engine::{JobEvent, Placement};
+use crate::engine::{Cpus, JobEvent, Placement};
 use crate::wire::{self, Answer, Frame, Limits, Outcome};
 use crate::worker::JobOutcome;
 use crate::{job, Fingerprint, Job, JobContext, RegisteredJob, Stop};
@@ -74,7 +74,7 @@ impl Driven {
                 kind: Sum::NAME.to_owned(),
                 name: format!("sum-{job}"),
                 state: Arc::new(wire::encode(&state).expect("a state can be written")),
-                cpus: 1.0,
+                cpus: Cpus::from(1),
                 threads: 1,
                 placement: Placement::default(),
                 checkpoint_every_ms: 500,
@@ -173,6 +173,7 @@ fn connect(folder: &Path) -> Arc<dyn Engine> {
         limits: Limits::default(),
         executable: None,
         fingerprint: Fingerprint::of_this_program(),
+        build: Arc::clone(crate::remote::registry().build()),
         libraries: Vec::new(),
     };
     let slurm = Slurm::new().folder(folder).under_test_harness();

@@ -103,7 +103,7 @@ impl Tracked {
         let row = rows.map(|rows| self.slurm_job.and_then(|id| rows.get(&id)));
         match &self.phase {
             Phase::Starting(..) => row.is_some_and(|row| self.begin(site, board, row)),
-            Phase::Claimed(_) => self.follow(board, job, row),
+            Phase::Claimed(_) => self.follow(site, board, job, row),
             Phase::Unclaimed(since) if since.elapsed() >= UNCLAIMED_MAX => {
                 self.cancel(board);
                 true
@@ -137,7 +137,7 @@ impl Tracked {
 
     /// Tells the driver what has become of the attempt; true if the job is over. The row, if
     /// Slurm was asked, is older than the files that are looked at now.
-    fn follow(&mut self, board: &Board, job: u64, row: Option<Option<&Row>>) -> bool {
+    fn follow(&mut self, site: &Site, board: &Board, job: u64, row: Option<Option<&Row>>) -> bool {
         let Phase::Claimed(claim) = &mut self.phase else {
             return false;
         };
@@ -185,7 +185,9 @@ impl Tracked {
             };
             claim.tell(match answer.outcome {
                 Outcome::Job(outcome) => JobEvent::Ended { outcome, payload },
-                Outcome::Refused(refusal) => JobEvent::Refused(refusal),
+                Outcome::Refused(refusal) => {
+                    JobEvent::Refused(refusal.explained(&site.build, &payload))
+                }
                 other => JobEvent::Lost(EngineError::lost(format!(
                     "the attempt ended with {other:?}"
                 ))),
