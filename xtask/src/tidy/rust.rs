@@ -1,4 +1,5 @@
-//! What the rules need to know of a Rust file: the paths it names and the modules it declares.
+//! What the rules need to know of a Rust file: the paths it names, the modules it declares, and
+//! how it hands closures to sorts.
 //!
 //! Works on tokens, so that neither comments nor strings count, and what stands
 //! inside a macro does.
@@ -14,7 +15,20 @@ pub(super) struct Facts {
     pub(super) modules: Vec<Module>,
     /// The files that `include!` names.
     pub(super) included: Vec<String>,
+    /// The lines of calls of [`SORTS`] whose closure is a variable or a reference to one.
+    pub(super) sorts_by_name: Vec<usize>,
 }
+
+/// Methods of slices that compare or ask for a key very often.
+const SORTS: [&str; 7] = [
+    "sort_by",
+    "sort_by_key",
+    "sort_by_cached_key",
+    "sort_unstable_by",
+    "sort_unstable_by_key",
+    "select_nth_unstable_by",
+    "select_nth_unstable_by_key",
+];
 
 /// A path such as `std::thread::spawn`, or one leaf of a `use`.
 #[derive(Debug)]
@@ -100,6 +114,7 @@ impl Facts {
                     (item_in_test, item_path) = (in_test, None);
                 }
                 TokenTree::Ident(_) => at += self.add_path(rest, item_in_test) - 1,
+                TokenTree::Punct(dot) if dot.as_char() == '.' => self.note_sort(&rest[1..]),
                 TokenTree::Group(group) => {
                     self.walk(group.stream(), inside, item_in_test);
                     if group.delimiter() == Delimiter::Brace {
@@ -145,6 +160,27 @@ impl Facts {
             in_test,
         });
         length
+    }
+
+    /// Notes the call at the start of the tokens, if it is one of a sort whose closure is named.
+    fn note_sort(&mut self, tokens: &[TokenTree]) {
+        let [TokenTree::Ident(method), TokenTree::Group(arguments), ..] = tokens else {
+            return;
+        };
+        if !SORTS.iter().any(|sort| method == sort) {
+            return;
+        }
+        let arguments: Vec<TokenTree> = arguments.stream().into_iter().collect();
+        let mut arguments = arguments.split(|token| is_punct(Some(token), ','));
+        let last = arguments.rfind(|argument| !argument.is_empty());
+        let by_name = match last {
+            Some([TokenTree::Ident(_)]) => true,
+            Some(argument) => is_punct(argument.first(), '&'),
+            None => false,
+        };
+        if by_name {
+            self.sorts_by_name.push(method.span().start().line);
+        }
     }
 
     /// Notes each leaf of the tree of a `use`.
