@@ -8,8 +8,12 @@ use pieces::{assert_gives, in_pieces, pool, Chance};
 use std::collections::BTreeSet;
 use std::iter::{from_fn, once_with};
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
+use std::process::abort;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{mpsc, Arc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -27,6 +31,21 @@ fn numbers(n: usize, says: bool) -> Box<dyn Iterator<Item = usize> + Send> {
 fn pool_with_short_stacks() -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(4).stack_size(1 << 20);
     pool.build().expect("a pool")
+}
+
+/// Calls the closure; ends the process if that hangs, which takes a moment otherwise.
+fn watched<R>(op: impl FnOnce() -> R) -> R {
+    let (done, watched) = mpsc::channel::<()>();
+    let watchdog = thread::spawn(move || {
+        if watched.recv_timeout(Duration::from_secs(120)) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("a bridge hangs");
+            abort();
+        }
+    });
+    let result = op();
+    drop(done);
+    watchdog.join().expect("it only waits");
+    result
 }
 
 /// Costs about as much as a steal.
@@ -130,13 +149,14 @@ fn an_iterator_whose_next_forks_does_not_wait_for_itself() {
         });
         for ordered in [false, true] {
             let forking = forking.clone();
-            let sum = pool().install(|| match ordered {
+            let sum = || match ordered {
                 false => forking.par_bridge().inspect(|_| work()).sum::<u64>(),
                 true => forking
                     .par_bridge_ordered()
                     .inspect(|_| work())
                     .sum::<u64>(),
-            });
+            };
+            let sum = watched(|| pool().install(sum));
             assert_eq!(sum, 1_225);
         }
     }
@@ -187,6 +207,71 @@ fn an_item_is_not_held_back_while_the_iterator_waits_for_the_next() {
         });
     });
     assert_eq!(sum.into_inner(), 2_000 * 2_001 / 2);
+}
+
+#[test]
+fn an_iterator_may_wait_for_what_earlier_items_give_back() {
+    for workers in [1, 2, 4] {
+        let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+        let (give, take) = mpsc::sync_channel(4);
+        (0..4).for_each(|_| give.send(vec![0_u8; 16]).unwrap());
+        // The size hint promises all of them. The last ones come back after its end.
+        let buffers = (0..1_000).map(move |_| take.recv().unwrap());
+        let lengths = buffers.par_bridge().map(|buffer| {
+            let len = buffer.len();
+            give.send(buffer).unwrap();
+            len
+        });
+        let sum: usize = watched(|| pool.expect("a pool").install(|| lengths.sum()));
+        assert_eq!(sum, 16_000);
+    }
+}
+
+#[test]
+fn an_item_may_wait_for_the_next_one() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = pool.expect("a pool");
+    for cost_of_next in [0, 20_000] {
+        for first in [0, 1, 5_000] {
+            let (second_was_there, told) = (Mutex::new(false), Condvar::new());
+            // With a slow iterator those who wait for it leave.
+            let numbers = (0..5_100).inspect(|n| {
+                let cost = if n % 100 == first % 100 {
+                    cost_of_next
+                } else {
+                    0
+                };
+                (0..cost).for_each(|i| _ = std::hint::black_box(i));
+            });
+            let wait = |n| {
+                let mut was_there = second_was_there.lock().unwrap();
+                *was_there |= n == first + 1;
+                told.notify_all();
+                while n == first && !*was_there {
+                    was_there = told.wait(was_there).unwrap();
+                }
+            };
+            watched(|| pool.install(|| numbers.par_bridge().for_each(wait)));
+            assert!(second_was_there.into_inner().unwrap());
+        }
+    }
+}
+
+#[test]
+fn batches_give_each_item_once() {
+    for n in SIZES {
+        for says in [true, false] {
+            for len in [1, 2, 1_000] {
+                let bridge = numbers(n, says).par_bridge().in_batches(len);
+                let items: BTreeSet<_> = pool().install(|| bridge.collect());
+                assert!(items.into_iter().eq(0..n));
+                let bridge = numbers(n, says).par_bridge().in_batches(len);
+                let mut items = in_pieces(bridge, &mut Chance::new(n as u64));
+                items.sort_unstable();
+                assert!(items.into_iter().eq(0..n));
+            }
+        }
+    }
 }
 
 #[test]
