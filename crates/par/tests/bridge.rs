@@ -3,6 +3,7 @@
 mod pieces;
 
 use heist_core::{join, ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::IterBridge;
 use heist_par::prelude::*;
 use pieces::{assert_gives, in_pieces, pool, Chance};
 use std::collections::BTreeSet;
@@ -255,6 +256,33 @@ fn an_item_may_wait_for_the_next_one() {
             assert!(second_was_there.into_inner().unwrap());
         }
     }
+}
+
+#[test]
+fn if_a_part_leaves_another_can_be_offered_before_the_item_runs() {
+    type Part = IterBridge<Box<dyn Iterator<Item = usize> + Send>>;
+    let others = Arc::new(Mutex::new(Vec::<Part>::new()));
+    let while_it_is_out = Arc::clone(&others);
+    let numbers = (0..2_usize).inspect(move |_| {
+        let others: Vec<_> = while_it_is_out.lock().unwrap().drain(..).collect();
+        for (left, mut part) in others.into_iter().enumerate() {
+            assert!(left == 0 || part.split().is_none(), "it could only leave");
+            let flow = part.run(&mut 1, |n| panic!("{n} comes from an iterator that is out"));
+            assert!(flow.is_continue());
+            assert_eq!(part.steps(), 0);
+        }
+    });
+    let mut part = (Box::new(numbers) as Box<dyn Iterator<Item = usize> + Send>).par_bridge();
+    let leaving = [part.split(), part.split()];
+    others.lock().unwrap().extend(leaving.into_iter().flatten());
+    let mut budget = 1;
+    let flow = part.run(&mut budget, |n| {
+        panic!("nobody could take what follows {n}")
+    });
+    assert!(flow.is_continue() && budget == 1);
+    let offered = part.split();
+    assert!(offered.is_some());
+    assert_eq!(in_pieces(part, &mut Chance::new(0)), [0, 1]);
 }
 
 #[test]
