@@ -2,7 +2,7 @@
 //!
 //! | rules | where |
 //! |---|---|
-//! | concurrency only through `heist-sync`; pure policies; a comment and a name at each ordering; nothing unfinished | `source` |
+//! | concurrency only through `heist-sync`; pure policies; a comment and a name at each ordering; sorts that inline what compares; nothing unfinished | `source` |
 //! | the direction of dependencies; a reason for each; rivals only in the benchmark | `manifest` |
 //! | every file of a `src` folder belongs to a module tree | `modules` |
 //! | the changelog names the version, the map every folder, lines of dependencies packages that are there | `documents` |

@@ -3,13 +3,18 @@
 mod pieces;
 
 use heist_core::{join, ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::IterBridge;
 use heist_par::prelude::*;
 use pieces::{assert_gives, in_pieces, pool, Chance};
 use std::collections::BTreeSet;
 use std::iter::{from_fn, once_with};
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
+use std::process::abort;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{mpsc, Arc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -27,6 +32,21 @@ fn numbers(n: usize, says: bool) -> Box<dyn Iterator<Item = usize> + Send> {
 fn pool_with_short_stacks() -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(4).stack_size(1 << 20);
     pool.build().expect("a pool")
+}
+
+/// Calls the closure; ends the process if that hangs, which takes a moment otherwise.
+fn watched<R>(op: impl FnOnce() -> R) -> R {
+    let (done, watched) = mpsc::channel::<()>();
+    let watchdog = thread::spawn(move || {
+        if watched.recv_timeout(Duration::from_secs(120)) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("a bridge hangs");
+            abort();
+        }
+    });
+    let result = op();
+    drop(done);
+    watchdog.join().expect("it only waits");
+    result
 }
 
 /// Costs about as much as a steal.
@@ -130,13 +150,14 @@ fn an_iterator_whose_next_forks_does_not_wait_for_itself() {
         });
         for ordered in [false, true] {
             let forking = forking.clone();
-            let sum = pool().install(|| match ordered {
+            let sum = || match ordered {
                 false => forking.par_bridge().inspect(|_| work()).sum::<u64>(),
                 true => forking
                     .par_bridge_ordered()
                     .inspect(|_| work())
                     .sum::<u64>(),
-            });
+            };
+            let sum = watched(|| pool().install(sum));
             assert_eq!(sum, 1_225);
         }
     }
@@ -187,6 +208,98 @@ fn an_item_is_not_held_back_while_the_iterator_waits_for_the_next() {
         });
     });
     assert_eq!(sum.into_inner(), 2_000 * 2_001 / 2);
+}
+
+#[test]
+fn an_iterator_may_wait_for_what_earlier_items_give_back() {
+    for workers in [1, 2, 4] {
+        let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+        let (give, take) = mpsc::sync_channel(4);
+        (0..4).for_each(|_| give.send(vec![0_u8; 16]).unwrap());
+        // The size hint promises all of them. The last ones come back after its end.
+        let buffers = (0..1_000).map(move |_| take.recv().unwrap());
+        let lengths = buffers.par_bridge().map(|buffer| {
+            let len = buffer.len();
+            give.send(buffer).unwrap();
+            len
+        });
+        let sum: usize = watched(|| pool.expect("a pool").install(|| lengths.sum()));
+        assert_eq!(sum, 16_000);
+    }
+}
+
+#[test]
+fn an_item_may_wait_for_the_next_one() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = pool.expect("a pool");
+    for cost_of_next in [0, 20_000] {
+        for first in [0, 1, 5_000] {
+            let (second_was_there, told) = (Mutex::new(false), Condvar::new());
+            // With a slow iterator those who wait for it leave.
+            let numbers = (0..5_100).inspect(|n| {
+                let cost = if n % 100 == first % 100 {
+                    cost_of_next
+                } else {
+                    0
+                };
+                (0..cost).for_each(|i| _ = std::hint::black_box(i));
+            });
+            let wait = |n| {
+                let mut was_there = second_was_there.lock().unwrap();
+                *was_there |= n == first + 1;
+                told.notify_all();
+                while n == first && !*was_there {
+                    was_there = told.wait(was_there).unwrap();
+                }
+            };
+            watched(|| pool.install(|| numbers.par_bridge().for_each(wait)));
+            assert!(second_was_there.into_inner().unwrap());
+        }
+    }
+}
+
+#[test]
+fn if_a_part_leaves_another_can_be_offered_before_the_item_runs() {
+    type Part = IterBridge<Box<dyn Iterator<Item = usize> + Send>>;
+    let others = Arc::new(Mutex::new(Vec::<Part>::new()));
+    let while_it_is_out = Arc::clone(&others);
+    let numbers = (0..2_usize).inspect(move |_| {
+        let others: Vec<_> = while_it_is_out.lock().unwrap().drain(..).collect();
+        for (left, mut part) in others.into_iter().enumerate() {
+            assert!(left == 0 || part.split().is_none(), "it could only leave");
+            let flow = part.run(&mut 1, |n| panic!("{n} comes from an iterator that is out"));
+            assert!(flow.is_continue());
+            assert_eq!(part.steps(), 0);
+        }
+    });
+    let mut part = (Box::new(numbers) as Box<dyn Iterator<Item = usize> + Send>).par_bridge();
+    let leaving = [part.split(), part.split()];
+    others.lock().unwrap().extend(leaving.into_iter().flatten());
+    let mut budget = 1;
+    let flow = part.run(&mut budget, |n| {
+        panic!("nobody could take what follows {n}")
+    });
+    assert!(flow.is_continue() && budget == 1);
+    let offered = part.split();
+    assert!(offered.is_some());
+    assert_eq!(in_pieces(part, &mut Chance::new(0)), [0, 1]);
+}
+
+#[test]
+fn batches_give_each_item_once() {
+    for n in SIZES {
+        for says in [true, false] {
+            for len in [1, 2, 1_000] {
+                let bridge = numbers(n, says).par_bridge().in_batches(len);
+                let items: BTreeSet<_> = pool().install(|| bridge.collect());
+                assert!(items.into_iter().eq(0..n));
+                let bridge = numbers(n, says).par_bridge().in_batches(len);
+                let mut items = in_pieces(bridge, &mut Chance::new(n as u64));
+                items.sort_unstable();
+                assert!(items.into_iter().eq(0..n));
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What the rules need to know of a Rust file: the paths it names, the modules it declares,
-//! and the names of its orderings and fences.
+//! the names of its orderings and fences, and how it hands closures to sorts.
 //!
 //! Works on tokens, so that neither comments nor strings count, and what stands
 //! inside a macro does.
@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub(super) included: Vec<String>,
     /// The faults that can be planted.
     pub(crate) faults: Vec<Fault>,
+    /// The lines of calls of [`SORTS`] whose closure is a variable or a reference to one.
+    pub(super) sorts_by_name: Vec<usize>,
 }
 
 /// A name that is given to an ordering, a fence or a condition, as `heist_sync::fault` says.
@@ -39,6 +41,17 @@ const BARRIERS: [&str; 2] = ["light", "heavy"];
 pub(super) const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
 /// A fence for the compiler alone: no model sees it, and so none could miss it.
 const UNSEEN: &str = "compiler_fence";
+
+/// Methods of slices that compare or ask for a key very often.
+const SORTS: [&str; 7] = [
+    "sort_by",
+    "sort_by_key",
+    "sort_by_cached_key",
+    "sort_unstable_by",
+    "sort_unstable_by_key",
+    "select_nth_unstable_by",
+    "select_nth_unstable_by_key",
+];
 
 /// A path such as `std::thread::spawn`, or one leaf of a `use`.
 #[derive(Debug)]
@@ -153,6 +166,7 @@ impl Facts {
                     }
                     at += length - 1;
                 }
+                TokenTree::Punct(dot) if dot.as_char() == '.' => self.note_sort(&rest[1..]),
                 TokenTree::Group(group) => {
                     self.walk(group.stream(), inside, place.of(item_in_test));
                     if group.delimiter() == Delimiter::Brace {
@@ -219,6 +233,27 @@ impl Facts {
                 .extend(Fault::told(function, arguments.stream()));
         }
         (is_told_a_name || function == UNSEEN).then(|| arguments.stream())
+    }
+
+    /// Notes the call at the start of the tokens, if it is one of a sort whose closure is named.
+    fn note_sort(&mut self, tokens: &[TokenTree]) {
+        let [TokenTree::Ident(method), TokenTree::Group(arguments), ..] = tokens else {
+            return;
+        };
+        if !SORTS.iter().any(|sort| method == sort) {
+            return;
+        }
+        let arguments: Vec<TokenTree> = arguments.stream().into_iter().collect();
+        let mut arguments = arguments.split(|token| is_punct(Some(token), ','));
+        let last = arguments.rfind(|argument| !argument.is_empty());
+        let by_name = match last {
+            Some([TokenTree::Ident(_)]) => true,
+            Some(argument) => is_punct(argument.first(), '&'),
+            None => false,
+        };
+        if by_name {
+            self.sorts_by_name.push(method.span().start().line);
+        }
     }
 
     /// Notes each leaf of the tree of a `use`.

@@ -1,4 +1,5 @@
-//! Rules for source files: one door to concurrency, pure policies, explained orderings, nothing unfinished.
+//! Rules for source files: one door to concurrency, pure policies, explained orderings, sorts that
+//! inline what compares, nothing unfinished.
 
 use std::collections::BTreeMap;
 
@@ -81,6 +82,9 @@ pub(super) fn check(repository: &Repository, modules: &Modules<'_>, found: &mut 
         if in_crate && *path != NAMING {
             check_orderings(file, facts, modules.is_test_only(path), found);
         }
+        if in_crate {
+            check_sorts(file, facts, found);
+        }
         let is_policy = POLICIES
             .iter()
             .filter_map(|policy| path.strip_prefix(policy))
@@ -118,6 +122,17 @@ fn check_door(file: &File, facts: &Facts, test_only: bool, found: &mut Vec<Viola
                 "`{named}` is named outside of {DOOR}; use what heist_sync offers in its place, \
                  so that models see it"
             ),
+        ));
+    }
+}
+
+/// A closure behind a reference is not inlined into the sort, which then takes some times as long.
+fn check_sorts(file: &File, facts: &Facts, found: &mut Vec<Violation>) {
+    for line in &facts.sorts_by_name {
+        found.push(file.violation(
+            *line,
+            "a sort is given the name of a closure, which it may not inline; write a closure \
+             that calls it: `|a, b| compare(a, b)`",
         ));
     }
 }

@@ -255,6 +255,22 @@ fn a_name_stands_once_and_begins_with_its_protocol() {
 }
 
 #[test]
+fn sorts_are_given_closures_that_they_can_inline() {
+    for code in [
+        "fn f() { v.sort_by(&compare) }",
+        "fn f() { sort(|part| part.sort_unstable_by_key(&f)) }",
+        "fn f() { g(v).select_nth_unstable_by(1, compare); }",
+    ] {
+        let place = "crates/deque/src/lib.rs:1";
+        assert_caught(&[(LIB, code)], place, "|a, b| compare(a, b)");
+    }
+    assert_clean(&[(
+        LIB,
+        "fn f() { v.sort_by(|a, b| compare(a, b)); v.sort_by(f64::total_cmp); sort_by(&compare); v.sort() }",
+    )]);
+}
+
+#[test]
 fn nothing_is_left_unfinished() {
     for mark in [
         concat!("// TO", "DO: later"),

@@ -70,7 +70,7 @@ where
     if len >= MIN_LEN {
         take_part(|| select(items, index, &compare));
     } else {
-        items.select_nth_unstable_by(index, compare);
+        items.select_nth_unstable_by(index, |a, b| compare(a, b));
     }
     let (before, rest) = items.split_at_mut(index);
     let (item, behind) = rest
@@ -92,7 +92,7 @@ where
             break;
         }
         let wanted = index - range.start;
-        take_sample(part, SAMPLE_LEN).sort_unstable_by(compare);
+        take_sample(part, SAMPLE_LEN).sort_unstable_by(|a, b| compare(a, b));
         part.swap(0, pivot_rank(wanted, part.len()));
         let not_above =
             1 + partition_about_first(part, &|item, pivot| compare(item, pivot).is_le());
@@ -112,7 +112,7 @@ where
         }
     }
     let wanted = index - range.start;
-    items[range].select_nth_unstable_by(wanted, compare);
+    items[range].select_nth_unstable_by(wanted, |a, b| compare(a, b));
 }
 
 /// Where in the sorted sample is an item that most likely belongs a little behind the

@@ -15,7 +15,7 @@ use crate::granularity::{Granularity, SplitPolicy};
 use crate::vec;
 use std::cmp::Ordering;
 use std::collections::LinkedList;
-use std::iter::{once, Product, Sum};
+use std::iter::{Product, Sum};
 use std::ops::ControlFlow;
 
 /// A sequence of items that several workers can go through at the same time.
@@ -713,8 +713,13 @@ pub trait ParallelIterator: Sized + Send {
 
     /// Adds all items up.
     ///
-    /// Sums of floating-point numbers depend on the order in which they are added, and so
-    /// on who was free: see [`deterministic`](Self::deterministic).
+    /// Pieces of some microseconds are added up on their own. So sums of floating-point
+    /// numbers differ in their last bits from time to time, on one worker too: see
+    /// [`deterministic`](Self::deterministic).
+    ///
+    /// # Cost
+    ///
+    /// One addition for each item, and two for each piece.
     ///
     /// # Examples
     ///
@@ -727,23 +732,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         S: Send + Sum<Self::Item> + Sum<S>,
     {
-        let add = |sum: &mut Option<S>, item: S| {
-            *sum = Some(match sum.take() {
-                None => item,
-                Some(sum) => once(sum).chain(once(item)).sum(),
-            });
-        };
-        let take = |sum: &mut Option<S>, item| {
-            add(sum, once(item).sum());
-            ControlFlow::Continue(())
-        };
-        let merge = |sum: &mut Option<S>, upper: Option<S>| {
-            if let Some(upper) = upper {
-                add(sum, upper);
-            }
-        };
-        let sum = drive(self, Reduce::new(&|| None, &take, &merge)).into_result();
-        sum.unwrap_or_else(|| std::iter::empty::<S>().sum())
+        consumer::sum(self)
     }
 
     /// Gives, for each item, the combination of all up to it: the first item, then
@@ -932,12 +921,7 @@ pub trait ParallelIterator: Sized + Send {
     /// assert_eq!(sevens.count(), 143);
     /// ```
     fn count(self) -> usize {
-        let take = |count: &mut usize, _| {
-            *count += 1;
-            ControlFlow::Continue(())
-        };
-        let merge = |count: &mut usize, upper| *count += upper;
-        drive(self, Reduce::new(&|| 0, &take, &merge)).into_result()
+        consumer::count(self)
     }
 
     /// Calls `op` with each item until one of the calls fails, and returns such a failure:
@@ -1059,7 +1043,7 @@ pub trait ParallelIterator: Sized + Send {
         try_reduce(self, op)
     }
 
-    /// Multiplies all items.
+    /// Multiplies all items, as [`sum`](Self::sum) adds them up.
     ///
     /// # Examples
     ///
@@ -1072,23 +1056,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         P: Send + Product<Self::Item> + Product<P>,
     {
-        let multiply = |product: &mut Option<P>, item: P| {
-            *product = Some(match product.take() {
-                None => item,
-                Some(product) => once(product).chain(once(item)).product(),
-            });
-        };
-        let take = |product: &mut Option<P>, item| {
-            multiply(product, once(item).product());
-            ControlFlow::Continue(())
-        };
-        let merge = |product: &mut Option<P>, upper: Option<P>| {
-            if let Some(upper) = upper {
-                multiply(product, upper);
-            }
-        };
-        let product = drive(self, Reduce::new(&|| None, &take, &merge)).into_result();
-        product.unwrap_or_else(|| std::iter::empty::<P>().product())
+        consumer::product(self)
     }
 
     /// The smallest item, and the first of several that are equal.
@@ -1104,7 +1072,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         Self::Item: Ord,
     {
-        self.reduce_with(Ord::min)
+        consumer::extreme(self, Ord::min)
     }
 
     /// The smallest item by an order of your own, and the first of several that are equal.
@@ -1122,7 +1090,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        self.reduce_with(|a, b| if f(&a, &b).is_gt() { b } else { a })
+        consumer::extreme(self, |a, b| if f(&a, &b).is_gt() { b } else { a })
     }
 
     /// The item with the smallest key, and the first of several whose keys are equal.
@@ -1158,7 +1126,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         Self::Item: Ord,
     {
-        self.reduce_with(Ord::max)
+        consumer::extreme(self, Ord::max)
     }
 
     /// The largest item by an order of your own, and the last of several that are equal.
@@ -1176,7 +1144,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        self.reduce_with(|a, b| if f(&a, &b).is_gt() { a } else { b })
+        consumer::extreme(self, |a, b| if f(&a, &b).is_gt() { a } else { b })
     }
 
     /// The item with the largest key, and the last of several whose keys are equal.

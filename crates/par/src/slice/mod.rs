@@ -399,7 +399,7 @@ pub trait ParallelSliceMut<T: Send> {
     where
         F: Fn(&T, &T) -> Ordering + Sync,
     {
-        let sort = |part: &mut [T]| part.sort_by(&compare);
+        let sort = |part: &mut [T]| part.sort_by(|a, b| compare(a, b));
         sort_stable(self.as_parallel_slice_mut(), sort, |a, b| {
             compare(a, b).is_lt()
         });
@@ -431,7 +431,7 @@ pub trait ParallelSliceMut<T: Send> {
         K: Ord,
         F: Fn(&T) -> K + Sync,
     {
-        let sort = |part: &mut [T]| part.sort_by_key(&f);
+        let sort = |part: &mut [T]| part.sort_by_key(|item| f(item));
         sort_stable(self.as_parallel_slice_mut(), sort, |a, b| f(a).lt(&f(b)));
     }
 
@@ -514,7 +514,7 @@ pub trait ParallelSliceMut<T: Send> {
     where
         F: Fn(&T, &T) -> Ordering + Sync,
     {
-        let sort = |part: &mut [T]| part.sort_unstable_by(&compare);
+        let sort = |part: &mut [T]| part.sort_unstable_by(|a, b| compare(a, b));
         sort_unstable(self.as_parallel_slice_mut(), sort, |a, b| {
             compare(a, b).is_lt()
         });
@@ -546,7 +546,7 @@ pub trait ParallelSliceMut<T: Send> {
         K: Ord,
         F: Fn(&T) -> K + Sync,
     {
-        let sort = |part: &mut [T]| part.sort_unstable_by_key(&f);
+        let sort = |part: &mut [T]| part.sort_unstable_by_key(|item| f(item));
         sort_unstable(self.as_parallel_slice_mut(), sort, |a, b| f(a).lt(&f(b)));
     }
 }

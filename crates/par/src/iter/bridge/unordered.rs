@@ -1,18 +1,26 @@
 //! A bridge without order: the workers take turns at the iterator.
 //!
-//! Whoever wants items takes the iterator out of its place, and puts it back when it
-//! has some; so user code runs under no lock. A part that finds the place empty must
-//! not wait there: perhaps `next` of the one who has it waits for work that lies below
-//! on this very stack. It looks for some microseconds and then ends, if there is
-//! another part, which will go on. The last part never ends before the iterator, and
-//! when it is the last, nobody has the iterator but itself.
+//! Whoever wants an item takes the iterator out of its place, and puts it back when it
+//! has one; so user code runs under no lock, and nobody has the iterator while an item
+//! runs.
 //!
-//! While nobody else wants it, and items are cheap, a part keeps the iterator in its
-//! hands while it gives the items of a piece.
+//! A part that finds the place empty must not wait there: perhaps `next` of the one who
+//! has it waits for work that lies below on this very stack. It looks for some
+//! microseconds and then leaves, if there is another part, which will go on. The last part
+//! never ends before the iterator, and when it is the last, nobody has the iterator but
+//! itself.
+//!
+//! An item may wait for what a later one does. So whoever runs one must not be the only
+//! part without having offered another: the engine offers one before a part begins, and if
+//! one has left while the iterator was out, then whoever brings it back leaves the item with
+//! it and returns to the engine, which offers one again. Nobody has an item in hand there,
+//! so that it does not matter what else a worker runs before it comes back. Until then no
+//! part is split: halves that leave after each other on the stack of a `next` would never
+//! let it go on.
 
 use super::{take_batch, BATCH_NS};
 use crate::iter::ParallelIterator;
-use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{hint, Clock, Mutex};
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,57 +32,121 @@ use std::sync::Arc;
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IterBridge<Iter: Iterator> {
     source: Arc<Source<Iter>>,
-    /// Items that were taken, and are this part's.
+    /// Items that were taken, and are this part's: between two calls of `run` there are
+    /// none, unless batches were asked for.
     batch: VecDeque<Iter::Item>,
+    /// So many items are taken in a turn, at most.
+    batch_len: usize,
     /// False if this part takes no more turns.
     is_open: bool,
 }
 
-/// Who is to take so many steps at once has cheap items: see [`Grain`].
-///
-/// [`Grain`]: heist_core::policy::Grain
-const CHEAP_STEPS: usize = 256;
-
-/// What all parts have in common. All of its atomics are relaxed: the iterator comes
-/// and goes with the lock.
-struct Source<Iter> {
-    /// Empty while a part has it, and at the end. Behind a pointer, to be taken fast.
-    place: Mutex<Option<Box<Iter>>>,
+/// What all parts have in common.
+struct Source<Iter: Iterator> {
+    place: Mutex<Place<Iter>>,
+    /// Relaxed: who sees it late looks into the place once more.
     has_ended: AtomicBool,
-    /// Set by those who find the place empty.
-    is_wanted: AtomicBool,
-    /// How many parts are open.
-    open: AtomicUsize,
+}
+
+struct Place<Iter: Iterator> {
+    /// `None` while a part has it, and at the end. Behind a pointer, to be taken fast.
+    feed: Option<Box<Feed<Iter>>>,
+    /// What has ended, which items that are not done may still need: the receiver of what they
+    /// send back.
+    over: Option<Box<Feed<Iter>>>,
+    /// How many parts take turns.
+    open_parts: usize,
+    /// A part was closed, and nobody has been told.
+    was_left: bool,
+}
+
+struct Feed<Iter: Iterator> {
+    /// Items that were taken, and are nobody's: they come first.
+    ahead: VecDeque<Iter::Item>,
+    iter: Iter,
 }
 
 impl<Iter: Iterator> IterBridge<Iter> {
     pub(super) fn new(iter: Iter) -> Self {
+        let ahead = VecDeque::new();
         Self {
-            source: Arc::new(Source::new(Some(iter))),
+            source: Arc::new(Source::new(Some(Feed { ahead, iter }))),
             batch: VecDeque::new(),
+            batch_len: 1,
             is_open: true,
+        }
+    }
+
+    /// Takes up to `len` items in a turn, or as many as come in some microseconds, instead
+    /// of one.
+    ///
+    /// For items that cost less than a turn does. An item then waits until those that were
+    /// taken before it are done: this may hang if `next` waits for what is done with earlier
+    /// items, or an item for what is done with another one.
+    ///
+    /// # Cost
+    ///
+    /// Some 10 ns for each item, beside what `next` takes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `len` is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let numbers = (1..).take_while(|n| n * n < 1_000_000_u64);
+    /// assert_eq!(numbers.par_bridge().in_batches(64).sum::<u64>(), 499_500);
+    /// ```
+    pub fn in_batches(self, len: usize) -> Self {
+        assert!(len > 0, "batches of 0 items were asked for: the least is 1");
+        let mut bridge = self;
+        bridge.batch_len = len;
+        bridge
+    }
+
+    /// Takes a turn and up to so many items: gives the first, and keeps the others. `None`
+    /// if there is nothing to do here: the part is closed, or the engine is to offer half
+    /// of it.
+    #[inline]
+    fn take_turn(&mut self, most: usize) -> Option<Iter::Item> {
+        match self.source.turn() {
+            Some(turn) => turn.take(self.batch_len.min(most), &mut self.batch),
+            None => {
+                self.is_open = false;
+                None
+            }
         }
     }
 }
 
-impl<Iter> Source<Iter> {
-    fn new(iter: Option<Iter>) -> Self {
+impl<Iter: Iterator> Source<Iter> {
+    fn new(feed: Option<Feed<Iter>>) -> Self {
         Self {
-            has_ended: AtomicBool::new(iter.is_none()),
-            place: Mutex::new(iter.map(Box::new)),
-            is_wanted: AtomicBool::new(false),
-            open: AtomicUsize::new(1),
+            has_ended: AtomicBool::new(feed.is_none()),
+            place: Mutex::new(Place {
+                feed: feed.map(Box::new),
+                over: None,
+                open_parts: 1,
+                was_left: false,
+            }),
         }
     }
 
-    /// `None` if the iterator has ended, or if the part has waited for long and is
-    /// closed, which it has counted.
+    fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// `None` if the iterator has ended, or if the part has waited for long: it is closed
+    /// then.
     #[inline]
     fn turn(&self) -> Option<Turn<'_, Iter>> {
         // Not within the `match`, where the lock would still be held.
-        let iter = self.place.lock().take();
-        match iter {
-            Some(iter) => Some(Turn::new(self, iter)),
+        let feed = self.place.lock().feed.take();
+        match feed {
+            Some(feed) => Some(Turn::new(self, feed)),
             None => self.wait_for_turn(),
         }
     }
@@ -82,88 +154,106 @@ impl<Iter> Source<Iter> {
     #[cold]
     fn wait_for_turn(&self) -> Option<Turn<'_, Iter>> {
         let waiting = Clock::start();
-        while !self.has_ended.load(Ordering::Relaxed) {
-            self.is_wanted.store(true, Ordering::Relaxed);
+        loop {
             // Not too often, or the one who puts it back would have to wait.
             (0..16).for_each(|_| hint::spin_loop());
-            let iter = self.place.lock().take();
-            if let Some(iter) = iter {
-                return Some(Turn::new(self, iter));
+            let is_late = waiting.elapsed_ns() > BATCH_NS;
+            let mut place = self.place.lock();
+            if let Some(feed) = place.feed.take() {
+                return Some(Turn::new(self, feed));
             }
-            if waiting.elapsed_ns() > BATCH_NS && self.close_unless_last() {
+            // Under the same lock: who has the iterator will see that this part has left.
+            if self.has_ended() || (is_late && place.open_parts > 1) {
+                place.close();
                 return None;
             }
         }
-        self.open.fetch_sub(1, Ordering::Relaxed);
-        None
     }
 
-    /// True if somebody has wanted the iterator since this was asked.
-    #[inline]
-    fn was_wanted(&self) -> bool {
-        self.is_wanted.load(Ordering::Relaxed) && self.is_wanted.swap(false, Ordering::Relaxed)
-    }
-
-    /// Shows the iterator, when it is in its place, or `None` if it has ended.
-    fn look<R>(&self, op: impl FnOnce(Option<&Iter>) -> R) -> R {
-        while !self.has_ended.load(Ordering::Relaxed) {
-            let iter = self.place.lock().take();
-            if let Some(iter) = iter {
-                return op(Turn::new(self, iter).iter.as_deref());
+    /// Shows what is left, when it is in its place, or `None` if the iterator has ended.
+    fn look<R>(&self, op: impl FnOnce(Option<&Feed<Iter>>) -> R) -> R {
+        while !self.has_ended() {
+            let feed = self.place.lock().feed.take();
+            if let Some(feed) = feed {
+                let mut turn = Turn::new(self, feed);
+                let seen = op(turn.feed.as_deref());
+                self.place.lock().feed = turn.feed.take();
+                return seen;
             }
             hint::spin_loop();
         }
         op(None)
     }
+}
 
-    fn close_unless_last(&self) -> bool {
-        let close = |open| (open > 1).then(|| open - 1);
-        let (relaxed, open) = (Ordering::Relaxed, &self.open);
-        open.fetch_update(relaxed, relaxed, close).is_ok()
+impl<Iter: Iterator> Place<Iter> {
+    /// One more part is to take turns. False if it would only wait, as somebody has just
+    /// done for long: who has the iterator offers a part when it is back.
+    fn open(&mut self) -> bool {
+        let is_out = self.feed.is_none() && self.was_left;
+        self.open_parts += usize::from(!is_out);
+        !is_out
+    }
+
+    /// A part takes no more turns.
+    fn close(&mut self) {
+        self.open_parts -= 1;
+        self.was_left = true;
     }
 }
 
 /// The time for which a part has the iterator.
-struct Turn<'s, Iter> {
+struct Turn<'s, Iter: Iterator> {
     source: &'s Source<Iter>,
-    /// Put back at the end; `None` if it has ended, or has panicked.
-    iter: Option<Box<Iter>>,
+    /// `None` when it is in its place again.
+    feed: Option<Box<Feed<Iter>>>,
 }
 
-impl<'s, Iter> Turn<'s, Iter> {
-    fn new(source: &'s Source<Iter>, iter: Box<Iter>) -> Self {
-        let iter = Some(iter);
-        Self { source, iter }
-    }
-}
-
-impl<Iter: Iterator> Turn<'_, Iter> {
+impl<'s, Iter: Iterator> Turn<'s, Iter> {
     #[inline]
-    fn next(&mut self) -> Option<Iter::Item> {
-        let mut iter = self.iter.take()?;
-        let item = iter.next()?;
-        self.iter = Some(iter);
-        Some(item)
+    fn new(source: &'s Source<Iter>, feed: Box<Feed<Iter>>) -> Self {
+        let feed = Some(feed);
+        Self { source, feed }
     }
 
-    /// As many items as the iterator promises, but at most so many, and one if it
-    /// promises none.
-    fn take(&mut self, most: usize, batch: &mut VecDeque<Iter::Item>) {
-        let Some(mut iter) = self.iter.take() else {
-            return;
+    /// The next item; those that follow, up to so many in all, go into the batch. `None` at
+    /// the end, or if a part has left: then all stay where they are.
+    #[inline]
+    fn take(mut self, most: usize, batch: &mut VecDeque<Iter::Item>) -> Option<Iter::Item> {
+        let feed = self.feed.as_deref_mut()?;
+        let item = match feed.ahead.pop_front() {
+            Some(item) => {
+                batch.append(&mut feed.ahead);
+                item
+            }
+            None => {
+                let item = feed.iter.next()?;
+                if most > 1 && !take_batch(&mut feed.iter, most - 1, batch) {
+                    return Some(item);
+                }
+                item
+            }
         };
-        let len = iter.size_hint().0.clamp(1, most);
-        if take_batch(&mut *iter, len, batch) {
-            self.iter = Some(iter);
-        }
+        let mut place = self.source.place.lock();
+        let item = if std::mem::take(&mut place.was_left) {
+            feed.ahead.push_back(item);
+            feed.ahead.append(batch);
+            None
+        } else {
+            Some(item)
+        };
+        place.feed = self.feed.take();
+        item
     }
 }
 
-impl<Iter> Drop for Turn<'_, Iter> {
+impl<Iter: Iterator> Drop for Turn<'_, Iter> {
+    /// Who still has the iterator has seen its end, or its panic.
+    #[inline]
     fn drop(&mut self) {
-        match self.iter.take() {
-            Some(iter) => *self.source.place.lock() = Some(iter),
-            None => self.source.has_ended.store(true, Ordering::Relaxed),
+        if self.feed.is_some() {
+            self.source.place.lock().over = self.feed.take();
+            self.source.has_ended.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -176,7 +266,7 @@ where
 
     #[inline]
     fn steps(&self) -> usize {
-        if self.is_open && !self.source.has_ended.load(Ordering::Relaxed) {
+        if self.is_open && !self.source.has_ended() {
             usize::MAX
         } else {
             self.batch.len()
@@ -184,17 +274,18 @@ where
     }
 
     fn split(&mut self) -> Option<Self> {
-        let batch = self.batch.split_off(self.batch.len().div_ceil(2));
-        if self.steps() < usize::MAX && batch.is_empty() {
-            return None;
-        }
-        if self.is_open {
-            self.source.open.fetch_add(1, Ordering::Relaxed);
-        }
-        Some(Self {
+        let is_open = self.steps() == usize::MAX;
+        let upper_len = self.batch.len() / 2;
+        let can_split = if is_open {
+            self.source.place.lock().open()
+        } else {
+            upper_len > 0
+        };
+        can_split.then(|| Self {
             source: Arc::clone(&self.source),
-            batch,
-            is_open: self.is_open,
+            batch: self.batch.split_off(self.batch.len() - upper_len),
+            batch_len: self.batch_len,
+            is_open,
         })
     }
 
@@ -203,40 +294,13 @@ where
         C: FnMut(Iter::Item) -> ControlFlow<()>,
     {
         while *budget > 0 {
-            if let Some(item) = self.batch.pop_front() {
-                *budget -= 1;
-                consume(item)?;
-                continue;
-            }
-            if !self.is_open {
-                break;
-            }
-            let source = &*self.source;
-            let Some(mut turn) = source.turn() else {
-                self.is_open = false;
-                break;
+            let item = match self.batch.pop_front() {
+                None if self.is_open => self.take_turn(*budget),
+                taken => taken,
             };
-            if *budget < CHEAP_STEPS {
-                turn.take(*budget, &mut self.batch);
-            } else {
-                while *budget > 0 {
-                    let Some(item) = turn.next() else {
-                        break;
-                    };
-                    if source.is_wanted.load(Ordering::Relaxed) {
-                        self.batch.push_back(item);
-                        break;
-                    }
-                    *budget -= 1;
-                    consume(item)?;
-                }
-            }
-            drop(turn);
-            // Somebody is hungry, and is to be offered a part before this one goes on,
-            // perhaps with an item that takes long.
-            if source.was_wanted() {
-                break;
-            }
+            let Some(item) = item else { break };
+            *budget -= 1;
+            consume(item)?;
         }
         ControlFlow::Continue(())
     }
@@ -245,17 +309,23 @@ where
 impl<Iter: Iterator> Drop for IterBridge<Iter> {
     fn drop(&mut self) {
         if self.is_open {
-            self.source.open.fetch_sub(1, Ordering::Relaxed);
+            self.source.place.lock().close();
         }
     }
 }
 
 impl<Iter: Iterator<Item: Clone> + Clone> Clone for IterBridge<Iter> {
     fn clone(&self) -> Self {
-        let source = self.source.look(|iter| Source::new(iter.cloned()));
+        let source = self.source.look(|feed| {
+            Source::new(feed.map(|Feed { ahead, iter }| Feed {
+                ahead: ahead.clone(),
+                iter: iter.clone(),
+            }))
+        });
         Self {
             source: Arc::new(source),
             batch: self.batch.clone(),
+            batch_len: self.batch_len,
             is_open: true,
         }
     }
@@ -264,7 +334,9 @@ impl<Iter: Iterator<Item: Clone> + Clone> Clone for IterBridge<Iter> {
 impl<Iter: Iterator + fmt::Debug> fmt::Debug for IterBridge<Iter> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("IterBridge");
-        self.source
-            .look(|iter| f.field("iter", &iter).finish_non_exhaustive())
+        self.source.look(|feed| {
+            f.field("iter", &feed.map(|feed| &feed.iter))
+                .finish_non_exhaustive()
+        })
     }
 }

@@ -1,19 +1,24 @@
 //! What is done with the items at the end of a chain: one consumer per file.
 
 mod collect;
+mod extreme;
 mod find;
 mod for_each;
 mod list;
 mod ordered;
+mod piece;
 mod reduce;
+mod total;
 mod try_reduce;
 mod unzip;
 
 pub(crate) use collect::{collect_into, unzip_into};
+pub(crate) use extreme::extreme;
 pub(crate) use find::{find, Wanted};
 pub(crate) use for_each::ForEach;
 pub(crate) use list::Chunks;
 pub(crate) use ordered::in_order;
 pub(crate) use reduce::Reduce;
+pub(crate) use total::{count, product, sum};
 pub(crate) use try_reduce::try_reduce;
 pub(crate) use unzip::{partition, unzip};

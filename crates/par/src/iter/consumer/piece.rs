@@ -1,0 +1,81 @@
+//! The items of a piece as an ordinary iterator, for what only such iterators are given to.
+
+use crate::iter::ParallelIterator;
+use std::collections::VecDeque;
+use std::ops::ControlFlow::{self, Continue};
+
+/// What [`run`](ParallelIterator::run) gives for a budget.
+///
+/// `fold`, and what is made of it, is one call of `run`. `next` is one for each step that
+/// gives items, and a few for those between.
+pub(crate) struct Piece<'p, P: ParallelIterator> {
+    part: &'p mut P,
+    budget: &'p mut usize,
+    /// What `run` has returned, if it has for the last time.
+    flow: &'p mut Option<ControlFlow<()>>,
+    /// Items that came with one that was asked for.
+    ahead: VecDeque<P::Item>,
+}
+
+impl<P: ParallelIterator> Piece<'_, P> {
+    /// Hands the items to `op`, which need not take them all: the others are dropped.
+    #[inline]
+    pub(crate) fn with<R>(
+        part: &mut P,
+        budget: &mut usize,
+        op: impl FnOnce(Piece<'_, P>) -> R,
+    ) -> (R, ControlFlow<()>) {
+        let mut flow = None;
+        let result = op(Piece {
+            part: &mut *part,
+            budget: &mut *budget,
+            flow: &mut flow,
+            ahead: VecDeque::new(),
+        });
+        let flow = flow.unwrap_or_else(|| part.run(budget, |_| Continue(())));
+        (result, flow)
+    }
+}
+
+impl<P: ParallelIterator> Iterator for Piece<'_, P> {
+    type Item = P::Item;
+
+    fn next(&mut self) -> Option<P::Item> {
+        let mut first = self.ahead.pop_front();
+        let mut steps = 1;
+        while first.is_none() && self.flow.is_none() && *self.budget > 0 {
+            steps = steps.min(*self.budget);
+            let (mut left, ahead) = (steps, &mut self.ahead);
+            let flow = self.part.run(&mut left, |item| {
+                match first {
+                    None => first = Some(item),
+                    Some(_) => ahead.push_back(item),
+                }
+                Continue(())
+            });
+            *self.budget -= steps - left;
+            if flow.is_break() || left > 0 {
+                *self.flow = Some(flow);
+            }
+            // Most steps give nothing here.
+            steps *= 2;
+        }
+        first
+    }
+
+    #[inline]
+    fn fold<B, F>(self, init: B, mut f: F) -> B
+    where
+        F: FnMut(B, P::Item) -> B,
+    {
+        let mut so_far = Some(self.ahead.into_iter().fold(init, &mut f));
+        if self.flow.is_none() {
+            let flow = self.part.run(self.budget, |item| {
+                so_far = so_far.take().map(|before| f(before, item));
+                Continue(())
+            });
+            *self.flow = Some(flow);
+        }
+        so_far.expect("only a panic leaves nothing")
+    }
+}
