@@ -22,6 +22,7 @@ mod skew;
 mod sort;
 mod spawn;
 mod spin;
+mod stencil;
 mod stop;
 mod tree;
 mod uts;
@@ -49,6 +50,7 @@ pub fn fork_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Outcome {
         "nqueens_join" => nqueens::run_join(peer, request)?,
         "uts" => uts::run(peer, request)?,
         "sort_join" => sort::run_join(peer, request)?,
+        "stencil" => stencil::run(peer, request)?,
         "leaves" => pair::run_leaves_inside(peer, request)?,
         "silent_stopped" => silent::run_stopped(peer, request)?,
         "silent_busy" => silent::run_busy(peer, request)?,
