@@ -10,6 +10,7 @@ pub mod peer;
 pub mod protocol;
 pub mod rng;
 
+mod burst;
 mod collect;
 mod fib;
 mod injected;
@@ -103,6 +104,7 @@ pub fn spawns<P: Spawn>(peer: &mut P, request: &Request) -> Outcome {
         "nqueens_spawn" => nqueens::run_spawn(peer, request)?,
         "spawn_inside" => spawn::run_inside(peer, request)?,
         "spawn_outside" => spawn::run_outside(peer, request)?,
+        "burst" => burst::run(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)
