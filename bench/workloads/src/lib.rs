@@ -89,6 +89,7 @@ where
 {
     match request.workload() {
         "injected_start" => injected::run(peer, request)?,
+        "injected_between" => injected::run_between(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)
