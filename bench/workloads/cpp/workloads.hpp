@@ -385,6 +385,49 @@ void run_uts(P& peer, const Request& request) {
     request.repeat([&] { return sample(units, count); });
 }
 
+// ---- stencil ----
+
+// The weights are powers of two, so that multiplying and adding in one step gives the same numbers.
+__attribute__((noinline)) inline void relax(const float* __restrict cells, float* __restrict next, size_t len) {
+    for (size_t at = 0; at < len; ++at) {
+        next[at] = 0.25f * cells[at] + 0.5f * cells[at + 1] + 0.25f * cells[at + 2];
+    }
+}
+
+template <class P>
+void halves(const float* cells, float* next, size_t len) {
+    size_t middle = len / 2;
+    P::join([=] { relax(cells, next + 1, middle - 1); },
+            [=] { relax(cells + middle - 1, next + middle, len - middle - 1); });
+}
+
+template <class P>
+void run_stencil(P& peer, const Request& request) {
+    size_t len = request.size("len");
+    uint64_t sweeps = request.size("sweeps");
+    std::vector<float> start(len), one, other;
+    for (size_t at = 0; at < len; ++at) start[at] = float(mix((at + 1) * GOLDEN) >> 40) / (1 << 24);
+    request.repeat([&] {
+        one = other = start;
+        float *cells = one.data(), *next = other.data();
+        Sample taken = sample(sweeps, [&] {
+            peer.install([&] {
+                for (uint64_t sweep = 0; sweep < sweeps; ++sweep) {
+                    halves<P>(cells, next, len);
+                    std::swap(cells, next);
+                }
+            });
+            return 0;
+        });
+        for (size_t at = 0; at < len; ++at) {
+            uint32_t bits;
+            std::memcpy(&bits, cells + at, sizeof bits);
+            taken.checksum = taken.checksum * 31 + bits;
+        }
+        return taken;
+    });
+}
+
 // ---- loops ----
 
 struct Items {
@@ -590,6 +633,7 @@ int serve(int count, char** words) {
     else if (workload == "nqueens_join") run_nqueens_join(peer, request);
     else if (workload == "nqueens_spawn") run_nqueens_spawn(peer, request);
     else if (workload == "uts") run_uts(peer, request);
+    else if (workload == "stencil") run_stencil(peer, request);
     else if (workload == "loop_uniform") {
         run_loop(peer, request, [cost = spins()](uint64_t, uint64_t) { return cost; });
     } else if (workload == "loop_linear") {

@@ -1,4 +1,5 @@
-//! Jobs from outside while all workers are deep in a tree of joins.
+//! Jobs from outside while all workers have work of their own: one tree of joins without an
+//! end, or one tree after the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -8,19 +9,45 @@ use crate::measure::sample_of_times;
 use crate::peer::{ForkJoin, Spawn};
 use crate::Request;
 
-/// Measures how long `jobs` jobs wait, one every `period_us`; a unit is one job.
+/// Measures jobs from outside while all workers are deep in one tree.
 pub(crate) fn run<P>(peer: &mut P, request: &Request) -> Result<(), String>
 where
     P: Spawn + for<'s> ForkJoin<Context<'s> = ()>,
 {
+    measure(peer, request, |scope, is_over| {
+        P::spawn(scope, move |_| joins::<P>(LEVELS, &is_over));
+    })
+}
+
+/// Measures jobs from outside while each worker has a chain of jobs, each of which is a
+/// tree of `levels` levels and spawns the next.
+pub(crate) fn run_between<P>(peer: &mut P, request: &Request) -> Result<(), String>
+where
+    P: Spawn + for<'s> ForkJoin<Context<'s> = ()>,
+{
+    let (workers, levels) = (request.workers()?, request.len("levels")? as u32);
+    measure(peer, request, |scope, is_over| {
+        for _ in 0..workers {
+            let is_over = Arc::clone(&is_over);
+            P::spawn(scope, move |scope| chain::<P>(scope, levels, is_over));
+        }
+    })
+}
+
+/// Measures how long `jobs` jobs wait, one every `period_us`; a unit is one job. `begin`
+/// spawns what keeps the workers busy until it is over.
+fn measure<P: Spawn>(
+    peer: &mut P,
+    request: &Request,
+    begin: impl Fn(P::Scope<'_>, Arc<AtomicBool>),
+) -> Result<(), String> {
     let jobs = request.size("jobs")?;
     let period = Duration::from_micros(request.size("period_us")?);
     request.repeat(|| {
         let (report, reports) = mpsc::channel();
         peer.outside(|scope| {
             let over = Arc::new(AtomicBool::new(false));
-            let is_over = Arc::clone(&over);
-            P::spawn(scope, move |_| joins::<P>(LEVELS, &is_over));
+            begin(scope, Arc::clone(&over));
             for job in 1..=jobs {
                 std::thread::sleep(period);
                 let (report, submitted) = (report.clone(), Instant::now());
@@ -52,5 +79,16 @@ fn joins<P: for<'s> ForkJoin<Context<'s> = ()>>(levels: u32, is_over: &AtomicBoo
             |()| joins::<P>(levels - 1, is_over),
             |()| joins::<P>(levels - 1, is_over),
         );
+    }
+}
+
+/// A tree, and then the same again as a job of its own, until it is told to end.
+fn chain<P>(scope: P::Scope<'_>, levels: u32, is_over: Arc<AtomicBool>)
+where
+    P: Spawn + for<'s> ForkJoin<Context<'s> = ()>,
+{
+    joins::<P>(levels, &is_over);
+    if !is_over.load(Ordering::Relaxed) {
+        P::spawn(scope, move |scope| chain::<P>(scope, levels, is_over));
     }
 }

@@ -10,6 +10,7 @@ pub mod peer;
 pub mod protocol;
 pub mod rng;
 
+mod burst;
 mod collect;
 mod fib;
 mod injected;
@@ -22,6 +23,7 @@ mod skew;
 mod sort;
 mod spawn;
 mod spin;
+mod stencil;
 mod stop;
 mod tree;
 mod uts;
@@ -49,6 +51,7 @@ pub fn fork_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Outcome {
         "nqueens_join" => nqueens::run_join(peer, request)?,
         "uts" => uts::run(peer, request)?,
         "sort_join" => sort::run_join(peer, request)?,
+        "stencil" => stencil::run(peer, request)?,
         "leaves" => pair::run_leaves_inside(peer, request)?,
         "silent_stopped" => silent::run_stopped(peer, request)?,
         "silent_busy" => silent::run_busy(peer, request)?,
@@ -86,6 +89,7 @@ where
 {
     match request.workload() {
         "injected_start" => injected::run(peer, request)?,
+        "injected_between" => injected::run_between(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -101,6 +105,7 @@ pub fn spawns<P: Spawn>(peer: &mut P, request: &Request) -> Outcome {
         "nqueens_spawn" => nqueens::run_spawn(peer, request)?,
         "spawn_inside" => spawn::run_inside(peer, request)?,
         "spawn_outside" => spawn::run_outside(peer, request)?,
+        "burst" => burst::run(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

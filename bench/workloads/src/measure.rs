@@ -64,14 +64,42 @@ pub(crate) fn cpu_ns() -> u64 {
 ///
 /// If the kernel does not tell.
 pub(crate) fn peak_rss_kb() -> Result<u64, String> {
+    status_kb("VmHWM")
+}
+
+/// The resident set in KiB once it falls no further: once it has not for a third of a
+/// second, or after three seconds.
+///
+/// # Errors
+///
+/// If the kernel does not tell.
+pub(crate) fn settled_rss_kb() -> Result<u64, String> {
+    const LOOKS: u32 = 300;
+    const CALM_LOOKS: u32 = 33;
+    let mut before = status_kb("VmRSS")?;
+    let mut calm = 0;
+    for _ in 0..LOOKS {
+        std::thread::sleep(Duration::from_millis(10));
+        let now = status_kb("VmRSS")?;
+        calm = if now < before { 0 } else { calm + 1 };
+        before = now;
+        if calm == CALM_LOOKS {
+            break;
+        }
+    }
+    Ok(before)
+}
+
+/// What the process's status says under this name, in KiB.
+fn status_kb(name: &str) -> Result<u64, String> {
     let path = "/proc/self/status";
     let status =
         std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
         .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok())
-        .ok_or_else(|| format!("{path} has no line `VmHWM: N kB`"))
+        .ok_or_else(|| format!("{path} has no line `{name}: N kB`"))
 }
 
 /// The value below which `percent` of a sorted, non-empty list lies.
@@ -108,7 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_a_peak_of_memory() {
+    fn this_process_has_memory_and_a_peak_of_it() {
+        assert!(settled_rss_kb().unwrap() > 0);
         assert!(peak_rss_kb().unwrap() > 0);
+    }
+
+    #[test]
+    fn a_line_that_the_status_does_not_have_is_named() {
+        let error = status_kb("VmNone").unwrap_err();
+        assert!(error.contains("`VmNone: N kB`"), "{error}");
     }
 }

@@ -1,5 +1,6 @@
-//! The workloads on heist: as it is by default, or, in the package
-//! `engine-heist-descendants`, with workers that wait for descendants only.
+//! The workloads on heist: as it is by default, in the package `engine-heist-descendants`
+//! with workers that wait for descendants only, or in `engine-heist-prompt` with such as
+//! serve jobs from outside in the middle of their own.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -90,20 +91,21 @@ impl Sort for Heist {
     }
 }
 
-/// How the workers of the package that is built wait.
-fn waiting() -> heist::Waiting {
+/// A pool of the kind that the package is named after.
+fn builder() -> heist::ThreadPoolBuilder {
+    let builder = heist::ThreadPoolBuilder::new();
     match env!("CARGO_PKG_NAME") {
-        "engine-heist-descendants" => heist::Waiting::Descendants,
-        _ => heist::Waiting::default(),
+        "engine-heist-descendants" => builder.waiting(heist::Waiting::Descendants),
+        "engine-heist-prompt" => builder.prompt(true),
+        _ => builder,
     }
 }
 
 fn main() -> ExitCode {
     serve(|request| {
         let workers = request.workers()?;
-        let pool = heist::ThreadPoolBuilder::new()
+        let pool = builder()
             .num_threads(workers)
-            .waiting(waiting())
             .build()
             .map_err(|error| format!("cannot start a heist pool of {workers} workers: {error}"))?;
         let mut peer = Heist { pool };
