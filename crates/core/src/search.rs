@@ -80,7 +80,7 @@ impl Worker {
         let mut turns = self.own().turns.get();
         let is_due = turns.is_due(self.pool().now_ns());
         self.own().turns.set(turns);
-        if is_due && !self.is_deep() {
+        if (is_due || self.pool().prompt) && !self.is_deep() {
             self.take_injected()
         } else {
             None

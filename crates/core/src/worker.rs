@@ -297,6 +297,10 @@ impl Worker {
     pub(crate) fn attend(&self) {
         let stays = self.hear_the_call();
         debug_assert!(stays, "there was room");
+        if self.pool().waits_for_a_worker() {
+            // The call was for the next join as well.
+            self.call_oneself();
+        }
     }
 
     /// As [`attend`](Self::attend), where a join has just lent a job, or between two

@@ -60,16 +60,11 @@ fn a_join_serves_a_job_from_outside_in_a_prompt_pool_and_in_no_other() {
         let pool = one_worker(prompt);
         pool.install(|| {
             let has_run = flag(&pool);
+            // A spawn hears the call first, and leaves it to the join.
+            heist_core::spawn(|| ());
             join(|| (), || ());
             assert_eq!(has_run.load(Ordering::Relaxed), prompt);
-            assert_eq!(
-                heist_core::yield_now(),
-                Some(if prompt {
-                    heist_core::Yield::Idle
-                } else {
-                    heist_core::Yield::Executed
-                })
-            );
+            while heist_core::yield_now() == Some(heist_core::Yield::Executed) {}
             assert!(
                 has_run.load(Ordering::Relaxed),
                 "to yield is a wish for any job"
