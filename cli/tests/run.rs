@@ -453,6 +453,21 @@ fn a_pool_that_heist_refuses_is_a_usage_error_in_heists_words_before_any_input_i
 }
 
 #[test]
+fn more_workers_than_the_system_has_threads_for_are_refused_with_the_limit() {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
+    let mappings = limit.ok().and_then(|text| text.trim().parse::<u64>().ok());
+    if mappings.is_none_or(|mappings| mappings / 4 >= 65_535) {
+        return eprintln!("this system has room for them, or does not tell");
+    }
+    let folder = folder();
+    let output = output(folder.path(), &["run", "fib", "--workers", "65535"]);
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("65535 workers was asked for"), "{stderr}");
+    assert!(stderr.contains("accepted are at most"), "{stderr}");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let folder = folder();
     let mut child = heist(folder.path(), &["run", "fib", "--size", "5", "--json"])
