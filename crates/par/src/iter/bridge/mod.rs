@@ -38,7 +38,7 @@ pub trait ParallelBridge: Iterator + Sized {
     ///
     /// # Cost
     ///
-    /// Some 35 ns for each item, beside what `next` takes. If items are cheaper than that,
+    /// Some 40 ns for each item, beside what `next` takes. If items are cheaper than that,
     /// [`in_batches`](IterBridge::in_batches) takes several in a turn.
     ///
     /// # Examples
