@@ -48,8 +48,12 @@
 
 mod deque;
 mod injector;
+mod owner;
 mod slot;
+mod thief;
 
-pub use deque::{Deque, Owner, Steal, Thief};
+pub use deque::Deque;
 pub use injector::Injector;
+pub use owner::Owner;
 pub use slot::{Slot, ROOM};
+pub use thief::{Steal, Thief};

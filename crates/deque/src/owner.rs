@@ -1,0 +1,409 @@
+//! The owner's end of a deque: pushes, take-backs, and answers to thieves.
+//!
+//! The numbers in parentheses are the edges of `README.md` beside this crate.
+
+use crate::deque::{address, Deque, ALL, ANSWERED, ANSWERING, ASKED};
+use crate::slot::Slot;
+use heist_sync::atomic::Ordering;
+use heist_sync::process::Generation;
+use heist_sync::{fault, Backoff};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// After so many jobs that could go elsewhere, the owner looks whether there is room.
+const STEP: usize = 1024;
+
+/// The owner's end of a deque.
+///
+/// The owner writes a job into the [`vacant`](Self::vacant) slot and publishes
+/// it, and later retracts it, unless a thief has taken it.
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<heist_deque::Owner<u8>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn copied<T: Clone>() {}
+/// copied::<heist_deque::Owner<u8>>();
+/// ```
+#[repr(transparent)]
+pub struct Owner<K: 'static> {
+    pub(crate) deque: Deque<K>,
+    /// There is one at a time: neither `Send` nor `Sync`.
+    alone: PhantomData<*const ()>,
+}
+
+impl<K> Owner<K> {
+    /// The slot for the next job. Its room is the owner's until it is published.
+    #[inline(always)]
+    #[must_use]
+    pub fn vacant(&self) -> NonNull<Slot<K>> {
+        self.deque.own.tail.get()
+    }
+
+    /// True if there is certainly a slot for a job that could go elsewhere. If not, the
+    /// owner may ask to [`make_room`](Self::make_room).
+    #[inline(always)]
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        address(self.deque.own.tail.get()) < self.deque.own.mark.get()
+    }
+
+    /// Room for some more jobs that could go elsewhere, which leave `reserve` slots to
+    /// those that cannot. False if there is none.
+    pub fn make_room(&self, reserve: usize) -> bool {
+        let deque = &self.deque;
+        let size = size_of::<Slot<K>>();
+        let used = (address(deque.own.tail.get()) - address(deque.slots.first())) / size;
+        let wanted = (used + STEP).min(deque.slots.most().saturating_sub(reserve));
+        while deque.len() < wanted && self.grow() {}
+        let len = wanted.min(deque.len());
+        deque
+            .own
+            .mark
+            .set(address(deque.slots.first()) + len * size);
+        self.has_room()
+    }
+
+    /// How many jobs wait in the deque: an estimate.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        let below = address(self.deque.top());
+        address(self.deque.own.tail.get()).saturating_sub(below) / size_of::<Slot<K>>()
+    }
+
+    /// More slots, if the system has memory for them.
+    fn grow(&self) -> bool {
+        let deque = &self.deque;
+        let present = deque.len();
+        let len = deque.slots.grow(present);
+        deque.set_len(len);
+        len > present
+    }
+
+    /// The deque is empty: gives back the memory of a burst.
+    pub fn shrink(&self) {
+        let deque = &self.deque;
+        let (present, few) = (deque.len(), deque.slots.few());
+        // SAFETY: there are so many slots.
+        let top_of_few = unsafe { deque.slots.first().add(few) };
+        if present < 4 * few || deque.own.tail.get() >= top_of_few {
+            return;
+        }
+        self.lock();
+        // SAFETY: what is above the tail is vacant, and only the owner fills slots. Who still
+        // looks there for a job, by an old `top`, reads zero, which is vacant.
+        let len = unsafe { deque.slots.shrink(present) };
+        deque.set_len(len);
+        deque.unlock();
+        deque.own.mark.set(0);
+        // The end is elsewhere. As if somebody had called: the next push will see.
+        deque.hot.limit.store(0, Ordering::Relaxed);
+    }
+
+    /// Calls `op` while no thief is at this deque.
+    pub fn locked<R>(&self, op: impl FnOnce() -> R) -> R {
+        self.lock();
+        let result = op();
+        self.deque.unlock();
+        result
+    }
+
+    /// Waits for the lock.
+    fn lock(&self) {
+        let mut patience = Patience::new(self.deque.born);
+        while !self.deque.try_lock() {
+            self.answer(self.deque.own.tail.get());
+            patience.wait();
+        }
+    }
+
+    /// Publishes the job in `slot`. From now on thieves may take it. True if
+    /// somebody has [called](crate::Thief::call) the owner, or it has run out of slots: it
+    /// must [`attend`](Self::attend) to that now.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is the vacant slot, and its room holds what `kind` says.
+    /// 2. The job may be taken and run by another thread, until it is retracted.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
+        debug_assert_eq!(slot, self.deque.own.tail.get());
+        // SAFETY: slots live as long as the deque.
+        let place = unsafe { slot.as_ref() };
+        // (1) Release: a thief that acquires the kind sees the room.
+        let order = fault::ordering("deque.publish.kind", Ordering::Release);
+        place.set_kind(kind, order);
+        // SAFETY: there is one slot behind the last.
+        self.deque.own.tail.set(unsafe { slot.add(1) });
+        // (7) Store, then look: pairs with the caller's heavy barrier after `call`.
+        self.deque.barrier.light("deque.publish.light");
+        address(slot) >= self.deque.hot.limit.load(Ordering::Relaxed)
+    }
+
+    /// True if somebody has [called](crate::Thief::call) the owner, or waits for its answer: it
+    /// should [`attend`](Self::attend), if it has not pushed for long.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_called(&self) -> bool {
+        // Relaxed: a hint. What a caller relies on is the next push.
+        self.deque.hot.limit.load(Ordering::Relaxed) == 0
+    }
+
+    /// True if the job in `slot` is the newest.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_newest(&self, slot: NonNull<Slot<K>>) -> bool {
+        // A difference, because the compiler would otherwise keep the address of
+        // the slot above in a register of its own over the closure of a join.
+        let used = address(self.deque.own.tail.get()).wrapping_sub(address(slot));
+        used == size_of::<Slot<K>>()
+    }
+
+    /// Takes the newest job back, which lies in `slot`. False if a thief has it:
+    /// then the slot stays in use until it is [reclaimed](Self::reclaim).
+    ///
+    /// # Safety
+    ///
+    /// 1. The job in `slot` was published and is the newest.
+    #[inline(always)]
+    pub unsafe fn retract(&self, slot: NonNull<Slot<K>>) -> bool {
+        // SAFETY: slots live as long as the deque.
+        let place = unsafe { slot.as_ref() };
+        place.clear_kind(Ordering::Relaxed);
+        self.deque.own.tail.set(slot);
+        // (3) Announce, then look: pairs with the heavy barrier in `expose`.
+        // Either this look sees the trap, or the thief sees that the job is gone.
+        self.deque.barrier.light("deque.retract.light");
+        address(slot) >= self.deque.hot.trap.load(Ordering::Relaxed) || self.retract_slowly(slot)
+    }
+
+    /// A job that is public, or that a thief has called us for.
+    #[cold]
+    #[inline(never)]
+    fn retract_slowly(&self, slot: NonNull<Slot<K>>) -> bool {
+        let deque = &self.deque;
+        let mut patience = Patience::new(deque.born);
+        while !deque.try_lock() {
+            // Answering gives the thief older jobs, so that this one is ours.
+            if self.answer(slot) && address(slot) >= deque.hot.trap.load(Ordering::Relaxed) {
+                return true;
+            }
+            patience.wait();
+        }
+        let is_ours = slot >= deque.top();
+        if is_ours {
+            deque.withdraw_half(slot);
+        } else {
+            // SAFETY: there is one slot behind the last.
+            self.deque.own.tail.set(unsafe { slot.add(1) });
+        }
+        deque.unlock();
+        is_ours
+    }
+
+    /// The job in `slot`, which a thief took, is done, and those above it are
+    /// gone: the slot is vacant again.
+    ///
+    /// # Safety
+    ///
+    /// 1. Nobody uses the slot, or one above it, any more.
+    pub unsafe fn reclaim(&self, slot: NonNull<Slot<K>>) {
+        let deque = &self.deque;
+        let mut patience = Patience::new(deque.born);
+        while !deque.try_lock() {
+            self.answer(slot);
+            patience.wait();
+        }
+        deque.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
+        // A theft predicts a theft: the next job is public at once.
+        // SAFETY: there is one slot behind the last.
+        deque.set_trap(unsafe { slot.add(1) });
+        self.deque.own.tail.set(slot);
+        deque.unlock();
+    }
+
+    /// Retracts the newest job if it is of a kind that is wanted. `None` also if
+    /// thieves have taken it: then they have taken all older ones.
+    ///
+    /// # Safety
+    ///
+    /// 1. A thief has no more use for the slot of such a job when its claim has
+    ///    returned.
+    pub unsafe fn pop_if(
+        &self,
+        wanted: impl Fn(&'static K) -> bool,
+    ) -> Option<(&'static K, NonNull<Slot<K>>)> {
+        let (kind, slot) = self.newest_if(self.deque.own.tail.get(), &wanted)?;
+        // SAFETY: it is the newest.
+        if unsafe { self.retract(slot) } {
+            return Some((kind, slot));
+        }
+        // Taken, as is all below it: what is wanted there is free again.
+        let mut tail = slot;
+        while let Some((_, below)) = self.newest_if(tail, &wanted) {
+            // SAFETY: slots live as long as the deque.
+            unsafe { below.as_ref() }.clear_kind(Ordering::Relaxed);
+            tail = below;
+        }
+        // SAFETY: by 1.
+        unsafe { self.reclaim(tail) };
+        None
+    }
+
+    /// The slot below `tail`, if its job is wanted.
+    fn newest_if(
+        &self,
+        tail: NonNull<Slot<K>>,
+        wanted: &impl Fn(&'static K) -> bool,
+    ) -> Option<(&'static K, NonNull<Slot<K>>)> {
+        if tail == self.deque.slots.first() {
+            return None;
+        }
+        // SAFETY: not the first, so there is one below.
+        let slot = unsafe { tail.sub(1) };
+        // Relaxed: own write. SAFETY: slots live as long as the deque.
+        let kind = unsafe { slot.as_ref() }.kind(Ordering::Relaxed)?;
+        wanted(kind).then_some((kind, slot))
+    }
+
+    /// Takes the oldest job, as a thief would.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Thief::steal`](crate::Thief::steal).
+    pub unsafe fn take_oldest<R>(
+        &self,
+        claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
+    ) -> Option<R> {
+        let deque = &self.deque;
+        self.lock();
+        let top = deque.top();
+        // SAFETY: slots live as long as the deque. Relaxed: own write.
+        let kind = unsafe { top.as_ref() }.kind(Ordering::Relaxed);
+        let taken = kind.map(|kind| {
+            // SAFETY: `top` is a job, so there is a slot behind it.
+            let next = unsafe { top.add(1) };
+            // It is public now: the pop that looks for it will ask.
+            let trap = deque.hot.trap.load(Ordering::Relaxed).max(address(next));
+            if !fault::planted("deque.take_oldest.trap") {
+                deque.hot.trap.store(trap, Ordering::Relaxed);
+            }
+            deque.hot.top.store(next.as_ptr(), Ordering::Relaxed);
+            claim(kind, top)
+        });
+        deque.unlock();
+        taken
+    }
+
+    /// Somebody has called: makes the jobs public, and is ready for the next
+    /// call. Whoever calls after this is heard at the next push.
+    ///
+    /// False if the job that was just published had no slot, and none can be had: it is
+    /// not in the deque then, and no thief has it.
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub fn attend(&self) -> bool {
+        let deque = &self.deque;
+        let tail = deque.own.tail.get();
+        let stays = address(tail) <= deque.end() || self.grow();
+        if !stays {
+            // (8) Where no thief takes it from.
+            // SAFETY: the newest job lies there.
+            let spare = unsafe { tail.sub(1) };
+            // SAFETY: slots live as long as the deque.
+            unsafe { spare.as_ref() }.clear_kind(Ordering::Relaxed);
+            deque.own.tail.set(spare);
+        }
+        deque.disarm();
+        self.make_public();
+        stays
+    }
+
+    fn make_public(&self) {
+        let deque = &self.deque;
+        let mut patience = Patience::new(deque.born);
+        loop {
+            if deque.try_lock() {
+                if deque.hot.trap.load(Ordering::Relaxed) != ALL {
+                    deque.publish(self.deque.own.tail.get());
+                }
+                deque.unlock();
+                return;
+            }
+            // A thief holds the lock. It may be about to ask: answer, for we may
+            // be silent for long afterwards. If it needs no answer, it takes what
+            // it wants.
+            if self.answer(self.deque.own.tail.get())
+                || deque.hot.trap.load(Ordering::Relaxed) == ALL
+            {
+                return;
+            }
+            patience.wait();
+        }
+    }
+
+    /// Publishes the jobs below `end` if a thief asks for it.
+    fn answer(&self, end: NonNull<Slot<K>>) -> bool {
+        let hot = &self.deque.hot;
+        // (5) One word decides between this answer and the thief's end of
+        // patience. (4) Acquire: the present top, and no trap of before.
+        let order = fault::ordering("deque.answer.asked", Ordering::Acquire);
+        if hot.trap.load(Ordering::Relaxed) != ALL
+            || hot.request.load(Ordering::Relaxed) != ASKED
+            || hot
+                .request
+                .compare_exchange(ASKED, ANSWERING, order, Ordering::Relaxed)
+                .is_err()
+        {
+            return false;
+        }
+        self.deque.publish(end);
+        // (6) Release: the thief sees the new trap, and that what we retracted is
+        // gone.
+        let order = fault::ordering("deque.answer", Ordering::Release);
+        hot.request.store(ANSWERED, order);
+        true
+    }
+}
+
+impl<K> fmt::Debug for Owner<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Owner").field(&self.deque).finish()
+    }
+}
+
+/// Waiting for the lock, which is held for some instructions only, unless its
+/// holder lost its processor.
+struct Patience {
+    backoff: Backoff,
+    /// When the deque was made.
+    born: Generation,
+}
+
+impl Patience {
+    fn new(born: Generation) -> Self {
+        let backoff = Backoff::new();
+        Self { backoff, born }
+    }
+
+    fn wait(&mut self) {
+        if self.backoff.is_slow() && self.born.is_past() {
+            orphaned();
+        }
+        self.backoff.wait();
+    }
+}
+
+/// In a forked child: the thread that holds the lock is the parent's.
+#[cold]
+fn orphaned() -> ! {
+    eprintln!(
+        "heist: a job has called fork, and in the child it wants back what was being stolen from it in the parent; call exec or exit in the child, and do not return from the job"
+    );
+    std::process::abort();
+}
