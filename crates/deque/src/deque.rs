@@ -142,6 +142,12 @@ impl<K> Deque<K> {
         Ok(deque)
     }
 
+    /// From now on, or no more, the system has no memory for more slots: for a model.
+    #[cfg(heist_loom)]
+    pub fn refuse_memory(&self, refuses: bool) {
+        self.slots.refuse_memory(refuses);
+    }
+
     /// The owner's end.
     ///
     /// # Safety
@@ -198,7 +204,13 @@ impl<K> Deque<K> {
     pub(crate) fn set_len(&self, len: usize) {
         // SAFETY: there are so many slots, and one behind them.
         let end = unsafe { self.slots.first().add(len) };
-        self.end.store(address(end), Ordering::Relaxed);
+        // (8) Release: who finds that a slot is not the spare any more sees what the owner
+        // did there before.
+        // Equivalent (deque.set_len): to the models, which have a heavy barrier: a thief that
+        // finds the slot below the trap has met with the owner since it was emptied. Without
+        // such a barrier everything is below the trap.
+        let order = fault::ordering("deque.set_len", Ordering::Release);
+        self.end.store(address(end), order);
     }
 
     /// Makes the jobs below `end` public, because a thief wants some. Called by
@@ -232,9 +244,12 @@ impl<K> Deque<K> {
         self.fenced.load(Ordering::Relaxed)
     }
 
-    /// True if this is the slot behind the last.
+    /// True if this is the slot behind the last. For thieves, under the lock.
     pub(crate) fn is_spare(&self, slot: NonNull<Slot<K>>) -> bool {
-        address(slot) >= self.end() && !fault::planted("deque.spare")
+        // (8) Acquire: pairs with the release in `set_len`.
+        // Equivalent (deque.spare.end): to the models, as is said there.
+        let order = fault::ordering("deque.spare.end", Ordering::Acquire);
+        address(slot) >= self.end.load(order) && !fault::planted("deque.spare")
     }
 
     /// The next push is nothing special, unless there is no slot for it.

@@ -103,6 +103,9 @@ pub(crate) struct Slots<K: 'static> {
     most: usize,
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     memory: Reserved,
+    /// Whether a model has no memory for more. For the owner.
+    #[cfg(any(heist_loom, heist_shuttle))]
+    refuses: std::cell::Cell<bool>,
 }
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
@@ -189,21 +192,39 @@ impl<K> Slots<K> {
     }
 }
 
-/// For the atomics of a model, which zeroes do not make: all slots are there at once.
+/// For the atomics of a model, which zeroes do not make: all slots are made at once. A model
+/// that asks for many begins with two, and grows by one.
 #[cfg(any(heist_loom, heist_shuttle))]
 impl<K> Slots<K> {
     pub(crate) fn new(most: usize) -> io::Result<Self> {
         let slots: Box<[Slot<K>]> = (0..=most).map(|_| Slot::vacant()).collect();
-        let first = NonNull::from(Box::leak(slots)).cast();
-        Ok(Self { first, most })
+        Ok(Self {
+            first: NonNull::from(Box::leak(slots)).cast(),
+            most,
+            refuses: std::cell::Cell::new(false),
+        })
+    }
+
+    #[cfg(heist_loom)]
+    pub(crate) fn refuse_memory(&self, refuses: bool) {
+        self.refuses.set(refuses);
     }
 
     pub(crate) fn few(&self) -> usize {
-        self.most
+        const MANY: usize = 8;
+        if self.most == MANY {
+            2
+        } else {
+            self.most
+        }
     }
 
     pub(crate) fn grow(&self, present: usize) -> usize {
-        present
+        if self.refuses.get() {
+            present
+        } else {
+            self.most.min(present + 1)
+        }
     }
 
     pub(crate) unsafe fn shrink(&self, present: usize) -> usize {

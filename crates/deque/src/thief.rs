@@ -73,18 +73,18 @@ impl<K> Thief<K> {
             return Steal::Retry;
         }
         let top = deque.top();
-        let stolen = if is_private(top) && !(asks && !self.is_empty() && self.expose(top)) {
+        let stolen = if is_private(top) && !(asks && !self.is_empty() && self.expose(top))
+            // (8) Not from the slot behind the last, which the owner may empty. Before the
+            // kind: if it is not the last any more, what was emptied is not seen below.
+            || deque.is_spare(top)
+        {
             Steal::Empty
         } else {
             // (1) Acquire: pairs with the release in `publish`.
             let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
             // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {
-                // (8) Not from the slot behind the last, which the owner may clear.
-                Some(kind)
-                    if (!is_private(top) || fault::planted("deque.steal.recheck"))
-                        && !deque.is_spare(top) =>
-                {
+                Some(kind) if !is_private(top) || fault::planted("deque.steal.recheck") => {
                     // SAFETY: `top` is a job, so there is a slot behind it.
                     let next = unsafe { top.add(1) };
                     hot.top.store(next.as_ptr(), Ordering::Relaxed);

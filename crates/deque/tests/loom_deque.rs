@@ -289,6 +289,31 @@ fn a_job_without_a_slot_is_taken_by_no_thief() {
     });
 }
 
+/// The system has memory again after it had none: a thief that has looked at the slot
+/// meanwhile does not take the job that was there first for the one that is there now.
+#[test]
+fn a_slot_that_was_emptied_for_want_of_memory_is_not_taken_for_what_was_in_it() {
+    check(1, || {
+        let (owner, thief) = numbers(8);
+        thief.0.refuse_memory(true);
+        let deque = Arc::clone(&thief.0);
+        owner.push(0);
+        owner.push(1);
+        // So that the slot behind them is the next to be taken from.
+        let mut taken = thief.steal_some(2);
+        let theft = thread::spawn(move || thief.steal_some(1));
+        let (_, stays) = owner.try_push(2);
+        assert!(!stays, "there are two slots");
+        taken.push(2);
+        deque.refuse_memory(false);
+        let (_, stays) = owner.try_push(3);
+        assert!(stays, "there are three");
+        taken.extend(owner.pop_all());
+        taken.extend(theft.join().unwrap());
+        assert_each_once(taken, 4);
+    });
+}
+
 /// Here no fence of a light barrier stands in for what an answer carries.
 #[test]
 fn an_answer_tells_the_thief_which_job_was_taken_back() {
