@@ -81,6 +81,10 @@ impl Node {
             78..85 if self.strict => Shape::Join,
             78..82 => Shape::Install(pool),
             82..85 => Shape::Visit(pool),
+            // Not beside frames that wait for other pools: what the same job has pushed before
+            // runs on top of a strict frame that waits for one of its handles, and waits in
+            // its way.
+            85..88 if !self.strict => Shape::Join,
             85..88 => Shape::Strict,
             88..91 if self.strict => Shape::Join,
             88..91 => Shape::Yield,

@@ -25,7 +25,8 @@ impl World {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let pool = |name: &'static str, workers| builder(name, workers);
         let pools = [
-            pool("two", 2),
+            // Whose latencies are measured, those of jobs from outside among endless joins too.
+            pool("two", 2).prompt(true),
             pool("many", 2 * cores),
             pool("strict", 3).waiting(Waiting::Descendants),
             pool("one", 1),
