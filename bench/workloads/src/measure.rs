@@ -90,7 +90,7 @@ pub(crate) fn settled_rss_kb() -> Result<u64, String> {
     Ok(before)
 }
 
-/// What the process's status says under this name, in KiB.
+/// The number of KiB that the process's status gives under this name.
 fn status_kb(name: &str) -> Result<u64, String> {
     let path = "/proc/self/status";
     let status =

@@ -66,7 +66,7 @@ where
     }
 }
 
-/// What the workers of the calling worker's pool have done since it was built, or else
+/// The counters of the calling worker's pool since it was built, or else
 /// those of the global pool: see [`ThreadPool::counters`].
 ///
 /// # Examples

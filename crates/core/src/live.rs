@@ -1,4 +1,4 @@
-//! What still needs a pool's workers, counted.
+//! A count of all that still needs a pool's workers.
 
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{fault, CachePadded};
@@ -66,7 +66,7 @@ mod model {
             })
         }
 
-        /// What a job did: true if it has run.
+        /// True if a job has run.
         fn has_run(&self, job: usize) -> bool {
             // SAFETY: loom checks it.
             self.done[job].with(|done| unsafe { *done })

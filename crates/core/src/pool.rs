@@ -496,7 +496,7 @@ fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce() ->
     move || op(Worker::current().expect("jobs run on workers"), true)
 }
 
-/// What the seats of a pool are made of, as far as there may be no memory for it.
+/// The parts of a pool's seats for which there may be no memory.
 struct Places {
     /// Room for the seats.
     seats: Vec<CachePadded<Seat>>,

@@ -46,9 +46,9 @@ pub(crate) struct Own {
     /// The address of the lowest slot that the job at the top of the stack could
     /// have filled.
     pub(crate) base: Cell<usize>,
-    /// Who sits here waits for descendants only, at present.
+    /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
-    /// What comes before jobs from outside.
+    /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
     /// How often it has come for a job from outside when it had nothing to do.
     pub(crate) looks: Cell<u32>,

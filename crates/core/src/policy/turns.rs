@@ -1,6 +1,6 @@
 //! When a job from outside comes before the worker's own.
 
-/// What a worker has passed over the injector for, since a job waits there.
+/// Counts how often, and since when, a worker has passed over a job in the injector.
 ///
 /// A worker takes its own jobs first, and its victims', because the caches are warm and
 /// a tree of jobs is finished before another is begun. A job from outside then waits as
