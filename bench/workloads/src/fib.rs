@@ -2,18 +2,23 @@
 
 use std::hint::black_box;
 
-use crate::peer::ForkJoin;
+use crate::peer::{ByValue, ForkJoin};
 use crate::{measure, Request};
 
 /// Measures `fib(n)`; a unit is one join.
 pub(crate) fn run<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<(), String> {
+    run_on(request, |n| peer.install(|context| fib::<P>(context, n)))
+}
+
+/// As [`run`], on a peer with a body of its own.
+pub(crate) fn run_by_value<P: ByValue>(peer: &mut P, request: &Request) -> Result<(), String> {
+    run_on(request, |n| peer.fib(n))
+}
+
+fn run_on(request: &Request, mut fib: impl FnMut(u64) -> u64) -> Result<(), String> {
     let n = request.size("n")?;
     let joins = joins(n);
-    request.repeat(|| {
-        measure::sample(joins, || {
-            peer.install(|context| fib::<P>(context, black_box(n)))
-        })
-    })
+    request.repeat(|| measure::sample(joins, || fib(black_box(n))))
 }
 
 // Out of line in every engine, so that the serial one is not unrolled by inlining.

@@ -34,9 +34,10 @@ pub use measure::sample_of;
 pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
+pub use tree::{Node, Tree};
 pub use wait_group::WaitGroup;
 
-use peer::{ForkJoin, Loop, Spawn};
+use peer::{ByValue, ForkJoin, Loop, Spawn};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -56,6 +57,20 @@ pub fn fork_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Outcome {
         "silent_stopped" => silent::run_stopped(peer, request)?,
         "silent_busy" => silent::run_busy(peer, request)?,
         _ => return pairs(request, |task| peer.pair(task)),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers whose contexts go by value.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn by_value<P: ByValue>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "fib" => fib::run_by_value(peer, request)?,
+        "tree" => tree::run_by_value(peer, request)?,
+        _ => return Ok(false),
     }
     Ok(true)
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::tree::Tree;
+
 /// One of two tasks side by side; called with 0 and with 1. Shared, because
 /// some runtimes take only tasks that borrow nothing.
 pub type PairTask = Arc<dyn Fn(usize) + Send + Sync>;
@@ -31,6 +33,17 @@ pub trait ForkJoin {
             Self::join(context, move |_| task(0), move |_| task(1));
         });
     }
+}
+
+/// A peer whose joins are handed a context that must go on by value to be of use. No trait
+/// can say that together with contexts that are borrowed, so the bodies are the engine's:
+/// those of `fib` and `tree`, word for word.
+pub trait ByValue {
+    /// The Fibonacci number, inside the pool; called from outside.
+    fn fib(&mut self, n: u64) -> u64;
+
+    /// The sum over the tree, inside the pool; called from outside.
+    fn sum(&mut self, root: &Tree) -> u64;
 }
 
 /// A peer with a parallel loop over indices, called from outside.

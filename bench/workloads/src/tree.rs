@@ -3,17 +3,25 @@
 
 use std::hint::black_box;
 
-use crate::peer::ForkJoin;
+use crate::peer::{ByValue, ForkJoin};
 use crate::{measure, Request};
 
-struct Node {
-    value: u64,
-    left: Option<Box<Node>>,
-    right: Option<Box<Node>>,
+/// A tree that may be empty.
+pub type Tree = Option<Box<Node>>;
+
+/// A number, and the trees below it.
+#[derive(Debug)]
+pub struct Node {
+    /// The number.
+    pub value: u64,
+    /// Of the nodes behind this one, the first half.
+    pub left: Tree,
+    /// The second half.
+    pub right: Tree,
 }
 
 /// A full tree of `levels` levels, numbered and laid out in preorder.
-fn build(levels: u64, next: &mut u64) -> Option<Box<Node>> {
+fn build(levels: u64, next: &mut u64) -> Tree {
     if levels == 0 {
         return None;
     }
@@ -31,14 +39,21 @@ fn build(levels: u64, next: &mut u64) -> Option<Box<Node>> {
 
 /// Measures one walk over a tree of `levels` levels; a unit is one node.
 pub(crate) fn run<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<(), String> {
+    run_on(request, |root| {
+        peer.install(|context| sum::<P>(context, root))
+    })
+}
+
+/// As [`run`], on a peer with a body of its own.
+pub(crate) fn run_by_value<P: ByValue>(peer: &mut P, request: &Request) -> Result<(), String> {
+    run_on(request, |root| peer.sum(root))
+}
+
+fn run_on(request: &Request, mut sum: impl FnMut(&Tree) -> u64) -> Result<(), String> {
     let levels = request.size("levels")?;
     let root = build(levels, &mut 1);
     let nodes = (1 << levels) - 1;
-    let outcome = request.repeat(|| {
-        measure::sample(nodes, || {
-            peer.install(|context| sum::<P>(context, black_box(&root)))
-        })
-    });
+    let outcome = request.repeat(|| measure::sample(nodes, || sum(black_box(&root))));
     // The process ends next; freeing millions of nodes one by one would cost seconds.
     Box::leak(Box::new(root));
     outcome
@@ -62,7 +77,7 @@ pub(crate) fn run_small<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<
 }
 
 #[inline(never)]
-fn sum<P: ForkJoin>(context: &mut P::Context<'_>, node: &Option<Box<Node>>) -> u64 {
+fn sum<P: ForkJoin>(context: &mut P::Context<'_>, node: &Tree) -> u64 {
     let Some(node) = node else { return 0 };
     let (left, right) = P::join(
         context,

@@ -16,7 +16,7 @@
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
-use crate::join::FnContext;
+use crate::join::Told;
 use crate::latch::{CoreLatch, Latch};
 use crate::unwind;
 use heist_deque::{Injector, Slot, ROOM};
@@ -482,12 +482,13 @@ impl<T> InRoom<T> {
     }
 }
 
-/// How a closure `B` with result `R` lies in a slot.
-pub(crate) struct SlotJob<B, R>(std::marker::PhantomData<fn(B) -> R>);
+/// How a closure `B` with result `R`, which is told an `X`, lies in a slot.
+pub(crate) struct SlotJob<B, R, X>(std::marker::PhantomData<fn(B, X) -> R>);
 
-impl<B, R> SlotJob<B, R>
+impl<B, R, X> SlotJob<B, R, X>
 where
-    B: FnOnce(FnContext) -> R,
+    B: FnOnce(X) -> R,
+    X: Told,
 {
     pub(crate) const KIND: &'static Kind = &Kind {
         run: Self::run,
@@ -499,15 +500,14 @@ where
     /// # Safety
     ///
     /// 1. The slot is vacant and the caller's.
-    /// 2. `closure` stays where it is until the job was taken back or is done. One
-    ///    of the two copies is used, once: this one only after the job was taken
-    ///    back.
+    /// 2. `closure` stays where it is until the job was taken out or is done, and is not
+    ///    used any more, unless nobody takes it out.
     #[inline(always)]
     pub(crate) unsafe fn put(slot: JobSlot, closure: &ManuallyDrop<B>) {
         // SAFETY: by 1.
         let room = unsafe { Slot::room(slot) };
         if InRoom::<B>::FITS {
-            // SAFETY: by 1. By 2. one of the two copies is used.
+            // SAFETY: by 1. By 2. one of the two is used.
             unsafe { InRoom::<B>::content(room).write(std::ptr::read(&raw const **closure)) };
         } else {
             // SAFETY: by 1.
@@ -519,9 +519,17 @@ where
     ///
     /// # Safety
     ///
-    /// 1. The job in this room is the caller's to run, and this is done once.
+    /// 1. The job in this slot was put there with these types and is the caller's to run,
+    ///    and this is done once, before anything else is put there.
     #[inline(always)]
-    pub(crate) unsafe fn take(room: NonNull<u8>) -> B {
+    pub(crate) unsafe fn take(slot: JobSlot) -> B {
+        // SAFETY: by 1.
+        unsafe { Self::take_from(Slot::room(slot)) }
+    }
+
+    /// As [`take`](Self::take), from the slot with this room.
+    #[inline(always)]
+    unsafe fn take_from(room: NonNull<u8>) -> B {
         if InRoom::<B>::FITS {
             // SAFETY: by 1. it is still where `put` has put it.
             unsafe { InRoom::<B>::content(room).read() }
@@ -539,8 +547,8 @@ where
     ///    run.
     unsafe fn run(room: NonNull<u8>) {
         // SAFETY: by 1.
-        let closure = unsafe { Self::take(room) };
-        let result = unwind::halt_job(|| closure(FnContext::new(true)));
+        let closure = unsafe { Self::take_from(room) };
+        let result = unwind::halt_job(|| X::on_thief(closure));
         if InRoom::<thread::Result<R>>::FITS {
             // SAFETY: the closure has left the slot, whose owner waits.
             unsafe { InRoom::<thread::Result<R>>::content(room).write(result) };

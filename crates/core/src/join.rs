@@ -13,7 +13,6 @@ use crate::worker::Worker;
 use heist_sync::thread;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr;
 
 /// Runs both closures, perhaps in parallel, and returns both results.
 ///
@@ -122,37 +121,99 @@ impl FnContext {
     }
 }
 
+/// What a job that was lent is told.
+pub(crate) trait Told: Sized {
+    /// Taken back from this slot, after the other closure has panicked.
+    fn in_place(worker: &Worker, slot: JobSlot) -> Self;
+
+    /// Runs a job on its thief.
+    fn on_thief<R>(job: impl FnOnce(Self) -> R) -> R;
+}
+
+impl Told for FnContext {
+    #[inline(always)]
+    fn in_place(_: &Worker, _: JobSlot) -> Self {
+        Self::new(false)
+    }
+
+    #[inline(always)]
+    fn on_thief<R>(job: impl FnOnce(Self) -> R) -> R {
+        job(Self::new(true))
+    }
+}
+
 #[inline(always)]
-fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    let mut b = ManuallyDrop::new(b);
+    let b = ManuallyDrop::new(b);
     // SAFETY: 1. `b` stays in this frame until the job is taken back or done: on
     // every way out below, also that of a panic in `a`. 2. `b` is Send and so is
     // its result, by the bounds of our callers.
-    let slot = unsafe { worker.lend::<B, RB>(&b) };
+    let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
+        return join_in_place(migrated, a, ManuallyDrop::into_inner(b));
+    };
 
     let ra = match unwind::halt(|| a(FnContext::new(migrated))) {
         Ok(ra) => ra,
-        // SAFETY: lent above, with these types; one of the copies is used, once.
-        Err(payload) => unsafe {
-            finish_and_resume::<B, RB>(worker, slot, ptr::read(&raw const b), payload)
-        },
+        // SAFETY: lent above, with these types.
+        Err(payload) => unsafe { finish_and_resume::<B, RB, FnContext>(worker, slot, payload) },
     };
 
     // SAFETY: lent above.
     if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back, so that nobody else has it. What is in the slot is
-        // forgotten; this copy spares the compiler reading it back. If `b` panics,
-        // nothing points into this frame any more.
-        let b = unsafe { ManuallyDrop::take(&mut b) };
+        // SAFETY: taken back, so that nobody else has it; out of the slot, so that the frame
+        // need not keep a copy. If `b` panics, nothing points into this frame any more.
+        let b = unsafe { SlotJob::<B, RB, FnContext>::take(slot) };
         return (ra, b(FnContext::new(migrated)));
     }
     // SAFETY: lent above, with these types, and a thief has it.
-    match unsafe { stolen::<B, RB>(worker, slot) } {
+    unsafe { both::<B, RA, RB, FnContext>(worker, slot, ra) }
+}
+
+/// One closure after the other: the deque is full.
+#[cold]
+#[inline(never)]
+fn join_in_place<A, B, RA, RB>(migrated: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    let ra = unwind::halt(|| a(FnContext::new(migrated)));
+    let rb = unwind::halt(|| b(FnContext::new(migrated)));
+    match (ra, rb) {
+        (Ok(ra), Ok(rb)) => (ra, rb),
+        (Ok(ra), Err(payload)) => {
+            unwind::discard(ra);
+            unwind::resume(payload)
+        }
+        (Err(payload), rb) => {
+            match rb {
+                Ok(rb) => unwind::discard(rb),
+                Err(second) => unwind::discard_payload(second),
+            }
+            unwind::resume(payload)
+        }
+    }
+}
+
+/// The result of the first closure, and of the second what the thief makes of it.
+///
+/// # Safety
+///
+/// 1. The slot holds a job of these types, which a thief has taken.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn both<B, RA, RB, X>(worker: &Worker, slot: JobSlot, ra: RA) -> (RA, RB)
+where
+    B: FnOnce(X) -> RB,
+    X: Told,
+{
+    // SAFETY: by 1.
+    match unsafe { stolen::<B, RB, X>(worker, slot) } {
         Ok(rb) => (ra, rb),
         Err(payload) => {
             unwind::discard(ra);
@@ -166,18 +227,17 @@ where
 /// # Safety
 ///
 /// 1. The slot holds a job of these types, which a thief has taken.
-#[cold]
-#[inline(never)]
-unsafe fn stolen<B, RB>(worker: &Worker, slot: JobSlot) -> thread::Result<RB>
+unsafe fn stolen<B, RB, X>(worker: &Worker, slot: JobSlot) -> thread::Result<RB>
 where
-    B: FnOnce(FnContext) -> RB,
+    B: FnOnce(X) -> RB,
+    X: Told,
 {
     // SAFETY: by 1.
     let latch = unsafe { lent_latch(slot).as_ref() };
     // What is above the slot was pushed by the first closure.
     worker.wait_until(latch, slot.as_ptr() as usize + 1);
     // SAFETY: the latch is set, and the result is taken once.
-    let result = unsafe { SlotJob::<B, RB>::take_result(slot) };
+    let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
     // SAFETY: the thief is done with it.
     unsafe { worker.reclaim(slot) };
     result
@@ -188,28 +248,28 @@ where
 ///
 /// # Safety
 ///
-/// 1. The slot is that of a job of these types that this worker has lent, and `b` a copy
-///    of its closure. By value, or else every join would write it into its frame.
+/// 1. The slot is that of a job of these types that this worker has lent.
 #[cold]
 #[inline(never)]
-unsafe fn finish_and_resume<B, RB>(
+pub(crate) unsafe fn finish_and_resume<B, RB, X>(
     worker: &Worker,
     slot: JobSlot,
-    b: ManuallyDrop<B>,
     payload: Payload,
 ) -> !
 where
-    B: FnOnce(FnContext) -> RB,
+    B: FnOnce(X) -> RB,
+    X: Told,
 {
+    worker.settle();
     // SAFETY: by 1.
     let result = if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // Taken back: this copy is the one that is used.
-        let b = ManuallyDrop::into_inner(b);
-        unwind::halt(|| b(FnContext::new(false)))
+        // SAFETY: taken back.
+        let b = unsafe { SlotJob::<B, RB, X>::take(slot) };
+        unwind::halt(|| b(X::in_place(worker, slot)))
     } else {
         // SAFETY: by 1., and a thief has it.
-        unsafe { stolen::<B, RB>(worker, slot) }
+        unsafe { stolen::<B, RB, X>(worker, slot) }
     };
     match result {
         Ok(rb) => unwind::discard(rb),

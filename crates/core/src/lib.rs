@@ -10,6 +10,7 @@
 //! | operation | for |
 //! |---|---|
 //! | [`join`](join()) | two closures, both needed now |
+//! | [`with_context`] | recursions that do little but join |
 //! | [`scope`](scope()) | any number of jobs that borrow, awaited at the end |
 //! | [`TaskGroup`] | jobs started one by one and awaited together |
 //! | [`fork`](fork()) | a job whose value is wanted later |
@@ -41,6 +42,7 @@
 mod broadcast;
 mod completion;
 mod config;
+mod context;
 mod counters;
 mod error;
 mod fork;
@@ -69,6 +71,7 @@ mod yielding;
 
 pub use broadcast::{broadcast, spawn_broadcast, BroadcastContext};
 pub use config::{max_num_threads, ThreadPoolBuilder};
+pub use context::{with_context, JoinContext};
 pub use error::ThreadPoolBuildError;
 pub use fork::{fork, JoinHandle};
 pub use group::TaskGroup;
@@ -109,7 +112,7 @@ pub fn current_num_threads() -> usize {
 #[inline]
 #[must_use]
 pub fn current_thread_index() -> Option<usize> {
-    Worker::current().map(Worker::index)
+    Worker::seen().map(Worker::index)
 }
 
 /// Between two pieces of a long job: attends to whoever has called the worker since its
@@ -149,5 +152,5 @@ pub fn look_up() -> bool {
 #[inline]
 #[must_use]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    Worker::current().map(Worker::has_pending)
+    Worker::seen().map(Worker::has_pending)
 }

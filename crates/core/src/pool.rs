@@ -196,7 +196,7 @@ impl Pool {
     /// As [`current`](Self::current), for no longer than the present job.
     #[inline]
     pub(crate) fn here<'job>() -> &'job Self {
-        match Worker::current() {
+        match Worker::seen() {
             Some(worker) => worker.pool(),
             None => Self::global(),
         }

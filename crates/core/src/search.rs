@@ -128,6 +128,7 @@ impl Worker {
 
     #[cold]
     fn help_until(&self, latch: &CoreLatch, oldest: usize) {
+        self.settle();
         // No job unwinds, and an unwinding frame here would leave a latch
         // behind that somebody is about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");

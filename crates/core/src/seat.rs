@@ -46,6 +46,10 @@ pub(crate) struct Own {
     /// The address of the lowest slot that the job at the top of the stack could
     /// have filled.
     pub(crate) base: Cell<usize>,
+    /// True while contexts carry the deque's tail, so that the one in memory lags behind.
+    pub(crate) is_carried: Cell<bool>,
+    /// The slot from which the innermost context carries it.
+    pub(crate) lowest: Cell<JobSlot>,
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
     /// Decides when a job from outside comes before the worker's own.
@@ -87,6 +91,8 @@ impl Seat {
                 manners: Cell::new(Manners::new()),
                 was_refused: Cell::new(false),
                 base: Cell::new(usize::MAX),
+                is_carried: Cell::new(false),
+                lowest: Cell::new(JobSlot::dangling()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 turns: Cell::new(Turns::new()),
                 looks: Cell::new(0),

@@ -19,11 +19,17 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr::{self, NonNull};
+use std::ptr;
 
 thread_local! {
     /// The worker that this thread is, or null.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) }
+}
+
+thread_local! {
+    /// The worker that this thread is, while it is not in `CURRENT` as contexts carry the
+    /// tail of its deque (`context.rs`).
+    static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
 /// Tells the calling thread from all others that there are: the address of
@@ -32,10 +38,6 @@ thread_local! {
 pub(crate) fn this_thread() -> usize {
     CURRENT.with(|current| ptr::from_ref(current) as usize)
 }
-
-/// The slot of a job that has found none, as the deque is full: it was never lent, and
-/// runs in place.
-const NO_SLOT: JobSlot = NonNull::dangling();
 
 /// Work of a guest that has not lasted longer is not worth waking somebody for,
 /// who would come when it is done.
@@ -73,7 +75,45 @@ impl Worker {
         let current = CURRENT.with(Cell::get);
         // SAFETY: not null between `sit` and `leave`, and then it points to the
         // seat that `sit` was given, which is there meanwhile.
-        unsafe { current.as_ref() }
+        match unsafe { current.as_ref() } {
+            Some(worker) => Some(worker),
+            None => Self::come_out(),
+        }
+    }
+
+    /// The worker that is hidden on the calling thread, which it is no more.
+    #[cold]
+    #[inline(never)]
+    fn come_out<'job>() -> Option<&'job Self> {
+        let worker = Self::hidden()?;
+        worker.settle();
+        Some(worker)
+    }
+
+    fn hidden<'job>() -> Option<&'job Self> {
+        // SAFETY: as in `current`.
+        unsafe { HIDDEN.with(Cell::get).as_ref() }
+    }
+
+    /// As [`current`](Self::current), for those who leave its deque alone.
+    #[inline]
+    pub(crate) fn seen<'job>() -> Option<&'job Self> {
+        // SAFETY: as in `current`.
+        unsafe { CURRENT.with(Cell::get).as_ref() }.or_else(Self::hidden)
+    }
+
+    /// From now on `current` has to `settle` first.
+    pub(crate) fn hide(&self) {
+        self.own().is_carried.set(true);
+        CURRENT.with(|current| current.set(ptr::null()));
+        HIDDEN.with(|hidden| hidden.set(self));
+    }
+
+    /// The tail in memory is exact.
+    pub(crate) fn show(&self) {
+        self.own().is_carried.set(false);
+        HIDDEN.with(|hidden| hidden.set(ptr::null()));
+        CURRENT.with(|current| current.set(self));
     }
 
     /// Makes the calling thread the worker that sits here, until it calls `leave`.
@@ -124,37 +164,25 @@ impl Worker {
         &self.seat.fifo
     }
 
-    /// Lends the second closure of a join to whoever comes for it.
+    /// Lends the second closure of a join to whoever comes for it. `None` if there is no
+    /// slot for it: then nobody has it.
     ///
     /// # Safety
     ///
-    /// 1. The closure stays where it is until the job was taken back or is done.
-    ///    This copy of it is used only if the job was taken back, and then once.
+    /// 1. If there is one, the closure stays where it is until the job was taken back and
+    ///    out of the slot, or is done, and this copy of it is not used any more.
     /// 2. It may run on another thread, and its result come back.
     #[inline(always)]
-    pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> JobSlot
+    pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> Option<JobSlot>
     where
         B: FnOnce(FnContext) -> R,
     {
         let slot = self.deque().vacant();
         // SAFETY: the slot is vacant; 1. is handed on.
-        unsafe { SlotJob::<B, R>::put(slot, closure) };
+        unsafe { SlotJob::<B, R, FnContext>::put(slot, closure) };
         // SAFETY: the slot holds what the kind says; by 2. others may run it.
-        if unsafe { self.deque().publish(slot, SlotJob::<B, R>::KIND) } {
-            return self.lend_slowly(slot);
-        }
-        slot
-    }
-
-    /// Somebody has called, or there was no slot for the job.
-    #[cold]
-    #[inline(never)]
-    fn lend_slowly(&self, slot: JobSlot) -> JobSlot {
-        if self.attend_at_join() {
-            slot
-        } else {
-            NO_SLOT
-        }
+        let is_called = unsafe { self.deque().publish(slot, SlotJob::<B, R, FnContext>::KIND) };
+        (!is_called || self.attend_at_join()).then_some(slot)
     }
 
     /// Takes a lent job back. False if a thief has it, and its latch will be set.
@@ -181,9 +209,6 @@ impl Worker {
     #[cold]
     #[inline(never)]
     unsafe fn take_back_slowly(&self, slot: JobSlot) -> bool {
-        if slot == NO_SLOT {
-            return true;
-        }
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         while !self.deque().is_newest(slot) {
             if let Some(job) = self.pop() {
@@ -308,7 +333,7 @@ impl Worker {
     /// runs here. False if the lent job has found no slot.
     #[cold]
     #[inline(never)]
-    fn attend_at_join(&self) -> bool {
+    pub(crate) fn attend_at_join(&self) -> bool {
         let stays = self.hear_the_call();
         let (pool, own) = (self.pool(), self.own());
         if !pool.prompt || self.is_strict() {

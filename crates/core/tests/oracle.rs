@@ -2,7 +2,7 @@
 //! result, the same panic, each leaf run once, each closure dropped once.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
@@ -23,6 +23,13 @@ enum Program {
     /// Moves to the other pool.
     Install(Box<Program>),
     Broadcast(Box<Program>),
+    /// The joins below it are those of a context, until something else comes between.
+    Context(Box<Program>),
+    /// Jobs that a scope waits for while the rest goes on, with the same context if there is
+    /// one.
+    InPlace(Vec<Program>, Box<Program>),
+    /// Gives a number if the part panics.
+    Catch(Box<Program>),
 }
 
 fn programs() -> impl Strategy<Value = Program> {
@@ -32,6 +39,9 @@ fn programs() -> impl Strategy<Value = Program> {
         let one = inner.clone().prop_map(Box::new);
         prop_oneof![
             5 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
+            3 => one.clone().prop_map(Program::Context),
+            2 => (many.clone(), one.clone()).prop_map(|(jobs, rest)| Program::InPlace(jobs, rest)),
+            1 => one.clone().prop_map(Program::Catch),
             2 => many.clone().prop_map(Program::Scope),
             1 => many.clone().prop_map(Program::ScopeFifo),
             1 => many.prop_map(Program::Group),
@@ -56,6 +66,9 @@ fn pools() -> &'static [ThreadPool; 2] {
         })
     })
 }
+
+/// What stands for a panic that was caught.
+const CAUGHT: u64 = 77;
 
 /// What a program gives: a number, or a panic with one of some numbers.
 type Outcome = Result<u64, BTreeSet<u32>>;
@@ -93,7 +106,13 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::Scope(parts) | Program::ScopeFifo(parts) | Program::Group(parts) => {
             all(parts, leaves)
         }
-        Program::Fork(part) => serial(part, on, leaves),
+        Program::Fork(part) | Program::Context(part) => serial(part, on, leaves),
+        Program::InPlace(jobs, rest) => {
+            let mut parts = jobs.clone();
+            parts.push(rest.as_ref().clone());
+            all(&parts, leaves)
+        }
+        Program::Catch(part) => Ok(serial(part, on, leaves).unwrap_or(CAUGHT)),
         Program::Install(part) => serial(part, 1 - on, leaves),
         Program::Broadcast(part) => {
             let runs = vec![part.as_ref().clone(); WORKERS[on]];
@@ -188,7 +207,50 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
             });
             results.into_iter().fold(0, u64::wrapping_add)
         }
+        Program::Context(part) => heist_core::with_context(|cx| carried(part, on, trace, cx)),
+        Program::InPlace(jobs, rest) => in_place(jobs, on, trace, || parallel(rest, on, trace)),
+        Program::Catch(part) => caught(|| parallel(part, on, trace)),
     }
+}
+
+/// As [`parallel`], with a context for the joins.
+fn carried(program: &Program, on: usize, trace: &Trace, mut cx: JoinContext<'_>) -> u64 {
+    match program {
+        Program::Join(a, b) => {
+            let token = Arc::clone(&trace.token);
+            let other = Arc::clone(&token);
+            let (a, b) = cx.join(
+                move |cx| (carried(a, on, trace, cx), token).0,
+                move |cx| (carried(b, on, trace, cx), other).0,
+            );
+            a.wrapping_mul(3).wrapping_add(b)
+        }
+        Program::InPlace(jobs, rest) => {
+            in_place(jobs, on, trace, || carried(rest, on, trace, cx.reborrow()))
+        }
+        Program::Catch(part) => caught(|| carried(part, on, trace, cx.reborrow())),
+        _ => parallel(program, on, trace),
+    }
+}
+
+fn in_place(jobs: &[Program], on: usize, trace: &Trace, rest: impl FnOnce() -> u64) -> u64 {
+    let sum = Mutex::new(0_u64);
+    let add = |value| {
+        let mut sum = sum.lock().unwrap();
+        *sum = sum.wrapping_add(value);
+    };
+    heist_core::in_place_scope(|scope| {
+        for job in jobs {
+            let token = Arc::clone(&trace.token);
+            scope.spawn(move |_| add((parallel(job, on, trace), token).0));
+        }
+        add(rest());
+    });
+    sum.into_inner().unwrap()
+}
+
+fn caught(op: impl FnOnce() -> u64) -> u64 {
+    catch_unwind(AssertUnwindSafe(op)).unwrap_or(CAUGHT)
 }
 
 proptest! {

@@ -2,7 +2,9 @@
 //! taken back, so each test runs again in a process of its own.
 #![cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, heist_asan))))]
 
-use heist_core::{join, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use heist_core::{
+    join, with_context, JoinContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -182,6 +184,19 @@ fn in_a_child_few_slots() {
         );
         a + b
     }
+    fn nest_in(mut cx: JoinContext<'_>, depth: u64, ran: &AtomicUsize) -> u64 {
+        if depth == 0 {
+            return 0;
+        }
+        let (a, b) = cx.join(
+            |cx| nest_in(cx, depth - 1, ran),
+            |mut cx| {
+                ran.fetch_add(1, Ordering::Relaxed);
+                cx.join(|_| 1, |_| 0).0
+            },
+        );
+        a + b
+    }
     set_limit(libc::RLIMIT_AS, 4096 * MIB);
     // So that each deque has some 8,000 slots.
     let builder = ThreadPoolBuilder::new()
@@ -193,6 +208,8 @@ fn in_a_child_few_slots() {
     thread::scope(|threads| {
         let caller = deep.spawn_scoped(threads, || {
             let nested = pool.take_part(|| nest(50_000, &ran));
+            let in_context = pool.take_part(|| with_context(|cx| nest_in(cx, 50_000, &ran)));
+            assert_eq!(in_context, nested);
             // A panic at the bottom runs all second closures on its way.
             let payload = catch_unwind(AssertUnwindSafe(|| {
                 pool.take_part(|| join(|| nest(20_000, &ran), || panic!("at the bottom")))
@@ -203,7 +220,7 @@ fn in_a_child_few_slots() {
         let caller = caller.expect("a thread").join();
         assert_eq!(caller.expect("it does not panic"), 50_000);
     });
-    assert_eq!(ran.into_inner(), 70_000);
+    assert_eq!(ran.into_inner(), 120_000);
 }
 
 #[test]

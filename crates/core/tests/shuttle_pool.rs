@@ -4,7 +4,7 @@
 //! Run with `cargo xtask model`.
 #![cfg(heist_shuttle)]
 
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
@@ -37,6 +37,30 @@ fn nested_joins_run_each_leaf_once_and_the_pool_ends() {
         pool.install(|| leaves(3, &ran));
         assert_eq!(ran.load(Ordering::SeqCst), 8);
         pool.shutdown();
+    });
+}
+
+#[test]
+fn joins_with_a_context_run_each_leaf_once_among_jobs_that_are_left_behind() {
+    fn leaves(mut cx: JoinContext<'_>, depth: u32, ran: &Arc<AtomicUsize>) {
+        if depth == 0 {
+            let ran = Arc::clone(ran);
+            heist_core::spawn(move || {
+                ran.fetch_add(1, Ordering::SeqCst);
+            });
+            return;
+        }
+        cx.join(
+            |cx| leaves(cx, depth - 1, ran),
+            |cx| leaves(cx, depth - 1, ran),
+        );
+    }
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        pool.install(|| heist_core::with_context(|cx| leaves(cx, 3, &ran)));
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 8);
     });
 }
 

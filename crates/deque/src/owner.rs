@@ -132,16 +132,63 @@ impl<K> Owner<K> {
     #[must_use]
     pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
         debug_assert_eq!(slot, self.deque.own.tail.get());
+        // SAFETY: there is one slot behind the last.
+        self.deque.own.tail.set(unsafe { slot.add(1) });
+        // SAFETY: 1. and 2. are handed on.
+        unsafe { self.publish_ahead(slot, kind) }
+    }
+
+    /// As [`publish`](Self::publish), and leaves the tail where it is: the caller knows it.
+    /// It must be [found](Self::find_tail) or [set](Self::set_tail) before anything else of
+    /// the owner's is called but `publish_ahead`, [`retract_ahead`](Self::retract_ahead) and
+    /// what leaves the jobs alone.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is the lowest vacant slot above those in use, and its room holds what `kind` says.
+    /// 2. The job may be taken and run by another thread, until it is retracted.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn publish_ahead(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
         // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
         // (1) Release: a thief that acquires the kind sees the room.
         let order = fault::ordering("deque.publish.kind", Ordering::Release);
         place.set_kind(kind, order);
-        // SAFETY: there is one slot behind the last.
-        self.deque.own.tail.set(unsafe { slot.add(1) });
         // (7) Store, then look: pairs with the caller's heavy barrier after `call`.
         self.deque.barrier.light("deque.publish.light");
         address(slot) >= self.deque.hot.limit.load(Ordering::Relaxed)
+    }
+
+    /// The tail is there: the caller knows it.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is the vacant slot above those in use, or the one behind the last.
+    pub unsafe fn set_tail(&self, slot: NonNull<Slot<K>>) {
+        self.deque.own.tail.set(slot);
+    }
+
+    /// Finds the tail, after jobs were published or retracted ahead of it.
+    ///
+    /// # Safety
+    ///
+    /// 1. From `lowest` on, each slot below the tail holds a job that was not retracted.
+    pub unsafe fn find_tail(&self, lowest: NonNull<Slot<K>>) {
+        // SAFETY: slots live as long as the deque. Relaxed: own writes.
+        let is_used =
+            |slot: NonNull<Slot<K>>| unsafe { slot.as_ref() }.kind(Ordering::Relaxed).is_some();
+        let mut tail = self.deque.own.tail.get();
+        while is_used(tail) {
+            // SAFETY: there is one slot behind the last, and that one is vacant.
+            tail = unsafe { tail.add(1) };
+        }
+        // SAFETY: above `lowest` there is one below.
+        while tail > lowest && !is_used(unsafe { tail.sub(1) }) {
+            // SAFETY: as above.
+            tail = unsafe { tail.sub(1) };
+        }
+        self.deque.own.tail.set(tail);
     }
 
     /// True if somebody has [called](crate::Thief::call) the owner, or waits for its answer: it
@@ -171,10 +218,23 @@ impl<K> Owner<K> {
     /// 1. The job in `slot` was published and is the newest.
     #[inline(always)]
     pub unsafe fn retract(&self, slot: NonNull<Slot<K>>) -> bool {
+        self.deque.own.tail.set(slot);
+        // SAFETY: 1. is handed on.
+        unsafe { self.retract_ahead(slot) }
+    }
+
+    /// As [`retract`](Self::retract), and leaves the tail where it is, as
+    /// [`publish_ahead`](Self::publish_ahead) does; but if a thief has the job, the tail is
+    /// above it.
+    ///
+    /// # Safety
+    ///
+    /// 1. The job in `slot` was published and is the newest.
+    #[inline(always)]
+    pub unsafe fn retract_ahead(&self, slot: NonNull<Slot<K>>) -> bool {
         // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
         place.clear_kind(Ordering::Relaxed);
-        self.deque.own.tail.set(slot);
         // (3) Announce, then look: pairs with the heavy barrier in `expose`.
         // Either this look sees the trap, or the thief sees that the job is gone.
         self.deque.barrier.light("deque.retract.light");

@@ -57,7 +57,13 @@ fn lend(owner: &Stack, number: u64, latch: &Arc<AtomicBool>) -> Lent {
 /// Takes the job back and runs it, or waits for the thief; returns the result.
 fn settle(owner: &Stack, lent: &Lent) -> u64 {
     // SAFETY: scripts take back the newest first.
-    if unsafe { owner.owner().retract(lent.slot) } {
+    let is_ours = unsafe { owner.owner().retract(lent.slot) };
+    finish(owner, lent, is_ours)
+}
+
+/// As `settle`, when the job was taken back or not.
+fn finish(owner: &Stack, lent: &Lent, is_ours: bool) -> u64 {
+    if is_ours {
         // SAFETY: taken back.
         return run(unsafe { read(lent.slot) });
     }
@@ -125,6 +131,43 @@ fn nested_jobs_come_back_to_their_own_frames() {
         let inner = lend(&owner, 1, &latches[1]);
         assert_eq!(settle(&owner, &inner), run(1));
         assert_eq!(settle(&owner, &outer), run(0));
+        theft.join().unwrap();
+    });
+}
+
+/// The owner knows its tail without reading it, as the contexts of the core do.
+#[test]
+fn jobs_ahead_of_the_tail_come_back_to_their_own_frames() {
+    check(3, || {
+        let (owner, thief) = numbers(3);
+        let latches = latches(2);
+        let theft = server(thief, &latches, 2);
+        let end = owner.owner();
+        let outer = end.vacant();
+        // SAFETY: there are three slots.
+        let inner = unsafe { outer.add(1) };
+        for (slot, number) in [(outer, 0), (inner, 1)] {
+            // SAFETY: vacant.
+            unsafe { write(slot, number) };
+            // SAFETY: it holds a number.
+            if unsafe { end.publish_ahead(slot, &items::NUMBER) } {
+                // SAFETY: both slots are in use by now, or the first.
+                unsafe { end.find_tail(outer) };
+                assert!(end.attend());
+            }
+        }
+        for (slot, number) in [(inner, 1), (outer, 0)] {
+            let lent = Lent {
+                slot,
+                latch: Arc::clone(&latches[number as usize]),
+            };
+            // SAFETY: the newest.
+            let is_ours = unsafe { end.retract_ahead(slot) };
+            assert_eq!(finish(&owner, &lent, is_ours), run(number));
+        }
+        // SAFETY: none is in use.
+        unsafe { end.find_tail(outer) };
+        assert_eq!(end.vacant(), outer);
         theft.join().unwrap();
     });
 }

@@ -16,6 +16,8 @@ enum Step {
     Pop,
     Steal,
     TakeOldest,
+    /// So many jobs in slots that the caller knows, of which so many are taken back.
+    Ahead(usize, usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -23,7 +25,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => Just(Step::Push),
         2 => Just(Step::Pop),
         2 => Just(Step::Steal),
-        1 => Just(Step::TakeOldest)
+        1 => Just(Step::TakeOldest),
+        1 => (0..4_usize, 0..4_usize).prop_map(|(jobs, back)| Step::Ahead(jobs, back.min(jobs)))
     ];
     prop::collection::vec(step, 0..200)
 }
@@ -35,7 +38,7 @@ fn request() -> impl Strategy<Value = BarrierRequest> {
 proptest! {
     #[test]
     fn the_deque_answers_as_a_naive_one(steps in steps(), request in request()) {
-        let (owner, thief) = numbers(400, request);
+        let (owner, thief) = numbers(700, request);
         let mut naive = VecDeque::new();
         for (number, step) in (0..).zip(steps) {
             match step {
@@ -44,6 +47,10 @@ proptest! {
                     naive.push_back(number);
                 }
                 Step::Pop => prop_assert_eq!(owner.pop(), naive.pop_back()),
+                Step::Ahead(jobs, back) => {
+                    owner.push_and_retract_ahead(number, jobs, back);
+                    naive.extend(std::iter::repeat_n(number, jobs - back));
+                }
                 Step::TakeOldest => prop_assert_eq!(owner.take_oldest(), naive.pop_front()),
                 Step::Steal => {
                     let stolen = match thief.steal() {

@@ -11,7 +11,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerCounters {
-    /// Jobs that the worker pushed on its own deque and that have left it again.
+    /// Jobs that the worker pushed on its own deque and that have left it again, but for
+    /// those of joins with a context that were not stolen, which nothing here counts.
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,

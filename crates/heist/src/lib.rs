@@ -20,6 +20,7 @@
 //! | I have | use |
 //! |---|---|
 //! | two things to do, and need both results | [`join`](join()) |
+//! | a recursion that does little but join | [`with_context`] |
 //! | a collection, and something to do with each item | [`prelude`]: `par_iter()` and all that follows, see the [`guide`] |
 //! | a loop over indices | [`parallel_for`](parallel_for()), [`parallel_reduce`](parallel_reduce()), [`tiles`] |
 //! | a slice to sort | [`par_sort`](slice::ParallelSliceMut::par_sort) and its kin |
@@ -110,10 +111,10 @@ pub use heist_core::{
     broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
     current_thread_index, events, fork, in_place_scope, in_place_scope_fifo, join, join_context,
     look_up, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, take_part,
-    with_waiting, yield_local, yield_now, BarrierMode, BroadcastContext, CustomSpawn, DefaultSpawn,
-    Event, EventKind, FnContext, JoinHandle, PoolCounters, Scope, ScopeFifo, TaskGroup,
-    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters,
-    WorkerEvents, WorkerId, Yield,
+    with_context, with_waiting, yield_local, yield_now, BarrierMode, BroadcastContext, CustomSpawn,
+    DefaultSpawn, Event, EventKind, FnContext, JoinContext, JoinHandle, PoolCounters, Scope,
+    ScopeFifo, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+    Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

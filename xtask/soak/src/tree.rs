@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use heist::prelude::*;
-use heist::{TaskGroup, Waiting};
+use heist::{JoinContext, TaskGroup, Waiting};
 
 use crate::books::{self, Entry};
 use crate::world::World;
@@ -37,6 +37,8 @@ enum Shape {
     Join,
     /// Closures and results of kilobytes, or with an alignment.
     LargeJoin,
+    Told,
+    /// Joins with a context, as far as there are joins below.
     Context,
     Scope(u32),
     ScopeFifo(u32),
@@ -71,8 +73,9 @@ impl Node {
         match self.seed % 100 {
             0..40 => Shape::Join,
             40..45 => Shape::LargeJoin,
-            45..48 => Shape::Context,
-            48..55 => Shape::Scope(few),
+            45..47 => Shape::Told,
+            47..51 => Shape::Context,
+            51..55 => Shape::Scope(few),
             55..59 => Shape::ScopeFifo(few),
             59..63 => Shape::InPlace(few),
             63..68 => Shape::Chain(few),
@@ -157,7 +160,7 @@ pub(crate) fn serial(context: &Context, node: Node) -> Option<u64> {
     match node.shape(context) {
         Shape::Leaf => Some(mixed(node.seed)),
         Shape::Bomb => None,
-        Shape::Join | Shape::LargeJoin | Shape::Context => {
+        Shape::Join | Shape::LargeJoin | Shape::Told | Shape::Context => {
             let (a, b) = (
                 serial(context, node.child(0, 2)),
                 serial(context, node.child(1, 2)),
@@ -208,7 +211,8 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             8..12 => aligned_join::<Line>(context, node),
             _ => aligned_join::<Page>(context, node),
         },
-        Shape::Context => {
+        Shape::Context => heist::with_context(|cx| carried(context, node, cx)),
+        Shape::Told => {
             let (a, b) = heist::join_context(
                 |_| parallel(context, node.child(0, 2)),
                 |here| {
@@ -244,19 +248,7 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             });
             sum(&values)
         }
-        Shape::InPlace(children) => {
-            let mut values = vec![0; children as usize];
-            heist::in_place_scope(|scope| {
-                for (value, child) in slots(&mut values, node) {
-                    let mut entry = Entry::<60>::new(child.mark());
-                    scope.spawn(move |_| {
-                        entry.run();
-                        *value = parallel(context, child);
-                    });
-                }
-            });
-            sum(&values)
-        }
+        Shape::InPlace(children) => in_place(context, node, children, || ()),
         Shape::Chain(children) => {
             let mut values = vec![0; children as usize];
             let mut links = slots(&mut values, node).collect::<Vec<_>>().into_iter();
@@ -338,6 +330,48 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             mixed(node.seed)
         }
     }
+}
+
+/// As [`parallel`], for a node whose joins, and those below it as far as there is nothing
+/// else between, are those of a context.
+fn carried(context: &Arc<Context>, node: Node, mut cx: JoinContext<'_>) -> u64 {
+    match node.shape(context) {
+        Shape::Join | Shape::LargeJoin | Shape::Told | Shape::Context => {
+            let half = |index| {
+                let child = node.child(index, 2);
+                let mut entry = Entry::<6>::new(child.mark());
+                move |cx: JoinContext<'_>| {
+                    entry.run();
+                    carried(context, child, cx)
+                }
+            };
+            let (a, b) = cx.join(half(0), half(1));
+            both(a, b)
+        }
+        Shape::InPlace(children) => {
+            // Joins among the jobs of the scope.
+            let more = || {
+                cx.join(|_| heist::yield_local(), |mut cx| cx.join(|_| (), |_| ()));
+            };
+            in_place(context, node, children, more)
+        }
+        _ => parallel(context, node),
+    }
+}
+
+fn in_place(context: &Arc<Context>, node: Node, children: u32, more: impl FnOnce()) -> u64 {
+    let mut values = vec![0; children as usize];
+    heist::in_place_scope(|scope| {
+        for (value, child) in slots(&mut values, node) {
+            let mut entry = Entry::<60>::new(child.mark());
+            scope.spawn(move |_| {
+                entry.run();
+                *value = parallel(context, child);
+            });
+        }
+        more();
+    });
+    sum(&values)
 }
 
 fn sum(values: &[u64]) -> u64 {

@@ -56,6 +56,32 @@ impl Stack {
         (called, !called || self.owner().attend())
     }
 
+    /// Pushes the number so many times into slots that it counts itself, and takes so many
+    /// back, before the tail is found.
+    pub(crate) fn push_and_retract_ahead(&self, number: u64, jobs: usize, back: usize) {
+        let owner = self.owner();
+        let lowest = owner.vacant();
+        // SAFETY: there is a slot for each number of the test.
+        let slot = |job| unsafe { lowest.add(job) };
+        for job in 0..jobs {
+            // SAFETY: vacant.
+            unsafe { write(slot(job), number) };
+            // SAFETY: it holds a number, and those may go anywhere.
+            if unsafe { owner.publish_ahead(slot(job), &NUMBER) } {
+                // SAFETY: all from `lowest` on were published just now.
+                unsafe { owner.find_tail(lowest) };
+                assert!(owner.attend(), "there is a slot for each number");
+            }
+        }
+        for job in (jobs - back..jobs).rev() {
+            // SAFETY: the newest.
+            let is_ours = unsafe { owner.retract_ahead(slot(job)) };
+            assert!(is_ours, "no thief is there");
+        }
+        // SAFETY: as above.
+        unsafe { owner.find_tail(lowest) };
+    }
+
     pub(crate) fn pop(&self) -> Option<u64> {
         // SAFETY: thieves copy the number.
         let (_, slot) = unsafe { self.owner().pop_if(|_| true) }?;
