@@ -102,15 +102,16 @@ impl Pool {
                 handlers: std::mem::take(&mut config.handlers),
             }
         });
-        let started = pool.start_threads(&mut config);
-        if let Err(error) = started {
+        // The program's own closures may panic: for the names, to start a thread.
+        let started = unwind::halt(|| pool.start_threads(&mut config));
+        if !matches!(started, Ok(Ok(()))) {
             // The threads that were started end again.
             pool.release();
             if pool.handlers.start.is_none() {
                 config.wait_for_threads();
             }
-            return Err(error);
         }
+        started.unwrap_or_else(|payload| unwind::resume(payload))?;
         if config.banner {
             let version = env!("CARGO_PKG_VERSION");
             let barrier = pool.sleep.barrier().mode();

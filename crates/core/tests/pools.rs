@@ -4,6 +4,7 @@
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use std::cell::Cell;
 use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -65,6 +66,42 @@ fn a_thread_that_cannot_be_started_is_an_error_and_the_others_end() {
         thread.join().expect("the thread ends by itself");
     }
     assert_eq!(ended.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_panic_while_threads_are_started_ends_those_that_were_started() {
+    let pools: [fn(ThreadPoolBuilder) -> bool; 2] = [
+        |builder| {
+            let name = |index| match index {
+                2 => panic!("no third name"),
+                _ => String::from("named"),
+            };
+            builder.thread_name(name).build().is_ok()
+        },
+        |builder| {
+            let spawn = |thread: heist_core::ThreadBuilder| {
+                assert_ne!(thread.index(), 2, "no third thread");
+                thread::spawn(|| thread.run());
+                Ok(())
+            };
+            builder.spawn_handler(spawn).build().is_ok()
+        },
+    ];
+    for build in pools {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&ended);
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(4)
+            .exit_handler(move |_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+            });
+        assert!(catch_unwind(AssertUnwindSafe(|| build(builder))).is_err());
+        // The handler goes with the pool, and that with the last thread.
+        while Arc::strong_count(&ended) > 1 {
+            thread::yield_now();
+        }
+        assert_eq!(ended.load(Ordering::Relaxed), 2);
+    }
 }
 
 #[test]
@@ -186,7 +223,7 @@ fn the_calling_thread_can_be_worker_zero() {
             again.unwrap_err().to_string(),
             "The current thread is already part of another thread pool."
         );
-        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.shutdown()));
+        let refused = catch_unwind(AssertUnwindSafe(|| pool.shutdown()));
         let payload = refused.expect_err("a worker cannot wait for itself");
         let text: &&str = payload.downcast_ref().expect("a text");
         assert!(text.contains("from outside the pool"), "{text}");
