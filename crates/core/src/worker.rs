@@ -136,6 +136,8 @@ impl Worker {
     /// The calling thread is no worker any more.
     pub(crate) fn leave() {
         CURRENT.with(|current| current.set(ptr::null()));
+        // In a forked child, in the middle of a context.
+        HIDDEN.with(|hidden| hidden.set(ptr::null()));
     }
 
     #[inline(always)]

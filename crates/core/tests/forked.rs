@@ -6,7 +6,7 @@
 // The thread sanitizer starts no thread in the child of a process that had several.
 #![cfg(all(unix, not(any(heist_loom, heist_shuttle, heist_tsan))))]
 
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{with_context, TaskGroup, ThreadPool, ThreadPoolBuilder};
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::{Command, Output};
@@ -212,15 +212,17 @@ mod in_a_process {
     #[ignore = "forks; run by another test"]
     fn a_job() {
         let pool = pool(2);
-        let end = pool.install(|| {
+        let fork = || {
             in_fork(|| {
                 assert_eq!(heist_core::current_thread_index(), None);
                 assert_eq!(heist_core::yield_now(), None);
                 assert_refused("move a call into", || pool.install(|| ()));
                 assert_eq!(super::pool(2).install(|| fib(15)), 610);
             })
-        });
-        assert_eq!(end, FINE);
+        };
+        assert_eq!(pool.install(fork), FINE);
+        let in_context = || with_context(|mut cx| cx.join(|_| fork(), |_| ()).0);
+        assert_eq!(pool.install(in_context), FINE);
         assert_eq!(pool.install(|| fib(15)), 610, "the parent goes on");
     }
 
