@@ -420,6 +420,9 @@ pub fn quick_planner() -> Config {
     let mut config = Config::default();
     config.sustained_samples = 3;
     config.job_cool_down = Duration::from_secs(5);
+    // In an emergency an important job may move, if no other can: here that would depend on
+    // what else the machine does.
+    config.emergency = 1e6;
     config
 }
 

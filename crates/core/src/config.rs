@@ -1,19 +1,19 @@
-//! How a pool is configured: the builder, the environment, and one rule.
+//! How a pool is configured: the builder, and one rule.
 //!
 //! The rule of precedence, for every setting: what the builder says; else what
 //! the environment says; else the default. A variable that is consulted and
 //! malformed is an error.
 
+use crate::environment;
 use crate::error::ThreadPoolBuildError;
 use crate::handle::ThreadPool;
 use crate::pool::{Handlers, Pool};
+use crate::room;
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::waiting::Waiting;
-use heist_sync::{address_space_limit, thread, thread_limit, ThreadLimit};
-use heist_sync::{Barrier, BarrierRequest};
+use heist_sync::{thread, Barrier};
 use std::any::Any;
 use std::env;
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -535,17 +535,17 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Fills in what was left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
         let workers = match self.num_threads {
-            0 => default_workers(
+            0 => environment::default_workers(
                 env::var_os("HEIST_NUM_THREADS"),
                 env::var_os("RAYON_NUM_THREADS"),
             )?,
             n => n,
         };
-        refuse_absurd(workers)?;
-        let request = barrier_request(env::var_os("HEIST_BARRIER"))?;
+        room::refuse_absurd(workers)?;
+        let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
         let record_events = match self.record_events {
-            None => events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
+            None => environment::events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
             told => told,
         };
         let handlers = &self.handlers;
@@ -557,7 +557,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             waiting: self.waiting,
             workers,
             barrier,
-            banner: wants_banner(env::var_os("HEIST_BANNER"))?,
+            banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
             record_events,
             breadth_first: self.breadth_first,
@@ -608,21 +608,6 @@ impl<S> Config<S> {
     pub(crate) fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
-
-    /// How many slots each worker's deque may have, for a pool of so many workers: so
-    /// many that spawned jobs rarely have to go elsewhere, and one for each join that a
-    /// stack has room for. If the process is short of addresses, at most an eighth of
-    /// those are for the deques.
-    pub(crate) fn slots(&self, workers: usize) -> usize {
-        let joins = RESERVED_SLOTS.max(self.stack_size.unwrap_or(0) / STACK_OF_A_JOIN);
-        let plenty = SLOTS_FOR_SPAWNED + joins.min(MOST_SLOTS_FOR_JOINS);
-        let fair = address_space_limit().map_or(u64::MAX, |bytes| {
-            bytes / 8 / workers as u64 / SLOT_SIZE as u64
-        });
-        plenty
-            .min(usize::try_from(fair).unwrap_or(usize::MAX))
-            .max(1)
-    }
 }
 
 impl<S: ThreadSpawn> Config<S> {
@@ -636,234 +621,5 @@ impl<S: ThreadSpawn> Config<S> {
     /// Waits for the end of the threads that were started.
     pub(crate) fn wait_for_threads(&mut self) {
         self.spawner.wait();
-    }
-}
-
-/// The bytes of a slot.
-const SLOT_SIZE: usize = 64;
-
-/// Slots for spawned jobs. Many where addresses are plenty: they are reserved, and become
-/// memory when they are needed. Jobs beyond go to the injector.
-const SLOTS_FOR_SPAWNED: usize = if cfg!(any(heist_loom, heist_shuttle)) {
-    32
-} else if cfg!(all(any(unix, windows), target_pointer_width = "64")) {
-    1 << 20
-} else {
-    1 << 14
-};
-
-/// Slots that are kept for joins: as many as common stacks have room for. Joins beyond
-/// are not lent, and run in place.
-pub(crate) const RESERVED_SLOTS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
-    32
-} else if cfg!(target_pointer_width = "64") {
-    (8 << 20) / STACK_OF_A_JOIN
-} else {
-    1 << 14
-};
-
-/// For a large stack there are more, up to so many.
-const MOST_SLOTS_FOR_JOINS: usize = 1 << 21;
-
-/// The least that a join takes of the stack, in bytes.
-const STACK_OF_A_JOIN: usize = 64;
-
-/// More workers than that are looked at before they are started: to start them, and find
-/// that the last one cannot be had, takes long.
-const MANY_WORKERS: usize = 256;
-
-/// Refuses more workers than the system can have threads.
-fn refuse_absurd(workers: usize) -> Result<(), ThreadPoolBuildError> {
-    let most = max_num_threads();
-    if workers > most {
-        let setting = "max_num_threads";
-        return Err(ThreadPoolBuildError::too_many(
-            workers,
-            most as u64,
-            setting,
-        ));
-    }
-    match thread_limit().filter(|_| workers > MANY_WORKERS) {
-        Some(limit) if workers as u64 > limit.threads => {
-            let ThreadLimit { threads, setting } = limit;
-            Err(ThreadPoolBuildError::too_many(workers, threads, setting))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// How many workers a pool gets that was not told.
-///
-/// `RAYON_NUM_THREADS` is for programs that heist was put into in rayon's place.
-fn default_workers(
-    heist: Option<OsString>,
-    rayon: Option<OsString>,
-) -> Result<usize, ThreadPoolBuildError> {
-    let accepted = "a whole number from 0 to 65535, where 0 means one worker for each processor that the process may use";
-    let told = match (heist, rayon) {
-        (Some(value), _) => Some(("HEIST_NUM_THREADS", value)),
-        (None, Some(value)) => Some(("RAYON_NUM_THREADS", value)),
-        (None, None) => None,
-    };
-    let workers = match told {
-        None => 0,
-        Some((name, value)) => value
-            .to_str()
-            .and_then(|text| text.trim().parse().ok())
-            .filter(|&n| n <= max_num_threads())
-            .ok_or_else(|| ThreadPoolBuildError::variable(name, value, accepted))?,
-    };
-    Ok(match workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    })
-}
-
-/// How many events each worker of a pool keeps that was not told.
-fn events_to_record(variable: Option<OsString>) -> Result<Option<usize>, ThreadPoolBuildError> {
-    let accepted = "a whole number from 0 to 4294967295, where 0 means that none are recorded";
-    let Some(value) = variable else {
-        return Ok(None);
-    };
-    let capacity: Option<u32> = value.to_str().and_then(|text| text.trim().parse().ok());
-    match capacity.and_then(|capacity| usize::try_from(capacity).ok()) {
-        Some(0) => Ok(None),
-        Some(capacity) => Ok(Some(capacity)),
-        None => {
-            let name = "HEIST_RECORD_EVENTS";
-            Err(ThreadPoolBuildError::variable(name, value, accepted))
-        }
-    }
-}
-
-/// Whether a pool says on standard error that it has started.
-fn wants_banner(variable: Option<OsString>) -> Result<bool, ThreadPoolBuildError> {
-    let Some(value) = variable else {
-        return Ok(false);
-    };
-    match value.to_str() {
-        Some("0") => Ok(false),
-        Some("1") => Ok(true),
-        _ => {
-            let name = "HEIST_BANNER";
-            Err(ThreadPoolBuildError::variable(name, value, "0 or 1"))
-        }
-    }
-}
-
-/// Which barriers the environment asks for.
-fn barrier_request(variable: Option<OsString>) -> Result<BarrierRequest, ThreadPoolBuildError> {
-    let Some(value) = variable else {
-        return Ok(BarrierRequest::Auto);
-    };
-    match value.to_str() {
-        Some("auto") => Ok(BarrierRequest::Auto),
-        Some("membarrier") => Ok(BarrierRequest::Membarrier),
-        Some("fence") => Ok(BarrierRequest::Fence),
-        _ => {
-            let accepted = "auto, membarrier or fence";
-            Err(ThreadPoolBuildError::variable(
-                "HEIST_BARRIER",
-                value,
-                accepted,
-            ))
-        }
-    }
-}
-
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_in_the_environment_is_taken_and_zero_means_the_default() {
-        let default = default_workers(None, None).expect("no variable, no error");
-        assert!(default >= 1);
-        assert_eq!(default_workers(Some("0".into()), None).unwrap(), default);
-        assert_eq!(default_workers(Some("7".into()), None).unwrap(), 7);
-    }
-
-    #[test]
-    fn the_variable_of_rayon_counts_if_that_of_heist_is_not_set() {
-        let of = |heist: Option<&str>, rayon: &str| {
-            default_workers(heist.map(OsString::from), Some(rayon.into()))
-        };
-        assert_eq!(of(None, "5").unwrap(), 5);
-        assert_eq!(of(Some("7"), "5").unwrap(), 7);
-        let text = of(None, "five").unwrap_err().to_string();
-        assert!(
-            text.contains("RAYON_NUM_THREADS") && text.contains("\"five\""),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn more_workers_than_there_can_be_are_refused_with_the_limit() {
-        let text = refuse_absurd(65_536).unwrap_err().to_string();
-        assert!(
-            text.contains("65536 workers") && text.contains("at most 65535"),
-            "{text}"
-        );
-        if let Some(limit) = thread_limit() {
-            let most = usize::try_from(limit.threads).unwrap_or(usize::MAX);
-            if (MANY_WORKERS..max_num_threads()).contains(&most) {
-                let text = refuse_absurd(most + 1).unwrap_err().to_string();
-                assert!(text.contains(limit.setting), "{text}");
-                assert!(refuse_absurd(most).is_ok());
-            }
-        }
-        assert!(refuse_absurd(MANY_WORKERS).is_ok());
-    }
-
-    #[test]
-    fn a_malformed_number_is_an_error_that_says_what_was_given_and_what_is_accepted() {
-        for value in ["", "two", "-1", "1.5", "65536", "4 cores"] {
-            let error = default_workers(Some(value.into()), None).unwrap_err();
-            let text = error.to_string();
-            assert!(text.contains("HEIST_NUM_THREADS"), "{text}");
-            assert!(text.contains(&format!("{value:?}")), "{text}");
-            assert!(text.contains("0 to 65535"), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_number_of_events_comes_from_the_environment_and_zero_means_none() {
-        assert_eq!(events_to_record(None).unwrap(), None);
-        assert_eq!(events_to_record(Some("0".into())).unwrap(), None);
-        assert_eq!(events_to_record(Some("4096".into())).unwrap(), Some(4096));
-        for value in ["", "all", "-1", "4294967296"] {
-            let text = events_to_record(Some(value.into()))
-                .unwrap_err()
-                .to_string();
-            assert!(text.contains("HEIST_RECORD_EVENTS"), "{text}");
-            assert!(text.contains(&format!("{value:?}")), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_banner_is_asked_for_with_one_and_with_nothing_else() {
-        assert!(!wants_banner(None).unwrap());
-        assert!(!wants_banner(Some("0".into())).unwrap());
-        assert!(wants_banner(Some("1".into())).unwrap());
-        for value in ["", "yes", "true", "2"] {
-            let text = wants_banner(Some(value.into())).unwrap_err().to_string();
-            assert!(
-                text.contains("HEIST_BANNER") && text.contains("0 or 1"),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_malformed_barrier_is_an_error_that_names_the_modes() {
-        assert_eq!(barrier_request(None).unwrap(), BarrierRequest::Auto);
-        assert_eq!(
-            barrier_request(Some("fence".into())).unwrap(),
-            BarrierRequest::Fence
-        );
-        let text = barrier_request(Some("mfence".into()))
-            .unwrap_err()
-            .to_string();
-        assert!(text.contains("\"mfence\"") && text.contains("auto, membarrier or fence"));
     }
 }

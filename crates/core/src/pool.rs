@@ -6,6 +6,7 @@ use crate::job::{DetachedJob, JobRef, Kind, StackJob};
 use crate::latch::{CoreLatch, ForeignLatch, Latch, LatchRef, LockLatch};
 use crate::live::Live;
 use crate::recorder::Recorder;
+use crate::room;
 use crate::seat::Seat;
 use crate::sleep::{Jobs, Sleep};
 use crate::spares::Spares;
@@ -524,7 +525,7 @@ impl Places {
                 io::ErrorKind::OutOfMemory.into(),
             )
         })?;
-        let slots = config.slots(seats);
+        let slots = room::slots(seats, config.stack_size());
         for index in 0..seats {
             let deque = Deque::new(slots, config.barrier)
                 .map_err(|error| lacks(index, Deque::<Kind>::LEAST_BYTES, error))?;

@@ -1,7 +1,6 @@
 //! The worker: what the thread does with the seat on which it sits. It lends jobs and
 //! takes them back, attends to whoever calls, and runs what it has found.
 
-use crate::config::RESERVED_SLOTS;
 use crate::counters::Activity;
 use crate::job::{
     lent_latch, run_in_slot, DetachedJob, Fifo, HeapJob, Job, JobRef, JobSlot, Kind, SlotJob,
@@ -9,6 +8,7 @@ use crate::job::{
 use crate::join::FnContext;
 use crate::latch::CoreLatch;
 use crate::pool::Pool;
+use crate::room::RESERVED_SLOTS;
 use crate::seat::{Own, Seat};
 use crate::unwind::AbortOnUnwind;
 use crate::waiting::{Region, Waiting};
