@@ -210,7 +210,8 @@ where
     };
     // SAFETY: lent above.
     if unsafe { worker.take_back_ahead(slot) } {
-        // SAFETY: as in `join_on`.
+        // SAFETY: as in `join_on`, but out of the slot: what a context's closures move in would
+        // otherwise take registers.
         let b = unsafe { SlotJob::<B, RB, Place>::take(slot) };
         return (ra, b(Place { worker, next: slot }));
     }

@@ -500,8 +500,8 @@ where
     /// # Safety
     ///
     /// 1. The slot is vacant and the caller's.
-    /// 2. `closure` stays where it is until the job was taken out or is done, and is not
-    ///    used any more, unless nobody takes it out.
+    /// 2. `closure` stays where it is until the job was taken back or is done. One of the two
+    ///    copies is used, once: either of them if the job was taken back.
     #[inline(always)]
     pub(crate) unsafe fn put(slot: JobSlot, closure: &ManuallyDrop<B>) {
         // SAFETY: by 1.

@@ -148,9 +148,9 @@ where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    let b = ManuallyDrop::new(b);
+    let mut b = ManuallyDrop::new(b);
     // SAFETY: 1. `b` stays in this frame until the job is taken back or done: on
-    // every way out below, also that of a panic in `a`. 2. `b` is Send and so is
+    // every way out below, also that of a panic in `a`. One of the copies is used. 2. `b` is Send and so is
     // its result, by the bounds of our callers.
     let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
         return join_in_place(migrated, a, ManuallyDrop::into_inner(b));
@@ -165,9 +165,10 @@ where
     // SAFETY: lent above.
     if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back, so that nobody else has it; out of the slot, so that the frame
-        // need not keep a copy. If `b` panics, nothing points into this frame any more.
-        let b = unsafe { SlotJob::<B, RB, FnContext>::take(slot) };
+        // SAFETY: taken back, so that nobody else has it. What is in the slot is forgotten:
+        // most closures borrow from this frame, and the compiler knows where. If `b`
+        // panics, nothing points into this frame any more.
+        let b = unsafe { ManuallyDrop::take(&mut b) };
         return (ra, b(FnContext::new(migrated)));
     }
     // SAFETY: lent above, with these types, and a thief has it.

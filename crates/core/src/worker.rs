@@ -171,8 +171,9 @@ impl Worker {
     ///
     /// # Safety
     ///
-    /// 1. If there is one, the closure stays where it is until the job was taken back and
-    ///    out of the slot, or is done, and this copy of it is not used any more.
+    /// 1. If there is one, the closure stays where it is until the job was taken back or is
+    ///    done. There are two copies then, of which one is used, once: if the job was taken
+    ///    back, either of them.
     /// 2. It may run on another thread, and its result come back.
     #[inline(always)]
     pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> Option<JobSlot>
