@@ -284,6 +284,8 @@ impl ParallelIterator for Steps {
         while *budget > 0 && self.steps > 0 {
             *budget -= 1;
             self.steps -= 1;
+            // Of what it says, too, some is done: it may be split from here.
+            self.said = self.said.saturating_sub(self.items_of_a_step);
             (0..self.items_of_a_step).try_for_each(|n| consume(n.to_string()))?;
         }
         ControlFlow::Continue(())

@@ -49,7 +49,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         F: FnMut(Self::Item) -> ControlFlow<()>;
 
-    /// How many items there are exactly, if that is known of this part and of all
+    /// How many items are left exactly, if that is known of this part and of all
     /// those into which it can be split.
     fn opt_len(&self) -> Option<usize> {
         None
