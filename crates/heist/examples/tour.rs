@@ -28,6 +28,21 @@ fn with_join(range: Range<usize>) -> usize {
     low + high
 }
 
+/// The same with a context, which a recursion down to single numbers can afford:
+/// `with_context`.
+fn with_context(range: Range<usize>) -> usize {
+    fn below(mut cx: heist::JoinContext<'_>, range: Range<usize>) -> usize {
+        if range.len() <= 1 {
+            return count(range);
+        }
+        let middle = range.start + range.len() / 2;
+        let (low, high) = (range.start..middle, middle..range.end);
+        let (low, high) = cx.join(move |cx| below(cx, low), move |cx| below(cx, high));
+        low + high
+    }
+    heist::with_context(|cx| below(cx, range))
+}
+
 /// A loop over indices: `parallel_for`. Larger numbers take longer; nothing has to
 /// be said about that.
 fn with_parallel_for(range: Range<usize>) -> usize {
@@ -93,8 +108,9 @@ fn with_broadcast(range: Range<usize>) -> usize {
 fn main() -> Result<(), heist::ThreadPoolBuildError> {
     let pool = heist::ThreadPoolBuilder::new().build()?;
     type Operation = fn(Range<usize>) -> usize;
-    let operations: [(&str, Operation); 6] = [
+    let operations: [(&str, Operation); 7] = [
         ("join", with_join),
+        ("with_context", with_context),
         ("parallel_for", with_parallel_for),
         ("scope", with_scope),
         ("TaskGroup", with_group),
