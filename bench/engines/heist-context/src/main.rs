@@ -34,7 +34,10 @@ fn fib(mut cx: JoinContext<'_>, n: u64) -> u64 {
 #[inline(never)]
 fn sum(mut cx: JoinContext<'_>, node: &Tree) -> u64 {
     let Some(node) = node else { return 0 };
-    let (left, right) = cx.join(move |cx| sum(cx, &node.left), move |cx| sum(cx, &node.right));
+    let (left, right) = cx.join(
+        move |cx| sum(cx, &node.left),
+        move |cx| sum(cx, &node.right),
+    );
     node.value + left + right
 }
 
