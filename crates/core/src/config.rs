@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// ```
 #[must_use]
 pub const fn max_num_threads() -> usize {
-    // Two counts of workers share one 32-bit word in the sleep protocol.
+    // The sleep protocol counts workers, and as many spares, in twenty bits.
     u16::MAX as usize
 }
 

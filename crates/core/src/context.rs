@@ -24,8 +24,8 @@ use std::ptr;
 /// Calls `op` with a context for joins, on the calling worker; a caller from outside
 /// [takes part](crate::take_part) in the global pool.
 ///
-/// For recursions that do little but join: such a join costs about half of what
-/// [`join`](crate::join()) costs. Each closure of a join gets a context of its own, to join
+/// For recursions that do little but join: such a join costs little more than
+/// half of what [`join`](crate::join()) costs. Each closure of a join gets a context of its own, to join
 /// with and to hand on.
 ///
 /// # Panics
@@ -57,10 +57,7 @@ where
     OP: FnOnce(JoinContext<'_>) -> R + Send,
     R: Send,
 {
-    match Worker::current() {
-        Some(worker) => worker.carry(|place| op(place.context())),
-        None => Pool::global().take_part(|worker, _| worker.carry(|place| op(place.context()))),
-    }
+    Pool::on_worker(|worker| worker.carry(|place| op(place.context())))
 }
 
 /// The means to join inside of [`with_context`].

@@ -1,4 +1,4 @@
-//! What the environment says about pools.
+//! The settings of pools that the environment gives.
 
 use crate::config::max_num_threads;
 use crate::error::ThreadPoolBuildError;

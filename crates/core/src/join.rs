@@ -121,7 +121,7 @@ impl FnContext {
     }
 }
 
-/// What a job that was lent is told.
+/// Tells a job that was lent where it runs.
 pub(crate) trait Told: Sized {
     /// Taken back from this slot, after the other closure has panicked.
     fn in_place(worker: &Worker, slot: JobSlot) -> Self;

@@ -378,6 +378,15 @@ impl Pool {
         self.count_wakes(woke.count());
     }
 
+    /// Runs `op` on the calling worker; a caller from outside takes part in the global pool.
+    #[inline]
+    pub(crate) fn on_worker<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
+        match Worker::current() {
+            Some(worker) => op(worker),
+            None => Self::global().take_part(|worker, _| op(worker)),
+        }
+    }
+
     /// Runs `op` on a worker of this pool: here, if the caller is one; else it
     /// moves into the pool and the caller waits. `op` is told whether it moved.
     pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {

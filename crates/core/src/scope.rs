@@ -44,7 +44,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    on_worker(|worker| {
+    Pool::on_worker(|worker| {
         let scope = Scope::new(worker.pool().share(), Some(worker));
         scope.base.complete(Some(worker), || op(&scope))
     })
@@ -76,7 +76,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    on_worker(|worker| {
+    Pool::on_worker(|worker| {
         let scope = ScopeFifo::new(worker.pool().share(), Some(worker));
         scope.base.complete(Some(worker), || op(&scope))
     })
@@ -145,14 +145,6 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     let caller = Worker::current();
     let scope = ScopeFifo::new(Arc::clone(pool), caller);
     scope.base.complete(caller, || op(&scope))
-}
-
-/// Runs `op` on the calling worker, or else on one of the global pool.
-fn on_worker<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
-    match Worker::current() {
-        Some(worker) => op(worker),
-        None => Pool::global().take_part(|worker, _| op(worker)),
-    }
 }
 
 /// Where jobs can be spawned that borrow for `'scope`.

@@ -1,7 +1,6 @@
 //! What a worker may run while it waits.
 
 use crate::pool::Pool;
-use crate::worker::Worker;
 use heist_sync::atomic::{AtomicPtr, Ordering};
 use std::ptr;
 
@@ -62,10 +61,7 @@ where
     OP: FnOnce() -> R + Send,
     R: Send,
 {
-    match Worker::current() {
-        Some(worker) => worker.with_waiting(waiting, op),
-        None => Pool::global().take_part(|worker, _| worker.with_waiting(waiting, op)),
-    }
+    Pool::on_worker(|worker| worker.with_waiting(waiting, op))
 }
 
 /// How waits on one seat run: for the whole of it, and for the calls of [`with_waiting`]
@@ -131,8 +127,8 @@ impl Manner {
         }
     }
 
-    /// What is pushed from now on is of this call. For the owner, who holds the lock of its
-    /// deque.
+    /// Jobs that are pushed from now on are of this call. For the owner, who holds the lock
+    /// of its deque.
     ///
     /// # Safety
     ///

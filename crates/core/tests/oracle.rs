@@ -67,7 +67,7 @@ fn pools() -> &'static [ThreadPool; 2] {
     })
 }
 
-/// What stands for a panic that was caught.
+/// Stands for a panic that was caught.
 const CAUGHT: u64 = 77;
 
 /// What a program gives: a number, or a panic with one of some numbers.

@@ -47,7 +47,7 @@ pub(crate) const ANSWERED: u32 = 3;
 pub(crate) struct Hot<K: 'static> {
     /// Jobs at lower addresses are public.
     pub(crate) trap: AtomicUsize,
-    /// A push at this address or above calls `push_slowly`.
+    /// A push at this address or above tells the owner to attend.
     pub(crate) limit: AtomicUsize,
     /// The oldest job that nobody has taken, or the vacant slot behind the last.
     /// Changed under the lock.

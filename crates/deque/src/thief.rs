@@ -9,7 +9,7 @@ use heist_sync::{fault, hint, thread};
 use std::fmt;
 use std::ptr::NonNull;
 
-/// What an attempt to steal brought.
+/// The outcome of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Steal<T> {

@@ -1,6 +1,6 @@
 //! A bridge without order: the workers take turns at the iterator.
 //!
-//! Whoever wants an item takes the iterator out of its place, and puts it back when it
+//! A part that wants an item takes the iterator out of its place, and puts it back when it
 //! has one; so user code runs under no lock, and nobody has the iterator while an item
 //! runs.
 //!
@@ -41,7 +41,7 @@ pub struct IterBridge<Iter: Iterator> {
     is_open: bool,
 }
 
-/// What all parts have in common.
+/// The state that all parts have in common.
 struct Source<Iter: Iterator> {
     place: Mutex<Place<Iter>>,
     /// Relaxed: who sees it late looks into the place once more.
@@ -51,8 +51,8 @@ struct Source<Iter: Iterator> {
 struct Place<Iter: Iterator> {
     /// `None` while a part has it, and at the end. Behind a pointer, to be taken fast.
     feed: Option<Box<Feed<Iter>>>,
-    /// What has ended, which items that are not done may still need: the receiver of what they
-    /// send back.
+    /// The iterator that has ended, which items that are not done may still need: it may be
+    /// the receiver of what they send back.
     over: Option<Box<Feed<Iter>>>,
     /// How many parts take turns.
     open_parts: usize,
@@ -248,7 +248,7 @@ impl<'s, Iter: Iterator> Turn<'s, Iter> {
 }
 
 impl<Iter: Iterator> Drop for Turn<'_, Iter> {
-    /// Who still has the iterator has seen its end, or its panic.
+    /// A turn that still has the iterator has seen its end, or its panic.
     #[inline]
     fn drop(&mut self) {
         if self.feed.is_some() {

@@ -4,14 +4,14 @@ use crate::iter::ParallelIterator;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{self, Continue};
 
-/// What [`run`](ParallelIterator::run) gives for a budget.
+/// The items that [`run`](ParallelIterator::run) gives for a budget.
 ///
 /// `fold`, and what is made of it, is one call of `run`. `next` is one for each step that
 /// gives items, and a few for those between.
 pub(crate) struct Piece<'p, P: ParallelIterator> {
     part: &'p mut P,
     budget: &'p mut usize,
-    /// What `run` has returned, if it has for the last time.
+    /// The last answer of `run`, once it has been given.
     flow: &'p mut Option<ControlFlow<()>>,
     /// Items that came with one that was asked for.
     ahead: VecDeque<P::Item>,

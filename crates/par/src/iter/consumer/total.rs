@@ -30,7 +30,7 @@ pub(crate) fn count<I: ParallelIterator>(iter: I) -> usize {
     total::<_, _, Counts>(iter)
 }
 
-/// What is made of items of type `T`, and of what was made of them.
+/// A total of items of type `T`, and of totals of them.
 trait Combine<T, S> {
     fn items(items: impl Iterator<Item = T>) -> S;
     fn totals(totals: impl Iterator<Item = S>) -> S;
