@@ -4,14 +4,14 @@
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::algorithm::*;
 use heist_par::prelude::*;
-use proptest::prelude::{any, prop, proptest, Strategy};
+use proptest::prelude::{any, prop, proptest, ProptestConfig, Strategy};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-const LENS: [usize; 9] = [0, 1, 2, 3, 100, 8191, 16_385, 33_333, 70_000];
+const LENS: [usize; 8] = [0, 1, 2, 3, 100, 8191, 16_385, 50_000];
 
 fn pools() -> &'static [ThreadPool] {
     static POOLS: OnceLock<Vec<ThreadPool>> = OnceLock::new();
@@ -352,16 +352,16 @@ fn a_merge_is_stable_and_cut_anywhere() {
 fn a_partition_puts_what_was_asked_for_first() {
     for len in LENS {
         for pattern in patterns(len) {
+            let mut sorted = pattern.clone();
+            sorted.sort();
             for limit in [0, 8, len as u64 / 3] {
                 let expected = pattern.iter().filter(|&&n| n < limit).count();
                 in_each_pool(|| {
                     let mut items = pattern.clone();
                     assert_eq!(par_partition(&mut items, |&n| n < limit), expected);
                     assert!(items[..expected].iter().all(|&n| n < limit));
-                    let mut before = pattern.clone();
-                    before.sort();
                     items.sort();
-                    assert!(items == before);
+                    assert!(items == sorted);
                 });
             }
         }
@@ -480,6 +480,7 @@ fn slices_of_other_lengths_are_not_copied() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 1_000 }))]
     /// Runs, ascending and descending, with many equal items or few.
     #[test]
     fn sorts_of_any_runs_give_what_the_standard_library_gives(
