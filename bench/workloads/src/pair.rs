@@ -1,5 +1,5 @@
-//! Two tasks side by side: long leaves, empty ones, a short job now and then,
-//! and the silence after them.
+//! Two tasks side by side: long leaves, empty ones, a short job now and then, one after
+//! each gap of serial work, and the silence after them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ pub fn pairs(request: &Request, mut pair: impl FnMut(&PairTask)) -> Outcome {
         "region_empty" => run_empty(request, &mut pair)?,
         "idle" => run_idle(request, &mut pair)?,
         "job" => run_jobs(request, &mut pair)?,
+        "gaps" => run_gaps(request, &mut pair)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -145,5 +146,26 @@ fn run_jobs(request: &Request, pair: &mut impl FnMut(&PairTask)) -> Result<(), S
         .with("cpu_us", cpu / 1e3 / jobs as f64)
         .with("job_p50_us", us(50))
         .with("job_p99_us", us(99))
+    })
+}
+
+/// Measures jobs of two halves of `spins` iterations, with `gap_spins` iterations of serial
+/// work after each: a unit is one job and its gap.
+fn run_gaps(request: &Request, pair: &mut impl FnMut(&PairTask)) -> Result<(), String> {
+    let (jobs, spins) = (request.len("jobs")?, request.size("spins")?);
+    let gap_spins = request.size("gap_spins")?;
+    let (sum, task) = summing(spins);
+    request.repeat(|| {
+        let cpu_before = cpu_ns();
+        let (ns, gaps) = timed(|| {
+            let gap = |sum: u64, job| {
+                pair(&task);
+                sum.wrapping_add(spin(job as u64, gap_spins))
+            };
+            (0..jobs).fold(0, gap)
+        });
+        let cpu_us = (cpu_ns() - cpu_before) as f64 / 1e3 / jobs as f64;
+        let jobs_sum = sum.swap(0, Ordering::Relaxed);
+        Sample::new(ns, jobs as u64, jobs_sum.wrapping_add(gaps)).with("cpu_us", cpu_us)
     })
 }

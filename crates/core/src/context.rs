@@ -11,12 +11,18 @@
 //! which of the two it is. It carries the tail on from where it is exact, if it lies where
 //! the context would have it: then the jobs in the deque are just those of the joins
 //! around it. Otherwise something was left there, a spawned job say, and it is a plain join.
+//!
+//! The contexts of one call of [`with_context`] are a [`Chain`], of which one is not borrowed.
+//! Of several chains on a thread one carries the tail: the types do not exclude that a
+//! context is used in the middle of another chain's join (a wrapper that is `Send`, and checks
+//! the thread when it is used, takes it there), and it finds then that its own does not.
 
 use crate::job::{JobSlot, SlotJob};
 use crate::join::{both, finish_and_resume, join_on, FnContext, Told};
 use crate::pool::Pool;
 use crate::unwind;
 use crate::worker::Worker;
+use std::cell::Cell;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -57,7 +63,7 @@ where
     OP: FnOnce(JoinContext<'_>) -> R + Send,
     R: Send,
 {
-    Pool::on_worker(|worker| worker.carry(|place| op(place.context())))
+    Pool::on_worker(|worker| Chain::begin(worker, |place| op(place.context())))
 }
 
 /// The means to join inside of [`with_context`].
@@ -82,7 +88,7 @@ where
 /// });
 /// ```
 pub struct JoinContext<'call> {
-    worker: &'call Worker,
+    chain: &'call Chain<'call>,
     /// The slot of the next job.
     next: JobSlot,
 }
@@ -121,7 +127,7 @@ impl JoinContext<'_> {
         RB: Send,
     {
         join_ahead(
-            self.worker,
+            self.chain,
             self.next,
             |place: Place| a(place.context()),
             |place: Place| b(place.context()),
@@ -145,75 +151,79 @@ impl JoinContext<'_> {
     #[inline(always)]
     #[must_use]
     pub fn reborrow(&mut self) -> JoinContext<'_> {
-        let Self { worker, next } = *self;
-        JoinContext { worker, next }
+        let Self { chain, next } = *self;
+        JoinContext { chain, next }
     }
 }
 
 /// A context whose lifetime is left to whoever uses it: inside one closure of a join.
 pub(crate) struct Place {
-    worker: *const Worker,
+    chain: *const Chain<'static>,
     next: JobSlot,
 }
 
 impl Place {
     #[inline(always)]
+    fn new(chain: &Chain<'_>, next: JobSlot) -> Self {
+        let chain = ptr::from_ref(chain).cast();
+        Self { chain, next }
+    }
+
+    #[inline(always)]
     fn context<'call>(self) -> JoinContext<'call> {
         JoinContext {
-            // SAFETY: made in this file for a closure that is about to run on this worker,
-            // which keeps its seat until that has ended. The closure takes any lifetime, so
-            // that nothing that it returns or leaves behind can hold the context.
-            worker: unsafe { &*self.worker },
+            // SAFETY: made in this file for a closure that is about to run inside of the
+            // chain, whose frame and whose worker are there until that has ended. The closure
+            // takes any lifetime, so that nothing that it returns or leaves behind can hold
+            // the context.
+            chain: unsafe { &*self.chain },
             next: self.next,
         }
     }
 }
 
 impl Told for Place {
-    #[inline(always)]
-    fn in_place(worker: &Worker, slot: JobSlot) -> Self {
-        Self { worker, next: slot }
-    }
-
     fn on_thief<R>(job: impl FnOnce(Self) -> R) -> R {
-        Worker::current().expect("jobs run on workers").carry(job)
+        Chain::begin(Worker::current().expect("jobs run on workers"), job)
     }
 }
 
-/// Joins on this worker, whose next job lies in `slot`, says a context.
+/// Joins on the chain's worker, whose next job lies in `slot`, says a context.
 #[inline(always)]
-fn join_ahead<A, B, RA, RB>(worker: &Worker, slot: JobSlot, a: A, b: B) -> (RA, RB)
+fn join_ahead<A, B, RA, RB>(chain: &Chain<'_>, slot: JobSlot, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(Place) -> RA,
     B: FnOnce(Place) -> RB,
 {
-    if !worker.is_carried() && !worker.carry_on(slot) {
-        return join_plainly(worker, a, b);
+    if !chain.carries.get() && !chain.carry_on(slot) {
+        return join_plainly(chain, a, b);
     }
     debug_assert_ne!(slot, NOWHERE);
 
     let b = ManuallyDrop::new(b);
     // SAFETY: 1. `b` stays in this frame until the job is taken back or done. 2. `b` is
-    // Send, and so is its result, by the bounds of our caller. 3. The tail is carried, and
-    // by the one context that is not borrowed.
-    if !unsafe { worker.lend_ahead::<B, RB>(slot, &b) } {
-        return join_plainly(worker, a, ManuallyDrop::into_inner(b));
+    // Send, and so is its result, by the bounds of our caller. 3. The chain carries the tail,
+    // and this is its one context that is not borrowed.
+    if !unsafe { chain.lend::<B, RB>(slot, &b) } {
+        return join_plainly(chain, a, ManuallyDrop::into_inner(b));
     }
-    let next = above(slot);
-    let ra = match unwind::halt(|| a(Place { worker, next })) {
+    let ra = match unwind::halt(|| a(Place::new(chain, above(slot)))) {
         Ok(ra) => ra,
         // SAFETY: lent above, with these types.
-        Err(payload) => unsafe { finish_and_resume::<B, RB, Place>(worker, slot, payload) },
+        Err(payload) => unsafe {
+            let in_place = Place::new(chain, slot);
+            finish_and_resume::<B, RB, Place>(chain.worker, slot, in_place, payload)
+        },
     };
     // SAFETY: lent above.
-    if unsafe { worker.take_back_ahead(slot) } {
+    if unsafe { chain.take_back(slot) } {
         // SAFETY: as in `join_on`, but out of the slot: what a context's closures move in would
         // otherwise take registers.
         let b = unsafe { SlotJob::<B, RB, Place>::take(slot) };
-        return (ra, b(Place { worker, next: slot }));
+        return (ra, b(Place::new(chain, slot)));
     }
     // SAFETY: lent above, with these types, and a thief has it.
-    unsafe { both::<B, RA, RB, Place>(worker, slot, ra) }
+    unsafe { both::<B, RA, RB, Place>(chain.worker, slot, ra) }
 }
 
 /// In a context that carries nothing.
@@ -230,14 +240,14 @@ fn above(slot: JobSlot) -> JobSlot {
 /// many that the deque has no room. The contexts in it carry nothing.
 #[cold]
 #[inline(never)]
-fn join_plainly<A, B, RA, RB>(worker: &Worker, a: A, b: B) -> (RA, RB)
+fn join_plainly<A, B, RA, RB>(chain: &Chain<'_>, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(Place) -> RA,
     B: FnOnce(Place) -> RB,
 {
-    let here = ptr::from_ref(worker);
+    let here = ptr::from_ref(chain).cast();
     let nowhere = move || Place {
-        worker: here,
+        chain: here,
         next: NOWHERE,
     };
     let a = |_: FnContext| a(nowhere());
@@ -248,114 +258,106 @@ where
             b(nowhere())
         }
     };
-    join_on(worker, false, a, b)
+    join_on(chain.worker, false, a, b)
 }
 
-impl Worker {
-    /// Calls `op` with the place that carries the tail from here.
-    fn carry<R>(&self, op: impl FnOnce(Place) -> R) -> R {
-        struct End<'a>(&'a Worker, JobSlot);
+/// The contexts of one call of [`with_context`], or of one job that was stolen from such a
+/// call: it lies in the frame in which they begin.
+pub(crate) struct Chain<'call> {
+    worker: &'call Worker,
+    /// True while they carry the tail.
+    carries: Cell<bool>,
+    /// The slot from which they do.
+    lowest: JobSlot,
+}
+
+impl Chain<'_> {
+    /// Calls `op` with the first place of a chain on this worker.
+    fn begin<R>(worker: &Worker, op: impl FnOnce(Place) -> R) -> R {
+        struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
             fn drop(&mut self) {
-                let Self(worker, outer) = *self;
-                worker.settle();
-                worker.own().lowest.set(outer);
+                self.0.settle();
             }
         }
-        let next = self.deque().vacant();
-        let _end = End(self, self.own().lowest.replace(next));
-        self.hide();
-        op(Place { worker: self, next })
+        let lowest = worker.deque().vacant();
+        let chain = Chain {
+            worker,
+            carries: Cell::new(false),
+            lowest,
+        };
+        let _end = End(worker);
+        chain.carry();
+        op(Place::new(&chain, lowest))
     }
 
-    /// True if contexts carry the tail.
-    #[inline(always)]
-    fn is_carried(&self) -> bool {
-        self.own().is_carried.get()
+    /// From now on this chain carries the tail, which is exact.
+    fn carry(&self) {
+        self.carries.set(true);
+        self.worker.own().carrier.set(ptr::from_ref(self).cast());
+        self.worker.hide();
     }
 
-    /// Carries the exact tail, from now on, if it lies there.
+    /// Carries the exact tail, from now on, if it lies there. No other chain does then.
     #[cold]
     #[inline(never)]
     fn carry_on(&self, slot: JobSlot) -> bool {
-        let is_there = self.deque().vacant() == slot;
+        self.worker.settle();
+        let is_there = self.worker.deque().vacant() == slot;
         if is_there {
-            self.hide();
+            self.carry();
         }
         is_there
     }
 
-    /// Makes the tail in memory exact, if it is carried.
-    pub(crate) fn settle(&self) {
-        if self.is_carried() {
-            // SAFETY: from where the contexts began, the slots in use are those of their
-            // joins, none of which waits for a thief: who waits has settled.
-            unsafe { self.deque().find_tail(self.own().lowest.get()) };
-            self.show();
-        }
-    }
-
-    /// As [`settle`](Self::settle), where it is known that the tail lies there.
-    ///
-    /// # Safety
-    ///
-    /// 1. It does.
-    unsafe fn settle_at(&self, tail: JobSlot) {
-        // SAFETY: by 1.
-        unsafe { self.deque().set_tail(tail) };
-        self.show();
-    }
-
-    /// As [`lend`](Self::lend), where the tail is carried. False if there is no slot for the
-    /// job: it was not lent then.
+    /// As [`Worker::lend`], where the chain carries the tail. False if there is no slot for
+    /// the job: it was not lent then.
     ///
     /// # Safety
     ///
     /// 1. and 2. as for `lend`, and
     ///
-    /// 3. the tail is carried, and lies at `slot`.
+    /// 3. the chain carries the tail, which lies at `slot`.
     #[inline(always)]
-    unsafe fn lend_ahead<B, R>(&self, slot: JobSlot, closure: &ManuallyDrop<B>) -> bool
+    unsafe fn lend<B, R>(&self, slot: JobSlot, closure: &ManuallyDrop<B>) -> bool
     where
         B: FnOnce(Place) -> R,
     {
         // SAFETY: by 3. the slot is vacant; 1. is handed on.
         unsafe { SlotJob::<B, R, Place>::put(slot, closure) };
+        let deque = self.worker.deque();
         // SAFETY: by 3., and the slot holds what the kind says; by 2. others may run it.
-        let is_called = unsafe {
-            self.deque()
-                .publish_ahead(slot, SlotJob::<B, R, Place>::KIND)
-        };
-        !is_called || self.lend_ahead_slowly(slot)
+        let is_called = unsafe { deque.publish_ahead(slot, SlotJob::<B, R, Place>::KIND) };
+        !is_called || self.lend_slowly(slot)
     }
 
     /// Somebody has called, or there was no slot for the job.
     #[cold]
     #[inline(never)]
-    fn lend_ahead_slowly(&self, slot: JobSlot) -> bool {
+    fn lend_slowly(&self, slot: JobSlot) -> bool {
         let tail = above(slot);
         // SAFETY: the job was just published there.
-        unsafe { self.settle_at(tail) };
-        let stays = self.attend_at_join();
+        unsafe { self.worker.settle_at(tail) };
+        let stays = self.worker.attend_at_join();
         if stays {
             self.carry_on(tail);
         }
         stays
     }
 
-    /// As [`take_back`](Self::take_back), where the job was lent by `lend_ahead`.
+    /// As [`Worker::take_back`], where the job was lent by `lend`.
     ///
     /// # Safety
     ///
     /// As for `take_back`.
     #[inline(always)]
-    unsafe fn take_back_ahead(&self, slot: JobSlot) -> bool {
-        if !self.is_carried() {
+    unsafe fn take_back(&self, slot: JobSlot) -> bool {
+        if !self.carries.get() {
             // SAFETY: 1. is handed on.
             return unsafe { self.take_back_settled(slot) };
         }
-        // SAFETY: by 1., and as the tail is carried: else something would have been left.
-        unsafe { self.deque().retract_ahead(slot) || self.loses(slot) }
+        // SAFETY: by 1., and as the chain carries the tail: else something would have been left.
+        unsafe { self.worker.deque().retract_ahead(slot) || self.loses(slot) }
     }
 
     /// A thief has the newest job, which lies in this slot.
@@ -367,11 +369,11 @@ impl Worker {
     #[inline(never)]
     unsafe fn loses(&self, slot: JobSlot) -> bool {
         // SAFETY: by 1. the slot is in use.
-        unsafe { self.settle_at(above(slot)) };
+        unsafe { self.worker.settle_at(above(slot)) };
         false
     }
 
-    /// As `take_back_ahead`, where the tail is exact.
+    /// As `take_back`, where this chain does not carry the tail.
     ///
     /// # Safety
     ///
@@ -379,8 +381,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     unsafe fn take_back_settled(&self, slot: JobSlot) -> bool {
+        self.worker.settle();
         // SAFETY: 1. is handed on.
-        let is_ours = unsafe { self.take_back(slot) };
+        let is_ours = unsafe { self.worker.take_back(slot) };
         if is_ours {
             self.carry_on(slot);
         }
@@ -388,10 +391,43 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Makes the tail in memory exact, if it is carried.
+    pub(crate) fn settle(&self) {
+        // SAFETY: a chain that carries the tail is in its place: it settles before it ends.
+        if let Some(chain) = unsafe { self.own().carrier.get().as_ref() } {
+            // SAFETY: from where the chain began, the slots in use are those of its joins, none
+            // of which waits for a thief: who waits has settled.
+            unsafe { self.deque().find_tail(chain.lowest) };
+            self.is_settled();
+        }
+    }
+
+    /// As [`settle`](Self::settle), where it is known that the tail lies there.
+    ///
+    /// # Safety
+    ///
+    /// 1. It does.
+    unsafe fn settle_at(&self, tail: JobSlot) {
+        // SAFETY: by 1.
+        unsafe { self.deque().set_tail(tail) };
+        self.is_settled();
+    }
+
+    /// Nobody carries the tail.
+    fn is_settled(&self) {
+        // SAFETY: as in `settle`.
+        if let Some(chain) = unsafe { self.own().carrier.replace(ptr::null()).as_ref() } {
+            chain.carries.set(false);
+        }
+        self.show();
+    }
+}
+
 impl fmt::Debug for JoinContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinContext")
-            .field("worker", &self.worker.index())
+            .field("worker", &self.chain.worker.index())
             .finish()
     }
 }

@@ -54,7 +54,11 @@ impl Drop for Visit<'_> {
         let now_ns = self.0.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.0
             .turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
-        seat.own().visit_ns.set(None);
+        if let Some(began_ns) = seat.own().visit_ns.take() {
+            let mut visits = seat.own().visits.get();
+            visits.end(now_ns.saturating_sub(began_ns));
+            seat.own().visits.set(visits);
+        }
         Worker::leave();
         // The seat is another's from here on. What the guest spawned and did not wait
         // for is the worker's.

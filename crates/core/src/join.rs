@@ -28,7 +28,8 @@ use std::mem::ManuallyDrop;
 /// # Panics
 ///
 /// Both closures always run to their end. If one panics, `join` panics with its
-/// payload; if both do, with that of the first.
+/// payload; if both do, with that of the first. As everywhere in this crate, the payloads
+/// of the others are dropped, and one whose drop panics aborts the process.
 ///
 /// # Cost
 ///
@@ -123,19 +124,11 @@ impl FnContext {
 
 /// Tells a job that was lent where it runs.
 pub(crate) trait Told: Sized {
-    /// Taken back from this slot, after the other closure has panicked.
-    fn in_place(worker: &Worker, slot: JobSlot) -> Self;
-
     /// Runs a job on its thief.
     fn on_thief<R>(job: impl FnOnce(Self) -> R) -> R;
 }
 
 impl Told for FnContext {
-    #[inline(always)]
-    fn in_place(_: &Worker, _: JobSlot) -> Self {
-        Self::new(false)
-    }
-
     #[inline(always)]
     fn on_thief<R>(job: impl FnOnce(Self) -> R) -> R {
         job(Self::new(true))
@@ -159,7 +152,10 @@ where
     let ra = match unwind::halt(|| a(FnContext::new(migrated))) {
         Ok(ra) => ra,
         // SAFETY: lent above, with these types.
-        Err(payload) => unsafe { finish_and_resume::<B, RB, FnContext>(worker, slot, payload) },
+        Err(payload) => unsafe {
+            let in_place = FnContext::new(false);
+            finish_and_resume::<B, RB, FnContext>(worker, slot, in_place, payload)
+        },
     };
 
     // SAFETY: lent above.
@@ -244,7 +240,7 @@ where
     result
 }
 
-/// The first closure has panicked: lets the second come to its end, here or at
+/// The first closure has panicked: lets the second come to its end, `in_place` or at
 /// the thief's, before the frame goes.
 ///
 /// # Safety
@@ -255,6 +251,7 @@ where
 pub(crate) unsafe fn finish_and_resume<B, RB, X>(
     worker: &Worker,
     slot: JobSlot,
+    in_place: X,
     payload: Payload,
 ) -> !
 where
@@ -267,7 +264,7 @@ where
         worker.count_in_place();
         // SAFETY: taken back.
         let b = unsafe { SlotJob::<B, RB, X>::take(slot) };
-        unwind::halt(|| b(X::in_place(worker, slot)))
+        unwind::halt(|| b(in_place))
     } else {
         // SAFETY: by 1., and a thief has it.
         unsafe { stolen::<B, RB, X>(worker, slot) }

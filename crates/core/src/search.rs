@@ -18,6 +18,7 @@ use crate::worker::Worker;
 use heist_deque::Steal;
 use heist_event::{EventKind, WorkerId};
 use heist_sync::{hint, thread};
+use std::cell::Cell;
 
 /// While jobs from outside wait, a worker with more victims than that tries them
 /// before one out of so many.
@@ -173,7 +174,8 @@ impl Worker {
 
     /// There is nothing that may run here: spins, yields, and withdraws in the end.
     fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch) {
-        match ladder.step() {
+        let gaps = || self.own().gaps.get();
+        match ladder.step(self.pool().now_ns(), gaps) {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
             IdleStep::Yield => thread::yield_now(),
             IdleStep::Sleep => {
@@ -255,15 +257,17 @@ impl Worker {
     /// is set. `vacates`: a guest may take the seat while the worker sleeps.
     fn search_until(&self, latch: &CoreLatch, vacates: bool) {
         self.pool().abort_if_forked();
-        self.turn_to(Activity::Searching, EventKind::SearchBegin);
+        let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
         let mut search = Search {
             worker: self,
             latch,
             ladder: IdleLadder::new(self.pool().oversubscribed),
+            ran_out_ns: Cell::new(ran_out_ns),
         };
         let (pool, bell) = (self.pool(), self.bell());
         let found = pool.sleep.search(&mut search, pool, bell, vacates, latch);
         let began_ns = self.end_search();
+        search.count_gap(began_ns);
         self.look_after_a_search();
         match found {
             Some(job @ (Job::Reference(_) | Job::Injected(_))) => self.execute(job),
@@ -286,6 +290,8 @@ struct Search<'a> {
     worker: &'a Worker,
     latch: &'a CoreLatch,
     ladder: IdleLadder,
+    /// When the worker ran out of work, or woke up last.
+    ran_out_ns: Cell<u64>,
 }
 
 impl Searcher for Search<'_> {
@@ -300,7 +306,8 @@ impl Searcher for Search<'_> {
         let step = if wants_seat {
             IdleStep::Sleep
         } else {
-            self.ladder.step()
+            let gaps = || self.worker.own().gaps.get();
+            self.ladder.step(self.worker.pool().now_ns(), gaps)
         };
         match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
@@ -324,11 +331,19 @@ impl Searcher for Search<'_> {
     }
 
     fn has_woken(&self) {
-        self.worker.turn_to(Activity::Searching, EventKind::Wake);
+        // Counted now: it may have been woken for nothing.
+        self.count_gap(self.worker.turn_to(Activity::Searching, EventKind::Wake));
     }
 }
 
 impl Search<'_> {
+    /// Remembers for how long there has been no work at this time.
+    fn count_gap(&self, now_ns: u64) {
+        let mut gaps = self.worker.own().gaps.get();
+        gaps.count(now_ns.saturating_sub(self.ran_out_ns.replace(now_ns)));
+        self.worker.own().gaps.set(gaps);
+    }
+
     /// Leaves the owners alone for a moment, if the last round found jobs that the
     /// worker may not ask for.
     fn look_away(&self) {

@@ -1,14 +1,16 @@
 //! A worker's place in its pool: what it owns, and what others may touch.
 
+use crate::context::Chain;
 use crate::counters::Counters;
 use crate::job::{Fifo, Job, JobRef, JobSlot, Kind};
 use crate::latch::{CoreLatch, LockLatch};
-use crate::policy::{Manners, Rng, Turns};
+use crate::policy::{Gaps, Manners, Rng, Turns, Visits};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
 use crate::waiting::{Manner, Waiting};
 use heist_deque::{Deque, Injector, Steal};
 use std::cell::Cell;
+use std::ptr;
 
 /// A worker's place in its pool. The thread that sits there is the
 /// [`Worker`](crate::worker::Worker), and sees more of it than others do.
@@ -41,15 +43,16 @@ pub(crate) struct Seat {
 pub(crate) struct Own {
     pub(crate) rng: Cell<Rng>,
     pub(crate) manners: Cell<Manners>,
+    /// How long it had nothing to do, lately.
+    pub(crate) gaps: Cell<Gaps>,
     /// True if there were jobs in the last round that `manners` forbids to ask for.
     pub(crate) was_refused: Cell<bool>,
     /// The address of the lowest slot that the job at the top of the stack could
     /// have filled.
     pub(crate) base: Cell<usize>,
-    /// True while contexts carry the deque's tail, so that the one in memory lags behind.
-    pub(crate) is_carried: Cell<bool>,
-    /// The slot from which the innermost context carries it.
-    pub(crate) lowest: Cell<JobSlot>,
+    /// The chain whose contexts carry the deque's tail, so that the one in memory lags
+    /// behind; null while that is exact.
+    pub(crate) carrier: Cell<*const Chain<'static>>,
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
     /// Decides when a job from outside comes before the worker's own.
@@ -62,6 +65,8 @@ pub(crate) struct Own {
     pub(crate) is_serving: Cell<bool>,
     /// When the guest sat down that sits here, if it is one.
     pub(crate) visit_ns: Cell<Option<u64>>,
+    /// How long guests stay that sit here.
+    pub(crate) visits: Cell<Visits>,
 }
 
 // SAFETY: `own` is touched by the one thread that sits here, which
@@ -89,16 +94,17 @@ impl Seat {
             own: Own {
                 rng: Cell::new(Rng::new(seed)),
                 manners: Cell::new(Manners::new()),
+                gaps: Cell::new(Gaps::new()),
                 was_refused: Cell::new(false),
                 base: Cell::new(usize::MAX),
-                is_carried: Cell::new(false),
-                lowest: Cell::new(JobSlot::dangling()),
+                carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 turns: Cell::new(Turns::new()),
                 looks: Cell::new(0),
                 deep: Cell::new(0),
                 is_serving: Cell::new(false),
                 visit_ns: Cell::new(None),
+                visits: Cell::new(Visits::new()),
             },
             pool,
             index,

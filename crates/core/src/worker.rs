@@ -39,10 +39,6 @@ pub(crate) fn this_thread() -> usize {
     CURRENT.with(|current| ptr::from_ref(current) as usize)
 }
 
-/// Work of a guest that has not lasted longer is not worth waking somebody for,
-/// who would come when it is done.
-const BRIEF_NS: u64 = 5_000;
-
 /// When no more jobs than that wait in a deque, they can begin anew at its first vacant
 /// slot.
 const FEW_WAITING: usize = 128;
@@ -104,14 +100,12 @@ impl Worker {
 
     /// From now on `current` has to `settle` first.
     pub(crate) fn hide(&self) {
-        self.own().is_carried.set(true);
         CURRENT.with(|current| current.set(ptr::null()));
         HIDDEN.with(|hidden| hidden.set(self));
     }
 
     /// The tail in memory is exact.
     pub(crate) fn show(&self) {
-        self.own().is_carried.set(false);
         HIDDEN.with(|hidden| hidden.set(ptr::null()));
         CURRENT.with(|current| current.set(self));
     }
@@ -371,8 +365,10 @@ impl Worker {
     fn hear_the_call(&self) -> bool {
         let stays = self.deque().attend();
         let is_brief = || {
-            let since_ns = self.own().visit_ns.get();
-            since_ns.is_some_and(|since_ns| self.pool().now_ns() - since_ns < BRIEF_NS)
+            self.own().visit_ns.get().is_some_and(|began_ns| {
+                let since_ns = self.pool().now_ns().saturating_sub(began_ns);
+                self.own().visits.get().is_brief(since_ns)
+            })
         };
         match self.pool().sleep.published_by(is_brief) {
             Some(woke) => self.seat.counters.wakes.add(woke as u64),

@@ -4,6 +4,7 @@
 
 use heist_core::{in_place_scope, join, scope, spawn, with_context};
 use heist_core::{JoinContext, ThreadPool, ThreadPoolBuilder};
+use send_wrapper::SendWrapper;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
@@ -179,4 +180,84 @@ fn closures_and_results_of_any_size_come_back() {
         pool.install(|| with_context(|cx| sum(cx, 10, cargo))),
         expected
     );
+}
+
+/// Contexts that were taken along into closures that must be `Send`.
+type Smuggled<'call> = Vec<SendWrapper<JoinContext<'call>>>;
+
+fn and<'call>(mut contexts: Smuggled<'call>, cx: JoinContext<'call>) -> Smuggled<'call> {
+    contexts.push(SendWrapper::new(cx));
+    contexts
+}
+
+/// Joins, with any of these contexts and without, in an order that the seed says.
+fn mingle(mut contexts: Smuggled<'_>, seed: u64, depth: u32) -> u64 {
+    if depth == 0 {
+        return seed >> 32;
+    }
+    let [kind, index, left, right] = [1, 2, 3, 4].map(|n| mixed(seed.wrapping_add(n)));
+    let depth = depth - 1;
+    let (a, b) = match kind % 5 {
+        0 => with_context(move |cx| (mingle(and(contexts, cx), left, depth), right)),
+        1 => join(
+            move || mingle(contexts, left, depth),
+            || mingle(vec![], right, depth),
+        ),
+        2 => scope(|scope| {
+            let spawned = Mutex::new(0);
+            let result = in_place_scope(|inner| {
+                inner.spawn(|_| *spawned.lock().unwrap() = mingle(vec![], right, depth));
+                mingle(contexts, left, depth)
+            });
+            scope.spawn(|_| ());
+            (result, spawned.into_inner().unwrap())
+        }),
+        _ if contexts.is_empty() => (mingle(contexts, left, depth), right),
+        _ => {
+            let mut chosen = contexts.swap_remove(index as usize % contexts.len());
+            let cargo = [right; 5];
+            chosen.join(
+                move |cx| mingle(and(contexts, cx), left, depth),
+                move |cx| {
+                    assert_eq!(cargo, [right; 5]);
+                    mingle(and(vec![], cx), right, depth)
+                },
+            )
+        }
+    };
+    mixed(a) ^ b
+}
+
+/// The same with nothing in parallel.
+fn mingled(contexts: usize, seed: u64, depth: u32) -> u64 {
+    if depth == 0 {
+        return seed >> 32;
+    }
+    let [kind, _, left, right] = [1, 2, 3, 4].map(|n| mixed(seed.wrapping_add(n)));
+    let depth = depth - 1;
+    let (a, b) = match kind % 5 {
+        0 => (mingled(contexts + 1, left, depth), right),
+        1 | 2 => (mingled(contexts, left, depth), mingled(0, right, depth)),
+        _ if contexts == 0 => (mingled(0, left, depth), right),
+        _ => (mingled(contexts, left, depth), mingled(1, right, depth)),
+    };
+    mixed(a) ^ b
+}
+
+fn mixed(n: u64) -> u64 {
+    let z = (n ^ (n >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
+}
+
+/// Types cannot exclude it: a wrapper that is `Send` and checks its thread takes an outer
+/// context to where an inner one is in use.
+#[test]
+fn contexts_that_are_used_among_each_other_take_no_job_from_each_other() {
+    for workers in [1, 2, 5] {
+        let pool = pool(workers);
+        for seed in 0..300 {
+            let result = pool.install(|| mingle(vec![], mixed(seed), 14));
+            assert_eq!(result, mingled(0, mixed(seed), 14), "seed {seed}");
+        }
+    }
 }

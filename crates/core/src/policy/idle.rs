@@ -1,5 +1,7 @@
 //! How a worker that finds nothing passes the time until it sleeps.
 
+use crate::policy::Gaps;
+
 /// What to do before the next round of searching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleStep {
@@ -11,8 +13,8 @@ pub enum IdleStep {
     Sleep,
 }
 
-/// The steps from busy searching down to sleep: short spins that grow, some
-/// yields, sleep. About 10 us in all on a machine of today.
+/// The steps from busy searching down to sleep: short spins that grow, for as long as
+/// [that has paid](Gaps), some yields, sleep.
 ///
 /// With more workers than processors a spinning worker keeps a processor from
 /// one that has work, so there it only yields, and soon sleeps.
@@ -20,20 +22,26 @@ pub enum IdleStep {
 /// # Examples
 ///
 /// ```
-/// use heist_core::policy::{IdleLadder, IdleStep};
+/// use heist_core::policy::{Gaps, IdleLadder, IdleStep};
 ///
+/// let gaps = Gaps::new();
 /// let mut ladder = IdleLadder::new(false);
-/// assert!(matches!(ladder.step(), IdleStep::Spin(_)));
-/// assert!(std::iter::repeat_with(|| ladder.step()).any(|step| step == IdleStep::Sleep));
+/// assert!(matches!(ladder.step(0, || gaps), IdleStep::Spin(_)));
+/// let mut later = (1..).map(|ms| ladder.step(ms * 1_000_000, || gaps));
+/// assert!(later.any(|step| step == IdleStep::Sleep));
 /// ```
 #[derive(Clone, Debug)]
 pub struct IdleLadder {
     round: u32,
+    /// When it began, and for how long to spin, once that was asked.
+    began_ns: u64,
+    awake_ns: Option<u64>,
     oversubscribed: bool,
 }
 
-/// Rounds that spin, and the longest spin of a round.
-const SPIN_ROUNDS: u32 = 24;
+/// Nobody asks for the gaps before that many rounds: most searches are shorter.
+const FIRST_ROUNDS: u32 = 6;
+/// The longest spin of a round.
 const SPIN_MAX: u32 = 20;
 /// Rounds that yield, after those that spin.
 const YIELD_ROUNDS: u32 = 4;
@@ -44,22 +52,36 @@ impl IdleLadder {
     pub fn new(oversubscribed: bool) -> Self {
         Self {
             round: 0,
+            began_ns: 0,
+            awake_ns: None,
             oversubscribed,
         }
     }
 
-    /// The step after one more round that found nothing.
-    pub fn step(&mut self) -> IdleStep {
-        let spins = if self.oversubscribed { 0 } else { SPIN_ROUNDS };
+    /// The step after one more round that found nothing, at this time.
+    pub fn step(&mut self, now_ns: u64, gaps: impl FnOnce() -> Gaps) -> IdleStep {
+        if self.round == 0 {
+            self.began_ns = now_ns;
+        }
         let round = self.round;
         self.round += 1;
-        if round < spins {
-            IdleStep::Spin(SPIN_MAX.min(1 << round.min(16)))
-        } else if round < spins + YIELD_ROUNDS {
+        if !self.oversubscribed {
+            if round < FIRST_ROUNDS {
+                return IdleStep::Spin(SPIN_MAX.min(1 << round));
+            }
+            let awake_ns = *self.awake_ns.get_or_insert_with(|| gaps().awake_ns());
+            if now_ns.saturating_sub(self.began_ns) < awake_ns {
+                // Not counted: what follows is counted from here.
+                self.round = FIRST_ROUNDS;
+                return IdleStep::Spin(SPIN_MAX);
+            }
+        }
+        let first = if self.oversubscribed { 0 } else { FIRST_ROUNDS };
+        if round < first + YIELD_ROUNDS {
             IdleStep::Yield
         } else {
             // Once awake again the worker starts at the top.
-            self.round = 0;
+            *self = Self::new(self.oversubscribed);
             IdleStep::Sleep
         }
     }
@@ -69,9 +91,14 @@ impl IdleLadder {
 mod tests {
     use super::*;
 
-    fn until_sleep(oversubscribed: bool) -> Vec<IdleStep> {
+    /// The steps of a worker whose rounds take half a microsecond, after such gaps.
+    fn until_sleep(oversubscribed: bool, gap_ns: u64) -> Vec<IdleStep> {
+        let mut gaps = Gaps::new();
+        (0..10).for_each(|_| gaps.count(gap_ns));
         let mut ladder = IdleLadder::new(oversubscribed);
-        std::iter::repeat_with(|| ladder.step())
+        let times = (0..).map(|round| 7_000 + 500 * round);
+        times
+            .map(|now_ns| ladder.step(now_ns, || gaps))
             .take_while(|&step| step != IdleStep::Sleep)
             .collect()
     }
@@ -80,27 +107,31 @@ mod tests {
     /// workers, or without bound.
     #[test]
     fn a20_a29_the_time_before_sleep_is_bounded() {
-        let spins: u32 = until_sleep(false)
-            .iter()
-            .map(|step| match step {
-                IdleStep::Spin(n) => *n,
-                _ => 0,
-            })
-            .sum();
-        assert!(spins < 1_000);
+        for gap_ns in (0..200).map(|us| us * 1_000) {
+            assert!(until_sleep(false, gap_ns).len() < 300);
+        }
+    }
+
+    #[test]
+    fn a_worker_stays_awake_as_long_as_that_has_paid() {
+        let spins = |gap_ns| until_sleep(false, gap_ns).len() - YIELD_ROUNDS as usize;
+        assert_eq!(spins(1_000_000), 9, "some 4 us");
+        assert!((60..80).contains(&spins(30_000)), "some 32 us");
     }
 
     #[test]
     fn nobody_spins_when_there_are_more_workers_than_processors() {
-        let steps = until_sleep(true);
-        assert!(steps.iter().all(|&step| step == IdleStep::Yield));
+        let steps = until_sleep(true, 30_000);
+        assert_eq!(steps, [IdleStep::Yield; YIELD_ROUNDS as usize]);
     }
 
     #[test]
     fn after_sleep_the_ladder_starts_at_the_top() {
         let mut ladder = IdleLadder::new(false);
-        let first = ladder.step();
-        while ladder.step() != IdleStep::Sleep {}
-        assert_eq!(ladder.step(), first);
+        let mut step = |now_ns| ladder.step(now_ns, Gaps::new);
+        let first = step(0);
+        let slept = (1..100).find(|ms| step(ms * 1_000_000) == IdleStep::Sleep);
+        assert!(slept.is_some());
+        assert_eq!(step(1 << 40), first);
     }
 }
