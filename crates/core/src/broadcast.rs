@@ -1,12 +1,13 @@
 //! `broadcast`: one closure on every worker of a pool.
 
-use crate::job::{SharedJob, StackJob};
+use crate::job::{HeapJob, StackJob};
 use crate::latch::{CountLatch, LatchRef};
 use crate::pool::Pool;
 use crate::unwind;
 use crate::worker::Worker;
 use heist_sync::thread;
 use std::fmt;
+use std::iter;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -161,19 +162,20 @@ pub(crate) fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let job = SharedJob::new({
-        let pool = Arc::clone(pool);
-        move || {
-            if let Err(payload) = unwind::halt_job(|| BroadcastContext::with(&op)) {
-                pool.handle_panic(payload);
-            }
-            pool.release();
-        }
-    });
-    let references = (0..pool.len()).map(|_| {
+    let ops = iter::repeat_n(Arc::new(op), pool.len());
+    let references = ops.map(|op| {
         pool.keep_alive();
-        // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back.
-        unsafe { SharedJob::as_job_ref(&job) }
+        let pool = Arc::clone(pool);
+        // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back, that of the
+        // last drop of `op` too.
+        unsafe {
+            HeapJob::into_job_ref(move || {
+                if let Err(payload) = unwind::halt_job(move || BroadcastContext::with(&*op)) {
+                    pool.handle_panic(payload);
+                }
+                pool.release();
+            })
+        }
     });
     pool.post(references);
 }

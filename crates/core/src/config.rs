@@ -135,8 +135,8 @@ impl Default for ThreadPoolBuilder {
 
 impl<S> ThreadPoolBuilder<S> {
     /// How many workers. 0, the default, leaves it to `HEIST_NUM_THREADS`, and
-    /// without that to the number of processors that the process may use. More
-    /// than [`max_num_threads`] are that many.
+    /// without that to the number of processors that the process may use. A pool of more
+    /// than [`max_num_threads`] is not built.
     ///
     /// # Examples
     ///
@@ -154,8 +154,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// Makes the calling thread worker 0 of the pool, for the rest of its life.
     ///
     /// That worker has no main loop: it runs jobs only while it waits in an
-    /// operation of the pool, or in [`yield_now`](crate::yield_now). The pool
-    /// works all the same while it does something else.
+    /// operation of the pool, or in [`yield_now`](crate::yield_now). The other workers
+    /// go on while it does something else. For this one waits a
+    /// [broadcast](crate::broadcast()), and in a pool of one everything: for ever, if
+    /// the thread has ended and the pool has not.
     ///
     /// # Examples
     ///
@@ -172,7 +174,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The name of each worker's thread, asked for just before it is started.
+    /// The name of each worker's thread, asked for just before it is started. With a NUL
+    /// byte in a name the pool is not built.
     ///
     /// # Examples
     ///
@@ -614,6 +617,10 @@ impl<S: ThreadSpawn> Config<S> {
     /// Starts the thread of the worker with this index.
     pub(crate) fn start_thread(&mut self, pool: &Arc<Pool>, index: usize) -> io::Result<()> {
         let name = self.thread_name.as_mut().map(|name| name(index));
+        if let Some(name) = name.as_ref().filter(|name| name.contains('\0')) {
+            let why = format!("its name {name:?} contains a NUL byte; give it one without");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
         self.spawner.spawn(thread)
     }

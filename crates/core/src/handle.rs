@@ -109,8 +109,14 @@ impl ThreadPool {
     /// that `op` calls run in this pool.
     ///
     /// Called on a worker of this pool, `op` runs in place. Called on a worker
-    /// of another pool, that worker runs its own pool's jobs while it waits.
-    /// Called elsewhere, the thread blocks.
+    /// of another pool, that worker runs its own pool's jobs while it waits, those that it
+    /// may run [while it waits](crate::Waiting). Called elsewhere, the thread blocks.
+    ///
+    /// # Deadlocks
+    ///
+    /// Between pools that wait for [descendants](crate::Waiting::Descendants) only, calls
+    /// that go back and forth take a worker or a spare for each: more of them, one in the
+    /// other, than the pools have wait for ever.
     ///
     /// # Panics
     ///

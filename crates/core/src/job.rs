@@ -6,7 +6,6 @@
 //! | [`StackJob`] | the frame of whoever waits for it | once | the frame, after the latch is set |
 //! | [`DetachedJob`] | a slot or the injector, until it is taken | once | the run itself |
 //! | [`HeapJob`] | a box | once | the run itself |
-//! | [`SharedJob`] | an `Arc` | once for each reference | the last run |
 //!
 //! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs
 //! in its slot; what a worker spawns is a `DetachedJob`, which moves out first. So
@@ -25,7 +24,6 @@ use heist_sync::thread;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 /// The first field of every job: how to run it.
 pub(crate) struct Header {
@@ -166,45 +164,6 @@ impl<F: FnOnce() + Send> HeapJob<F> {
     unsafe fn execute(header: NonNull<Header>) {
         // SAFETY: the box was leaked for this one run.
         let job = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
-        (job.closure)();
-    }
-}
-
-/// A job that runs once for each of its references.
-#[repr(C)]
-pub(crate) struct SharedJob<F> {
-    header: Header,
-    closure: F,
-}
-
-impl<F: Fn() + Send + Sync> SharedJob<F> {
-    pub(crate) fn new(closure: F) -> Arc<Self> {
-        Arc::new(Self {
-            header: Header {
-                execute: Self::execute,
-            },
-            closure,
-        })
-    }
-
-    /// One more reference to push.
-    ///
-    /// # Safety
-    ///
-    /// 1. What the closure borrows lives until all references have run.
-    /// 2. The closure does not unwind.
-    pub(crate) unsafe fn as_job_ref(this: &Arc<Self>) -> JobRef {
-        let counted = Arc::into_raw(Arc::clone(this)).cast_mut();
-        // SAFETY: `Arc::into_raw` is not null.
-        JobRef(unsafe { NonNull::new_unchecked(counted.cast()) })
-    }
-
-    /// # Safety
-    ///
-    /// As for [`JobRef::execute`], with the reference of a job of this type.
-    unsafe fn execute(header: NonNull<Header>) {
-        // SAFETY: the reference owns one count, for this one run.
-        let job = unsafe { Arc::from_raw(header.cast::<Self>().as_ptr()) };
         (job.closure)();
     }
 }

@@ -118,9 +118,9 @@ pub fn current_thread_index() -> Option<usize> {
 }
 
 /// Between two pieces of a long job: attends to whoever has called the worker since its
-/// last push (a thief, somebody who has fallen asleep), as a push does, and returns true
+/// last push (a thief, somebody who has fallen asleep), as a join does, and returns true
 /// if its deque is empty, so that somebody could be hungry. False on a thread that is no
-/// worker.
+/// worker. In a [prompt](ThreadPoolBuilder::prompt) pool it may run a job from outside.
 ///
 /// A loop that looks up every few microseconds can keep what it has to itself until then.
 ///

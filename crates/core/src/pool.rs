@@ -10,7 +10,7 @@ use crate::room;
 use crate::seat::Seat;
 use crate::sleep::{Jobs, Sleep};
 use crate::spares::Spares;
-use crate::threads::ThreadSpawn;
+use crate::threads::{Beginning, ThreadSpawn};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::waiting::Waiting;
 use crate::worker::Worker;
@@ -149,7 +149,7 @@ impl Pool {
     /// # Safety
     ///
     /// 1. No other thread sits there.
-    pub(crate) unsafe fn run(&self, index: usize) {
+    pub(crate) unsafe fn run(&self, index: usize, beginning: Beginning) {
         let (pool, seat) = (self, self.seat(index));
         // SAFETY: by 1.; `leave` is called below, and the caller holds the pool.
         let worker = unsafe { Worker::sit(seat) };
@@ -158,6 +158,7 @@ impl Pool {
         unsafe { LockLatch::set(&raw const seat.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
         pool.call_handler(pool.handlers.start.as_deref(), worker.index());
+        drop(beginning);
         worker.begins_to_work();
         if self.is_spare(index) {
             worker.stand_in();
@@ -366,8 +367,13 @@ impl Pool {
     }
 
     /// Posts one job to each worker's mailbox, in the order of their indices.
+    ///
+    /// # Panics
+    ///
+    /// As [`keep_alive`](Self::keep_alive): in an exit handler, some of the workers are gone.
     pub(crate) fn post(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
         self.demand_workers("post a job to each worker of");
+        self.keep_alive();
         assert_eq!(jobs.len(), self.len());
         let posting = self.posting.lock();
         for (seat, job) in self.seats.iter().zip(jobs) {
@@ -376,6 +382,7 @@ impl Pool {
         drop(posting);
         let woke = (0..self.len()).filter(|&worker| self.sleep.ring_for_mail(worker));
         self.count_wakes(woke.count());
+        self.release();
     }
 
     /// Runs `op` on the calling worker; a caller from outside takes part in the global pool.

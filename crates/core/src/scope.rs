@@ -1,12 +1,13 @@
 //! `scope`: jobs that may borrow, because the scope waits for them.
 
 use crate::broadcast::BroadcastContext;
-use crate::job::{Fifo, HeapJob, SharedJob};
+use crate::job::{Fifo, HeapJob};
 use crate::latch::{CountLatch, Latch};
 use crate::pool::Pool;
 use crate::unwind::{self, FirstPanic};
 use crate::worker::Worker;
 use std::fmt;
+use std::iter;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -339,12 +340,13 @@ impl<'scope> Base<'scope> {
     /// Queues a job for each worker.
     fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
         let base = Still(self);
-        let job = SharedJob::new(move || Self::run(base, || BroadcastContext::with(&body)));
-        let references = (0..self.pool.len()).map(|_| {
+        let bodies = iter::repeat_n(Arc::new(body), self.pool.len());
+        let references = bodies.map(|body| {
             self.pending.increment();
+            let job = move || Self::run(base, move || BroadcastContext::with(&*body));
             // SAFETY: 1. the scope waits for each run, so that what it borrows
             // for `'scope` is there. 2. A panic in it is held back.
-            unsafe { SharedJob::as_job_ref(&job) }
+            unsafe { HeapJob::into_job_ref(job) }
         });
         self.pool.post(references);
     }

@@ -7,6 +7,7 @@
 //! empty: for some time there may be more at work.
 
 use crate::pool::Pool;
+use crate::threads::Beginning;
 use crate::worker::Worker;
 use heist_sync::{thread, Mutex};
 
@@ -102,12 +103,13 @@ impl Pool {
             builder = builder.stack_size(stack_size);
         }
         let pool = self.share();
+        let beginning = Beginning::of(&pool);
         // It counts as withdrawn until it rings its own bell.
         let thread = builder.spawn(move || {
             let is_withdrawn = pool.sleep.ring(index);
             debug_assert!(is_withdrawn, "nobody else knows of it");
             // SAFETY: `started` counts up, under the lock: one thread for each index.
-            unsafe { pool.run(index) };
+            unsafe { pool.run(index, beginning) };
         });
         thread.is_ok()
     }

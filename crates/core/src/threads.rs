@@ -88,6 +88,7 @@ pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
     pool: Arc<Pool>,
+    beginning: Beginning,
     index: usize,
     /// `Send` but not `Sync`, as a thread to be.
     alone: PhantomData<Cell<()>>,
@@ -103,6 +104,7 @@ impl ThreadBuilder {
         Self {
             name,
             stack_size,
+            beginning: Beginning::of(&pool),
             pool,
             index,
             alone: PhantomData,
@@ -202,7 +204,24 @@ impl ThreadBuilder {
     /// ```
     pub fn run(self) {
         // SAFETY: one builder is made for each index, and it is used up here.
-        unsafe { self.pool.run(self.index) };
+        unsafe { self.pool.run(self.index, self.beginning) };
+    }
+}
+
+/// Keeps a pool from ending before a thread of it has begun, whose start handler may submit
+/// jobs.
+pub(crate) struct Beginning(Arc<Pool>);
+
+impl Beginning {
+    pub(crate) fn of(pool: &Arc<Pool>) -> Self {
+        pool.keep_alive();
+        Self(Arc::clone(pool))
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        self.0.release();
     }
 }
 

@@ -286,6 +286,32 @@ fn panics_that_nobody_waits_for_go_to_the_handler() {
 }
 
 #[test]
+fn a_broadcast_whose_closure_panics_when_it_is_dropped_panics_as_others_do() {
+    for workers in [1, 3] {
+        let (caught, payloads) = channel();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
+            .build()
+            .expect("a pool");
+        let bomb = Bomb("spawned");
+        pool.spawn_broadcast(move |_| {
+            let _captured = &bomb;
+        });
+        let payload = payloads.recv().expect("a payload");
+        assert_eq!(payload.downcast_ref(), Some(&"spawned"));
+        let bomb = Bomb("in a scope");
+        let broadcast = |scope: &heist_core::Scope<'_>| {
+            scope.spawn_broadcast(move |_, _| {
+                let _captured = &bomb;
+            });
+        };
+        assert_eq!(text_of(|| pool.scope(broadcast)), "in a scope");
+        assert_alive(&pool);
+    }
+}
+
+#[test]
 fn a_group_whose_pool_has_ended_refuses_jobs_and_can_still_be_waited_for() {
     let pool = pool(1);
     let group = TaskGroup::new_in(&pool);

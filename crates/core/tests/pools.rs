@@ -43,6 +43,53 @@ fn handlers_run_once_on_each_thread_between_start_and_end() {
 }
 
 #[test]
+fn a_start_handler_submits_jobs_even_if_the_handle_is_gone_before_it_runs() {
+    let (say, heard) = channel();
+    for _ in 0..100 {
+        let say = say.clone();
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .start_handler(move |_| {
+                let say = say.clone();
+                heist_core::spawn(move || say.send(()).expect("the test listens"));
+            });
+        drop(builder.build().expect("a pool"));
+    }
+    drop(say);
+    assert_eq!(heard.iter().count(), 200);
+}
+
+#[test]
+fn in_an_exit_handler_a_broadcast_is_refused_as_any_job_is() {
+    let operations: [fn(); 3] = [
+        || drop(heist_core::broadcast(|_| ())),
+        || heist_core::spawn_broadcast(|_| ()),
+        || heist_core::in_place_scope(|scope| scope.spawn_broadcast(|_, _| ())),
+    ];
+    for operation in operations {
+        let (say, heard) = channel();
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .exit_handler(move |_| {
+                let refused = catch_unwind(operation).expect_err("some workers are gone");
+                let text: &&str = refused.downcast_ref().expect("a text");
+                say.send(*text).expect("the test listens");
+            });
+        builder.build().expect("a pool").shutdown();
+        for text in heard {
+            assert!(text.contains("a pool that has ended"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_no_thread_can_have_is_an_error() {
+    let builder = ThreadPoolBuilder::new().thread_name(|_| String::from("wor\0ker"));
+    let error = builder.num_threads(2).build().expect_err("no such name");
+    assert!(error.to_string().contains("NUL"), "{error}");
+}
+
+#[test]
 fn a_thread_that_cannot_be_started_is_an_error_and_the_others_end() {
     let ended = Arc::new(AtomicUsize::new(0));
     let threads = Arc::new(std::sync::Mutex::new(Vec::new()));
