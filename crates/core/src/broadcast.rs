@@ -136,7 +136,7 @@ where
     // SAFETY: `jobs` stays in place until the latch is set; `op` is Sync and
     // its results are Send.
     pool.post(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
-    latch.wait(caller);
+    latch.wait(caller, Worker::next_slot);
 
     let mut panicked = None;
     let mut results = Vec::with_capacity(jobs.len());

@@ -40,7 +40,9 @@ impl Completion {
             pool.demand_workers("wait for a job of");
             CountLatch::new(1, caller)
         };
-        self.wait_with(latch, |latch| latch.wait_in_job(caller));
+        self.wait_with(latch, |latch| {
+            latch.wait(caller, Worker::pushed_in_job_from);
+        });
     }
 }
 

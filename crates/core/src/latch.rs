@@ -200,8 +200,6 @@ enum Waiter {
         core: CoreLatch,
         pool: Arc<Pool>,
         index: usize,
-        /// Where the worker's next job was to lie when the latch was made.
-        next_slot: usize,
     },
     Thread(LockLatch),
 }
@@ -215,7 +213,6 @@ impl CountLatch {
                 core: CoreLatch::new(),
                 pool: worker.pool().share(),
                 index: worker.index(),
-                next_slot: worker.next_slot(),
             },
             None => Waiter::Thread(LockLatch::new()),
         };
@@ -239,28 +236,12 @@ impl CountLatch {
     /// Waits until the latch is set, once, on the thread that it was made for: a
     /// worker helps, any other thread blocks.
     ///
-    /// A worker that runs descendants only takes for such what was pushed on it since
-    /// the latch was made.
-    pub(crate) fn wait(&self, owner: Option<&Worker>) {
-        self.wait_from(owner, |_, next_slot| next_slot);
-    }
-
-    /// As [`wait`](Self::wait), for a latch that was made only now: a worker takes for
-    /// descendants what its present job has pushed.
-    pub(crate) fn wait_in_job(&self, owner: Option<&Worker>) {
-        self.wait_from(owner, |worker, _| worker.base());
-    }
-
-    fn wait_from(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker, usize) -> usize) {
+    /// A worker that runs descendants only takes for such what lies from the slot on that
+    /// `oldest` gives.
+    pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
         match (&self.waiter, owner) {
-            (
-                Waiter::Worker {
-                    core, next_slot, ..
-                },
-                Some(worker),
-            ) => {
-                let oldest = oldest(worker, *next_slot);
-                if !self.pending.settle(|| worker.run_own_job(oldest)) {
+            (Waiter::Worker { core, .. }, Some(worker)) => {
+                if !self.pending.settle(|| worker.run_own_job(oldest(worker))) {
                     worker.wait_until(core, oldest);
                 }
             }

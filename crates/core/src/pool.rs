@@ -457,7 +457,9 @@ impl Pool {
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         self.inject(unsafe { job.as_job_ref() }.into());
-        caller.wait_until(&job.latch.core, caller.next_slot());
+        // Nothing that was pushed here is waited for.
+        let next_slot = caller.next_slot();
+        caller.wait_until(&job.latch.core, |_| next_slot);
         // SAFETY: the latch is set, and the result is taken once.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }

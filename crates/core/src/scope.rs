@@ -312,13 +312,20 @@ impl<'scope> Base<'scope> {
 
     /// Runs the scope's closure, waits for the jobs, and lets a panic go on.
     fn complete<R>(&self, waiter: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        let result = unwind::halt(op).map_err(|payload| self.panic.keep(payload));
-        // SAFETY: the latch lies in the scope, which is still here.
-        unsafe { CountLatch::set(&raw const self.pending) };
-        if !self.pending.is_set() {
-            self.pool.abort_if_forked();
-        }
-        self.pending.wait(waiter);
+        let op = || {
+            let result = unwind::halt(op).map_err(|payload| self.panic.keep(payload));
+            // SAFETY: the latch lies in the scope, which is still here.
+            unsafe { CountLatch::set(&raw const self.pending) };
+            if !self.pending.is_set() {
+                self.pool.abort_if_forked();
+            }
+            self.pending.wait(waiter, Worker::pushed_from);
+            result
+        };
+        let result = match waiter {
+            Some(worker) if worker.own().is_watched.get() => worker.watched(false, op),
+            _ => op(),
+        };
         let panicked = self.panic.take();
         match (result, panicked) {
             (Ok(result), None) => result,

@@ -119,23 +119,23 @@ impl Worker {
     }
 
     /// Runs jobs until the latch is set; sleeps while there are none. If only
-    /// descendants may run here, those are the jobs at this address and above.
+    /// descendants may run here, those are the jobs from the slot on that `oldest` gives.
     #[inline]
-    pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: usize) {
+    pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
         if !latch.probe() {
             self.help_until(latch, oldest);
         }
     }
 
     #[cold]
-    fn help_until(&self, latch: &CoreLatch, oldest: usize) {
+    fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
         self.settle();
         // No job unwinds, and an unwinding frame here would leave a latch
         // behind that somebody is about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().oversubscribed);
         while !latch.probe() {
-            if self.run_own_job(oldest) {
+            if self.run_own_job(oldest(self)) {
                 ladder = IdleLadder::new(self.pool().oversubscribed);
             } else if self.is_strict() {
                 self.step_down(&mut ladder, latch);

@@ -7,7 +7,7 @@ use crate::latch::{CoreLatch, LockLatch};
 use crate::policy::{Gaps, Manners, Rng, Turns, Visits};
 use crate::pool::Pool;
 use crate::recorder::Recorder;
-use crate::waiting::{Manner, Waiting};
+use crate::waiting::{Manner, Waiting, Watch};
 use heist_deque::{Deque, Injector, Steal};
 use std::cell::Cell;
 use std::ptr;
@@ -47,9 +47,14 @@ pub(crate) struct Own {
     pub(crate) gaps: Cell<Gaps>,
     /// True if there were jobs in the last round that `manners` forbids to ask for.
     pub(crate) was_refused: Cell<bool>,
-    /// The address of the lowest slot that the job at the top of the stack could
-    /// have filled.
+    /// Below the slot at this address lies nothing that the frame at the top of the stack has
+    /// pushed: that of a job, or of the innermost [`Watch`].
     pub(crate) base: Cell<usize>,
+    /// The innermost frame that notes what it pushes, or null.
+    pub(crate) watch: Cell<*const Watch>,
+    /// True if jobs are to be noted: by a recorder, or because they may wait for
+    /// descendants only.
+    pub(crate) is_watched: Cell<bool>,
     /// The chain whose contexts carry the deque's tail, so that the one in memory lags
     /// behind; null while that is exact.
     pub(crate) carrier: Cell<*const Chain<'static>>,
@@ -96,7 +101,9 @@ impl Seat {
                 manners: Cell::new(Manners::new()),
                 gaps: Cell::new(Gaps::new()),
                 was_refused: Cell::new(false),
-                base: Cell::new(usize::MAX),
+                base: Cell::new(0),
+                watch: Cell::new(ptr::null()),
+                is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 turns: Cell::new(Turns::new()),

@@ -1,7 +1,9 @@
 //! What a worker may run while it waits.
 
 use crate::pool::Pool;
-use heist_sync::atomic::{AtomicPtr, Ordering};
+use crate::worker::Worker;
+use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::cell::Cell;
 use std::ptr;
 
 /// What a worker may run on top of a frame that waits, for the second half of a
@@ -81,7 +83,7 @@ pub(crate) struct Manner {
 /// One call of [`with_waiting`].
 #[derive(Debug)]
 pub(crate) struct Region {
-    lowest: usize,
+    lowest: AtomicUsize,
     is_strict: bool,
     outer: *const Region,
 }
@@ -110,7 +112,7 @@ impl Manner {
         let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
         // SAFETY: by 1. none of them closes meanwhile.
         while let Some(inner) = unsafe { region.as_ref() } {
-            if inner.lowest <= slot {
+            if inner.lowest.load(Ordering::Relaxed) <= slot {
                 return inner.is_strict;
             }
             region = inner.outer;
@@ -121,7 +123,7 @@ impl Manner {
     /// A call that begins, when `lowest` is the next slot. For the owner.
     pub(crate) fn region(&self, waiting: Waiting, lowest: usize) -> Region {
         Region {
-            lowest,
+            lowest: AtomicUsize::new(lowest),
             is_strict: waiting == Waiting::Descendants,
             outer: self.innermost.load(Ordering::Relaxed),
         }
@@ -138,11 +140,119 @@ impl Manner {
             .store(ptr::from_ref(region).cast_mut(), Ordering::Relaxed);
     }
 
+    /// A job is pushed into this slot: it is the innermost call's. For the owner, who holds
+    /// the lock of its deque.
+    fn lower(&self, slot: usize) {
+        let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
+        // SAFETY: the owner's own calls, which are under way.
+        while let Some(inner) = unsafe { region.as_ref() } {
+            inner.lowest.fetch_min(slot, Ordering::Relaxed);
+            region = inner.outer;
+        }
+    }
+
     /// The call ends. For the owner, who holds the lock of its deque: no thief looks at
     /// the region any more.
     pub(crate) fn close(&self, region: &Region) {
         self.innermost
             .store(region.outer.cast_mut(), Ordering::Relaxed);
+    }
+}
+
+/// A frame that may wait for descendants only, a job's or a scope's, and the slots that lie
+/// below all that it has pushed.
+///
+/// Jobs of a frame mostly lie above the slot that came next when it began. But when older
+/// ones are gone, taken by thieves or run by a [yield](crate::yield_now), the next job lies
+/// below that. So each such push lowers what the frames note that it concerns.
+pub(crate) struct Watch {
+    is_job: bool,
+    lowest: Cell<usize>,
+    /// The same of the job in which this began, unless a watch says so.
+    before: Cell<usize>,
+    outer: *const Watch,
+}
+
+impl Worker {
+    /// Calls `op`, a whole job or the part of one in which something is waited for, and
+    /// notes what it pushes.
+    pub(crate) fn watched<R>(&self, is_job: bool, op: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Worker, &'a Watch, bool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let Self(worker, watch, was_watched) = self;
+                let own = worker.own();
+                own.watch.set(watch.outer);
+                own.is_watched.set(*was_watched);
+                // SAFETY: the frames around this one have not ended.
+                let outer = unsafe { watch.outer.as_ref() };
+                own.base.set(outer.unwrap_or(watch).from(outer.is_some()));
+            }
+        }
+        let (own, next_slot) = (self.own(), self.next_slot());
+        self.note(next_slot);
+        let watch = Watch {
+            is_job,
+            lowest: Cell::new(next_slot),
+            before: Cell::new(own.base.replace(next_slot)),
+            outer: own.watch.get(),
+        };
+        own.watch.set(ptr::from_ref(&watch));
+        let _end = End(self, &watch, own.is_watched.replace(true));
+        op()
+    }
+
+    /// A job is about to be pushed into this slot, or one above.
+    #[inline(always)]
+    pub(crate) fn note(&self, slot: usize) {
+        if slot < self.own().base.get() {
+            self.lower(slot);
+        }
+    }
+
+    /// The slot lies below what the present frame has noted.
+    #[cold]
+    #[inline(never)]
+    fn lower(&self, slot: usize) {
+        let own = self.own();
+        own.base.set(slot);
+        let mut watch = own.watch.get();
+        // SAFETY: the frames that watch have not ended.
+        while let Some(inner) = unsafe { watch.as_ref() } {
+            inner.lowest.set(inner.lowest.get().min(slot));
+            inner.before.set(inner.before.get().min(slot));
+            watch = inner.outer;
+        }
+        self.deque().locked(|| self.seat().manner.lower(slot));
+    }
+
+    /// Below this slot lies nothing that the present scope has pushed, or if there is none the
+    /// present job.
+    pub(crate) fn pushed_from(&self) -> usize {
+        self.own().base.get()
+    }
+
+    /// Below this slot lies nothing that the present job has pushed.
+    pub(crate) fn pushed_in_job_from(&self) -> usize {
+        let mut watch = self.own().watch.get();
+        // SAFETY: as above.
+        while let Some(inner) = unsafe { watch.as_ref() } {
+            if inner.is_job || inner.outer.is_null() {
+                return inner.from(inner.is_job);
+            }
+            watch = inner.outer;
+        }
+        self.own().base.get()
+    }
+}
+
+impl Watch {
+    fn from(&self, its_own: bool) -> usize {
+        if its_own {
+            self.lowest.get()
+        } else {
+            self.before.get()
+        }
     }
 }
 

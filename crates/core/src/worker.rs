@@ -243,6 +243,7 @@ impl Worker {
     fn put_back(&self, mut jobs: Vec<DetachedJob>) {
         while let Some(job) = jobs.pop() {
             let slot = self.deque().vacant();
+            self.note(slot.as_ptr() as usize);
             // SAFETY: the slot is vacant.
             let kind = unsafe { job.put_back(slot) };
             // SAFETY: the slot holds such a job, and those may run anywhere.
@@ -270,6 +271,7 @@ impl Worker {
             return self.pool().inject(unsafe { DetachedJob::new(closure) });
         }
         let slot = self.deque().vacant();
+        self.note(slot.as_ptr() as usize);
         // SAFETY: the slot is vacant, and the closure fits; 1. and 2. are handed on.
         let kind = unsafe { DetachedJob::put(slot, closure) };
         // SAFETY: the slot holds what the kind says, which may run anywhere.
@@ -288,10 +290,11 @@ impl Worker {
     /// for joins.
     ///
     /// A worker that only pushes never pops, which is what makes slots vacant again whose
-    /// jobs others took. So if few jobs wait, they begin anew at the first of those.
+    /// jobs others took. So if few jobs wait, they begin anew at the first of those; unless
+    /// somebody has noted where they lie.
     #[cold]
     fn make_room(&self) -> bool {
-        if self.deque().waiting() <= FEW_WAITING {
+        if self.own().watch.get().is_null() && self.deque().waiting() <= FEW_WAITING {
             let mut waiting = Vec::new();
             while let Some((kind, slot)) = self.pop_detached() {
                 // SAFETY: just popped.
@@ -469,8 +472,25 @@ impl Worker {
         self.pool().abort_if_forked();
         // Counted before it runs: whoever learns that it is done finds it counted.
         self.seat.counters.executed.add(1);
-        self.record(EventKind::JobBegin);
+        if self.own().is_watched.get() {
+            return self.execute_watched(job);
+        }
         let base = self.own().base.replace(self.next_slot());
+        self.run_job(job);
+        self.own().base.set(base);
+    }
+
+    /// As `execute`, where somebody wants to know what the job does.
+    #[cold]
+    #[inline(never)]
+    fn execute_watched(&self, job: Job) {
+        self.record(EventKind::JobBegin);
+        self.watched(true, || self.run_job(job));
+        self.record(EventKind::JobEnd);
+    }
+
+    #[inline(always)]
+    fn run_job(&self, job: Job) {
         match job {
             // SAFETY: taken from a mailbox, where each reference was put once and is
             // handed out once.
@@ -502,8 +522,6 @@ impl Worker {
                 }
             }
         }
-        self.own().base.set(base);
-        self.record(EventKind::JobEnd);
     }
 
     /// What waits in `op` waits in this way.
@@ -522,7 +540,7 @@ impl Worker {
             .locked(|| unsafe { self.seat.manner.open(&region) });
         let was_strict = self.own().is_strict.replace(region.is_strict());
         let _open = Open(self, &region, was_strict);
-        op()
+        self.watched(false, op)
     }
 
     fn strictly_if<R>(&self, is_strict: bool, op: impl FnOnce() -> R) -> R {
@@ -531,11 +549,6 @@ impl Worker {
         } else {
             op()
         }
-    }
-
-    /// The address of the lowest slot that the present job could have filled.
-    pub(crate) fn base(&self) -> usize {
-        self.own().base.get()
     }
 
     /// The address of the slot that the next job will be in.

@@ -2,7 +2,7 @@
 //! result, the same panic, each leaf run once, each closure dropped once.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
@@ -30,11 +30,42 @@ enum Program {
     InPlace(Vec<Program>, Box<Program>),
     /// Gives a number if the part panics.
     Catch(Box<Program>),
+    /// Waits for descendants only.
+    Strict(Box<Program>),
+    /// Runs any other job first.
+    Yield(Box<Program>),
+    /// A fork that is joined in a scope, which spawns only then.
+    Late(Box<Program>, Box<Program>),
+}
+
+fn leaves() -> impl Strategy<Value = Program> {
+    prop_oneof![9 => any::<u16>().prop_map(|n| Program::Leaf(n.into())), 1 => (0..5_u32).prop_map(Program::Panic)]
+}
+
+/// Programs in which some frames wait for descendants only: on one pool, because those of
+/// several may wait for each other.
+fn strict_programs() -> impl Strategy<Value = Program> {
+    leaves().prop_recursive(6, 60, 5, |inner| {
+        let many = prop::collection::vec(inner.clone(), 0..5);
+        let one = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            3 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
+            2 => one.clone().prop_map(Program::Context),
+            2 => (many.clone(), one.clone()).prop_map(|(jobs, rest)| Program::InPlace(jobs, rest)),
+            1 => one.clone().prop_map(Program::Catch),
+            2 => many.clone().prop_map(Program::Scope),
+            1 => many.prop_map(Program::Group),
+            2 => one.clone().prop_map(Program::Fork),
+            1 => one.clone().prop_map(Program::Broadcast),
+            3 => one.clone().prop_map(Program::Strict),
+            3 => one.clone().prop_map(Program::Yield),
+            2 => (one.clone(), one).prop_map(|(a, b)| Program::Late(a, b)),
+        ]
+    })
 }
 
 fn programs() -> impl Strategy<Value = Program> {
-    let leaf = prop_oneof![9 => any::<u16>().prop_map(|n| Program::Leaf(n.into())), 1 => (0..5_u32).prop_map(Program::Panic)];
-    leaf.prop_recursive(6, 60, 5, |inner| {
+    leaves().prop_recursive(6, 60, 5, |inner| {
         let many = prop::collection::vec(inner.clone(), 0..5);
         let one = inner.clone().prop_map(Box::new);
         prop_oneof![
@@ -52,11 +83,11 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-const WORKERS: [usize; 2] = [2, 3];
+const WORKERS: [usize; 3] = [2, 3, 1];
 
-/// Two pools for all cases: building them costs more than a case.
-fn pools() -> &'static [ThreadPool; 2] {
-    static POOLS: OnceLock<[ThreadPool; 2]> = OnceLock::new();
+/// The pools for all cases: building them costs more than a case.
+fn pools() -> &'static [ThreadPool; 3] {
+    static POOLS: OnceLock<[ThreadPool; 3]> = OnceLock::new();
     POOLS.get_or_init(|| {
         WORKERS.map(|workers| {
             ThreadPoolBuilder::new()
@@ -106,7 +137,14 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::Scope(parts) | Program::ScopeFifo(parts) | Program::Group(parts) => {
             all(parts, leaves)
         }
-        Program::Fork(part) | Program::Context(part) => serial(part, on, leaves),
+        Program::Fork(part)
+        | Program::Context(part)
+        | Program::Strict(part)
+        | Program::Yield(part) => serial(part, on, leaves),
+        Program::Late(first, second) => {
+            let first = serial(first, on, leaves)?;
+            Ok(first.wrapping_add(serial(second, on, leaves)?))
+        }
         Program::InPlace(jobs, rest) => {
             let mut parts = jobs.clone();
             parts.push(rest.as_ref().clone());
@@ -210,6 +248,27 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         Program::Context(part) => heist_core::with_context(|cx| carried(part, on, trace, cx)),
         Program::InPlace(jobs, rest) => in_place(jobs, on, trace, || parallel(rest, on, trace)),
         Program::Catch(part) => caught(|| parallel(part, on, trace)),
+        Program::Strict(part) => {
+            heist_core::with_waiting(Waiting::Descendants, || parallel(part, on, trace))
+        }
+        Program::Yield(part) => {
+            heist_core::yield_now();
+            parallel(part, on, trace)
+        }
+        Program::Late(first, second) => {
+            let (first, first_trace) = (first.clone(), trace.clone());
+            let first = heist_core::fork(move || (parallel(&first, on, &first_trace), token).0);
+            let sum = Mutex::new(0_u64);
+            heist_core::scope(|scope| {
+                let value = first.join();
+                let (sum, token) = (&sum, Arc::clone(&trace.token));
+                scope.spawn(move |_| {
+                    let second = (parallel(second, on, trace), token).0;
+                    *sum.lock().unwrap() = value.wrapping_add(second);
+                });
+            });
+            sum.into_inner().unwrap()
+        }
     }
 }
 
@@ -258,25 +317,49 @@ proptest! {
 
     #[test]
     fn a_program_gives_on_a_pool_what_it_gives_serially(program in programs()) {
-        let mut leaves = 0;
-        let expected = serial(&program, 0, &mut leaves);
-        let trace = Trace::default();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            pools()[0].install(|| parallel(&program, 0, &trace))
-        }));
-        match (outcome, expected) {
-            (Ok(value), Ok(expected)) => prop_assert_eq!(value, expected),
-            (Err(payload), Err(accepted)) => {
-                let number = payload.downcast::<u32>().expect("a panic of the program's own");
-                prop_assert!(accepted.contains(&number), "{} is not among {:?}", number, accepted);
-            }
-            (outcome, expected) => prop_assert!(false, "{:?} instead of {:?}", outcome.map_err(drop), expected),
-        }
-        prop_assert_eq!(trace.leaves.load(Ordering::Relaxed), leaves);
-        // A group's or a fork's closure may still be on its way out of the box
-        // that it ran in when its end is known.
-        while Arc::strong_count(&trace.token) > 1 {
-            std::thread::yield_now();
-        }
+        check(&program, 0)?;
     }
+
+    #[test]
+    fn so_does_one_in_which_frames_wait_for_descendants_only(program in strict_programs()) {
+        check(&program, 0)?;
+        check(&program, 2)?;
+    }
+}
+
+/// The program runs on this pool as it does serially.
+fn check(program: &Program, on: usize) -> Result<(), TestCaseError> {
+    let mut leaves = 0;
+    let expected = serial(program, on, &mut leaves);
+    let trace = Trace::default();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        pools()[on].install(|| parallel(program, on, &trace))
+    }));
+    match (outcome, expected) {
+        (Ok(value), Ok(expected)) => prop_assert_eq!(value, expected),
+        (Err(payload), Err(accepted)) => {
+            let number = payload
+                .downcast::<u32>()
+                .expect("a panic of the program's own");
+            prop_assert!(
+                accepted.contains(&number),
+                "{} is not among {:?}",
+                number,
+                accepted
+            );
+        }
+        (outcome, expected) => prop_assert!(
+            false,
+            "{:?} instead of {:?}",
+            outcome.map_err(drop),
+            expected
+        ),
+    }
+    prop_assert_eq!(trace.leaves.load(Ordering::Relaxed), leaves);
+    // A group's or a fork's closure may still be on its way out of the box
+    // that it ran in when its end is known.
+    while Arc::strong_count(&trace.token) > 1 {
+        std::thread::yield_now();
+    }
+    Ok(())
 }

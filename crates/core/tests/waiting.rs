@@ -1,7 +1,8 @@
 //! Waiting for descendants only: no unrelated work on a waiting stack.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{join, scope, with_waiting, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{fork, join, scope, spawn, with_waiting, yield_now};
+use heist_core::{ThreadPool, ThreadPoolBuilder, Waiting};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -211,7 +212,7 @@ fn spares_work_while_all_workers_wait() {
         let both = Barrier::new(2);
         let exchange = |give: &Mutex<Option<heist_core::JoinHandle<u64>>>,
                         take: &Mutex<Option<heist_core::JoinHandle<u64>>>| {
-            let handle = heist_core::fork(|| work(100).min(1));
+            let handle = fork(|| work(100).min(1));
             *give.lock().expect("no panic") = Some(handle);
             both.wait();
             let other = take.lock().expect("no panic").take();
@@ -239,7 +240,7 @@ fn every_operation_ends_with_one_strict_worker() {
         heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| count()));
         heist_core::in_place_scope(|scope| scope.spawn(|_| count()));
         assert_eq!(heist_core::broadcast(|context| context.index()), [0]);
-        assert_eq!(heist_core::fork(|| 1).join(), 1);
+        assert_eq!(fork(|| 1).join(), 1);
         let group = heist_core::TaskGroup::new();
         group.run(|| ());
         group.wait();
@@ -248,6 +249,80 @@ fn every_operation_ends_with_one_strict_worker() {
     let panicked = catch_unwind(AssertUnwindSafe(|| pool.join(|| (), || panic!("b"))));
     assert!(panicked.is_err());
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
+/// What is waited for may lie below where the waiting frame began: older jobs are gone.
+#[test]
+fn what_a_strict_frame_has_pushed_is_found_wherever_it_lies() {
+    let programs: [fn() -> i32; 6] = [
+        || {
+            spawn(|| ());
+            yield_now();
+            fork(|| 1).join()
+        },
+        || {
+            let older = fork(|| 1);
+            scope(|scope| {
+                let sum = older.join();
+                scope.spawn(|_| ());
+                sum
+            })
+        },
+        || {
+            spawn(|| ());
+            scope(|outer| {
+                yield_now();
+                scope(|_| outer.spawn(|_| ()));
+                1
+            })
+        },
+        || {
+            spawn(|| ());
+            scope(|outer| {
+                yield_now();
+                with_waiting(Waiting::Any, || outer.spawn(|_| ()));
+                1
+            })
+        },
+        || {
+            let older = fork(|| 1);
+            scope(|_| with_waiting(Waiting::Descendants, || older.join()))
+        },
+        || {
+            spawn(|| ());
+            join(
+                || {
+                    yield_now();
+                    scope(|scope| scope.spawn(|_| ()));
+                    1
+                },
+                || (),
+            )
+            .0
+        },
+    ];
+    for pool in [
+        strict_pool(1),
+        ThreadPoolBuilder::new().num_threads(1).build().unwrap(),
+    ] {
+        for program in programs {
+            let strictly = || with_waiting(Waiting::Descendants, program);
+            assert_eq!(pool.install(strictly), 1);
+            let in_a_job = || {
+                let result = AtomicUsize::new(0);
+                scope(|scope| {
+                    scope.spawn(|_| ());
+                    scope.spawn(|_| {
+                        yield_now();
+                        result.store(program() as usize, Ordering::Relaxed);
+                    });
+                });
+                result.into_inner()
+            };
+            let strictly = || with_waiting(Waiting::Descendants, in_a_job);
+            assert_eq!(pool.install(strictly), 1);
+        }
+    }
 }
 
 #[test]
