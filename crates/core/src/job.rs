@@ -175,7 +175,7 @@ impl<F: FnOnce() + Send> HeapJob<F> {
 #[repr(C)]
 pub(crate) struct Fifo {
     header: Header,
-    queue: Injector<JobRef>,
+    queue: Injector<DetachedJob>,
 }
 
 impl Fifo {
@@ -193,7 +193,7 @@ impl Fifo {
     /// # Safety
     ///
     /// 1. The queue stays in place until the reference has run.
-    pub(crate) unsafe fn queue(&self, job: JobRef) -> JobRef {
+    pub(crate) unsafe fn queue(&self, job: DetachedJob) -> JobRef {
         self.queue.push(job);
         JobRef(NonNull::from(self).cast())
     }
@@ -207,7 +207,7 @@ impl Fifo {
         // this borrow has ended.
         let job = unsafe { header.cast::<Self>().as_ref() }.queue.take();
         let job = job.expect("one reference was pushed for each queued job");
-        // SAFETY: taken from the queue, where it was put once.
+        // SAFETY: taken from the queue, which hands each job out once.
         unsafe { job.execute() }
     }
 }

@@ -1,7 +1,7 @@
 //! `scope`: jobs that may borrow, because the scope waits for them.
 
 use crate::broadcast::BroadcastContext;
-use crate::job::{Fifo, HeapJob};
+use crate::job::{DetachedJob, Fifo, HeapJob};
 use crate::latch::{CountLatch, Latch};
 use crate::pool::Pool;
 use crate::unwind::{self, FirstPanic};
@@ -260,7 +260,7 @@ impl<'scope> ScopeFifo<'scope> {
             return unsafe { self.base.pool.submit(job) };
         };
         // SAFETY: as above.
-        let job = unsafe { HeapJob::into_job_ref(job) };
+        let job = unsafe { DetachedJob::new(job) };
         // SAFETY: the queue lies in the scope, which waits for the job, and the
         // reference is done with the queue when the job starts.
         worker.push_reference(unsafe { self.fifos[worker.index()].queue(job) });

@@ -1,6 +1,6 @@
 //! `spawn`: a job that nobody waits for.
 
-use crate::job::HeapJob;
+use crate::job::DetachedJob;
 use crate::pool::Pool;
 use crate::unwind;
 use crate::worker::Worker;
@@ -80,7 +80,7 @@ pub(crate) fn spawn_fifo_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
         return unsafe { pool.submit(job) };
     };
     // SAFETY: as above.
-    let job = unsafe { HeapJob::into_job_ref(job) };
+    let job = unsafe { DetachedJob::new(job) };
     // SAFETY: the worker's queue lies in the pool, which the job keeps.
     worker.push_reference(unsafe { worker.fifo().queue(job) });
 }

@@ -275,6 +275,10 @@ fn in_a_child_burst() {
     pool.scope(|scope| (0..JOBS).for_each(|_| scope.spawn(|_| job(&ran)())));
     count(3 * JOBS);
     settles(fresh + MOST_KIB, "a burst of a guest");
+
+    pool.install(|| (0..JOBS).for_each(|_| heist_core::spawn_fifo(job(&ran))));
+    count(4 * JOBS);
+    settles(fresh + MOST_KIB, "a burst in order");
 }
 
 /// A producer whose jobs others take never pops, and must begin anew by itself.
