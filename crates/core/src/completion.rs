@@ -95,6 +95,7 @@ impl<L: Latch> Completion<L> {
 mod model {
     use super::Completion;
     use crate::latch::{CoreLatch, CountLatch, Latch};
+    use crate::worker::Worker;
     use heist_sync::atomic::Ordering;
     use heist_sync::cell::UnsafeCell;
     use heist_sync::{thread, Futex};
@@ -144,7 +145,7 @@ mod model {
         fn wait(&self) {
             let latch = || CountLatch::new(1, None);
             self.completion
-                .wait_with(latch, |latch| latch.wait_in_job(None));
+                .wait_with(latch, |latch| latch.wait(None, Worker::pushed_in_job_from));
         }
     }
 
