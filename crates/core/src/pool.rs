@@ -77,7 +77,12 @@ impl Pool {
             Worker::may_adopt_current_thread()?;
         }
         let mut places = Places::new(&config, workers, workers + spares)?;
-        let usable = thread::available_parallelism().map_or(1, usize::from);
+        let usable = if cfg!(any(heist_loom, heist_shuttle)) {
+            // One thread at a time runs in a model, and its clock is not the model's.
+            1
+        } else {
+            thread::available_parallelism().map_or(1, usize::from)
+        };
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
             let mut seats = places.seats;
             let parts = places.parts.drain(..).enumerate();

@@ -32,7 +32,9 @@ pub enum IdleStep {
 /// ```
 #[derive(Clone, Debug)]
 pub struct IdleLadder {
-    round: u32,
+    /// How often it has spun, and yielded since.
+    spins: u32,
+    yields: u32,
     /// When it began, and for how long to spin, once that was asked.
     began_ns: u64,
     awake_ns: Option<u64>,
@@ -41,6 +43,8 @@ pub struct IdleLadder {
 
 /// Nobody asks for the gaps before that many rounds: most searches are shorter.
 const FIRST_ROUNDS: u32 = 6;
+/// More than there are in the longest time that may pay: where no clock says when it is over.
+const MOST_ROUNDS: u32 = 2_000;
 /// The longest spin of a round.
 const SPIN_MAX: u32 = 20;
 /// Rounds that yield, after those that spin.
@@ -51,7 +55,8 @@ impl IdleLadder {
     #[must_use]
     pub fn new(oversubscribed: bool) -> Self {
         Self {
-            round: 0,
+            spins: 0,
+            yields: 0,
             began_ns: 0,
             awake_ns: None,
             oversubscribed,
@@ -60,30 +65,29 @@ impl IdleLadder {
 
     /// The step after one more round that found nothing, at this time.
     pub fn step(&mut self, now_ns: u64, gaps: impl FnOnce() -> Gaps) -> IdleStep {
-        if self.round == 0 {
+        if self.spins == 0 {
             self.began_ns = now_ns;
         }
-        let round = self.round;
-        self.round += 1;
-        if !self.oversubscribed {
-            if round < FIRST_ROUNDS {
-                return IdleStep::Spin(SPIN_MAX.min(1 << round));
-            }
-            let awake_ns = *self.awake_ns.get_or_insert_with(|| gaps().awake_ns());
-            if now_ns.saturating_sub(self.began_ns) < awake_ns {
-                // Not counted: what follows is counted from here.
-                self.round = FIRST_ROUNDS;
-                return IdleStep::Spin(SPIN_MAX);
-            }
+        if !self.oversubscribed && self.stays_awake(now_ns, gaps) {
+            let longer = 1 << self.spins.min(SPIN_MAX);
+            self.spins += 1;
+            return IdleStep::Spin(SPIN_MAX.min(longer));
         }
-        let first = if self.oversubscribed { 0 } else { FIRST_ROUNDS };
-        if round < first + YIELD_ROUNDS {
-            IdleStep::Yield
-        } else {
-            // Once awake again the worker starts at the top.
-            *self = Self::new(self.oversubscribed);
-            IdleStep::Sleep
+        if self.yields < YIELD_ROUNDS {
+            self.yields += 1;
+            return IdleStep::Yield;
         }
+        // Once awake again the worker starts at the top.
+        *self = Self::new(self.oversubscribed);
+        IdleStep::Sleep
+    }
+
+    fn stays_awake(&mut self, now_ns: u64, gaps: impl FnOnce() -> Gaps) -> bool {
+        if self.spins < FIRST_ROUNDS {
+            return true;
+        }
+        let awake_ns = *self.awake_ns.get_or_insert_with(|| gaps().awake_ns());
+        self.spins < MOST_ROUNDS && now_ns.saturating_sub(self.began_ns) < awake_ns
     }
 }
 
@@ -117,6 +121,16 @@ mod tests {
         let spins = |gap_ns| until_sleep(false, gap_ns).len() - YIELD_ROUNDS as usize;
         assert_eq!(spins(1_000_000), 9, "some 4 us");
         assert!((60..80).contains(&spins(30_000)), "some 32 us");
+    }
+
+    #[test]
+    fn without_a_clock_it_sleeps_in_the_end() {
+        let mut ladder = IdleLadder::new(false);
+        let mut steps = std::iter::repeat_with(|| ladder.step(0, Gaps::new));
+        assert!(steps
+            .by_ref()
+            .take(3_000)
+            .any(|step| step == IdleStep::Sleep));
     }
 
     #[test]
