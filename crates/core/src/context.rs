@@ -414,7 +414,7 @@ impl Worker {
         self.is_settled();
     }
 
-    /// Nobody carries the tail.
+    /// The tail in memory is exact: no chain carries it any more.
     fn is_settled(&self) {
         // SAFETY: as in `settle`.
         if let Some(chain) = unsafe { self.own().carrier.replace(ptr::null()).as_ref() } {

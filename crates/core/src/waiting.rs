@@ -17,7 +17,8 @@ use std::ptr;
 /// | while nothing of that kind is there | nothing is lost | a spare worker takes the place, in a pool that was built so |
 ///
 /// Jobs for [every worker](crate::broadcast()) run on waiting frames in both cases.
-/// [`yield_now`](crate::yield_now) is a wish to run any job, and does so.
+/// [`yield_now`](crate::yield_now) is a wish to run any job, and does so; what that job has
+/// pushed and not waited for counts as the frame's from then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
     /// Any job of the pool, as rayon does.
@@ -164,11 +165,11 @@ impl Manner {
 ///
 /// Jobs of a frame mostly lie above the slot that came next when it began. But when older
 /// ones are gone, taken by thieves or run by a [yield](crate::yield_now), the next job lies
-/// below that. So each such push lowers what the frames note that it concerns.
+/// below that. So each such push lowers what these frames have noted.
 pub(crate) struct Watch {
     is_job: bool,
     lowest: Cell<usize>,
-    /// The same of the job in which this began, unless a watch says so.
+    /// The same of the job in which this began, if that has no watch of its own.
     before: Cell<usize>,
     outer: *const Watch,
 }

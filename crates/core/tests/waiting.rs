@@ -251,7 +251,7 @@ fn every_operation_ends_with_one_strict_worker() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
-/// What is waited for may lie below where the waiting frame began: older jobs are gone.
+/// The job that is waited for may lie below where the waiting frame began: older ones are gone.
 #[test]
 fn what_a_strict_frame_has_pushed_is_found_wherever_it_lies() {
     let programs: [fn() -> i32; 6] = [

@@ -29,7 +29,7 @@ pub struct Gaps {
 /// Each limit is twice the one before.
 const SHORTEST_NS: u64 = 4_096;
 const LIMITS: usize = 6;
-/// What it costs to sleep and be woken.
+/// The cost of sleeping and being woken.
 const WAKE_UP_NS: u64 = 50_000;
 /// The limit of a worker that remembers no gap.
 const AT_FIRST_NS: u64 = 4 * SHORTEST_NS;

@@ -41,7 +41,7 @@ pub struct IdleLadder {
     oversubscribed: bool,
 }
 
-/// Nobody asks for the gaps before that many rounds: most searches are shorter.
+/// The gaps are not asked for before that many rounds: most searches are shorter.
 const FIRST_ROUNDS: u32 = 6;
 /// More than there are in the longest time that may pay: where no clock says when it is over.
 const MOST_ROUNDS: u32 = 2_000;
