@@ -1,6 +1,9 @@
 //! Pools in a process that is short of memory, addresses or threads. A limit cannot be
 //! taken back, so each test runs again in a process of its own.
-#![cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, heist_asan, heist_lsan))))]
+#![cfg(all(
+    target_os = "linux",
+    not(any(heist_loom, heist_shuttle, heist_asan, heist_lsan))
+))]
 
 use heist_core::{
     join, with_context, JoinContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
