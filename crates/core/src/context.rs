@@ -30,9 +30,9 @@ use std::ptr;
 /// Calls `op` with a context for joins, on the calling worker; a caller from outside
 /// [takes part](crate::take_part) in the global pool.
 ///
-/// For recursions that do little but join: such a join costs little more than
-/// half of what [`join`](crate::join()) costs. Each closure of a join gets a context of its own, to join
-/// with and to hand on.
+/// For recursions that do little but join: such a join costs little more than half of what
+/// [`join`](crate::join()) costs. Each closure of a join gets a context of its own, to join with
+/// and to hand on.
 ///
 /// # Panics
 ///

@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(after(back), SHORTEST_NS);
     }
 
-    /// No limit costs more than twice what is best for a single gap of any length, whatever
-    /// is remembered.
+    /// Each limit is one of those that there are, and the longest stays near what a wake-up
+    /// costs.
     #[test]
     fn the_limit_is_never_beyond_what_it_can_save_several_times() {
         let longest = SHORTEST_NS << (LIMITS - 1);
