@@ -477,9 +477,14 @@ impl Pool {
     pub(crate) fn keep_alive(&self) {
         self.demand_workers("submit a job to");
         assert!(
-            self.live.keep(),
+            self.is_kept_alive(),
             "a job was submitted to a pool that has ended; keep its handle for as long as you submit"
         );
+    }
+
+    /// One more thing needs the workers, if the pool has not ended.
+    pub(crate) fn is_kept_alive(&self) -> bool {
+        self.live.keep()
     }
 
     /// One thing needs the workers no more. At the last they end.

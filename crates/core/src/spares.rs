@@ -95,15 +95,17 @@ impl Pool {
         }
     }
 
-    /// Starts the thread of a spare. False if the system has none left: then the
-    /// place stays empty.
+    /// Starts the thread of a spare. False if the system has none left, or the pool has
+    /// ended and an exit handler waits: then the place stays empty.
     fn start_spare(&self, index: usize) -> bool {
         let mut builder = thread::Builder::new();
         if let Some(stack_size) = self.spares.stack_size {
             builder = builder.stack_size(stack_size);
         }
         let pool = self.share();
-        let beginning = Beginning::of(&pool);
+        let Some(beginning) = Beginning::of(&pool) else {
+            return false;
+        };
         // It counts as withdrawn until it rings its own bell.
         let thread = builder.spawn(move || {
             let is_withdrawn = pool.sleep.ring(index);

@@ -104,7 +104,7 @@ impl ThreadBuilder {
         Self {
             name,
             stack_size,
-            beginning: Beginning::of(&pool),
+            beginning: Beginning::of(&pool).expect("a pool that is being built is alive"),
             pool,
             index,
             alone: PhantomData,
@@ -213,9 +213,9 @@ impl ThreadBuilder {
 pub(crate) struct Beginning(Arc<Pool>);
 
 impl Beginning {
-    pub(crate) fn of(pool: &Arc<Pool>) -> Self {
-        pool.keep_alive();
-        Self(Arc::clone(pool))
+    /// `None` if the pool has ended.
+    pub(crate) fn of(pool: &Arc<Pool>) -> Option<Self> {
+        pool.is_kept_alive().then(|| Self(Arc::clone(pool)))
     }
 }
 
