@@ -38,7 +38,11 @@ impl<'a> Visit<'a> {
         let visit = Self(worker);
         let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
-        worker.own().visit_ns.set(Some(now_ns));
+        let own = worker.own();
+        own.is_guest.set(true);
+        let mut visits = own.visits.get();
+        visits.begin(now_ns);
+        own.visits.set(visits);
         worker.begin_stack(GUEST_STACK);
         // Somebody may sleep, which a worker that begins to work would see to.
         worker.call_oneself();
@@ -54,11 +58,11 @@ impl Drop for Visit<'_> {
         let now_ns = self.0.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.0
             .turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
-        if let Some(began_ns) = seat.own().visit_ns.take() {
-            let mut visits = seat.own().visits.get();
-            visits.end(now_ns.saturating_sub(began_ns));
-            seat.own().visits.set(visits);
-        }
+        let own = seat.own();
+        own.is_guest.set(false);
+        let mut visits = own.visits.get();
+        visits.end(now_ns);
+        own.visits.set(visits);
         Worker::leave();
         // The seat is another's from here on. What the guest spawned and did not wait
         // for is the worker's.

@@ -360,9 +360,10 @@ impl Search<'_> {
 impl Worker {
     /// Whose bell rings for the thread that sits here.
     fn bell(&self) -> Bell {
-        match self.own().visit_ns.get() {
-            None => Bell::Worker(self.index()),
-            Some(_) => Bell::Guest(self.index()),
+        if self.own().is_guest.get() {
+            Bell::Guest(self.index())
+        } else {
+            Bell::Worker(self.index())
         }
     }
 }

@@ -68,9 +68,9 @@ pub(crate) struct Own {
     pub(crate) deep: Cell<usize>,
     /// True while a job from outside runs in the middle of another.
     pub(crate) is_serving: Cell<bool>,
-    /// When the guest sat down that sits here, if it is one.
-    pub(crate) visit_ns: Cell<Option<u64>>,
-    /// How long guests stay that sit here.
+    /// True while a guest sits here.
+    pub(crate) is_guest: Cell<bool>,
+    /// How long guests stay that sit here, and when they come.
     pub(crate) visits: Cell<Visits>,
 }
 
@@ -110,7 +110,7 @@ impl Seat {
                 looks: Cell::new(0),
                 deep: Cell::new(0),
                 is_serving: Cell::new(false),
-                visit_ns: Cell::new(None),
+                is_guest: Cell::new(false),
                 visits: Cell::new(Visits::new()),
             },
             pool,

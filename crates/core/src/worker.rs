@@ -367,12 +367,8 @@ impl Worker {
     /// job has found no slot.
     fn hear_the_call(&self) -> bool {
         let stays = self.deque().attend();
-        let is_brief = || {
-            self.own().visit_ns.get().is_some_and(|began_ns| {
-                let since_ns = self.pool().now_ns().saturating_sub(began_ns);
-                self.own().visits.get().is_brief(since_ns)
-            })
-        };
+        let own = self.own();
+        let is_brief = || own.is_guest.get() && own.visits.get().is_brief(self.pool().now_ns());
         match self.pool().sleep.published_by(is_brief) {
             Some(woke) => self.seat.counters.wakes.add(woke as u64),
             None => self.call_oneself(),

@@ -29,6 +29,8 @@ pub struct Gaps {
 /// Each limit is twice the one before.
 const SHORTEST_NS: u64 = 4_096;
 const LIMITS: usize = 6;
+/// No worker stays awake for longer.
+pub(super) const LONGEST_NS: u64 = SHORTEST_NS << (LIMITS - 1);
 /// The cost of sleeping and being woken.
 const WAKE_UP_NS: u64 = 50_000;
 /// The limit of a worker that remembers no gap.

@@ -1,10 +1,14 @@
 //! Whether a guest's work is worth waking somebody for.
 
+use super::gaps::LONGEST_NS;
+
 /// How long the last guest of a seat stayed, and so how long the next one may stay.
 ///
 /// Somebody who is woken comes some ten microseconds later, and is worth it for work that
 /// lasts longer. Guests mostly come back with what they brought before: a program's main
-/// thread begins one loop after the other.
+/// thread begins one loop after the other. One that comes back soon finds the helper still
+/// awake; after a longer pause the helper sleeps and has to be woken again, which costs processor time
+/// each time, so the work must last twice as long.
 ///
 /// # Examples
 ///
@@ -12,39 +16,61 @@
 /// use heist_core::policy::Visits;
 ///
 /// let mut visits = Visits::new();
+/// visits.begin(0);
 /// assert!(visits.is_brief(0), "until it has lasted");
 /// visits.end(1_000_000);
-/// assert!(!visits.is_brief(0), "the last one was worth it");
+/// visits.begin(1_010_000);
+/// assert!(!visits.is_brief(1_010_000), "the last one was worth it");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Visits {
-    /// The last one was worth it.
-    are_long: bool,
+    began_ns: u64,
+    ended_ns: u64,
+    /// How long the last one would have lasted without help.
+    lasted_ns: u64,
+    /// This one is taken for worth it from its start.
+    is_long: bool,
 }
 
 /// Work that has not lasted longer may end at once.
 const BRIEF_NS: u64 = 5_000;
 /// Half of that is the time in which whoever is woken comes.
 const WORTH_NS: u64 = 80_000;
+/// After a pause that is longer the helper sleeps.
+const SOON_NS: u64 = 2 * LONGEST_NS;
 
 impl Visits {
     /// Knows of none.
     #[must_use]
     pub const fn new() -> Self {
-        Self { are_long: false }
+        Self {
+            began_ns: 0,
+            ended_ns: 0,
+            lasted_ns: 0,
+            is_long: false,
+        }
     }
 
-    /// A visit took this long. One that had help may take half as long as without.
-    pub fn end(&mut self, ns: u64) {
-        let help = if self.are_long { 2 } else { 1 };
-        self.are_long = ns >= WORTH_NS / help;
+    /// A visit begins at this time.
+    pub fn begin(&mut self, now_ns: u64) {
+        let comes_soon = now_ns.saturating_sub(self.ended_ns) <= SOON_NS;
+        let worth_ns = if comes_soon { WORTH_NS } else { 2 * WORTH_NS };
+        self.is_long = self.lasted_ns >= worth_ns;
+        self.began_ns = now_ns;
     }
 
-    /// True if a guest that came so long ago will probably not stay long enough for others to
-    /// be woken.
+    /// The visit ends at this time. One that had help may have taken half as long as without.
+    pub fn end(&mut self, now_ns: u64) {
+        let help = if self.is_long { 2 } else { 1 };
+        self.lasted_ns = now_ns.saturating_sub(self.began_ns) * help;
+        self.ended_ns = now_ns;
+    }
+
+    /// True if the guest, as far as can be told at this time, will not stay long enough for
+    /// others to be woken.
     #[must_use]
-    pub fn is_brief(&self, since_ns: u64) -> bool {
-        since_ns < BRIEF_NS && !self.are_long
+    pub fn is_brief(&self, now_ns: u64) -> bool {
+        !self.is_long && now_ns.saturating_sub(self.began_ns) < BRIEF_NS
     }
 }
 
@@ -60,21 +86,39 @@ mod tests {
 
     #[test]
     fn a_visit_is_taken_for_brief_until_it_has_lasted() {
-        let visits = Visits::new();
-        assert!(visits.is_brief(BRIEF_NS - 1));
-        assert!(!visits.is_brief(BRIEF_NS));
+        let mut visits = Visits::new();
+        visits.begin(1_000_000);
+        assert!(visits.is_brief(1_000_000 + BRIEF_NS - 1));
+        assert!(!visits.is_brief(1_000_000 + BRIEF_NS));
+    }
+
+    /// A visit of that length after a pause, and whether it was taken for long.
+    fn visit(visits: &mut Visits, pause_ns: u64, ns: u64) -> bool {
+        let began_ns = visits.ended_ns + pause_ns;
+        visits.begin(began_ns);
+        let is_long = !visits.is_brief(began_ns);
+        visits.end(began_ns + ns);
+        is_long
     }
 
     #[test]
     fn after_a_long_visit_the_next_is_taken_for_long_from_its_start() {
         let mut visits = Visits::new();
-        visits.end(WORTH_NS - 1);
-        assert!(visits.is_brief(0));
-        visits.end(WORTH_NS);
-        assert!(!visits.is_brief(0));
-        visits.end(WORTH_NS / 2);
-        assert!(!visits.is_brief(0), "it had help");
-        visits.end(WORTH_NS / 2 - 1);
-        assert!(visits.is_brief(0));
+        assert!(!visit(&mut visits, 0, WORTH_NS - 1));
+        assert!(!visit(&mut visits, 0, WORTH_NS));
+        assert!(visit(&mut visits, 0, WORTH_NS / 2));
+        assert!(visit(&mut visits, SOON_NS, WORTH_NS / 2 - 1), "it had help");
+        assert!(!visit(&mut visits, 0, 0));
+    }
+
+    #[test]
+    fn after_a_pause_a_visit_must_last_twice_as_long_to_be_worth_it() {
+        let mut visits = Visits::new();
+        let pause_ns = SOON_NS + 1;
+        assert!(!visit(&mut visits, pause_ns, 2 * WORTH_NS - 1));
+        assert!(!visit(&mut visits, pause_ns, 2 * WORTH_NS));
+        assert!(visit(&mut visits, pause_ns, WORTH_NS));
+        assert!(visit(&mut visits, pause_ns, WORTH_NS - 1));
+        assert!(!visit(&mut visits, pause_ns, 0));
     }
 }

@@ -25,8 +25,10 @@ pub(super) struct Lookout {
 }
 
 impl Lookout {
-    /// How long a job may lie unseen that was left to the lookout.
+    /// How long a job may lie unseen that was left to the lookout, at first.
     pub(super) const PERIOD: Duration = Duration::from_millis(1);
+    /// The same for a lookout that has found nothing for a while.
+    const LONGEST_PERIOD: Duration = Duration::from_millis(16);
 
     pub(super) fn new() -> Self {
         Self {
@@ -89,21 +91,29 @@ impl Sleep {
     pub(super) fn keep_watch(&self, bell: Bell, sees_a_job: impl Fn() -> bool) {
         let (bell, lookout) = (self.bell(bell), &self.lookout);
         let mut visits = lookout.visits.load(Ordering::Relaxed);
+        let mut period = Lookout::PERIOD;
         loop {
             // Relaxed: `wait_for_the_bell` looks once more.
             match bell.load(Ordering::Relaxed) {
                 AWAKE => break,
                 // A wake-up for no reason only makes it look early.
-                state => bell.wait_timeout(state, Lookout::PERIOD),
+                state => bell.wait_timeout(state, period),
             }
             // Relaxed: if the job is not to be seen yet, there is another look, a period
             // later.
             let had_left = lookout.has_left.swap(false, Ordering::Relaxed);
-            if self.counts().wants_a_wake_up() && sees_a_job() {
+            let relies_on_it = self.relies_on_the_lookout();
+            let has_found = self.counts().wants_a_wake_up() && sees_a_job();
+            if has_found {
                 self.wake_one();
             }
+            period = if has_found || relies_on_it {
+                Lookout::PERIOD
+            } else {
+                Lookout::LONGEST_PERIOD.min(2 * period)
+            };
             let before = std::mem::replace(&mut visits, lookout.visits.load(Ordering::Relaxed));
-            if had_left || visits != before || self.relies_on_the_lookout() {
+            if had_left || visits != before || relies_on_it {
                 yield_in_a_model();
                 continue;
             }
