@@ -1,8 +1,8 @@
 //! Points in ten clouds are embedded in the plane.
 //!
-//! The library adds up numbers in the order in which threads happen to split the work, so that
-//! the last digits of an embedding change from run to run, on rayon as well. The result is
-//! therefore how well the embedding fits, to the digits that do not change.
+//! The library adds up numbers in the order in which threads happen to split the work, so that the
+//! last digits of an embedding change from run to run, on rayon as well. The result is therefore
+//! how well the embedding fits, to the digits that do not change.
 
 use std::time::Instant;
 

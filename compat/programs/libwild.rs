@@ -1,5 +1,5 @@
-//! A large program is linked from object files; then it runs, and its exit status shows that
-//! each call went where it should.
+//! A large program is linked from object files; then it runs, and its exit status shows that each
+//! call went where it should.
 //!
 //! The system's assembler makes the object files in the first run; later runs find them.
 
@@ -48,8 +48,8 @@ fn link(arguments: &[String]) {
     libwild::run(args).expect("the program should be linked");
 }
 
-/// Writes the object files: functions that call one another across files, strings to merge,
-/// and data that points to functions. The first one calls a chain and exits with its result.
+/// Writes the object files: functions that call one another across files, strings to merge, and
+/// data that points to functions. The first one calls a chain and exits with its result.
 fn assemble() {
     let folder = Path::new("assembling");
     std::fs::create_dir_all(folder).expect("the folder should be made");

@@ -1,5 +1,5 @@
-//! An index in memory is searched segment by segment on the pool; then its segments are merged
-//! on another.
+//! An index in memory is searched segment by segment on the pool; then its segments are merged on
+//! another.
 
 use std::time::Instant;
 

@@ -57,7 +57,7 @@ fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
     let pool = builder.build().map_err(|error| error.to_string())?;
     let built = BuiltPool {
         workers: asked_workers.unwrap_or_else(|| pool.current_num_threads()),
-        barrier: pool.barrier_mode(),
+        barrier: pool.diagnostics().barrier_mode,
     };
     pool.shutdown();
     Ok(built)

@@ -68,7 +68,7 @@ impl Stealing {
 
     /// From when on the recorder counts; none if the pool does not record.
     pub(crate) fn recorder_started(&self) -> Option<Instant> {
-        self.pool.recorder_started()
+        self.pool.diagnostics().recorder_started
     }
 
     /// What was recorded within a stretch of the recorder's time.

@@ -1,12 +1,14 @@
 //! The builder: heist's, with the defaults of rayon.
 
-use crate::global;
-use crate::pool::ThreadPool;
-use heist_core::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuildError, ThreadSpawn};
 use std::any::Any;
 use std::fmt;
 use std::io;
 use std::thread;
+
+use heist_core::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuildError, ThreadSpawn};
+
+use crate::global;
+use crate::pool::ThreadPool;
 
 /// Configures a pool.
 ///
@@ -27,14 +29,14 @@ impl ThreadPoolBuilder {
     /// A builder with the defaults.
     pub fn new() -> Self {
         Self {
-            inner: heist_core::ThreadPoolBuilder::new().callers_take_part(false),
+            inner: heist_core::ThreadPoolBuilder::new().callers(heist_core::Callers::Move),
             num_threads: 0,
         }
     }
 
-    /// Builds a pool whose threads may borrow from the caller's frame, calls
-    /// `with_pool`, and ends the pool before it returns. `wrapper` runs on each
-    /// worker's thread and must call [`ThreadBuilder::run`].
+    /// Builds a pool whose threads may borrow from the caller's frame, calls `with_pool`, and ends
+    /// the pool before it returns. `wrapper` runs on each worker's thread and must call
+    /// [`ThreadBuilder::run`].
     ///
     /// # Errors
     ///
@@ -75,10 +77,9 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// How many workers. 0, the default, leaves it to the environment: to
-    /// `HEIST_NUM_THREADS`, else to `RAYON_NUM_THREADS`, else to
-    /// `RAYON_RS_NUM_CPUS`. Without one of them, or if it says 0, there is one
-    /// worker for each processor that the process may use.
+    /// How many workers. 0, the default, leaves it to the environment: to `HEIST_NUM_THREADS`, else
+    /// to `RAYON_NUM_THREADS`, else to `RAYON_RS_NUM_CPUS`. Without one of them, or if it says 0,
+    /// there is one worker for each processor that the process may use.
     pub fn num_threads(self, num_threads: usize) -> Self {
         Self {
             num_threads,
@@ -134,8 +135,8 @@ impl<S> ThreadPoolBuilder<S> {
         self.map(heist_core::ThreadPoolBuilder::breadth_first)
     }
 
-    /// Starts each worker's thread with `spawn`, which must arrange for
-    /// [`ThreadBuilder::run`] to be called on a new thread.
+    /// Starts each worker's thread with `spawn`, which must arrange for [`ThreadBuilder::run`] to
+    /// be called on a new thread.
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
@@ -171,9 +172,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// Fails if a thread cannot be started, if
-    /// [`use_current_thread`](Self::use_current_thread) was asked for on a
-    /// thread that is a worker already, or if a variable of heist's in the
+    /// Fails if a thread cannot be started, if [`use_current_thread`](Self::use_current_thread) was
+    /// asked for on a thread that is a worker already, or if a variable of heist's in the
     /// environment is malformed.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         self.resolved().build().map(ThreadPool::from_heist)

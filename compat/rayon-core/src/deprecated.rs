@@ -1,10 +1,11 @@
-//! What rayon has deprecated and still has: the builder's first form.
+//! The builder's first form, which rayon has deprecated and still has.
 
 #![expect(deprecated, reason = "these items are used here to be there")]
 
-use crate::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::error::Error;
+
+use crate::{ThreadPool, ThreadPoolBuilder};
 
 /// Configures a pool, as [`ThreadPoolBuilder`] does.
 #[deprecated(note = "Use `ThreadPoolBuilder`")]

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::sync::OnceLock;
 use std::thread;
 
-/// Sees to it that there is a global pool, and that the first use of the
-/// stand-in builds it with rayon's defaults and not with heist's.
+/// Sees to it that there is a global pool, and that the first use of the stand-in builds it with
+/// rayon's defaults and not with heist's.
 ///
-/// Every operation that may run in the global pool calls this first. On a
-/// worker it costs what the operation does anyway: to look whether the thread is one.
+/// Every operation that may run in the global pool calls this first. On a worker it costs what the
+/// operation does anyway: to look whether the thread is one.
 #[inline]
 pub(crate) fn ensure() {
     if heist_core::current_thread_index().is_none() {
@@ -23,7 +23,7 @@ fn ensure_from_outside() {
     ENSURED.get_or_init(|| {
         heist_core::ThreadPoolBuilder::new()
             .num_threads(default_num_threads())
-            .callers_take_part(false)
+            .callers(heist_core::Callers::Move)
             .build_global_if_absent();
     });
 }
@@ -45,7 +45,7 @@ pub(crate) fn default_num_threads() -> usize {
     }
 }
 
-/// What rayon's variables ask for. A zero in the newer one means the default,
+/// The number of workers that rayon's variables ask for. A zero in the newer one means the default,
 /// and hides the older one; what is no number is as good as absent.
 fn asked_for(newer: Option<OsString>, older: Option<OsString>) -> usize {
     let number = |variable: Option<OsString>| variable?.to_str()?.parse().ok();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_as_good_as_absent() {
+    fn text_that_is_no_number_is_as_good_as_absent() {
         for malformed in ["", " 3", "three", "-1", "1.5"] {
             assert_eq!(asked(malformed, "5"), 5, "{malformed:?}");
             assert_eq!(asked(malformed, malformed), 0, "{malformed:?}");

@@ -1,4 +1,4 @@
-//! What heist has beyond rayon, for programs that ask for it.
+//! Extensions of heist, for programs that ask for them.
 //!
 //! A program that uses these traits names the stand-in among its dependencies,
 //! `rayon-core = "1.13"`, and runs on heist only.
@@ -7,8 +7,7 @@ use crate::{ThreadPool, ThreadPoolBuilder};
 
 /// A pool of rayon's as the pool of heist's that it is.
 pub trait ThreadPoolExt {
-    /// The pool with all its operations: counters, recorded events, waiting for
-    /// its end.
+    /// The pool with all its operations: counters, recorded events, waiting for its end.
     ///
     /// # Examples
     ///
@@ -29,10 +28,10 @@ impl ThreadPoolExt for ThreadPool {
     }
 }
 
-/// What a builder of rayon's can say to heist.
+/// Settings of heist on a builder of rayon's.
 pub trait ThreadPoolBuilderExt: Sized {
-    /// Switches the event recorder on: each worker keeps the newest `capacity`
-    /// events. `HEIST_RECORD_EVENTS` does it without a change of the program.
+    /// Switches the event recorder on: each worker keeps the newest `capacity` events.
+    /// `HEIST_RECORD_EVENTS` does it without a change of the program.
     ///
     /// # Examples
     ///

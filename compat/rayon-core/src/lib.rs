@@ -1,24 +1,23 @@
-//! Stands in for rayon-core 1.13, so that rayon, and every program that uses
-//! it, runs on heist without a change.
+//! Stands in for rayon-core 1.13, so that rayon, and every program that uses it, runs on heist
+//! without a change.
 //!
-//! Three lines in the manifest of the program, the one at the root of its
-//! workspace, switch it over; without them it is back on rayon:
+//! Three lines in the manifest of the program, the one at the root of its workspace, switch it
+//! over; without them it is back on rayon:
 //!
 //! ```toml
 //! [patch.crates-io]
 //! rayon-core = { path = "../heist/compat/rayon-core" }
 //! ```
 //!
-//! `heist doctor --manifest Cargo.toml` says whether cargo took the patch: if
-//! it does not fit, cargo warns and goes on with the original.
+//! `heist doctor --manifest Cargo.toml` says whether cargo took the patch: if it does not fit,
+//! cargo warns and goes on with the original.
 //!
-//! The items are those of rayon-core 1.13.0, with its bounds, and mean what
-//! they mean there. Most are heist's own; what differs is here: the
-//! environment variables ([`ThreadPoolBuilder::num_threads`]), and the items
-//! that rayon has deprecated.
+//! The items are those of rayon-core 1.13.0, with its bounds, and mean what they mean there. Most
+//! are heist's own; what differs is here: the environment variables
+//! ([`ThreadPoolBuilder::num_threads`]), and the items that rayon has deprecated.
 //!
-//! What heist does beyond rayon is off unless it is asked for: by the
-//! environment variables of heist, or through the traits in [`heist`].
+//! All that heist does beyond rayon is off unless it is asked for: by the environment variables of
+//! heist, or through the traits in [`heist`].
 //!
 //! # Environment
 //!
@@ -31,8 +30,8 @@
 //! | `HEIST_RECORD_EVENTS` | how many events each worker keeps |
 //! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how idle workers see what busy ones do |
 //!
-//! As in rayon, a variable of rayon's that is no number counts as not set. A
-//! variable of heist's that is malformed is an error when a pool is built.
+//! As in rayon, a variable of rayon's that is no number counts as not set. A variable of heist's
+//! that is malformed is an error when a pool is built.
 //!
 //! # Examples
 //!

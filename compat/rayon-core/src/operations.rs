@@ -1,39 +1,36 @@
-//! The free functions: they use the pool of the worker that calls them, or
-//! else the global pool, which the first of them builds.
+//! The free functions: they use the pool of the worker that calls them, or else the global pool,
+//! which the first of them builds.
 //!
 //! Each does what heist's function of the same name does.
 
-use crate::global;
 use heist_core::{BroadcastContext, FnContext, Scope, ScopeFifo, Yield};
+
+use crate::global;
 
 /// The most workers that a pool can have.
 pub fn max_num_threads() -> usize {
     heist_core::max_num_threads()
 }
 
-/// How many workers the caller's pool has, or else the global pool, which is
-/// built if need be.
+/// How many workers the caller's pool has, or else the global pool, which is built if need be.
 pub fn current_num_threads() -> usize {
     global::ensure();
     heist_core::current_num_threads()
 }
 
-/// The calling worker's index in its pool, or `None` on a thread that is no
-/// worker. Builds no pool.
+/// The calling worker's index in its pool, or `None` on a thread that is no worker. Builds no pool.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
     heist_core::current_thread_index()
 }
 
-/// Whether the calling worker's deque holds a job, or `None` on a thread that
-/// is no worker.
+/// Whether the calling worker's deque holds a job, or `None` on a thread that is no worker.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     heist_core::current_thread_has_pending_tasks()
 }
 
-/// Runs two closures, the second perhaps on another worker, and returns both
-/// results.
+/// Runs two closures, the second perhaps on another worker, and returns both results.
 ///
 /// # Panics
 ///
@@ -73,8 +70,7 @@ where
     heist_core::join_context(oper_a, oper_b)
 }
 
-/// Runs a closure that can spawn jobs which borrow from its surroundings, and
-/// waits for them.
+/// Runs a closure that can spawn jobs which borrow from its surroundings, and waits for them.
 ///
 /// # Panics
 ///
@@ -100,8 +96,7 @@ where
     heist_core::scope(op)
 }
 
-/// As [`scope`](scope()), with jobs that start in the order in which a worker
-/// spawned them.
+/// As [`scope`](scope()), with jobs that start in the order in which a worker spawned them.
 ///
 /// # Panics
 ///
@@ -145,8 +140,7 @@ where
 ///
 /// # Panics
 ///
-/// A panic in the job goes to the pool's panic handler; without one it aborts
-/// the process.
+/// A panic in the job goes to the pool's panic handler; without one it aborts the process.
 pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
@@ -155,8 +149,7 @@ where
     heist_core::spawn(func);
 }
 
-/// As [`spawn`], but the jobs of one worker start in the order in which it
-/// spawned them.
+/// As [`spawn`], but the jobs of one worker start in the order in which it spawned them.
 ///
 /// # Panics
 ///
@@ -169,8 +162,7 @@ where
     heist_core::spawn_fifo(func);
 }
 
-/// Runs a closure once on each worker and returns the results in the order of
-/// their indices.
+/// Runs a closure once on each worker and returns the results in the order of their indices.
 ///
 /// # Panics
 ///
@@ -209,8 +201,7 @@ pub fn yield_now() -> Option<Yield> {
     heist_core::yield_now()
 }
 
-/// Runs one job of the calling worker's own, if there is one; `None` on a
-/// thread that is no worker.
+/// Runs one job of the calling worker's own, if there is one; `None` on a thread that is no worker.
 pub fn yield_local() -> Option<Yield> {
     heist_core::yield_local()
 }

@@ -1,11 +1,11 @@
 //! The handle of a pool: heist's, under rayon's name.
 
-use heist_core::{BroadcastContext, Scope, ScopeFifo, Yield};
 use std::error::Error;
 use std::fmt;
 
-/// A pool of workers. Dropping the handle ends it without waiting: what was
-/// spawned still runs.
+use heist_core::{BroadcastContext, Scope, ScopeFifo, Yield};
+
+/// A pool of workers. Dropping the handle ends it without waiting: what was spawned still runs.
 ///
 /// Each method does what the free function of the same name does, in this pool.
 ///
@@ -153,8 +153,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// A panic in the job goes to the pool's panic handler; without one it
-    /// aborts the process.
+    /// A panic in the job goes to the pool's panic handler; without one it aborts the process.
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -186,14 +185,12 @@ impl ThreadPool {
         self.inner.spawn_broadcast(op);
     }
 
-    /// As [`yield_now`](crate::yield_now()); `None` on a thread that is no
-    /// worker of this pool.
+    /// As [`yield_now`](crate::yield_now()); `None` on a thread that is no worker of this pool.
     pub fn yield_now(&self) -> Option<Yield> {
         self.inner.yield_now()
     }
 
-    /// As [`yield_local`](crate::yield_local()); `None` on a thread that is no
-    /// worker of this pool.
+    /// As [`yield_local`](crate::yield_local()); `None` on a thread that is no worker of this pool.
     pub fn yield_local(&self) -> Option<Yield> {
         self.inner.yield_local()
     }

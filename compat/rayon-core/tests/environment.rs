@@ -1,10 +1,11 @@
-//! How many workers a pool gets, as the environment says: rayon's variables and heist's. Each
-//! case runs in a process of its own.
+//! How many workers a pool gets, as the environment says: rayon's variables and heist's. Each case
+//! runs in a process of its own.
 
-use rayon_core::ThreadPoolBuilder;
 use std::io::{stdout, Write as _};
 use std::process::Command;
 use std::thread::available_parallelism;
+
+use rayon_core::ThreadPoolBuilder;
 
 const VARIABLES: [&str; 4] = [
     "HEIST_NUM_THREADS",
@@ -13,8 +14,8 @@ const VARIABLES: [&str; 4] = [
     "HEIST_BANNER",
 ];
 
-/// Runs the test below with these variables and no others of ours, and returns what it
-/// printed: the workers of the global pool and of another that was not told.
+/// Runs the test below with these variables and no others of ours, and returns what it printed: the
+/// workers of the global pool and of another that was not told.
 fn workers(variables: &[(&str, &str)]) -> Result<[usize; 2], String> {
     let program = std::env::current_exe().expect("the path of this test");
     let mut command = Command::new(program);

@@ -1,10 +1,11 @@
-//! In place of those of rayon-core's unit tests that look into the pool from inside: the
-//! same promises through the public API.
+//! In place of those of rayon-core's unit tests that look into the pool from inside: the same
+//! promises through the public API.
+
+use std::sync::mpsc::{channel, Receiver};
+use std::thread;
 
 use rayon_core::heist::ThreadPoolExt as _;
 use rayon_core::{join, ThreadPool, ThreadPoolBuilder};
-use std::sync::mpsc::{channel, Receiver};
-use std::thread;
 
 const WORKERS: usize = 22;
 

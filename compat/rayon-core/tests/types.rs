@@ -1,16 +1,17 @@
-//! Every public item of rayon-core 1.13.0 with its type parameters, bounds, and auto
-//! traits. What is wrong here does not compile; the variance is in the examples of the
-//! original's documentation that must not compile.
+//! Every public item of rayon-core 1.13.0 with its type parameters, bounds, and auto traits. An
+//! error here does not compile; the variance is in the examples of the original's documentation
+//! that must not compile.
 
 #![expect(deprecated, reason = "they belong to it")]
 
-use rayon_core::*;
-use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::any::Any;
 use std::error::Error;
 use std::fmt::Debug;
 use std::io;
 use std::rc::Rc;
+
+use rayon_core::*;
+use static_assertions::{assert_impl_all, assert_not_impl_any};
 
 assert_impl_all!(ThreadPool: Send, Sync, Debug);
 assert_impl_all!(ThreadPoolBuilder: Default, Debug);
@@ -94,8 +95,8 @@ fn the_small_types_are_there_with_their_methods() {
     }
 }
 
-/// What may be in the closures of a builder, and what may not be asked of it: names and
-/// spawn handlers are called by the thread that builds the pool, so they need not be `Send`.
+/// The bounds on the closures of a builder: names and spawn handlers are called by the thread that
+/// builds the pool, so they need not be `Send`.
 #[test]
 fn the_builder_takes_what_the_original_takes() {
     let not_send = Rc::new(());

@@ -1,13 +1,15 @@
-//! Joins with a context: among themselves, among everything else, and on a deque that is
-//! full. `oracle.rs` has random programs of them.
+//! Joins with a context: among themselves, among everything else, and on a deque that is full.
+//! `oracle.rs` has random programs of them.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{in_place_scope, join, scope, spawn, with_context};
-use heist_core::{JoinContext, ThreadPool, ThreadPoolBuilder};
-use send_wrapper::SendWrapper;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
+
+use send_wrapper::SendWrapper;
+
+use heist_core::{in_place_scope, join, scope, spawn, with_context};
+use heist_core::{JoinContext, ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();
@@ -30,7 +32,7 @@ fn a_recursion_gives_what_it_gives_serially_with_any_number_of_workers() {
             assert_eq!(pool.install(|| with_context(|cx| fib(cx, 18))), 2584);
         }
     }
-    assert_eq!(with_context(|cx| fib(cx, 18)), 2584, "a guest, or moved");
+    assert_eq!(with_context(|cx| fib(cx, 18)), 2584, "a caller, or moved");
 }
 
 #[test]
@@ -249,8 +251,8 @@ fn mixed(n: u64) -> u64 {
     (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
 }
 
-/// Types cannot exclude it: a wrapper that is `Send` and checks its thread takes an outer
-/// context to where an inner one is in use.
+/// Types cannot exclude it: a wrapper that is `Send` and checks its thread takes an outer context
+/// to where an inner one is in use.
 #[test]
 fn contexts_that_are_used_among_each_other_take_no_job_from_each_other() {
     for workers in [1, 2, 5] {

@@ -1,16 +1,16 @@
-//! The faults of the pools in the documents that heist grew from, each by its
-//! number in their list of errata (A15 to A33) as a case that must come out
-//! right. A20, A28, A29, A31 and A32 are also tested beside the policies, the races
-//! of A16 also in `stress.rs`, and A15 beside the deque. Of A23, (b) and (c) hold
-//! for a pool that waits for descendants only, in `waiting.rs`.
+//! The faults of the pools in the documents that heist grew from, each by its number in their list
+//! of errata (A15 to A33) as a case that must come out right. A20, A28, A29, A31 and A32 are also
+//! tested beside the policies, the races of A16 also in `stress.rs`, and A15 beside the deque. Of
+//! A23, (b) and (c) hold for a pool that waits for descendants only, in `waiting.rs`.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder, WorkerCounters};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder, WorkerCounters};
 
 fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -42,8 +42,8 @@ fn a16_jobs_submitted_by_many_threads_at_once_all_run() {
     }
 }
 
-/// Each inner node waits for its halves; where waiting holds a worker, this
-/// hangs as soon as there are more inner nodes than workers.
+/// Each inner node waits for its halves; where waiting holds a worker, this hangs as soon as there
+/// are more inner nodes than workers.
 #[test]
 fn a17_a_merge_sort_that_waits_at_every_node_ends_on_any_number_of_workers() {
     fn sort(mut items: Vec<u32>) -> Vec<u32> {
@@ -52,8 +52,8 @@ fn a17_a_merge_sort_that_waits_at_every_node_ends_on_any_number_of_workers() {
             return items;
         }
         let right = items.split_off(items.len() / 2);
-        let left = heist_core::fork(move || sort(items));
-        let right = heist_core::fork(move || sort(right));
+        let left = heist_core::submit(move || sort(items));
+        let right = heist_core::submit(move || sort(right));
         let (mut left, mut right) = (
             left.join().into_iter().peekable(),
             right.join().into_iter().peekable(),
@@ -134,13 +134,13 @@ fn a21_the_workers_of_a_pool_choose_different_victims() {
     assert_eq!(sequences.len(), 32);
 }
 
-/// A22, A30: an idle pool neither spins nor polls. Time that passes must not
-/// show in anything that a worker counts but the time asleep.
+/// A22, A30: an idle pool neither spins nor polls. Time that passes must not show in anything that
+/// a worker counts but the time asleep.
 #[test]
 fn a22_a30_nothing_runs_when_there_is_nothing_to_do() {
     let pool = pool(4);
     pool.install(|| ());
-    // What the workers did while this thread was busy for some milliseconds.
+    // The counters of the workers while this thread was busy for some milliseconds.
     let meanwhile = || {
         let before = pool.counters();
         let busy = (0..10_000_000_u64).fold(0, |sum, n| std::hint::black_box(sum ^ n));
@@ -166,8 +166,8 @@ fn a22_a30_nothing_runs_when_there_is_nothing_to_do() {
     }
 }
 
-/// A23 (a), as far as it holds with a policy that runs whatever is ready: a chain
-/// of spawns returns to the main loop between links and does not nest.
+/// A23 (a), as far as it holds with a policy that runs whatever is ready: a chain of spawns returns
+/// to the main loop between links and does not nest.
 #[test]
 #[cfg_attr(heist_asan, ignore = "the sanitizer keeps locals away from the stack")]
 fn a23_a_chain_of_spawns_does_not_grow_the_stack() {
@@ -212,7 +212,7 @@ fn a25_operations_work_on_a_thread_that_is_no_worker() {
     heist_core::scope(|scope| scope.spawn(|_| value = 1));
     assert_eq!(value, 1);
     assert_eq!(heist_core::yield_now(), None);
-    assert_eq!(heist_core::fork(|| 5).join(), 5);
+    assert_eq!(heist_core::submit(|| 5).join(), 5);
 }
 
 #[test]

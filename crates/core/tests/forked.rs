@@ -1,17 +1,18 @@
-//! A pool and a process that calls `fork`: in the child, which has one thread, every
-//! call that would wait for a worker is refused; a pool of its own works.
+//! A pool and a process that calls `fork`: in the child, which has one thread, every call that
+//! would wait for a worker is refused; a pool of its own works.
 //!
-//! Whatever forks runs in a process of its own, away from the threads of the test
-//! harness; a child that hangs is killed by an alarm, and fails.
+//! Tests that fork run in a process of their own, away from the threads of the test harness; a
+//! child that hangs is killed by an alarm, and fails.
 // The thread sanitizer starts no thread in the child of a process that had several.
 #![cfg(all(unix, not(any(heist_loom, heist_shuttle, heist_tsan))))]
 
-use heist_core::{with_context, TaskGroup, ThreadPool, ThreadPoolBuilder};
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+
+use heist_core::{with_context, TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -137,12 +138,12 @@ mod in_a_process {
     fn the_calls() {
         let pool = pool(2);
         let group = TaskGroup::new_in(&pool);
-        let done = pool.fork(|| 1);
+        let done = pool.submit(|| 1);
         while !done.is_finished() {
             std::thread::yield_now();
         }
         let release = Arc::new(AtomicBool::new(false));
-        let pending = pool.fork({
+        let pending = pool.submit({
             let release = Arc::clone(&release);
             move || until(&release)
         });
@@ -150,16 +151,16 @@ mod in_a_process {
             assert_eq!(done.join(), 1, "what is done is done");
             assert_refused("wait for a job of", || pending.join());
             assert_refused("move a call into", || pool.install(|| ()));
-            let take_part = "take part in";
-            assert_refused(take_part, || pool.join(|| (), || ()));
-            assert_refused(take_part, || pool.scope(|_| ()));
+            let participate = "participate in";
+            assert_refused(participate, || pool.join(|| (), || ()));
+            assert_refused(participate, || pool.scope(|_| ()));
             let post = "post a job to each worker of";
             assert_refused(post, || pool.broadcast(|_| ()));
             assert_refused(post, || pool.spawn_broadcast(|_| ()));
             let submit = "submit a job to";
             assert_refused(submit, || pool.spawn(|| ()));
             assert_refused(submit, || pool.spawn_fifo(|| ()));
-            assert_refused(submit, || pool.fork(|| ()));
+            assert_refused(submit, || pool.submit(|| ()));
             assert_refused(submit, || group.run(|| ()));
             assert_refused(submit, || pool.in_place_scope(|scope| scope.spawn(|_| ())));
             group.wait(); // it has no jobs
@@ -177,7 +178,7 @@ mod in_a_process {
     fn the_global_pool() {
         assert_eq!(heist_core::join(|| 1, || 2), (1, 2));
         let end = in_fork(|| {
-            assert_refused("take part in", || heist_core::join(|| 1, || 2));
+            assert_refused("participate in", || heist_core::join(|| 1, || 2));
             assert_refused("submit a job to", || heist_core::spawn(|| ()));
             let again = ThreadPoolBuilder::new().build_global();
             assert!(again.unwrap_err().is_already_initialized());
@@ -252,8 +253,8 @@ mod in_a_process {
         }
     }
 
-    /// Calls `f`, which forks and goes on in both processes; the child must not
-    /// come out of it. Returns how it ended.
+    /// Calls `f`, which forks and goes on in both processes; the child must not come out of it.
+    /// Returns how it ended.
     fn assert_child_stays(f: impl FnOnce(&mut Option<libc::pid_t>)) {
         let mut child = None;
         f(&mut child);

@@ -1,13 +1,15 @@
-//! Random fork-join programs give on a pool what they give serially: the same
-//! result, the same panic, each leaf run once, each closure dropped once.
+//! Random fork-join programs give on a pool what they give serially: the same result, the same
+//! panic, each leaf run once, each closure dropped once.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
-use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+
+use proptest::prelude::*;
+
+use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
 
 #[derive(Clone, Debug)]
 enum Program {
@@ -25,8 +27,7 @@ enum Program {
     Broadcast(Box<Program>),
     /// The joins below it are those of a context, until something else comes between.
     Context(Box<Program>),
-    /// Jobs that a scope waits for while the rest goes on, with the same context if there is
-    /// one.
+    /// Jobs that a scope waits for while the rest goes on, with the same context if there is one.
     InPlace(Vec<Program>, Box<Program>),
     /// Gives a number if the part panics.
     Catch(Box<Program>),
@@ -42,8 +43,8 @@ fn leaves() -> impl Strategy<Value = Program> {
     prop_oneof![9 => any::<u16>().prop_map(|n| Program::Leaf(n.into())), 1 => (0..5_u32).prop_map(Program::Panic)]
 }
 
-/// Programs in which some frames wait for descendants only: on one pool, because those of
-/// several may wait for each other.
+/// Programs in which some frames wait for descendants only: on one pool, because those of several
+/// may wait for each other.
 fn strict_programs() -> impl Strategy<Value = Program> {
     leaves().prop_recursive(6, 60, 5, |inner| {
         let many = prop::collection::vec(inner.clone(), 0..5);
@@ -101,7 +102,7 @@ fn pools() -> &'static [ThreadPool; 3] {
 /// Stands for a panic that was caught.
 const CAUGHT: u64 = 77;
 
-/// What a program gives: a number, or a panic with one of some numbers.
+/// The result of a program: a number, or a panic with one of some numbers.
 type Outcome = Result<u64, BTreeSet<u32>>;
 
 /// The serial run, on the pool with this number. Counts the leaves.
@@ -159,7 +160,7 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
     }
 }
 
-/// What a run on the pools leaves behind.
+/// The traces of a run on the pools.
 #[derive(Clone, Default)]
 struct Trace {
     leaves: Arc<AtomicUsize>,
@@ -232,7 +233,7 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         }
         Program::Fork(part) => {
             let (part, trace) = (part.clone(), trace.clone());
-            heist_core::fork(move || (parallel(&part, on, &trace), token).0).join()
+            heist_core::submit(move || (parallel(&part, on, &trace), token).0).join()
         }
         Program::Install(part) => {
             let other = 1 - on;
@@ -257,7 +258,7 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         }
         Program::Late(first, second) => {
             let (first, first_trace) = (first.clone(), trace.clone());
-            let first = heist_core::fork(move || (parallel(&first, on, &first_trace), token).0);
+            let first = heist_core::submit(move || (parallel(&first, on, &first_trace), token).0);
             let sum = Mutex::new(0_u64);
             heist_core::scope(|scope| {
                 let value = first.join();
@@ -356,8 +357,8 @@ fn check(program: &Program, on: usize) -> Result<(), TestCaseError> {
         ),
     }
     prop_assert_eq!(trace.leaves.load(Ordering::Relaxed), leaves);
-    // A group's or a fork's closure may still be on its way out of the box
-    // that it ran in when its end is known.
+    // A group's or a fork's closure may still be on its way out of the box that it ran in when its
+    // end is known.
     while Arc::strong_count(&trace.token) > 1 {
         std::thread::yield_now();
     }

@@ -2,15 +2,16 @@
 // The address sanitizer keeps locals away from the stack, so that every frame seems deep.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_asan)))]
 
-use heist_core::policy::Turns;
-use heist_core::{join, with_waiting, ThreadPool, ThreadPoolBuilder, Waiting};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread;
 
-fn one_worker(prompt: bool) -> ThreadPool {
-    let builder = ThreadPoolBuilder::new().num_threads(1).prompt(prompt);
+use heist_core::policy::Turns;
+use heist_core::{join, with_waiting, Injected, ThreadPool, ThreadPoolBuilder, Waiting};
+
+fn one_worker(injected: Injected) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(1).injected(injected);
     builder.build().expect("a pool")
 }
 
@@ -33,8 +34,8 @@ fn flag(pool: &ThreadPool) -> Arc<AtomicBool> {
 #[test]
 fn no_spawn_of_any_kind_runs_anything_but_its_own_job() {
     thread_local! { static BORROWED: RefCell<u64> = const { RefCell::new(0) } }
-    for prompt in [false, true] {
-        let pool = one_worker(prompt);
+    for injected in [Injected::InTurn, Injected::Prompt] {
+        let pool = one_worker(injected);
         pool.install(|| {
             let has_run = flag(&pool);
             from_outside(&pool, || BORROWED.with(|cell| *cell.borrow_mut() += 1));
@@ -47,8 +48,8 @@ fn no_spawn_of_any_kind_runs_anything_but_its_own_job() {
                 }
                 let group = heist_core::TaskGroup::new();
                 group.run(|| ());
-                drop(heist_core::fork(|| ()));
-                assert!(!has_run.load(Ordering::Relaxed), "prompt: {prompt}");
+                drop(heist_core::submit(|| ()));
+                assert!(!has_run.load(Ordering::Relaxed), "{injected:?}");
                 drop(borrow);
             });
         });
@@ -59,14 +60,17 @@ fn no_spawn_of_any_kind_runs_anything_but_its_own_job() {
 
 #[test]
 fn a_join_serves_a_job_from_outside_in_a_prompt_pool_and_in_no_other() {
-    for prompt in [false, true] {
-        let pool = one_worker(prompt);
+    for injected in [Injected::InTurn, Injected::Prompt] {
+        let pool = one_worker(injected);
         pool.install(|| {
             let has_run = flag(&pool);
-            // A spawn hears the call first, and leaves it to the join.
+            // A spawn hears the signal first, and leaves it to the join.
             heist_core::spawn(|| ());
             join(|| (), || ());
-            assert_eq!(has_run.load(Ordering::Relaxed), prompt);
+            assert_eq!(
+                has_run.load(Ordering::Relaxed),
+                injected == Injected::Prompt
+            );
             while heist_core::yield_now() == Some(heist_core::Yield::Executed) {}
             assert!(
                 has_run.load(Ordering::Relaxed),
@@ -78,20 +82,25 @@ fn a_join_serves_a_job_from_outside_in_a_prompt_pool_and_in_no_other() {
 
 #[test]
 fn to_yield_for_own_jobs_serves_one_from_outside_in_a_prompt_pool_and_in_no_other() {
-    for prompt in [false, true] {
-        let pool = one_worker(prompt);
+    for injected in [Injected::InTurn, Injected::Prompt] {
+        let pool = one_worker(injected);
         pool.install(|| {
             let has_run = flag(&pool);
             heist_core::yield_local();
-            assert_eq!(has_run.load(Ordering::Relaxed), prompt);
+            assert_eq!(
+                has_run.load(Ordering::Relaxed),
+                injected == Injected::Prompt
+            );
         });
     }
 }
 
-/// A spare that is parked is no worker that would come for a job.
+/// A compensation worker that is parked is no worker that would come for a job.
 #[test]
-fn a_prompt_pool_with_spares_serves_jobs_from_outside_too() {
-    let builder = ThreadPoolBuilder::new().num_threads(1).prompt(true);
+fn a_prompt_pool_with_compensation_serves_jobs_from_outside_too() {
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .injected(Injected::Prompt);
     let pool = builder.waiting(Waiting::Descendants).build();
     let pool = pool.expect("a pool");
     pool.install(|| {
@@ -127,11 +136,13 @@ fn sink(bottom: usize, call: &mut dyn FnMut()) {
     std::hint::black_box(&room);
 }
 
-/// With a stack of a megabyte, three quarters are kept for the job; of two, where the system
-/// reuses that of a thread that has ended.
+/// With a stack of a megabyte, three quarters are kept for the job; of two, where the system reuses
+/// that of a thread that has ended.
 #[test]
 fn deep_in_its_stack_a_prompt_worker_serves_nobody() {
-    let builder = ThreadPoolBuilder::new().num_threads(1).prompt(true);
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .injected(Injected::Prompt);
     let pool = builder.stack_size(1 << 20).build().expect("a pool");
     pool.install(|| {
         let has_run = flag(&pool);
@@ -144,8 +155,8 @@ fn deep_in_its_stack_a_prompt_worker_serves_nobody() {
 
 type Spawn = fn(&ThreadPool, Box<dyn FnOnce() + Send>);
 
-/// A chain of jobs, each of which spawns the next, so that the worker never runs dry. In
-/// the middle a job comes from outside; returns how many of the chain came before it.
+/// A chain of jobs, each of which spawns the next, so that the worker never runs dry. In the middle
+/// a job comes from outside; returns how many of the chain came before it.
 fn passed_over(pool: &Arc<ThreadPool>, spawn: Spawn) -> usize {
     struct Chain {
         pool: Arc<ThreadPool>,
@@ -191,8 +202,8 @@ fn a_worker_that_never_runs_dry_comes_for_a_job_from_outside_after_a_bounded_num
         |pool, job| pool.spawn_fifo(job),
     ];
     for spawn in spawns {
-        for prompt in [false, true] {
-            let pool = Arc::new(one_worker(prompt));
+        for injected in [Injected::InTurn, Injected::Prompt] {
+            let pool = Arc::new(one_worker(injected));
             let before = passed_over(&pool, spawn);
             assert!(
                 before <= Turns::JOBS_MAX as usize + 1,
@@ -205,7 +216,7 @@ fn a_worker_that_never_runs_dry_comes_for_a_job_from_outside_after_a_bounded_num
 /// As above, while the worker waits for a scope that goes on as long as the chain does.
 #[test]
 fn a_worker_that_waits_among_jobs_of_its_own_comes_for_one_from_outside() {
-    let pool = one_worker(false);
+    let pool = one_worker(Injected::InTurn);
     pool.install(|| {
         let has_run = AtomicBool::new(false);
         let links = AtomicUsize::new(0);

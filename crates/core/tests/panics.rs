@@ -1,14 +1,14 @@
-//! Panics reach whoever waits, once; the pool lives on; everything is dropped
-//! exactly once.
+//! Panics reach whoever waits, once; the pool lives on; everything is dropped exactly once.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
+
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 /// A value that counts its drops.
 #[derive(Clone)]
@@ -60,8 +60,8 @@ fn assert_alive(pool: &ThreadPool) {
     assert_eq!(pool.broadcast(|_| ()).len(), pool.current_num_threads());
 }
 
-/// Runs a join whose second half is certainly stolen: both halves must be under
-/// way before either goes on.
+/// Runs a join whose second half is certainly stolen: both halves must be under way before either
+/// goes on.
 fn join_with_theft<RA: Send, RB: Send>(
     pool: &ThreadPool,
     a: impl FnOnce() -> RA + Send,
@@ -114,8 +114,8 @@ fn of_two_panics_the_first_halfs_wins() {
     }
 }
 
-/// The fault that makes heartbeat libraries unsound: the inline half panics, and
-/// the frame dies while the other half can still be reached.
+/// The fault that makes heartbeat libraries unsound: the inline half panics, and the frame dies
+/// while the other half can still be reached.
 #[test]
 fn no_frame_dies_while_a_thief_can_reach_it() {
     let pool = pool(2);
@@ -258,7 +258,7 @@ fn a_groups_panic_reaches_the_next_wait_and_no_other() {
 #[test]
 fn a_forks_panic_reaches_its_join() {
     let pool = pool(2);
-    let handle = pool.fork(|| -> u32 { panic_any("forked") });
+    let handle = pool.submit(|| -> u32 { panic_any("forked") });
     assert_eq!(text_of(|| handle.join()), "forked");
     assert_alive(&pool);
 }
@@ -271,7 +271,7 @@ fn panics_that_nobody_waits_for_go_to_the_handler() {
         .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
         .build()
         .expect("a pool");
-    drop(pool.fork(|| -> u32 { panic_any("fork") }));
+    drop(pool.submit(|| -> u32 { panic_any("fork") }));
     assert_eq!(
         payloads.recv().expect("a payload").downcast_ref(),
         Some(&"fork")
@@ -326,13 +326,13 @@ fn a_group_whose_pool_has_ended_refuses_jobs_and_can_still_be_waited_for() {
 fn values_that_nobody_joins_are_dropped_once() {
     let pool = pool(2);
     let (value, drops) = Counted::new();
-    drop(pool.fork(move || value));
+    drop(pool.submit(move || value));
     pool.shutdown();
     assert_eq!(drops.load(Ordering::Relaxed), 1);
 }
 
-/// Runs one of the tests below in a process of its own, which must abort, and
-/// returns what it wrote.
+/// Runs one of the tests below in a process of its own, which must abort, and returns what it
+/// wrote.
 fn stderr_of_abort(test: &str) -> String {
     let program = std::env::current_exe().expect("the path of this test");
     let output = Command::new(program)
@@ -350,7 +350,7 @@ fn stderr_of_abort(test: &str) -> String {
 }
 
 #[test]
-fn what_cannot_go_on_aborts_with_a_word() {
+fn a_process_that_cannot_go_on_aborts_with_a_word() {
     let no_handler = stderr_of_abort("aborts::a_spawned_panic_without_a_handler");
     assert!(no_handler.contains("has no panic handler"), "{no_handler}");
     let handler = stderr_of_abort("aborts::a_panic_in_the_panic_handler");
@@ -362,7 +362,7 @@ fn what_cannot_go_on_aborts_with_a_word() {
     );
 }
 
-/// Only run by `what_cannot_go_on_aborts_with_a_word`, in a child process.
+/// Only run by `a_process_that_cannot_go_on_aborts_with_a_word`, in a child process.
 mod aborts {
     use super::*;
 

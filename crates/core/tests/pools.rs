@@ -1,7 +1,6 @@
 //! The life of a pool: building, naming, handlers, several at once, the end.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
 use std::cell::Cell;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -10,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -162,8 +163,8 @@ fn a_failed_build_does_not_leave_the_caller_a_worker() {
     assert_eq!(heist_core::current_thread_index(), None);
 }
 
-/// A thread that ends drops its thread-local values one after the other, and what they
-/// do then comes when ours may be gone already.
+/// A thread that ends drops its thread-local values one after the other, and what they do then
+/// comes when ours may be gone already.
 #[test]
 fn a_thread_that_ends_becomes_no_worker_and_can_still_call_one() {
     struct Late;
@@ -202,8 +203,8 @@ fn several_pools_work_at_once_and_into_each_other() {
     assert_eq!(results, [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
-/// A job is available to thieves from the moment it is pushed, while its owner
-/// is in the middle of a closure that never calls the pool.
+/// A job is available to thieves from the moment it is pushed, while its owner is in the middle of
+/// a closure that never calls the pool.
 #[test]
 fn the_second_half_of_a_join_starts_while_the_first_blocks() {
     let pool = pool(2);
@@ -248,7 +249,7 @@ fn join_context_says_who_migrated() {
     assert_eq!(migrated, (false, true));
     let pool = ThreadPoolBuilder::new()
         .num_threads(1)
-        .callers_take_part(false);
+        .callers(heist_core::Callers::Move);
     let moved = pool.build_global();
     assert!(moved.is_ok(), "no other test here uses the global pool");
     let outside = heist_core::join_context(|a| a.migrated(), |b| b.migrated());
@@ -283,7 +284,10 @@ fn the_calling_thread_can_be_worker_zero() {
 fn the_counters_of_a_theft_are_exact() {
     let builder = ThreadPoolBuilder::new().num_threads(2);
     // Or else it is the caller that joins, if a worker sleeps already.
-    let pool = builder.callers_take_part(false).build().expect("a pool");
+    let pool = builder
+        .callers(heist_core::Callers::Move)
+        .build()
+        .expect("a pool");
     let before = pool.counters();
     let both = Barrier::new(2);
     pool.join(|| both.wait(), || both.wait());
@@ -323,7 +327,7 @@ fn recorded_events_tell_who_stole_from_whom() {
         assert!(worker.events.is_sorted_by_key(|event| event.at_ns));
         assert_eq!(worker.dropped, 0);
     }
-    assert!(pool.recorder_started().is_some());
+    assert!(pool.diagnostics().recorder_started.is_some());
 }
 
 /// More jobs than a deque has slots, of which there are few at a time.
@@ -350,7 +354,7 @@ fn slots_of_jobs_that_are_gone_are_used_again_without_a_pop() {
 fn a_pool_without_a_recorder_has_no_events() {
     let pool = pool(1);
     assert!(pool.events().is_empty());
-    assert!(pool.recorder_started().is_none());
+    assert!(pool.diagnostics().recorder_started.is_none());
 }
 
 /// Runs one of the tests below in a process of its own with this variable set.
@@ -473,7 +477,10 @@ mod in_a_child {
     #[ignore = "needs an environment of its own; run by another test"]
     fn fences() {
         let pool = pool(3);
-        assert_eq!(pool.barrier_mode(), heist_core::BarrierMode::Fence);
+        assert_eq!(
+            pool.diagnostics().barrier_mode,
+            heist_core::BarrierMode::Fence
+        );
         for _ in 0..100 {
             let both = Barrier::new(2);
             pool.join(|| both.wait(), || both.wait());

@@ -1,5 +1,5 @@
-//! Pools under a seccomp filter that refuses membarrier, installed before the pool is
-//! built and while it runs.
+//! Pools under a seccomp filter that refuses membarrier, installed before the pool is built and
+//! while it runs.
 //!
 //! A filter cannot be taken off, so each test runs again in a process of its own.
 #![cfg(all(
@@ -8,11 +8,13 @@
     not(any(heist_loom, heist_shuttle))
 ))]
 
-use heist_core::{BarrierMode, ThreadPool, ThreadPoolBuilder};
-use seccompiler::{apply_filter_all_threads, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::io::{self, Write as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use seccompiler::{apply_filter_all_threads, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+
+use heist_core::{BarrierMode, ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -27,8 +29,8 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// From now on every call of membarrier in this process fails with EPERM. The
-/// error says why that could not be had.
+/// From now on every call of membarrier in this process fails with EPERM. The error says why that
+/// could not be had.
 fn refuse_membarrier() -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
@@ -88,8 +90,7 @@ fn wait_until_all_sleep(pool: &ThreadPool) {
     while !sleep_on() {}
 }
 
-/// Runs one of the tests below in a process of its own, with this value of
-/// `HEIST_BARRIER`.
+/// Runs one of the tests below in a process of its own, with this value of `HEIST_BARRIER`.
 fn assert_passes(test: &str, barrier: &str) {
     let program = std::env::current_exe().expect("the path of this test");
     let output = Command::new(program)
@@ -142,7 +143,7 @@ mod in_a_process {
             return;
         }
         let pool = pool(4);
-        assert_eq!(pool.barrier_mode(), BarrierMode::Fence);
+        assert_eq!(pool.diagnostics().barrier_mode, BarrierMode::Fence);
         for _ in 0..10 {
             work(&pool);
             wait_until_all_sleep(&pool);
@@ -165,7 +166,7 @@ mod in_a_process {
     #[ignore = "installs a filter; run by another test"]
     fn refused_meanwhile() {
         let running = pool(4);
-        if running.barrier_mode() != BarrierMode::Membarrier {
+        if running.diagnostics().barrier_mode != BarrierMode::Membarrier {
             eprintln!("skipped: a pool that loses membarrier: there is none to lose");
             return;
         }
@@ -189,14 +190,14 @@ mod in_a_process {
         if !refused {
             return;
         }
-        assert_eq!(running.barrier_mode(), BarrierMode::Membarrier);
+        assert_eq!(running.diagnostics().barrier_mode, BarrierMode::Membarrier);
         for _ in 0..10 {
             work(&running);
             wait_until_all_sleep(&running);
         }
-        // What the process learned when it had the call is not true any more.
+        // The process has learned of the call, and it is gone.
         let new = pool(2);
-        assert_eq!(new.barrier_mode(), BarrierMode::Fence);
+        assert_eq!(new.diagnostics().barrier_mode, BarrierMode::Fence);
         work(&new);
         running.shutdown();
     }

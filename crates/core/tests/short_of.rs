@@ -1,18 +1,19 @@
-//! Pools in a process that is short of memory, addresses or threads. A limit cannot be
-//! taken back, so each test runs again in a process of its own.
+//! Pools in a process that is short of memory, addresses or threads. A limit cannot be taken back,
+//! so each test runs again in a process of its own.
 #![cfg(all(
     target_os = "linux",
     not(any(heist_loom, heist_shuttle, heist_asan, heist_lsan))
 ))]
 
-use heist_core::{
-    join, with_context, JoinContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
-};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread;
+
+use heist_core::{
+    join, with_context, JoinContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -205,17 +206,20 @@ fn in_a_child_few_slots() {
     let builder = ThreadPoolBuilder::new()
         .num_threads(256)
         .stack_size(1 << 18);
-    let pool = builder.callers_take_part(true).build().expect("a pool");
+    let pool = builder
+        .callers(heist_core::Callers::Participate)
+        .build()
+        .expect("a pool");
     let ran = AtomicUsize::new(0);
     let deep = thread::Builder::new().stack_size(512 << 20);
     thread::scope(|threads| {
         let caller = deep.spawn_scoped(threads, || {
-            let nested = pool.take_part(|| nest(50_000, &ran));
-            let in_context = pool.take_part(|| with_context(|cx| nest_in(cx, 50_000, &ran)));
+            let nested = pool.participate(|| nest(50_000, &ran));
+            let in_context = pool.participate(|| with_context(|cx| nest_in(cx, 50_000, &ran)));
             assert_eq!(in_context, nested);
             // A panic at the bottom runs all second closures on its way.
             let payload = catch_unwind(AssertUnwindSafe(|| {
-                pool.take_part(|| join(|| nest(20_000, &ran), || panic!("at the bottom")))
+                pool.participate(|| join(|| nest(20_000, &ran), || panic!("at the bottom")))
             }));
             assert!(payload.is_err());
             nested
@@ -248,7 +252,7 @@ fn in_a_child_burst() {
         }
         panic!("{rss} KiB are resident after {after}; {limit} may be");
     };
-    // What the first jobs of all touch.
+    // The memory that the first jobs of all touch.
     pool.install(|| sum(0, 100_000));
     let fresh = status("VmRSS");
 
@@ -277,7 +281,7 @@ fn in_a_child_burst() {
 
     pool.scope(|scope| (0..JOBS).for_each(|_| scope.spawn(|_| job(&ran)())));
     count(3 * JOBS);
-    settles(fresh + MOST_KIB, "a burst of a guest");
+    settles(fresh + MOST_KIB, "a burst of a caller");
 
     pool.install(|| (0..JOBS).for_each(|_| heist_core::spawn_fifo(job(&ran))));
     count(4 * JOBS);

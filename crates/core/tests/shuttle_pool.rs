@@ -1,13 +1,15 @@
-//! Whole pools under shuttle: random schedules, and schedules that look for
-//! rare preemptions. A failure prints what replays it.
+//! Whole pools under shuttle: random schedules, and schedules that look for rare preemptions. A
+//! failure prints what replays it.
 //!
 //! Run with `cargo xtask model`.
 #![cfg(heist_shuttle)]
 
-use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
-use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
+
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+
+use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 /// Runs a test under both schedulers.
 fn check(test: impl Fn() + Send + Sync + Clone + 'static) {

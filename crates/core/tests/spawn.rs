@@ -1,11 +1,12 @@
 //! Spawned jobs: their order, their closures, and who counts them.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Barrier;
 use std::thread;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()

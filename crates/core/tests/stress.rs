@@ -1,11 +1,12 @@
-//! Every one of some millions of jobs runs exactly once, with more workers than
-//! processors, whatever operation it comes through.
+//! Every one of some millions of jobs runs exactly once, with more workers than processors,
+//! whatever operation it comes through.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
 use std::thread;
+
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 /// Counts how often each job ran.
 #[derive(Clone)]
@@ -40,7 +41,7 @@ fn pool(workers: usize) -> ThreadPool {
         .expect("a pool")
 }
 
-/// What a pool's counters must add up to when it is idle.
+/// The sums that a pool's counters must give when it is idle.
 fn assert_the_books_balance(pool: &ThreadPool) {
     let total = pool.counters().total();
     assert_eq!(total.pushes, total.pops + total.steals, "{total:?}");
@@ -111,8 +112,8 @@ fn every_job_that_outside_threads_spawn_at_once_runs_once() {
     pool.shutdown();
 }
 
-/// All the ways at once, from several pools' workers and from outside: latches,
-/// sleeping and waking, injection and stealing cross each other.
+/// All the ways at once, from several pools' workers and from outside: latches, sleeping and
+/// waking, injection and stealing cross each other.
 #[test]
 fn a_mixture_of_all_operations_loses_nothing() {
     let pools: Arc<Vec<_>> = Arc::new(vec![pool(3), pool(5)]);
@@ -151,7 +152,7 @@ fn a_mixture_of_all_operations_loses_nothing() {
                             let forks: Vec<_> = (first..first + 100)
                                 .map(|job| {
                                     let ledger = ledger.clone();
-                                    other.fork(move || ledger.ran(job))
+                                    other.submit(move || ledger.ran(job))
                                 })
                                 .collect();
                             forks.into_iter().for_each(heist_core::JoinHandle::join);
@@ -175,8 +176,8 @@ fn a_mixture_of_all_operations_loses_nothing() {
     ledger.assert_each_once();
 }
 
-/// Workers fall asleep and are woken over and over: each round must come to its
-/// end, or the test hangs.
+/// Workers fall asleep and are woken over and over: each round must come to its end, or the test
+/// hangs.
 #[test]
 fn no_wake_up_is_lost_in_many_short_bursts() {
     let rounds = if cfg!(debug_assertions) {

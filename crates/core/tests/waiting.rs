@@ -1,14 +1,15 @@
 //! Waiting for descendants only: no unrelated work on a waiting stack.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
-use heist_core::{fork, join, scope, spawn, with_waiting, yield_now};
-use heist_core::{ThreadPool, ThreadPoolBuilder, Waiting};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
+
+use heist_core::{join, scope, spawn, submit, with_waiting, yield_now};
+use heist_core::{ThreadPool, ThreadPoolBuilder, Waiting};
 
 fn strict_pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -18,7 +19,7 @@ fn strict_pool(workers: usize) -> ThreadPool {
         .expect("a pool")
 }
 
-/// Keeps a worker busy for long enough to be robbed.
+/// Keeps a worker busy for long enough to be stolen_from.
 fn work(turns: u64) -> u64 {
     (0..turns).fold(1_u64, |sum, turn| black_box(sum.wrapping_mul(31) ^ turn))
 }
@@ -37,8 +38,7 @@ fn task() -> usize {
     nested
 }
 
-/// The deepest stack of tasks when many run in the pool, and whether any half was
-/// stolen.
+/// The deepest stack of tasks when many run in the pool, and whether any half was stolen.
 fn deepest(pool: &ThreadPool) -> (usize, u64) {
     let before = pool.counters();
     let deepest = AtomicUsize::new(0);
@@ -66,8 +66,8 @@ fn no_task_runs_on_the_stack_of_another_that_waits() {
     }
 }
 
-/// A23 (b) and (c): with `Any` a waiting worker takes another task, which wants the
-/// lock that the frame below holds.
+/// A23 (b) and (c): with `Any` a waiting worker takes another task, which wants the lock that the
+/// frame below holds.
 #[test]
 fn a23_a_lock_that_is_held_over_a_join_does_not_wait_for_itself() {
     let pool = strict_pool(4);
@@ -104,8 +104,8 @@ fn a_single_call_can_be_strict_in_a_pool_that_is_not() {
     assert_eq!(account.into_inner().expect("no task panics"), 4_000);
 }
 
-/// How many bytes of a stack a computation needs at most: the distance between the
-/// shallowest and the deepest leaf of it on any one thread.
+/// How many bytes of a stack a computation needs at most: the distance between the shallowest and
+/// the deepest leaf of it on any one thread.
 struct Depths(Mutex<Vec<(thread::ThreadId, usize, usize)>>);
 
 impl Depths {
@@ -140,8 +140,8 @@ fn tree(levels: u32, depths: &Depths) {
     });
 }
 
-/// Many trees at the same time: a worker that waits in one could begin another. With
-/// `Any` it does, and needs several times the stack.
+/// Many trees at the same time: a worker that waits in one could begin another. With `Any` it does,
+/// and needs several times the stack.
 #[test]
 #[cfg_attr(heist_asan, ignore = "the sanitizer keeps locals away from the stack")]
 fn a_waiting_stack_is_not_deeper_than_the_serial_one() {
@@ -173,7 +173,7 @@ fn a_spare_takes_the_place_of_a_worker_that_waits_for_something_unrelated() {
     for round in 0..100 {
         let value = pool.install(|| {
             let handle = thread::scope(|threads| {
-                let submit = threads.spawn(|| pool.fork(move || round));
+                let submit = threads.spawn(|| pool.submit(move || round));
                 submit.join().expect("it is submitted")
             });
             handle.join()
@@ -183,14 +183,14 @@ fn a_spare_takes_the_place_of_a_worker_that_waits_for_something_unrelated() {
     pool.shutdown();
 }
 
-/// As above; the spare opens a scope that has a queue for each worker.
+/// As above; the compensation worker opens a scope that has a queue for each worker.
 #[test]
 fn a_spare_can_do_what_workers_do() {
     let pool = strict_pool(1);
     let index = pool.install(|| {
         let handle = thread::scope(|threads| {
             let submit = threads.spawn(|| {
-                pool.fork(|| {
+                pool.submit(|| {
                     heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| ()));
                     heist_core::spawn_fifo(|| ());
                     heist_core::current_thread_index()
@@ -206,13 +206,13 @@ fn a_spare_can_do_what_workers_do() {
 
 /// All workers wait at the same time, each for a job that another has pushed.
 #[test]
-fn spares_work_while_all_workers_wait() {
+fn compensation_workers_work_while_all_workers_wait() {
     let pool = strict_pool(2);
     for _ in 0..50 {
         let both = Barrier::new(2);
         let exchange = |give: &Mutex<Option<heist_core::JoinHandle<u64>>>,
                         take: &Mutex<Option<heist_core::JoinHandle<u64>>>| {
-            let handle = fork(|| work(100).min(1));
+            let handle = submit(|| work(100).min(1));
             *give.lock().expect("no panic") = Some(handle);
             both.wait();
             let other = take.lock().expect("no panic").take();
@@ -240,7 +240,7 @@ fn every_operation_ends_with_one_strict_worker() {
         heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| count()));
         heist_core::in_place_scope(|scope| scope.spawn(|_| count()));
         assert_eq!(heist_core::broadcast(|context| context.index()), [0]);
-        assert_eq!(fork(|| 1).join(), 1);
+        assert_eq!(submit(|| 1).join(), 1);
         let group = heist_core::TaskGroup::new();
         group.run(|| ());
         group.wait();
@@ -253,15 +253,15 @@ fn every_operation_ends_with_one_strict_worker() {
 
 /// The job that is waited for may lie below where the waiting frame began: older ones are gone.
 #[test]
-fn what_a_strict_frame_has_pushed_is_found_wherever_it_lies() {
+fn jobs_that_a_strict_frame_has_pushed_are_found_wherever_they_lie() {
     let programs: [fn() -> i32; 6] = [
         || {
             spawn(|| ());
             yield_now();
-            fork(|| 1).join()
+            submit(|| 1).join()
         },
         || {
-            let older = fork(|| 1);
+            let older = submit(|| 1);
             scope(|scope| {
                 let sum = older.join();
                 scope.spawn(|_| ());
@@ -285,7 +285,7 @@ fn what_a_strict_frame_has_pushed_is_found_wherever_it_lies() {
             })
         },
         || {
-            let older = fork(|| 1);
+            let older = submit(|| 1);
             scope(|_| with_waiting(Waiting::Descendants, || older.join()))
         },
         || {
@@ -341,9 +341,8 @@ fn a_broadcast_reaches_workers_that_wait() {
     }
 }
 
-/// What was pushed before a call that waits for descendants is not of that call, although
-/// it is stolen meanwhile: it comes back to its own pool, which a strict frame would not
-/// run.
+/// Jobs that were pushed before a call that waits for descendants are not of that call, although it
+/// is stolen meanwhile: it comes back to its own pool, which a strict frame would not run.
 #[test]
 fn a_job_of_before_a_strict_call_that_is_stolen_during_it_is_not_strict() {
     use std::sync::atomic::AtomicBool;

@@ -1,108 +1,28 @@
-//! The split deque with a trap: the owner's side without fences.
-//!
-//! The jobs of a deque lie in an array, oldest first. Below the *trap* they are
-//! public and change hands under a lock; from the trap on they are the owner's,
-//! who pushes and takes back with plain stores and one look at the trap. A thief
-//! that finds only private jobs sets the trap as high as it goes and asks the
-//! owner to publish; if the owner does not come by, a heavy barrier does it
-//! without the owner.
-//!
-//! After the split deque of Lace (van Dijk and van de Pol, "Lace: non-blocking
-//! split deque for work-stealing", Euro-Par 2014 workshops), with the claim of
-//! Cilk-5's THE protocol (Frigo, Leiserson and Randall, PLDI 1998) made through
-//! an asymmetric barrier. `README.md` beside this crate has the argument; the
-//! numbers in parentheses below are its edges.
+//! The deque: its owner's end and its thieves' end.
 
-use crate::owner::Owner;
-use crate::slot::{Slot, Slots};
-use crate::thief::Thief;
-use heist_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use heist_sync::process::Generation;
-use heist_sync::{fault, Barrier, BarrierMode, CachePadded, Reserved};
-use std::cell::Cell;
 use std::fmt;
 use std::io;
-use std::ptr::NonNull;
 
-/// The trap that makes everything public, or calls the owner.
-pub(crate) const ALL: usize = usize::MAX;
+use heist_sync::{Barrier, Reserved};
 
-/// States of the lock.
-const FREE: u32 = 0;
-const HELD: u32 = 1;
+use crate::owner::Owner;
+use crate::state::State;
+use crate::thief::Thief;
 
-/// States of a request. Only the holder of the lock makes one.
-pub(crate) const NONE: u32 = 0;
-/// The owner is asked to publish its jobs.
-pub(crate) const ASKED: u32 = 1;
-/// The owner is at it.
-pub(crate) const ANSWERING: u32 = 2;
-/// It has.
-pub(crate) const ANSWERED: u32 = 3;
-
-/// What owner and thieves look at all the time, on one cache line: the owner
-/// reads the first two at each push and pop, and they change only when somebody
-/// steals.
-#[repr(C)]
-pub(crate) struct Hot<K: 'static> {
-    /// Jobs at lower addresses are public.
-    pub(crate) trap: AtomicUsize,
-    /// A push at this address or above tells the owner to attend.
-    pub(crate) limit: AtomicUsize,
-    /// The oldest job that nobody has taken, or the vacant slot behind the last.
-    /// Changed under the lock.
-    pub(crate) top: AtomicPtr<Slot<K>>,
-    pub(crate) lock: AtomicU32,
-    pub(crate) request: AtomicU32,
-}
-
-/// What only the owner touches.
-pub(crate) struct Own<K: 'static> {
-    /// The slot behind the newest job.
-    pub(crate) tail: Cell<NonNull<Slot<K>>>,
-    /// Where the owner next asks whether there is room for a job that may go elsewhere.
-    pub(crate) mark: Cell<usize>,
-}
-
-/// A deque: what its [`Owner`] and its [`Thief`]s, which are views of it, share.
+/// A deque: the [`Owner`] and the [`Thief`]s are views of it.
 ///
-/// What is left in it when it goes is forgotten.
-#[repr(C)]
-pub struct Deque<K: 'static> {
-    pub(crate) hot: CachePadded<Hot<K>>,
-    pub(crate) own: CachePadded<Own<K>>,
-    pub(crate) slots: Slots<K>,
-    /// The address behind the last slot that may hold a job: there is one more, into which
-    /// the owner writes before it finds that there is no room, and which no thief takes
-    /// from. Changed by the owner, and lowered under the lock.
-    pub(crate) end: AtomicUsize,
-    pub(crate) barrier: Barrier,
-    /// There is no heavy barrier, or no more: everything is public for good, from
-    /// the next time that the owner sets the trap. A thief that the barrier was
-    /// refused to may switch it on.
-    pub(crate) fenced: AtomicBool,
-    pub(crate) born: Generation,
-}
-
-// SAFETY: slots are handed over by the protocol, and what their bytes mean is
-// their users' business, whose calls are unsafe.
-unsafe impl<K: Sync> Send for Deque<K> {}
-// SAFETY: the atomics may be shared, and `own` is used by the one `Owner` only.
-unsafe impl<K: Sync> Sync for Deque<K> {}
-
-pub(crate) fn address<K>(slot: NonNull<Slot<K>>) -> usize {
-    slot.as_ptr() as usize
-}
+/// Jobs that are left in it when it is dropped are forgotten.
+#[repr(transparent)]
+pub struct Deque<K: 'static>(State<K>);
 
 impl<K> Deque<K> {
     /// The memory with which a deque begins.
     pub const LEAST_BYTES: usize = Reserved::PIECE;
 
-    /// A deque with up to `slots` places, or fewer if the process may not have so many
-    /// addresses.
+    /// A deque with up to `slots` places, or fewer if the process may not have so many addresses.
     ///
-    /// The addresses are reserved. A deque begins with 64 KiB of memory and takes more,
-    /// 64 bytes a place, when it needs them.
+    /// The addresses are reserved. A deque begins with 64 KiB of memory and takes more, 64 bytes a
+    /// place, when it needs them.
     ///
     /// # Errors
     ///
@@ -112,53 +32,26 @@ impl<K> Deque<K> {
     ///
     /// Panics if `slots` is 0.
     pub fn new(slots: usize, barrier: Barrier) -> io::Result<Self> {
-        assert!(
-            slots > 0,
-            "a deque of 0 slots was asked for; accepted is 1 or more"
-        );
-        let slots = Slots::new(slots)?;
-        let first = slots.first();
-        // SAFETY: there are so many, and one behind them.
-        let end = address(unsafe { first.add(slots.few()) });
-        let fenced = barrier.mode() == BarrierMode::Fence;
-        let deque = Self {
-            hot: CachePadded::new(Hot {
-                trap: AtomicUsize::new(if fenced { ALL } else { address(first) }),
-                limit: AtomicUsize::new(end),
-                top: AtomicPtr::new(first.as_ptr()),
-                lock: AtomicU32::new(FREE),
-                request: AtomicU32::new(NONE),
-            }),
-            own: CachePadded::new(Own {
-                tail: Cell::new(first),
-                mark: Cell::new(address(first)),
-            }),
-            slots,
-            end: AtomicUsize::new(end),
-            barrier,
-            fenced: AtomicBool::new(fenced),
-            born: Generation::present(),
-        };
-        Ok(deque)
+        State::new(slots, barrier).map(Self)
     }
 
     /// From now on, or no more, the system has no memory for more slots: for a model.
     #[cfg(heist_loom)]
     pub fn refuse_memory(&self, refuses: bool) {
-        self.slots.refuse_memory(refuses);
+        self.0.slots.refuse_memory(refuses);
     }
 
     /// The owner's end.
     ///
     /// # Safety
     ///
-    /// 1. One thread at a time uses it. When another takes over, everything that
-    ///    the former did happens before that.
+    /// 1. One thread at a time uses it. When another takes over, everything that the former did
+    ///    happens before that.
     #[inline(always)]
     #[must_use]
     pub unsafe fn owner(&self) -> &Owner<K> {
         // SAFETY: transparent.
-        unsafe { &*std::ptr::from_ref(self).cast() }
+        unsafe { &*std::ptr::from_ref(&self.0).cast() }
     }
 
     /// The thieves' end.
@@ -166,103 +59,12 @@ impl<K> Deque<K> {
     #[must_use]
     pub fn thief(&self) -> &Thief<K> {
         // SAFETY: transparent.
-        unsafe { &*std::ptr::from_ref(self).cast() }
-    }
-
-    pub(crate) fn try_lock(&self) -> bool {
-        let lock = &self.hot.lock;
-        // (2) Acquire: pairs with the release in `unlock`.
-        let order = fault::ordering("deque.try_lock", Ordering::Acquire);
-        lock.load(Ordering::Relaxed) == FREE
-            && lock
-                .compare_exchange(FREE, HELD, order, Ordering::Relaxed)
-                .is_ok()
-    }
-
-    pub(crate) fn unlock(&self) {
-        // (2) Release: the next holder sees what this one did.
-        let order = fault::ordering("deque.unlock", Ordering::Release);
-        self.hot.lock.store(FREE, order);
-    }
-
-    pub(crate) fn top(&self) -> NonNull<Slot<K>> {
-        // SAFETY: only slots are stored.
-        unsafe { NonNull::new_unchecked(self.hot.top.load(Ordering::Relaxed)) }
-    }
-
-    /// See the field.
-    pub(crate) fn end(&self) -> usize {
-        // Relaxed: the owner's own write, or the lock orders it.
-        self.end.load(Ordering::Relaxed)
-    }
-
-    /// How many slots there are, without the one behind the last.
-    pub(crate) fn len(&self) -> usize {
-        (self.end() - address(self.slots.first())) / size_of::<Slot<K>>()
-    }
-
-    pub(crate) fn set_len(&self, len: usize) {
-        // SAFETY: there are so many slots, and one behind them.
-        let end = unsafe { self.slots.first().add(len) };
-        // (8) Release: who finds that a slot is not the spare any more sees what the owner
-        // did there before.
-        // Equivalent (deque.set_len): to the models, which have a heavy barrier: a thief that
-        // finds the slot below the trap has met with the owner since it was emptied. Without
-        // such a barrier everything is below the trap.
-        let order = fault::ordering("deque.set_len", Ordering::Release);
-        self.end.store(address(end), order);
-    }
-
-    /// Makes the jobs below `end` public, because a thief wants some. Called by
-    /// the owner with the right to move the trap: under the lock, or answering.
-    pub(crate) fn publish(&self, end: NonNull<Slot<K>>) {
-        let lowest = if fault::planted("deque.publish.lowest") {
-            end
-        } else {
-            self.top()
-        };
-        self.set_trap(end.max(lowest));
-    }
-
-    /// Makes the newer half of the jobs below `end` private again, because no
-    /// thief has come for the one that was there. Called as `publish` is.
-    pub(crate) fn withdraw_half(&self, end: NonNull<Slot<K>>) {
-        let top = self.top();
-        let jobs = (address(end) - address(top)) / size_of::<Slot<K>>();
-        // SAFETY: at most `end`.
-        self.set_trap(unsafe { top.add(jobs.div_ceil(2)) });
-    }
-
-    pub(crate) fn set_trap(&self, slot: NonNull<Slot<K>>) {
-        let trap = if self.is_fenced() { ALL } else { address(slot) };
-        // Relaxed: the owner is who relies on it; thieves look under the lock.
-        self.hot.trap.store(trap, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_fenced(&self) -> bool {
-        // Relaxed: whoever misses that it was switched on goes on as before.
-        self.fenced.load(Ordering::Relaxed)
-    }
-
-    /// True if this is the slot behind the last. For thieves, under the lock.
-    pub(crate) fn is_spare(&self, slot: NonNull<Slot<K>>) -> bool {
-        // (8) Acquire: pairs with the release in `set_len`.
-        // Equivalent (deque.spare.end): to the models, as is said there.
-        let order = fault::ordering("deque.spare.end", Ordering::Acquire);
-        address(slot) >= self.end.load(order) && !fault::planted("deque.spare")
-    }
-
-    /// The next push is nothing special, unless there is no slot for it.
-    pub(crate) fn disarm(&self) {
-        self.hot.limit.store(self.end(), Ordering::Relaxed);
+        unsafe { &*std::ptr::from_ref(&self.0).cast() }
     }
 }
 
 impl<K> fmt::Debug for Deque<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deque")
-            .field("slots", &self.len())
-            .field("is_empty", &self.thief().is_empty())
-            .finish()
+        self.0.fmt(f)
     }
 }

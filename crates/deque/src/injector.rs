@@ -1,18 +1,18 @@
 //! The queue for submissions from threads that own no deque.
 
-use heist_sync::atomic::{AtomicUsize, Ordering};
-use heist_sync::{Mutex, Reserved};
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 
+use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::{Mutex, Reserved};
+
 /// A first-in, first-out queue that anybody may push to and take from.
 ///
-/// A locked ring: submissions from outside are rare beside the jobs that they
-/// set off, and a lock held for some ten instructions keeps their order strict.
-/// Whether it is empty can be asked without the lock, so that idle workers do
-/// not contend for it. A long queue lies in blocks of memory that are the system's again
-/// when they are empty, whatever the allocator keeps.
+/// A locked ring: submissions from outside are rare beside the jobs that they set off, and a lock
+/// held for some ten instructions keeps their order strict. Whether it is empty can be asked
+/// without the lock, so that idle workers do not contend for it. A long queue lies in blocks of
+/// memory that are the system's again when they are empty, whatever the allocator keeps.
 ///
 /// # Examples
 ///
@@ -211,8 +211,9 @@ impl<T> Drop for Block<T> {
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use super::*;
 
     /// Lengths around those at which items go elsewhere.
     #[test]

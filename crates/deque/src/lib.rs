@@ -1,15 +1,14 @@
 //! The work-stealing deque and the injector.
 //!
-//! Four nouns. The [`Owner`] of a [`Deque`] publishes jobs at one end and takes them
-//! back there, as on a stack. Any number of [`Thief`]s take the oldest job from
-//! the other end. An [`Injector`] is the queue for everybody who owns no deque:
-//! nobody but the owner ever adds to a deque.
+//! Four nouns. The [`Owner`] of a [`Deque`] publishes jobs at one end and takes them back there, as
+//! on a stack. Any number of [`Thief`]s take the oldest job from the other end. An [`Injector`] is
+//! the queue for threads that own no deque: only the owner ever adds to a deque.
 //!
-//! A job lies in a [`Slot`]: a kind, and some bytes of room whose meaning is the
-//! kind's. What jobs are, and how one is run, is not the deque's business.
+//! A job lies in a [`Slot`]: a kind, and a payload whose meaning is the kind's. The deque neither
+//! knows jobs nor runs them.
 //!
-//! The states, the races, the ordering of every access and the argument why no
-//! job is lost or taken twice are in `README.md` beside this crate.
+//! The states, the races, the ordering of every access and the argument why no job is lost or taken
+//! twice are in `README.md` beside this crate.
 //!
 //! # Examples
 //!
@@ -23,7 +22,7 @@
 //! struct Number;
 //! let read = |slot: NonNull<Slot<Number>>| {
 //!     // Sound: the slots below hold numbers, and this is one that was just taken.
-//!     unsafe { Slot::room(slot).cast::<u64>().read() }
+//!     unsafe { Slot::payload(slot).cast::<u64>().read() }
 //! };
 //!
 //! let deque = Deque::new(8, Barrier::new(BarrierRequest::Auto).unwrap()).unwrap();
@@ -33,9 +32,9 @@
 //!     // Sound: the slot is vacant; then it holds a number, which may go anywhere.
 //!     unsafe {
 //!         let slot = owner.vacant();
-//!         Slot::room(slot).cast().write(number);
-//!         let called = owner.publish(slot, &Number);
-//!         assert!(!called, "no thief has been here");
+//!         Slot::payload(slot).cast().write(number);
+//!         let is_signalled = owner.publish(slot, &Number);
+//!         assert!(!is_signalled, "no thief has been here");
 //!     }
 //! }
 //! // Sound: the claim copies the number, and so the slot may be used again.
@@ -50,10 +49,11 @@ mod deque;
 mod injector;
 mod owner;
 mod slot;
+mod state;
 mod thief;
 
 pub use deque::Deque;
 pub use injector::Injector;
 pub use owner::Owner;
-pub use slot::{Slot, ROOM};
+pub use slot::{Slot, PAYLOAD};
 pub use thief::{Steal, Thief};

@@ -2,22 +2,24 @@
 //!
 //! The numbers in parentheses are the edges of `README.md` beside this crate.
 
-use crate::deque::{address, Deque, ALL, ANSWERED, ANSWERING, ASKED};
-use crate::slot::Slot;
-use heist_sync::atomic::Ordering;
-use heist_sync::process::Generation;
-use heist_sync::{fault, Backoff};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+
+use heist_sync::atomic::Ordering;
+use heist_sync::process::Generation;
+use heist_sync::{fault, Backoff};
+
+use crate::slot::Slot;
+use crate::state::{address, State, ALL, ANSWERED, ANSWERING, ASKED};
 
 /// After so many jobs that could go elsewhere, the owner looks whether there is room.
 const STEP: usize = 1024;
 
 /// The owner's end of a deque.
 ///
-/// The owner writes a job into the [`vacant`](Self::vacant) slot and publishes
-/// it, and later retracts it, unless a thief has taken it.
+/// The owner writes a job into the [`vacant`](Self::vacant) slot and publishes it, and later
+/// retracts it, unless a thief has taken it.
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
@@ -30,38 +32,38 @@ const STEP: usize = 1024;
 /// ```
 #[repr(transparent)]
 pub struct Owner<K: 'static> {
-    pub(crate) deque: Deque<K>,
+    pub(crate) deque: State<K>,
     /// There is one at a time: neither `Send` nor `Sync`.
     alone: PhantomData<*const ()>,
 }
 
 impl<K> Owner<K> {
-    /// The slot for the next job. Its room is the owner's until it is published.
+    /// The slot for the next job. Its payload is the owner's until it is published.
     #[inline(always)]
     #[must_use]
     pub fn vacant(&self) -> NonNull<Slot<K>> {
-        self.deque.own.tail.get()
+        self.deque.local.tail.get()
     }
 
-    /// True if there is certainly a slot for a job that could go elsewhere. If not, the
-    /// owner may ask to [`make_room`](Self::make_room).
+    /// True if there is certainly a slot for a job that could go elsewhere. If not, the owner may
+    /// ask to [`make_room`](Self::make_room).
     #[inline(always)]
     #[must_use]
     pub fn has_room(&self) -> bool {
-        address(self.deque.own.tail.get()) < self.deque.own.mark.get()
+        address(self.deque.local.tail.get()) < self.deque.local.mark.get()
     }
 
-    /// Room for some more jobs that could go elsewhere, which leave `reserve` slots to
-    /// those that cannot. False if there is none.
+    /// Room for some more jobs that could go elsewhere, which leave `reserve` slots to those that
+    /// cannot. False if there is none.
     pub fn make_room(&self, reserve: usize) -> bool {
         let deque = &self.deque;
         let size = size_of::<Slot<K>>();
-        let used = (address(deque.own.tail.get()) - address(deque.slots.first())) / size;
+        let used = (address(deque.local.tail.get()) - address(deque.slots.first())) / size;
         let wanted = (used + STEP).min(deque.slots.most().saturating_sub(reserve));
         while deque.len() < wanted && self.grow() {}
         let len = wanted.min(deque.len());
         deque
-            .own
+            .local
             .mark
             .set(address(deque.slots.first()) + len * size);
         self.has_room()
@@ -71,7 +73,7 @@ impl<K> Owner<K> {
     #[must_use]
     pub fn waiting(&self) -> usize {
         let below = address(self.deque.top());
-        address(self.deque.own.tail.get()).saturating_sub(below) / size_of::<Slot<K>>()
+        address(self.deque.local.tail.get()).saturating_sub(below) / size_of::<Slot<K>>()
     }
 
     /// More slots, if the system has memory for them.
@@ -89,18 +91,18 @@ impl<K> Owner<K> {
         let (present, few) = (deque.len(), deque.slots.few());
         // SAFETY: there are so many slots.
         let top_of_few = unsafe { deque.slots.first().add(few) };
-        if present < 4 * few || deque.own.tail.get() >= top_of_few {
+        if present < 4 * few || deque.local.tail.get() >= top_of_few {
             return;
         }
         self.lock();
-        // SAFETY: what is above the tail is vacant, and only the owner fills slots. Who still
-        // looks there for a job, by an old `top`, reads zero, which is vacant.
+        // SAFETY: what is above the tail is vacant, and only the owner fills slots. A thief that
+        // still looks there for a job, by an old `top`, reads zero, which is vacant.
         let len = unsafe { deque.slots.shrink(present) };
         deque.set_len(len);
         deque.unlock();
-        deque.own.mark.set(0);
-        // The end is elsewhere. As if somebody had called: the next push will see.
-        deque.hot.limit.store(0, Ordering::Relaxed);
+        deque.local.mark.set(0);
+        // The end has moved. As if a thief had signalled: the next push will see.
+        deque.hot.poll.store(0, Ordering::Relaxed);
     }
 
     /// Calls `op` while no thief is at this deque.
@@ -115,49 +117,49 @@ impl<K> Owner<K> {
     fn lock(&self) {
         let mut patience = Patience::new(self.deque.born);
         while !self.deque.try_lock() {
-            self.answer(self.deque.own.tail.get());
+            self.answer(self.deque.local.tail.get());
             patience.wait();
         }
     }
 
-    /// Publishes the job in `slot`. From now on thieves may take it. True if
-    /// somebody has [called](crate::Thief::call) the owner, or it has run out of slots: it
-    /// must [`attend`](Self::attend) to that now.
+    /// Publishes the job in `slot`. From now on thieves may take it. True if somebody has
+    /// [signalled](crate::Thief::signal) the owner, or the slots have run out: it must
+    /// [`service`](Self::service) the deque now.
     ///
     /// # Safety
     ///
-    /// 1. It is the vacant slot, and its room holds what `kind` says.
+    /// 1. It is the vacant slot, and its payload is what `kind` says.
     /// 2. The job may be taken and run by another thread, until it is retracted.
     #[inline(always)]
     #[must_use]
     pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
-        debug_assert_eq!(slot, self.deque.own.tail.get());
+        debug_assert_eq!(slot, self.deque.local.tail.get());
         // SAFETY: there is one slot behind the last.
-        self.deque.own.tail.set(unsafe { slot.add(1) });
+        self.deque.local.tail.set(unsafe { slot.add(1) });
         // SAFETY: 1. and 2. are handed on.
         unsafe { self.publish_ahead(slot, kind) }
     }
 
-    /// As [`publish`](Self::publish), and leaves the tail where it is: the caller knows it.
-    /// It must be [found](Self::find_tail) or [set](Self::set_tail) before anything else of
-    /// the owner's is called but `publish_ahead`, [`retract_ahead`](Self::retract_ahead) and
-    /// what leaves the jobs alone.
+    /// As [`publish`](Self::publish), and leaves the tail where it is: the caller knows it. It must
+    /// be [found](Self::find_tail) or [set](Self::set_tail) before anything else of the owner's is
+    /// called but `publish_ahead`, [`retract_ahead`](Self::retract_ahead) and what leaves the jobs
+    /// alone.
     ///
     /// # Safety
     ///
-    /// 1. It is the lowest vacant slot above those in use, and its room holds what `kind` says.
+    /// 1. It is the lowest vacant slot above those in use, and its payload is what `kind` says.
     /// 2. The job may be taken and run by another thread, until it is retracted.
     #[inline(always)]
     #[must_use]
     pub unsafe fn publish_ahead(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
         // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
-        // (1) Release: a thief that acquires the kind sees the room.
+        // (1) Release: a thief that acquires the kind sees the payload.
         let order = fault::ordering("deque.publish.kind", Ordering::Release);
         place.set_kind(kind, order);
-        // (7) Store, then look: pairs with the caller's heavy barrier after `call`.
+        // (7) Store, then look: pairs with the signaller's heavy barrier after `signal`.
         self.deque.barrier.light("deque.publish.light");
-        address(slot) >= self.deque.hot.limit.load(Ordering::Relaxed)
+        address(slot) >= self.deque.hot.poll.load(Ordering::Relaxed)
     }
 
     /// The tail is there: the caller knows it.
@@ -166,7 +168,7 @@ impl<K> Owner<K> {
     ///
     /// 1. It is the vacant slot above those in use, or the one behind the last.
     pub unsafe fn set_tail(&self, slot: NonNull<Slot<K>>) {
-        self.deque.own.tail.set(slot);
+        self.deque.local.tail.set(slot);
     }
 
     /// Finds the tail, after jobs were published or retracted ahead of it.
@@ -178,7 +180,7 @@ impl<K> Owner<K> {
         // SAFETY: slots live as long as the deque. Relaxed: own writes.
         let is_used =
             |slot: NonNull<Slot<K>>| unsafe { slot.as_ref() }.kind(Ordering::Relaxed).is_some();
-        let mut tail = self.deque.own.tail.get();
+        let mut tail = self.deque.local.tail.get();
         while is_used(tail) {
             // SAFETY: there is one slot behind the last, and that one is vacant.
             tail = unsafe { tail.add(1) };
@@ -188,44 +190,44 @@ impl<K> Owner<K> {
             // SAFETY: as above.
             tail = unsafe { tail.sub(1) };
         }
-        self.deque.own.tail.set(tail);
+        self.deque.local.tail.set(tail);
     }
 
-    /// True if somebody has [called](crate::Thief::call) the owner, or waits for its answer: it
-    /// should [`attend`](Self::attend), if it has not pushed for long.
+    /// True if somebody has [signalled](crate::Thief::signal) the owner, or waits for its answer:
+    /// it should [`service`](Self::service) the deque, if it has not pushed for long.
     #[inline(always)]
     #[must_use]
-    pub fn is_called(&self) -> bool {
-        // Relaxed: a hint. What a caller relies on is the next push.
-        self.deque.hot.limit.load(Ordering::Relaxed) == 0
+    pub fn is_signalled(&self) -> bool {
+        // Relaxed: a hint. A signaller relies on the next push.
+        self.deque.hot.poll.load(Ordering::Relaxed) == 0
     }
 
     /// True if the job in `slot` is the newest.
     #[inline(always)]
     #[must_use]
     pub fn is_newest(&self, slot: NonNull<Slot<K>>) -> bool {
-        // A difference, because the compiler would otherwise keep the address of
-        // the slot above in a register of its own over the closure of a join.
-        let used = address(self.deque.own.tail.get()).wrapping_sub(address(slot));
+        // A difference, because the compiler would otherwise keep the address of the slot above in
+        // a register of its own over the closure of a join.
+        let used = address(self.deque.local.tail.get()).wrapping_sub(address(slot));
         used == size_of::<Slot<K>>()
     }
 
-    /// Takes the newest job back, which lies in `slot`. False if a thief has it:
-    /// then the slot stays in use until it is [reclaimed](Self::reclaim).
+    /// Takes the newest job back, which lies in `slot`. False if a thief has it: then the slot
+    /// stays in use until it is [reclaimed](Self::reclaim).
     ///
     /// # Safety
     ///
     /// 1. The job in `slot` was published and is the newest.
     #[inline(always)]
     pub unsafe fn retract(&self, slot: NonNull<Slot<K>>) -> bool {
-        self.deque.own.tail.set(slot);
+        self.deque.local.tail.set(slot);
         // SAFETY: 1. is handed on.
         unsafe { self.retract_ahead(slot) }
     }
 
     /// As [`retract`](Self::retract), and leaves the tail where it is, as
-    /// [`publish_ahead`](Self::publish_ahead) does; but if a thief has the job, the tail is
-    /// above it.
+    /// [`publish_ahead`](Self::publish_ahead) does; but if a thief has the job, the tail is above
+    /// it.
     ///
     /// # Safety
     ///
@@ -235,13 +237,13 @@ impl<K> Owner<K> {
         // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
         place.clear_kind(Ordering::Relaxed);
-        // (3) Announce, then look: pairs with the heavy barrier in `expose`.
-        // Either this look sees the trap, or the thief sees that the job is gone.
+        // (3) Announce, then look: pairs with the heavy barrier in `expose`. Either this look sees
+        // the split point, or the thief sees that the job is gone.
         self.deque.barrier.light("deque.retract.light");
-        address(slot) >= self.deque.hot.trap.load(Ordering::Relaxed) || self.retract_slowly(slot)
+        address(slot) >= self.deque.hot.split.load(Ordering::Relaxed) || self.retract_slowly(slot)
     }
 
-    /// A job that is public, or that a thief has called us for.
+    /// A job that is public, or that a thief has asked us for.
     #[cold]
     #[inline(never)]
     fn retract_slowly(&self, slot: NonNull<Slot<K>>) -> bool {
@@ -249,7 +251,7 @@ impl<K> Owner<K> {
         let mut patience = Patience::new(deque.born);
         while !deque.try_lock() {
             // Answering gives the thief older jobs, so that this one is ours.
-            if self.answer(slot) && address(slot) >= deque.hot.trap.load(Ordering::Relaxed) {
+            if self.answer(slot) && address(slot) >= deque.hot.split.load(Ordering::Relaxed) {
                 return true;
             }
             patience.wait();
@@ -259,18 +261,18 @@ impl<K> Owner<K> {
             deque.withdraw_half(slot);
         } else {
             // SAFETY: there is one slot behind the last.
-            self.deque.own.tail.set(unsafe { slot.add(1) });
+            self.deque.local.tail.set(unsafe { slot.add(1) });
         }
         deque.unlock();
         is_ours
     }
 
-    /// The job in `slot`, which a thief took, is done, and those above it are
-    /// gone: the slot is vacant again.
+    /// The job in `slot`, which a thief took, is done, and those above it are gone: the slot is
+    /// vacant again.
     ///
     /// # Safety
     ///
-    /// 1. Nobody uses the slot, or one above it, any more.
+    /// 1. The slot, and those above it, are in use no more.
     pub unsafe fn reclaim(&self, slot: NonNull<Slot<K>>) {
         let deque = &self.deque;
         let mut patience = Patience::new(deque.born);
@@ -281,23 +283,22 @@ impl<K> Owner<K> {
         deque.hot.top.store(slot.as_ptr(), Ordering::Relaxed);
         // A theft predicts a theft: the next job is public at once.
         // SAFETY: there is one slot behind the last.
-        deque.set_trap(unsafe { slot.add(1) });
-        self.deque.own.tail.set(slot);
+        deque.set_split(unsafe { slot.add(1) });
+        self.deque.local.tail.set(slot);
         deque.unlock();
     }
 
-    /// Retracts the newest job if it is of a kind that is wanted. `None` also if
-    /// thieves have taken it: then they have taken all older ones.
+    /// Retracts the newest job if it is of a kind that is wanted. `None` also if thieves have taken
+    /// it: then they have taken all older ones.
     ///
     /// # Safety
     ///
-    /// 1. A thief has no more use for the slot of such a job when its claim has
-    ///    returned.
+    /// 1. A thief has no more use for the slot of such a job when its claim has returned.
     pub unsafe fn pop_if(
         &self,
         wanted: impl Fn(&'static K) -> bool,
     ) -> Option<(&'static K, NonNull<Slot<K>>)> {
-        let (kind, slot) = self.newest_if(self.deque.own.tail.get(), &wanted)?;
+        let (kind, slot) = self.newest_if(self.deque.local.tail.get(), &wanted)?;
         // SAFETY: it is the newest.
         if unsafe { self.retract(slot) } {
             return Some((kind, slot));
@@ -348,9 +349,9 @@ impl<K> Owner<K> {
             // SAFETY: `top` is a job, so there is a slot behind it.
             let next = unsafe { top.add(1) };
             // It is public now: the pop that looks for it will ask.
-            let trap = deque.hot.trap.load(Ordering::Relaxed).max(address(next));
-            if !fault::planted("deque.take_oldest.trap") {
-                deque.hot.trap.store(trap, Ordering::Relaxed);
+            let split = deque.hot.split.load(Ordering::Relaxed).max(address(next));
+            if !fault::planted("deque.take_oldest.split") {
+                deque.hot.split.store(split, Ordering::Relaxed);
             }
             deque.hot.top.store(next.as_ptr(), Ordering::Relaxed);
             claim(kind, top)
@@ -359,17 +360,17 @@ impl<K> Owner<K> {
         taken
     }
 
-    /// Somebody has called: makes the jobs public, and is ready for the next
-    /// call. Whoever calls after this is heard at the next push.
+    /// Answers a signal: makes the jobs public, and is ready for the next signal, which is heard at
+    /// the next push.
     ///
-    /// False if the job that was just published had no slot, and none can be had: it is
-    /// not in the deque then, and no thief has it.
+    /// False if the job that was just published had no slot, and none can be had: it is not in the
+    /// deque then, and no thief has it.
     #[cold]
     #[inline(never)]
     #[must_use]
-    pub fn attend(&self) -> bool {
+    pub fn service(&self) -> bool {
         let deque = &self.deque;
-        let tail = deque.own.tail.get();
+        let tail = deque.local.tail.get();
         let stays = address(tail) <= deque.end() || self.grow();
         if !stays {
             // (8) Where no thief takes it from.
@@ -377,7 +378,7 @@ impl<K> Owner<K> {
             let spare = unsafe { tail.sub(1) };
             // SAFETY: slots live as long as the deque.
             unsafe { spare.as_ref() }.clear_kind(Ordering::Relaxed);
-            deque.own.tail.set(spare);
+            deque.local.tail.set(spare);
         }
         deque.disarm();
         self.make_public();
@@ -389,17 +390,16 @@ impl<K> Owner<K> {
         let mut patience = Patience::new(deque.born);
         loop {
             if deque.try_lock() {
-                if deque.hot.trap.load(Ordering::Relaxed) != ALL {
-                    deque.publish(self.deque.own.tail.get());
+                if deque.hot.split.load(Ordering::Relaxed) != ALL {
+                    deque.publish(self.deque.local.tail.get());
                 }
                 deque.unlock();
                 return;
             }
-            // A thief holds the lock. It may be about to ask: answer, for we may
-            // be silent for long afterwards. If it needs no answer, it takes what
-            // it wants.
-            if self.answer(self.deque.own.tail.get())
-                || deque.hot.trap.load(Ordering::Relaxed) == ALL
+            // A thief holds the lock. It may be about to ask: answer, for we may be silent for long
+            // afterwards. If it needs no answer, it takes what it wants.
+            if self.answer(self.deque.local.tail.get())
+                || deque.hot.split.load(Ordering::Relaxed) == ALL
             {
                 return;
             }
@@ -410,10 +410,10 @@ impl<K> Owner<K> {
     /// Publishes the jobs below `end` if a thief asks for it.
     fn answer(&self, end: NonNull<Slot<K>>) -> bool {
         let hot = &self.deque.hot;
-        // (5) One word decides between this answer and the thief's end of
-        // patience. (4) Acquire: the present top, and no trap of before.
+        // (5) One word decides between this answer and the thief's end of patience. (4) Acquire:
+        // the present top, and no earlier split point.
         let order = fault::ordering("deque.answer.asked", Ordering::Acquire);
-        if hot.trap.load(Ordering::Relaxed) != ALL
+        if hot.split.load(Ordering::Relaxed) != ALL
             || hot.request.load(Ordering::Relaxed) != ASKED
             || hot
                 .request
@@ -423,8 +423,7 @@ impl<K> Owner<K> {
             return false;
         }
         self.deque.publish(end);
-        // (6) Release: the thief sees the new trap, and that what we retracted is
-        // gone.
+        // (6) Release: the thief sees the new split point, and that what we retracted is gone.
         let order = fault::ordering("deque.answer", Ordering::Release);
         hot.request.store(ANSWERED, order);
         true
@@ -437,8 +436,8 @@ impl<K> fmt::Debug for Owner<K> {
     }
 }
 
-/// Waiting for the lock, which is held for some instructions only, unless its
-/// holder lost its processor.
+/// Waiting for the lock, which is held for some instructions only, unless its holder lost its
+/// processor.
 struct Patience {
     backoff: Backoff,
     /// When the deque was made.

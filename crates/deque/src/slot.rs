@@ -1,34 +1,35 @@
 //! The places of a deque, and the memory in which they lie.
 
-use heist_sync::atomic::{AtomicPtr, Ordering};
-use heist_sync::cell::UnsafeCell;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-use heist_sync::Reserved;
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// Words of room in a slot: together with the kind, one cache line. The types
-/// that stand for atomics in a model need more.
-const ROOM_WORDS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
+use heist_sync::atomic::{AtomicPtr, Ordering};
+use heist_sync::cell::UnsafeCell;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+use heist_sync::Reserved;
+
+/// Words of payload in a slot: together with the kind, one cache line. The types that stand for
+/// atomics in a model need more.
+const PAYLOAD_WORDS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
     63
 } else {
     7
 };
 
 /// How many bytes a job can keep in its slot.
-pub const ROOM: usize = ROOM_WORDS * size_of::<u64>();
+pub const PAYLOAD: usize = PAYLOAD_WORDS * size_of::<u64>();
 
-/// A place for one job: what kind it is, and room for what it needs.
+/// A place for one job: its kind and its payload.
 ///
-/// The room is bytes to the deque. Who wrote them and who may read them follows
-/// from the kind, and from who has the slot.
+/// The payload is bytes to the deque. Which thread may write or read them follows from the kind,
+/// and from who has the slot.
 #[repr(C, align(64))]
 pub struct Slot<K: 'static> {
     /// Null while there is no job.
     kind: AtomicPtr<K>,
-    room: UnsafeCell<MaybeUninit<[u64; ROOM_WORDS]>>,
+    payload: UnsafeCell<MaybeUninit<[u64; PAYLOAD_WORDS]>>,
 }
 
 impl<K> Slot<K> {
@@ -37,41 +38,41 @@ impl<K> Slot<K> {
     fn vacant() -> Self {
         Self {
             kind: AtomicPtr::new(std::ptr::null_mut()),
-            room: UnsafeCell::new(MaybeUninit::uninit()),
+            payload: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
-    /// The room's [`ROOM`] bytes, aligned to 8.
+    /// The [`PAYLOAD`] bytes, aligned to 8.
     ///
     /// # Safety
     ///
     /// 1. `slot` is a slot of a deque that is still there.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn room(slot: NonNull<Self>) -> NonNull<u8> {
-        // SAFETY: by 1. Only the address is taken, through the slot's own
-        // pointer, so that it may be written through.
-        let room = unsafe { &raw mut (*slot.as_ptr()).room };
-        // SAFETY: a field's address is not null. `UnsafeCell` is transparent
-        // but under loom, whose models use `watched`.
-        unsafe { NonNull::new_unchecked(room.cast()) }
+    pub unsafe fn payload(slot: NonNull<Self>) -> NonNull<u8> {
+        // SAFETY: by 1. Only the address is taken, through the slot's own pointer, so that it may
+        // be written through.
+        let payload = unsafe { &raw mut (*slot.as_ptr()).payload };
+        // SAFETY: a field's address is not null. `UnsafeCell` is transparent but under loom, whose
+        // models use `watched`.
+        unsafe { NonNull::new_unchecked(payload.cast()) }
     }
 
-    /// Reads or writes the room's first word, so that loom notices if somebody
-    /// else could at the same time.
+    /// Reads or writes the payload's first word, so that loom notices if somebody else could at the
+    /// same time.
     ///
     /// # Safety
     ///
-    /// As for [`room`](Self::room), and
+    /// As for [`payload`](Self::payload), and
     ///
-    /// 2. nobody else uses the room.
+    /// 2. nobody else uses the payload.
     #[cfg(heist_loom)]
     pub unsafe fn watched<R>(slot: NonNull<Self>, look: impl FnOnce(&mut u64) -> R) -> R {
         // SAFETY: by 1.
         let slot = unsafe { slot.as_ref() };
         // SAFETY: by 2., which loom checks; the words are plain numbers.
-        slot.room
-            .with_mut(|room| look(unsafe { &mut *room.cast::<u64>() }))
+        slot.payload
+            .with_mut(|payload| look(unsafe { &mut *payload.cast::<u64>() }))
     }
 
     #[inline(always)]
@@ -110,9 +111,9 @@ pub(crate) struct Slots<K: 'static> {
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 impl<K> Slots<K> {
-    /// A load waits for an earlier store whose address agrees in the lower twelve
-    /// bits. Whoever has the deque puts it at the beginning of a page; the slots
-    /// begin further up in theirs, so that it takes a deep nesting to meet.
+    /// A load waits for an earlier store whose address agrees in the lower twelve bits. The deque's
+    /// user puts it at the beginning of a page; the slots begin further up in theirs, so that it
+    /// takes a deep nesting to meet.
     const OFFSET: usize = 1024;
 
     /// How many slots there are at the beginning.
@@ -129,8 +130,8 @@ impl<K> Slots<K> {
         Some(bytes.checked_add(Self::OFFSET)?.div_ceil(Reserved::PIECE))
     }
 
-    /// Reserves up to `most` vacant slots and one more behind them that stays vacant;
-    /// some are there at once. Fewer, if the process may not have so many addresses.
+    /// Reserves up to `most` vacant slots and one more behind them that stays vacant; some are
+    /// there at once. Fewer, if the process may not have so many addresses.
     pub(crate) fn new(most: usize) -> io::Result<Self> {
         let mut pieces = Self::pieces(most).ok_or(io::ErrorKind::OutOfMemory)?;
         let memory = loop {
@@ -159,8 +160,8 @@ impl<K> Slots<K> {
         Self::FEW.min(self.most)
     }
 
-    /// Twice as many slots as there are, or as many as there can be: how many there are
-    /// then, which are as many as before if the system has no memory for more.
+    /// Twice as many slots as there are, or as many as there can be: how many there are then, which
+    /// are as many as before if the system has no memory for more.
     pub(crate) fn grow(&self, present: usize) -> usize {
         let slots = present.saturating_mul(2).min(self.most);
         let committed = Self::pieces(slots)
@@ -172,8 +173,8 @@ impl<K> Slots<K> {
         }
     }
 
-    /// Gives back all slots but those of the beginning, of which there are `present`: how
-    /// many are left.
+    /// Gives back all slots but those of the beginning, of which there are `present`: how many are
+    /// left.
     ///
     /// # Safety
     ///
@@ -192,8 +193,8 @@ impl<K> Slots<K> {
     }
 }
 
-/// For the atomics of a model, which zeroes do not make: all slots are made at once. A model
-/// that asks for many begins with two, and grows by one.
+/// For the atomics of a model, which zeroes do not make: all slots are made at once. A model that
+/// asks for many begins with two, and grows by one.
 #[cfg(any(heist_loom, heist_shuttle))]
 impl<K> Slots<K> {
     pub(crate) fn new(most: usize) -> io::Result<Self> {

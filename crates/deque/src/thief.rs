@@ -1,13 +1,15 @@
-//! The thieves' end of a deque: steals, requests, and calls.
+//! The thieves' end of a deque: steals, requests, and signals.
 //!
 //! The numbers in parentheses are the edges of `README.md` beside this crate.
 
-use crate::deque::{address, Deque, ALL, ANSWERED, ASKED, NONE};
-use crate::slot::Slot;
-use heist_sync::atomic::Ordering;
-use heist_sync::{fault, hint, thread};
 use std::fmt;
 use std::ptr::NonNull;
+
+use heist_sync::atomic::Ordering;
+use heist_sync::{fault, hint, thread};
+
+use crate::slot::Slot;
+use crate::state::{address, State, ALL, ANSWERED, ASKED, NONE};
 
 /// The outcome of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +23,8 @@ pub enum Steal<T> {
     Success(T),
 }
 
-/// How often a thief looks for the owner's answer before it does without: about
-/// as long as the barrier takes.
+/// How often a thief looks for the owner's answer before it does without: about as long as the
+/// barrier takes.
 const PATIENCE: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
     1
 } else {
@@ -32,20 +34,19 @@ const PATIENCE: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
 /// The thieves' end of a deque: take the oldest job.
 #[repr(transparent)]
 pub struct Thief<K: 'static> {
-    deque: Deque<K>,
+    deque: State<K>,
 }
 
 impl<K> Thief<K> {
     /// Tries to take the oldest job.
     ///
-    /// `claim` is told its kind and its slot; it runs under the deque's lock, so
-    /// it should only copy what the thief needs of a job that nobody waits for.
-    /// The slot of a job that its owner waits for stays the thief's until it lets
-    /// the owner know.
+    /// `claim` is told its kind and its slot; it runs under the deque's lock, so it should only
+    /// copy what the thief needs of a job that nobody waits for. The slot of a job that its owner
+    /// waits for stays the thief's until it lets the owner know.
     ///
-    /// If all jobs are private, the owner is asked for some, provided that
-    /// `may_ask` says so. The answer comes at the owner's next push or pop, or
-    /// the thief forces it after some microseconds.
+    /// If all jobs are private, the owner is asked for some, provided that `may_ask` says so. The
+    /// answer comes at the owner's next push or pop, or the thief forces it after some
+    /// microseconds.
     ///
     /// # Safety
     ///
@@ -59,12 +60,12 @@ impl<K> Thief<K> {
         let hot = &deque.hot;
         if self.is_empty() {
             // Hungry: the next push shall be public at once.
-            if !deque.is_fenced() && hot.limit.load(Ordering::Relaxed) != 0 && may_ask() {
-                hot.limit.store(0, Ordering::Relaxed);
+            if !deque.is_fenced() && hot.poll.load(Ordering::Relaxed) != 0 && may_ask() {
+                hot.poll.store(0, Ordering::Relaxed);
             }
             return Steal::Empty;
         }
-        let is_private = |top| hot.trap.load(Ordering::Relaxed) <= address(top);
+        let is_private = |top| hot.split.load(Ordering::Relaxed) <= address(top);
         let asks = is_private(deque.top());
         if asks && !may_ask() {
             return Steal::Empty;
@@ -74,8 +75,8 @@ impl<K> Thief<K> {
         }
         let top = deque.top();
         let stolen = if is_private(top) && !(asks && !self.is_empty() && self.expose(top))
-            // (8) Not from the slot behind the last, which the owner may empty. Before the
-            // kind: if it is not the last any more, what was emptied is not seen below.
+            // (8) Not from the slot behind the last, which the owner may empty. Before the kind: if
+            // it is not the last any more, what was emptied is not seen below.
             || deque.is_spare(top)
         {
             Steal::Empty
@@ -97,8 +98,8 @@ impl<K> Thief<K> {
         stolen
     }
 
-    /// Makes the jobs of a silent owner public. Called under the lock. False if
-    /// that cannot be done.
+    /// Makes the jobs of a silent owner public. Called under the lock. False if that cannot be
+    /// done.
     #[cold]
     fn expose(&self, top: NonNull<Slot<K>>) -> bool {
         let deque = &self.deque;
@@ -111,10 +112,10 @@ impl<K> Thief<K> {
         // (4) Release: who answers comes after all that thieves did before.
         let order = fault::ordering("deque.expose.asked", Ordering::Release);
         hot.request.store(ASKED, order);
-        // Relaxed: an owner that sees the trap and not yet the request is as good as
-        // silent, until it looks again.
-        hot.trap.store(ALL, Ordering::Relaxed);
-        hot.limit.store(0, Ordering::Relaxed);
+        // Relaxed: an owner that sees the split point and not yet the request is as good as silent,
+        // until it looks again.
+        hot.split.store(ALL, Ordering::Relaxed);
+        hot.poll.store(0, Ordering::Relaxed);
         let mut exposed = true;
         if !(0..PATIENCE).any(|_| {
             // Looks first: loom lets no thread miss after a pause what came before it.
@@ -124,12 +125,12 @@ impl<K> Thief<K> {
             }
             answered
         }) {
-            // (3) Every pop from now on sees the trap; of every earlier one, we
-            // see that its job is gone.
+            // (3) Every pop from now on sees the split point; of every earlier one, we see that its
+            // job is gone.
             let ordered =
                 deque.barrier.heavy("deque.expose.heavy") || fault::planted("deque.expose.refused");
-            // (5) Closes the request, unless the owner is answering it. Relaxed: our own
-            // store is what it replaces, and of an answer `answered` tells.
+            // (5) Closes the request, unless the owner is answering it. Relaxed: our own store is
+            // what it replaces, and of an answer `answered` tells.
             let closed = hot
                 .request
                 .compare_exchange(ASKED, NONE, Ordering::Relaxed, Ordering::Relaxed)
@@ -140,12 +141,12 @@ impl<K> Thief<K> {
                     thread::yield_now();
                 }
             } else if !ordered {
-                // The system has withdrawn its barrier. Nobody relied on this
-                // trap yet; take it back. The limit stays: at its next push the
-                // owner sets a trap on which everybody can rely, for good.
+                // The system has withdrawn its barrier. No owner relied on this split point yet;
+                // take it back. The poll word stays: at its next push the owner sets a split point
+                // on which everybody can rely, for good.
                 let remembers = !fault::planted("deque.expose.fenced");
                 deque.fenced.store(remembers, Ordering::Relaxed);
-                hot.trap.store(address(top), Ordering::Relaxed);
+                hot.split.store(address(top), Ordering::Relaxed);
                 exposed = false;
             }
         }
@@ -153,14 +154,14 @@ impl<K> Thief<K> {
         exposed
     }
 
-    /// Calls the owner: its next push will tell it. (7) A caller that runs a heavy
-    /// barrier afterwards sees every job whose push did not.
+    /// Signals the owner: its next push will tell it. (7) A thread that runs a heavy barrier
+    /// afterwards sees every job whose push did not.
     #[inline]
-    pub fn call(&self) {
-        let limit = &self.deque.hot.limit;
+    pub fn signal(&self) {
+        let poll = &self.deque.hot.poll;
         // Not to take the line from the owner for nothing.
-        if limit.load(Ordering::Relaxed) != 0 {
-            limit.store(0, Ordering::Relaxed);
+        if poll.load(Ordering::Relaxed) != 0 {
+            poll.store(0, Ordering::Relaxed);
         }
     }
 
@@ -168,11 +169,7 @@ impl<K> Thief<K> {
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // Relaxed: a hint. A sleeper that relies on it runs its barrier before.
-        // SAFETY: slots live as long as the deque.
-        unsafe { self.deque.top().as_ref() }
-            .kind(Ordering::Relaxed)
-            .is_none()
+        self.deque.is_empty()
     }
 }
 

@@ -1,19 +1,20 @@
-//! The faults of the deques in the documents that heist grew from, each by its
-//! number in their list of errata (A1 to A16) as a case that must come out right.
-//! A3, A4 and A8 are about memory orderings: the models in `loom_deque.rs` are
-//! their tests. A9 and A14 are about code that cannot be compiled and about a
-//! queue that is nothing but a lock. A11 and A12 are about items that a slot
-//! copies or keeps: a slot here holds bytes, and core's tests count the drops.
+//! The faults of the deques in the documents that heist grew from, each by its number in their list
+//! of errata (A1 to A16) as a case that must come out right. A3, A4 and A8 are about memory
+//! orderings: the models in `loom_deque.rs` are their tests. A9 and A14 are about code that cannot
+//! be compiled and about a queue that is nothing but a lock. A11 and A12 are about items that a
+//! slot copies or keeps: a slot here holds bytes, and core's tests count the drops.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 mod items;
 
-use heist_deque::{Deque, Steal, Thief};
-use heist_sync::BarrierRequest;
-use items::numbers;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::Arc;
 use std::thread;
+
+use items::numbers;
+
+use heist_deque::{Deque, Steal, Thief};
+use heist_sync::BarrierRequest;
 
 const BOTH: [BarrierRequest; 2] = [BarrierRequest::Auto, BarrierRequest::Fence];
 
@@ -29,8 +30,8 @@ fn a1_a_pop_from_a_fresh_deque_finds_nothing_and_leaves_it_usable() {
     }
 }
 
-/// A2 and A8 are races; on real threads they show as an item that is handed out
-/// twice or never. The weak-memory outcomes (A3, A8) are the models' business.
+/// A2 and A8 are races; on real threads they show as an item that is handed out twice or never. The
+/// weak-memory outcomes (A3, A8) are the models' business.
 #[test]
 fn a2_a8_every_item_is_handed_out_exactly_once_under_contention_for_the_last() {
     let rounds = if cfg!(debug_assertions) {
@@ -171,9 +172,9 @@ fn a13_a_thief_survives_the_end_of_the_owner() {
     assert_eq!(thief.steal(), Steal::Success(1));
 }
 
-/// A15 and A16: a deque that can be copied, and one that anybody pushes to. The
-/// owner's end is had by an unsafe call; that it stays with one thread is shown
-/// by the failing examples in its documentation.
+/// A15 and A16: a deque that can be copied, and one that anybody pushes to. The owner's end is had
+/// by an unsafe call; that it stays with one thread is shown by the failing examples in its
+/// documentation.
 #[test]
 fn a15_a16_only_the_thieves_end_may_be_shared() {
     fn shared<T: Send + Sync>() {}

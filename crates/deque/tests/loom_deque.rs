@@ -1,16 +1,18 @@
 //! Models of the deque: every interleaving of small scripts, under loom.
 //!
-//! Run with `cargo xtask model`; `cargo xtask mutate` breaks the deque in one place
-//! after the other and requires that a model notices.
+//! Run with `cargo xtask model`; `cargo xtask mutate` breaks the deque in one place after the other
+//! and requires that a model notices.
 #![cfg(heist_loom)]
 
 mod items;
 
+use std::sync::Arc;
+
+use items::{read, write, Place, Robber, Stack};
+
 use heist_deque::Steal;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::{hint, thread, Barrier, BarrierRequest};
-use items::{read, write, Place, Robber, Stack};
-use std::sync::Arc;
 
 fn numbers(slots: usize) -> (Stack, Robber) {
     items::numbers(slots, BarrierRequest::Auto)
@@ -34,14 +36,14 @@ fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// The pending half of a join, as the core does it: the slot is lent, and comes
-/// back with the latch.
+/// The pending half of a join, as the core does it: the slot is lent, and comes back with the
+/// latch.
 struct Lent {
     slot: Place,
     latch: Arc<AtomicBool>,
 }
 
-/// What runs a job: squares it, so that a result is told from a job.
+/// Runs a job: squares it, so that a result is told from a job.
 fn run(number: u64) -> u64 {
     100 + number
 }
@@ -153,7 +155,7 @@ fn jobs_ahead_of_the_tail_come_back_to_their_own_frames() {
             if unsafe { end.publish_ahead(slot, &items::NUMBER) } {
                 // SAFETY: both slots are in use by now, or the first.
                 unsafe { end.find_tail(outer) };
-                assert!(end.attend());
+                assert!(end.service());
             }
         }
         for (slot, number) in [(inner, 1), (outer, 0)] {
@@ -272,9 +274,9 @@ fn a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller() {
     check(4, || {
         let (owner, thief) = numbers(2);
         let caller = thread::spawn(move || {
-            thief.0.thief().call();
+            thief.0.thief().signal();
             let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
-            assert!(barrier.heavy("test.call.heavy"));
+            assert!(barrier.heavy("test.signal.heavy"));
             !thief.is_empty()
         });
         let heard = owner.push(0);
@@ -332,8 +334,8 @@ fn a_job_without_a_slot_is_taken_by_no_thief() {
     });
 }
 
-/// The system has memory again after it had none: a thief that has looked at the slot
-/// meanwhile does not take the job that was there first for the one that is there now.
+/// The system has memory again after it had none: a thief that has looked at the slot meanwhile
+/// does not take the job that was there first for the one that is there now.
 #[test]
 fn a_slot_that_was_emptied_for_want_of_memory_is_not_taken_for_what_was_in_it() {
     check(1, || {
@@ -372,13 +374,13 @@ fn an_answer_tells_the_thief_which_job_was_taken_back() {
     });
 }
 
-/// The owner attends to an earlier call while a thief is refused the barrier, and may
-/// miss that one's.
+/// The owner answers an earlier signal while a thief is refused the barrier, and may miss that
+/// one's.
 #[test]
 fn a_refusal_that_an_owner_does_not_hear_is_made_good_by_the_next() {
     check(3, || {
         let (owner, thief) = without_its_barrier(4);
-        thief.0.thief().call();
+        thief.0.thief().signal();
         let theft = thread::spawn({
             let thief = thief.clone();
             move || thief.steal_some(1)

@@ -1,14 +1,16 @@
-//! The deque against a naive one: any sequence of operations by one thread
-//! gives the same answers, with membarrier and without.
+//! The deque against a naive one: any sequence of operations by one thread gives the same answers,
+//! with membarrier and without.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 mod items;
 
-use heist_deque::{Injector, Steal};
-use heist_sync::BarrierRequest;
+use std::collections::VecDeque;
+
 use items::numbers;
 use proptest::prelude::*;
-use std::collections::VecDeque;
+
+use heist_deque::{Injector, Steal};
+use heist_sync::BarrierRequest;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

@@ -1,15 +1,17 @@
-//! Owner and thieves on real threads: every job runs once, and every result is
-//! that of its job, with leaves that take about as long as a forced exposure.
+//! Owner and thieves on real threads: every job runs once, and every result is that of its job,
+//! with leaves that take about as long as a forced exposure.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 mod items;
 
-use heist_deque::Steal;
-use heist_sync::BarrierRequest;
-use items::{numbers, read, write, Robber, Stack};
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::thread;
+
+use items::{numbers, read, write, Robber, Stack};
+
+use heist_deque::Steal;
+use heist_sync::BarrierRequest;
 
 const JOBS: usize = if cfg!(debug_assertions) {
     30_000
@@ -17,7 +19,7 @@ const JOBS: usize = if cfg!(debug_assertions) {
     300_000
 };
 
-/// What happened to the jobs: how often each ran, and which a thief has done.
+/// The fate of the jobs: how often each ran, and which a thief has done.
 struct Books {
     ran: Vec<AtomicU8>,
     done: Vec<AtomicBool>,

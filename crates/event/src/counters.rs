@@ -3,31 +3,30 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What one worker has done since its pool was built.
+/// The work of one worker since its pool was built.
 ///
-/// Read from a running pool the fields are each exact but not all of the same
-/// instant. Once the pool is idle they obey, summed over all workers,
-/// `jobs = pops + steals + injected + mailed` and `pushes = pops + steals`.
+/// Read from a running pool the fields are each exact but not all of the same instant. Once the
+/// pool is idle they obey, summed over all workers, `jobs = pops + steals + injected + mailed` and
+/// `pushes = pops + steals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerCounters {
-    /// Jobs that the worker pushed on its own deque and that have left it again, but for
-    /// those of joins with a context that were not stolen, which nothing here counts.
+    /// Jobs that the worker pushed on its own deque and that have left it again, but for those of
+    /// joins with a context that were not stolen, which nothing here counts.
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,
-    /// Jobs that the worker ran, wherever it took them from. Counted when they
-    /// begin, so that whoever learns that a job is done finds it counted.
+    /// Jobs that the worker ran, wherever it took them from. Counted when they begin, so that
+    /// whoever learns that a job is done finds it counted.
     pub jobs: u64,
     /// Jobs that the worker took from a victim's deque.
     pub steals: u64,
-    /// Steal attempts that found the victim's deque empty, or jobs that the victim
-    /// keeps to itself and could not be asked for.
+    /// Steal attempts that found the victim's deque empty, or jobs that the victim keeps to itself
+    /// and could not be asked for.
     pub steals_empty: u64,
     /// Steal attempts that saw a job and found somebody else at the deque.
     pub steals_lost: u64,
-    /// Jobs that the worker took from the injector, where submissions from
-    /// outside the pool wait.
+    /// Jobs that the worker took from the injector, where submissions from outside the pool wait.
     pub injected: u64,
     /// Jobs that the worker took from its mailbox, where broadcasts arrive.
     pub mailed: u64,
@@ -70,7 +69,7 @@ impl WorkerCounters {
     }
 }
 
-/// What the workers of a pool have done: one [`WorkerCounters`] each.
+/// The work of the workers of a pool: one [`WorkerCounters`] each.
 ///
 /// `Display` prints a table with a row per worker and the totals.
 ///
@@ -114,12 +113,12 @@ impl PoolCounters {
             })
     }
 
-    /// What happened since `earlier`, a snapshot of the same pool.
+    /// The difference to `earlier`, a snapshot of the same pool.
     ///
     /// # Panics
     ///
-    /// Panics if the two snapshots have different numbers of workers: they are
-    /// not of the same pool.
+    /// Panics if the two snapshots have different numbers of workers: they are not of the same
+    /// pool.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         assert_eq!(

@@ -37,12 +37,12 @@ impl fmt::Display for WorkerId {
     }
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The worker began to run a job that it took from a deque, a mailbox or
-    /// the injector. Jobs nest: a worker that waits may begin another.
+    /// The worker began to run a job that it took from a deque, a mailbox or the injector. Jobs
+    /// nest: a worker that waits may begin another.
     JobBegin,
     /// The innermost job that the worker had begun has ended.
     JobEnd,
@@ -68,7 +68,7 @@ pub enum EventKind {
 pub struct Event {
     /// Nanoseconds since the pool's recorder was started.
     pub at_ns: u64,
-    /// What happened.
+    /// The kind of an event.
     pub kind: EventKind,
 }
 
@@ -77,12 +77,12 @@ const TIME_BITS: u32 = 44;
 const KIND_BITS: u32 = 4;
 
 impl Event {
-    /// The latest moment that an event can carry, in nanoseconds (about 4.9
-    /// hours). Later events are recorded with this time.
+    /// The latest moment that an event can carry, in nanoseconds (about 4.9 hours). Later events
+    /// are recorded with this time.
     pub const AT_NS_MAX: u64 = (1 << TIME_BITS) - 1;
 
-    /// Packs the event into one word: from the lowest bit, 44 bits of time, 4
-    /// bits of kind, 16 bits of victim.
+    /// Packs the event into one word: from the lowest bit, 44 bits of time, 4 bits of kind, 16 bits
+    /// of victim.
     #[must_use]
     pub fn to_word(self) -> u64 {
         let (code, victim) = match self.kind {
@@ -98,8 +98,8 @@ impl Event {
         self.at_ns.min(Self::AT_NS_MAX) | code << TIME_BITS | victim << (TIME_BITS + KIND_BITS)
     }
 
-    /// The event that [`to_word`](Self::to_word) packed, or `None` if the word
-    /// is no event (an unwritten slot is 0, which is none).
+    /// The event that [`to_word`](Self::to_word) packed, or `None` if the word is no event (an
+    /// unwritten slot is 0, which is none).
     #[must_use]
     pub fn from_word(word: u64) -> Option<Self> {
         let at_ns = word & Self::AT_NS_MAX;
@@ -121,7 +121,7 @@ impl Event {
     }
 }
 
-/// What one worker recorded, oldest first.
+/// The events that one worker recorded, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerEvents {
     /// The events that the recorder still holds, oldest first.

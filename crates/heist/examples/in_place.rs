@@ -1,12 +1,13 @@
-//! Every operation without a second thread: the caller is the only worker, and runs
-//! everything in place. So it is in WebAssembly, where `cargo xtask targets` runs
-//! this; elsewhere a pool of that kind is built here.
+//! Every operation without a second thread: the caller is the only worker, and runs everything in
+//! place. So it is in WebAssembly, where `cargo xtask targets` runs this; elsewhere a pool of that
+//! kind is built here.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
-use heist::ThreadPoolBuilder;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+
+use heist::ThreadPoolBuilder;
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -56,10 +57,10 @@ fn main() {
     group.wait();
     assert_eq!(sum.swap(0, Ordering::Relaxed), 5050);
 
-    assert_eq!(heist::fork(|| fib(10)).join(), 55);
+    assert_eq!(heist::submit(|| fib(10)).join(), 55);
     assert_eq!(heist::broadcast(|context| context.index()), [0]);
 
-    // Nobody waits for this job, so that it runs when the caller lets it.
+    // No frame waits for this job, so that it runs when the caller lets it.
     heist::spawn(adds(1));
     while heist::yield_now() == Some(heist::Yield::Executed) {}
     assert_eq!(sum.load(Ordering::Relaxed), 1);

@@ -1,5 +1,5 @@
-//! Every operation once, on one small problem: how many primes are there below a
-//! number? `cargo run --release -p heist --example tour`
+//! Every operation once, on one small problem: how many primes are there below a number?
+//! `cargo run --release -p heist --example tour`
 
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
@@ -28,8 +28,7 @@ fn with_join(range: Range<usize>) -> usize {
     low + high
 }
 
-/// The same with a context, which a recursion down to single numbers can afford:
-/// `with_context`.
+/// The same with a context, which a recursion down to single numbers can afford: `with_context`.
 fn with_context(range: Range<usize>) -> usize {
     fn below(mut cx: heist::JoinContext<'_>, range: Range<usize>) -> usize {
         if range.len() <= 1 {
@@ -43,8 +42,8 @@ fn with_context(range: Range<usize>) -> usize {
     heist::with_context(|cx| below(cx, range))
 }
 
-/// A loop over indices: `parallel_for`. Larger numbers take longer; nothing has to
-/// be said about that.
+/// A loop over indices: `parallel_for`. Larger numbers take longer; nothing has to be said about
+/// that.
 fn with_parallel_for(range: Range<usize>) -> usize {
     let sum = AtomicUsize::new(0);
     heist::parallel_for(range, |part| {
@@ -81,13 +80,13 @@ fn with_group(range: Range<usize>) -> usize {
     sum.load(Ordering::Relaxed)
 }
 
-/// Values that are needed later: `fork`.
-fn with_fork(range: Range<usize>) -> usize {
+/// Values that are needed later: `submit`.
+fn with_handle(range: Range<usize>) -> usize {
     let parts = range.clone().step_by(10_000);
     let handles: Vec<_> = parts
         .map(|start| {
             let end = range.end.min(start + 10_000);
-            heist::fork(move || count(start..end))
+            heist::submit(move || count(start..end))
         })
         .collect();
     handles.into_iter().map(heist::JoinHandle::join).sum()
@@ -114,7 +113,7 @@ fn main() -> Result<(), heist::ThreadPoolBuildError> {
         ("parallel_for", with_parallel_for),
         ("scope", with_scope),
         ("TaskGroup", with_group),
-        ("fork", with_fork),
+        ("submit", with_handle),
         ("broadcast", with_broadcast),
     ];
     let expected = count(0..LIMIT);

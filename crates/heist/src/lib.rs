@@ -1,19 +1,18 @@
-//! A work-stealing runtime: fork-join, scopes, task groups and parallel loops
-//! that spread irregular work over the cores by themselves.
+//! A work-stealing runtime: fork-join, scopes, task groups and parallel loops that spread irregular
+//! work over the cores by themselves.
 //!
-//! Every worker has a deque of its own. It pushes the jobs that it makes to one
-//! end and takes the newest back from there; a worker that has nothing to do
-//! steals the oldest job from the other end of somebody else's. So busy workers
-//! do not wait for each other, and idle ones find work wherever it is.
+//! Every worker has a deque of its own. It pushes the jobs that it makes to one end and takes the
+//! newest back from there; a worker that has nothing to do steals the oldest job from the other end
+//! of somebody else's. So busy workers do not wait for each other, and idle ones find work wherever
+//! it is.
 //!
 //! # The nouns
 //!
-//! - A *pool* ([`ThreadPool`]) has some *workers*, threads with a deque each.
-//!   Free functions use the pool of the worker that calls them, or else the
-//!   global pool, which is built on first use with one worker per processor.
-//! - A *job* is a closure that a worker may run. The worker that makes it is its
-//!   *owner*, the one that steals it a *thief*, the one it is stolen from the
-//!   *victim*.
+//! - A *pool* ([`ThreadPool`]) has some *workers*, threads with a deque each. Free functions use
+//!   the pool of the worker that calls them, or else the global pool, which is built on first use
+//!   with one worker per processor.
+//! - A *job* is a closure that a worker may run. The worker that makes it is its *owner*, the one
+//!   that steals it a *thief*, the one it is stolen from the *victim*.
 //!
 //! # Which operation
 //!
@@ -26,7 +25,7 @@
 //! | a slice to sort | [`par_sort`](slice::ParallelSliceMut::par_sort) and its kin |
 //! | jobs that borrow from here | [`scope`](scope()) |
 //! | jobs that come one by one | [`TaskGroup`] |
-//! | a value that I need later | [`fork`](fork()) |
+//! | a value that I need later | [`submit`](submit()) |
 //! | something that nobody waits for | [`spawn`](spawn()) |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
 //!
@@ -58,10 +57,10 @@
 //!
 //! # Seeing what happened
 //!
-//! Every pool counts, always: [`ThreadPool::counters`] says for each worker how
-//! many jobs it ran, stole and failed to steal, and how long it worked, searched
-//! and slept. A pool built with [`ThreadPoolBuilder::record_events`] also
-//! remembers when. The module `observe`, a feature of that name, turns that into a picture.
+//! Every pool counts, always: [`ThreadPool::counters`] says for each worker how many jobs it ran,
+//! stole and failed to steal, and how long it worked, searched and slept. A pool built with
+//! [`ThreadPoolBuilder::record_events`] also remembers when. The module `observe`, a feature of
+//! that name, turns that into a picture.
 //!
 //! ```
 //! let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -72,10 +71,9 @@
 //!
 //! # When not to use it
 //!
-//! For waiting: a job that blocks on a file, a socket or a lock blocks its
-//! worker. And a worker that waits for a stolen job runs other jobs meanwhile,
-//! on the same stack, so do not hold a lock over a `join` that another job of
-//! the pool could want.
+//! For waiting: a job that blocks on a file, a socket or a lock blocks its worker. And a worker
+//! that waits for a stolen job runs other jobs meanwhile, on the same stack, so do not hold a lock
+//! over a `join` that another job of the pool could want.
 //!
 //! # Environment
 //!
@@ -98,10 +96,10 @@
 //! | macOS and other Unix | threads | fences |
 //! | WebAssembly | none; the global pool is its caller, which runs everything in place | fences |
 //!
-//! Where there are no threads, [`ThreadPoolBuilder::build`] fails with an error that
-//! [says so](ThreadPoolBuildError::is_unsupported), and a job of [`spawn`](spawn())
-//! runs when the caller waits in an operation or calls [`yield_now`]. Where there is
-//! no clock either (`wasm32-unknown-unknown`), all times are 0.
+//! Where there are no threads, [`ThreadPoolBuilder::build`] fails with an error that [says
+//! so](ThreadPoolBuildError::is_unsupported), and a job of [`spawn`](spawn()) runs when the caller
+//! waits in an operation or calls [`yield_now`]. Where there is no clock either
+//! (`wasm32-unknown-unknown`), all times are 0.
 //!
 //! A pool does not survive `fork`: see [`ThreadPool`].
 
@@ -109,12 +107,13 @@
 
 pub use heist_core::{
     broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
-    current_thread_index, events, fork, in_place_scope, in_place_scope_fifo, join, join_context,
-    look_up, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, take_part,
-    with_context, with_waiting, yield_local, yield_now, BarrierMode, BroadcastContext, CustomSpawn,
-    DefaultSpawn, Event, EventKind, FnContext, JoinContext, JoinHandle, PoolCounters, Scope,
-    ScopeFifo, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
-    Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
+    current_thread_index, events, in_place_scope, in_place_scope_fifo, join, join_context,
+    max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast,
+    spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now, BarrierMode,
+    BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics, Event, EventKind, FnContext,
+    Injected, JoinContext, JoinHandle, PoolCounters, Scope, ScopeFifo, TaskGroup, ThreadBuilder,
+    ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents,
+    WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,
@@ -125,7 +124,7 @@ pub use heist_par::{
 #[doc = include_str!("../GUIDE.md")]
 pub mod guide {}
 
-/// What of rayon's interface of iterators is here, and what is missing.
+/// The part of rayon's interface of iterators that is here, and what is missing.
 #[doc = include_str!("../COVERAGE.md")]
 pub mod coverage {}
 

@@ -17,7 +17,7 @@
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 use crate::iter::ParallelIterator;
 use heist_core::policy::Grain;
-use heist_core::{join_context, look_up, take_part};
+use heist_core::{join_context, participate, poll_for_thieves};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
@@ -62,7 +62,7 @@ where
     match part.steps() {
         0 => consumer,
         1 => alone(part, consumer),
-        _ => take_part(|| start(part, consumer)),
+        _ => participate(|| start(part, consumer)),
     }
 }
 
@@ -171,7 +171,7 @@ impl Run {
         let mut above = None;
         let clock = Clock::start();
         let mut then_ns = 0;
-        let mut hungry = look_up();
+        let mut hungry = poll_for_thieves();
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
@@ -202,7 +202,7 @@ impl Run {
                         above = Some(merged(next, above));
                     }
                     then_ns = clock.elapsed_ns();
-                    hungry = look_up();
+                    hungry = poll_for_thieves();
                     continue;
                 }
             }
@@ -211,7 +211,7 @@ impl Run {
                 break;
             }
             let now_ns = clock.elapsed_ns();
-            hungry = look_up();
+            hungry = poll_for_thieves();
             if budget == 0 && piece >= self.grain.len() {
                 self.grain.ran(now_ns - then_ns);
             }

@@ -4,9 +4,9 @@ use crate::{hint, thread};
 
 /// Waits a little longer each time: spins, lets others run, and at last sleeps.
 ///
-/// For what another thread is in the middle of, and done with in nanoseconds, unless it
-/// has lost its processor. Letting others run is not enough then: under a real-time
-/// policy it lets those run only that are as urgent.
+/// For what another thread is in the middle of, and done with in nanoseconds, unless it has lost
+/// its processor. Letting others run is not enough then: under a real-time policy it lets those run
+/// only that are as urgent.
 ///
 /// # Examples
 ///

@@ -1,31 +1,28 @@
 //! A pair of memory barriers of which the frequent side is almost free.
 //!
-//! Two threads that each store one thing and then load the other's need a full
-//! barrier between the two on both sides, or both loads may miss both stores.
-//! Where one side runs millions of times a second and the other almost never,
-//! the system can do the frequent side's part: a *membarrier* makes every running
-//! thread of the process pass a full barrier, and only the rare side asks for it.
-//! Linux has a system call of that name; on Windows it is
-//! `FlushProcessWriteBuffers`. Nothing else that is used here has one.
+//! Two threads that each store one thing and then load the other's need a full barrier between the
+//! two on both sides, or both loads may miss both stores. Where one side runs millions of times a
+//! second and the other almost never, the system can do the frequent side's part: a *membarrier*
+//! makes every running thread of the process pass a full barrier, and only the rare side asks for
+//! it. Linux has a system call of that name; on Windows it is `FlushProcessWriteBuffers`. Nothing
+//! else that is used here has one.
 //!
-//! [`light`](Barrier::light) then only keeps the compiler from moving accesses
-//! across, and [`heavy`](Barrier::heavy) is the system call. The meaning is that
-//! of the asymmetric fences of C++ proposal P1202R5: a light and a heavy barrier
-//! order as two sequentially consistent fences do; **two light ones order
-//! nothing**.
+//! [`light`](Barrier::light) then only keeps the compiler from moving accesses across, and
+//! [`heavy`](Barrier::heavy) is the system call. The meaning is that of the asymmetric fences of
+//! C++ proposal P1202R5: a light and a heavy barrier order as two sequentially consistent fences
+//! do; **two light ones order nothing**.
 //!
-//! Where the system does not offer membarrier the frequent side still pays
-//! nothing, and the heavy barrier says that it has ordered nothing: its caller
-//! must look again later.
+//! Where the system does not offer membarrier the frequent side still pays nothing, and the heavy
+//! barrier says that it has ordered nothing: its caller must look again later.
 //!
-//! Under a model both are fences, which is right exactly as long as each pair has
-//! one heavy side.
+//! Under a model both are fences, which is right exactly as long as each pair has one heavy side.
+
+use std::fmt;
 
 use crate::atomic::Ordering;
 use crate::fault;
-use std::fmt;
 
-/// Which barriers a program asks for.
+/// The barriers that a program asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BarrierRequest {
     /// Membarrier where the system offers it, else none.
@@ -37,11 +34,11 @@ pub enum BarrierRequest {
     Fence,
 }
 
-/// Which barriers a program got.
+/// The barriers that a program got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierMode {
-    /// The heavy side orders the light one: a system call of some microseconds,
-    /// by whatever name the system knows it.
+    /// The heavy side orders the light one: a system call of some microseconds, by whatever name
+    /// the system knows it.
     Membarrier,
     /// The heavy side is a fence for its caller and orders nobody else.
     Fence,
@@ -107,8 +104,8 @@ impl Barrier {
         })
     }
 
-    /// A membarrier that the system refuses from now on: for a model of that, the
-    /// light side is nothing and the heavy one says that it has ordered nothing.
+    /// A membarrier that the system refuses from now on: for a model of that, the light side is
+    /// nothing and the heavy one says that it has ordered nothing.
     #[cfg(heist_loom)]
     #[must_use]
     pub fn withdrawn() -> Self {
@@ -146,18 +143,15 @@ impl Barrier {
         }
     }
 
-    /// The rare side. `name` is its [fault](crate::fault). A full fence for the
-    /// caller in any case.
+    /// The rare side. `name` is its [fault](crate::fault). A full fence for the caller in any case.
     ///
-    /// Returns true if it is ordered with every light barrier. False where the
-    /// system has no membarrier, or has withdrawn it (a seccomp filter installed
-    /// later): then a light side may have missed the caller's stores, and the
-    /// caller that side's.
+    /// Returns true if it is ordered with every light barrier. False where the system has no
+    /// membarrier, or has withdrawn it (a seccomp filter installed later): then a light side may
+    /// have missed the caller's stores, and the caller that side's.
     #[cold]
     #[must_use]
     pub fn heavy(&self, name: &'static str) -> bool {
-        // Pairs with the fences of those who pay for one, and in a model with
-        // the one in `light`.
+        // Pairs with the fences of those who pay for one, and in a model with the one in `light`.
         fault::fence(name, Ordering::SeqCst);
         self.mode == BarrierMode::Membarrier && !self.is_withdrawn() && imp::membarrier()
     }
@@ -169,8 +163,8 @@ mod imp {
 
     #[inline(always)]
     pub(super) fn light(_name: &'static str) {
-        // The compiler may not move accesses across; the processor is made to
-        // keep to it by `membarrier`, when that matters.
+        // The compiler may not move accesses across; the processor is made to keep to it by
+        // `membarrier`, when that matters.
         crate::atomic::compiler_fence(super::Ordering::SeqCst);
     }
 
@@ -183,9 +177,9 @@ mod imp {
             unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
         }
 
-        /// Tells the kernel that this process will call `membarrier`, before any
-        /// thread relies on it, and tries. Again for each pool: to register twice
-        /// costs nothing, and a seccomp filter may have come since the last time.
+        /// Tells the kernel that this process will call `membarrier`, before any thread relies on
+        /// it, and tries. Again for each pool: to register twice costs nothing, and a seccomp
+        /// filter may have come since the last time.
         pub(in super::super) fn register() -> bool {
             call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier()
         }

@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-/// Aligns `T` to 128 bytes: a line of 64 bytes plus the neighbour that the
-/// prefetcher of x86-64 brings along, and one line of Apple's processors.
+/// Aligns `T` to 128 bytes: a line of 64 bytes plus the neighbour that the prefetcher of x86-64
+/// brings along, and one line of Apple's processors.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(128))]
 pub struct CachePadded<T>(T);

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-/// WebAssembly without a system (`wasm32-unknown-unknown`) has no clock: asking
-/// `std` for the time panics there.
+/// WebAssembly without a system (`wasm32-unknown-unknown`) has no clock: asking `std` for the time
+/// panics there.
 const IS_MISSING: bool = cfg!(all(target_family = "wasm", target_os = "unknown"));
 
 /// How long ago something began.

@@ -1,20 +1,20 @@
-//! Delays at the instants that protocols stand on, so that a soak meets interleavings
-//! which are rare otherwise.
+//! Delays at the instants that protocols stand on, so that a soak meets interleavings which are
+//! rare otherwise.
 //!
-//! Built with `--cfg heist_soak`, each named ordering and fence and each light barrier
-//! comes past [`at`]. Mostly that costs some nanoseconds; sometimes the thread spins,
-//! yields or sleeps there. A program built without comes past nothing.
+//! Built with `--cfg heist_soak`, each named ordering and fence and each light barrier comes past
+//! [`at`]. Mostly that costs some nanoseconds; sometimes the thread spins, yields or sleeps there.
+//! A program built without comes past nothing.
 //!
-//! Each thread draws from a generator of its own, seeded with its number and the
-//! environment variable `HEIST_SOAK_SEED`. For some thousand instants at a time it aims
-//! at the names of one class out of eight, so that one instant is slow while the others
-//! are fast.
+//! Each thread draws from a generator of its own, seeded with its number and the environment
+//! variable `HEIST_SOAK_SEED`. For some thousand instants at a time it aims at the names of one
+//! class out of eight, so that one instant is slow while the others are fast.
 
-use crate::atomic::{AtomicU64, Ordering};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
+
+use crate::atomic::{AtomicU64, Ordering};
 
 /// How many instants a thread aims at the same class of names.
 const PHASE: u32 = 4096;
@@ -32,7 +32,7 @@ const SLEEPS: u64 = 1;
 const SPIN_MAX: u64 = 1000;
 const SLEEP_MAX_NS: u64 = 1_000_000;
 
-/// What a thread draws delays from.
+/// The source of a thread's delays.
 #[derive(Clone, Copy)]
 struct Dice {
     /// 0: not seeded.
@@ -68,7 +68,7 @@ impl Dice {
         self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
     }
 
-    /// What happens at an instant of that name.
+    /// The delay at an instant of that name.
     fn cast(&mut self, name: &str) -> Option<Delay> {
         if self.left == 0 {
             self.left = PHASE;

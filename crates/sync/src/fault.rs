@@ -1,13 +1,12 @@
 //! Names for orderings and fences, so that a test can break one at a time.
 //!
-//! A model that passes proves little unless it fails on a wrong program. Each
-//! ordering and fence that a protocol stands on is written through this module
-//! with a name. In a program the name vanishes: [`ordering`] is the identity
-//! and [`fence`] the fence. Built with `--cfg heist_loom` and run with the
-//! environment variable `HEIST_FAULT` set to one of the names, that ordering
-//! becomes `Relaxed` and that fence nothing, and a model must fail: `cargo xtask
-//! mutate` tries each. With `NAME:acquire` or `NAME:release` an ordering that is both
-//! keeps that half. A condition that is [`planted`] breaks what is no ordering.
+//! A model that passes proves little unless it fails on a wrong program. Each ordering and fence
+//! that a protocol stands on is written through this module with a name. In a program the name
+//! vanishes: [`ordering`] is the identity and [`fence`] the fence. Built with `--cfg heist_loom`
+//! and run with the environment variable `HEIST_FAULT` set to one of the names, that ordering
+//! becomes `Relaxed` and that fence nothing, and a model must fail: `cargo xtask mutate` tries
+//! each. With `NAME:acquire` or `NAME:release` an ordering that is both keeps that half. A
+//! condition that is [`planted`] breaks what is no ordering.
 //!
 //! Built with `--cfg heist_soak`, a thread is now and then held up where a name stands.
 //!
@@ -48,8 +47,8 @@ pub const fn planted(_name: &'static str) -> bool {
     false
 }
 
-/// `order`, unless the fault `name` is planted: then `Relaxed`, or with `name:acquire`
-/// and `name:release` that half of it.
+/// `order`, unless the fault `name` is planted: then `Relaxed`, or with `name:acquire` and
+/// `name:release` that half of it.
 #[cfg(heist_loom)]
 #[must_use]
 pub fn ordering(name: &'static str, order: Ordering) -> Ordering {
@@ -76,8 +75,8 @@ pub fn planted(name: &'static str) -> bool {
     planted_at(name).is_some()
 }
 
-/// What stands behind `name` in the name of the planted fault: nothing, or which
-/// half of an ordering stays. `None` if it is another's.
+/// The part of the planted fault's name behind `name`: nothing, or which half of an ordering stays.
+/// `None` if it is another's.
 #[cfg(heist_loom)]
 fn planted_at(name: &'static str) -> Option<&'static str> {
     use std::collections::HashSet;
@@ -90,8 +89,8 @@ fn planted_at(name: &'static str) -> Option<&'static str> {
         .strip_prefix(name)
         .filter(|rest| rest.is_empty() || rest.starts_with(':'));
     if rest.is_some() || fault == SURVEY {
-        // Whoever planted the fault looks for this line: a name that no code
-        // reaches must not pass for a fault that was caught.
+        // `cargo xtask mutate` looks for this line: a name that no code reaches must not pass for a
+        // fault that was caught.
         let mut reached = REACHED.lock().unwrap_or_else(PoisonError::into_inner);
         if reached.insert(name) {
             eprintln!("fault reached: {name}");

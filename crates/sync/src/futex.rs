@@ -1,21 +1,20 @@
 //! An atomic word that a thread can sleep on.
 //!
-//! On 64-bit Linux this is the futex system call. Elsewhere, and under a model, a
-//! lock and a condition variable beside the word give the same meaning: a waiter
-//! looks at the word under the lock, and a waker passes through the lock after
-//! the word has changed, so either the waiter sees the change or the waker
-//! finds it waiting. (32-bit Linux has two forms of the call, for two widths of
-//! time; what is left to std there is not worth telling them apart.)
+//! On 64-bit Linux this is the futex system call. Elsewhere, and under a model, a lock and a
+//! condition variable beside the word give the same meaning: a waiter looks at the word under the
+//! lock, and a waker passes through the lock after the word has changed, so either the waiter sees
+//! the change or the waker finds it waiting. (32-bit Linux has two forms of the call, for two
+//! widths of time; what is left to std there is not worth telling them apart.)
+
+use std::time::Duration;
 
 use crate::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 /// A 32-bit atomic word that threads can sleep on until it changes.
 ///
-/// The word carries the meaning; [`wait`](Self::wait) and
-/// [`wake_one`](Self::wake_one) only save the processor. A waker changes the
-/// word first and wakes afterwards; a waiter loops until the word has the value
-/// that it needs.
+/// The word carries the meaning; [`wait`](Self::wait) and [`wake_one`](Self::wake_one) only save
+/// the processor. A waker changes the word first and wakes afterwards; a waiter loops until the
+/// word has the value that it needs.
 ///
 /// # Examples
 ///
@@ -60,8 +59,8 @@ impl Futex {
         self.word.swap(value, order)
     }
 
-    /// Replaces `from` by `to` and returns true, or returns false if the word
-    /// is not `from`. Wakes nobody. A failure is a relaxed load.
+    /// Replaces `from` by `to` and returns true, or returns false if the word is not `from`. Wakes
+    /// nobody. A failure is a relaxed load.
     #[inline]
     pub fn replace(&self, from: u32, to: u32, success: Ordering) -> bool {
         self.word
@@ -75,8 +74,8 @@ impl Futex {
         imp::wait(&self.word, &self.sleepers, expected, None);
     }
 
-    /// As [`wait`](Self::wait), but not longer than `timeout`. In a model the time
-    /// has passed at once; there a loop around this must yield.
+    /// As [`wait`](Self::wait), but not longer than `timeout`. In a model the time has passed at
+    /// once; there a loop around this must yield.
     #[cold]
     pub fn wait_timeout(&self, expected: u32, timeout: Duration) {
         imp::wait(&self.word, &self.sleepers, expected, Some(timeout));
@@ -95,8 +94,9 @@ impl Futex {
     not(any(heist_loom, heist_shuttle))
 ))]
 mod imp {
-    use super::{AtomicU32, Duration};
     use std::ptr;
+
+    use super::{AtomicU32, Duration};
 
     /// Linux keeps the sleepers itself.
     #[derive(Debug)]
@@ -114,9 +114,9 @@ mod imp {
             tv_nsec: timeout.subsec_nanos().into(),
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: FUTEX_WAIT reads the aligned word that `word` borrows for
-        // the whole call, and the timeout, where null means none. A wrong
-        // value, a signal and a spurious wake-up all return; the caller loops.
+        // SAFETY: FUTEX_WAIT reads the aligned word that `word` borrows for the whole call, and the
+        // timeout, where null means none. A wrong value, a signal and a spurious wake-up all
+        // return; the caller loops.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,

@@ -1,5 +1,5 @@
-//! The one door to concurrency: every other crate of heist reaches atomics,
-//! cells, threads, the futex and the barrier through this one.
+//! The one door to concurrency: every other crate of heist reaches atomics, cells, threads, the
+//! futex and the barrier through this one.
 //!
 //! Behind the door stand three back ends with the same names:
 //!
@@ -9,13 +9,13 @@
 //! | `--cfg heist_loom` | [loom](https://docs.rs/loom) | models: every interleaving, weak memory |
 //! | `--cfg heist_shuttle` | [shuttle](https://docs.rs/shuttle) | whole operations under random schedules |
 //!
-//! The facade never weakens an ordering or a fence, so that a model checks the
-//! program that runs. The one exception is asked for by name: see [`fault`].
+//! The facade never weakens an ordering or a fence, so that a model checks the program that runs.
+//! The one exception is asked for by name: see [`fault`].
 //!
 //! # What is here
 //!
-//! - [`atomic`], [`cell`], [`thread`], [`hint`], [`Mutex`], [`Condvar`],
-//!   [`thread_local!`]: the usual, with a lock that does not poison.
+//! - [`atomic`], [`cell`], [`thread`], [`hint`], [`Mutex`], [`Condvar`], [`thread_local!`]: the
+//!   usual, with a lock that does not poison.
 //! - [`Futex`]: an atomic word that a thread can sleep on.
 //! - [`Barrier`]: a pair of barriers of which one side is almost free.
 //! - [`Clock`]: the time since something began, on systems without a clock too.

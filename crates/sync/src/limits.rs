@@ -11,8 +11,8 @@ pub struct ThreadLimit {
 
 /// The lowest limit on threads that is known, if the system tells of one.
 ///
-/// To be under it does not mean that so many threads can be had: other programs count, and
-/// each thread takes memory. Reads some small files.
+/// To be under it does not mean that so many threads can be had: other programs count, and each
+/// thread takes memory. Reads some small files.
 ///
 /// # Examples
 ///
@@ -28,8 +28,9 @@ pub fn thread_limit() -> Option<ThreadLimit> {
 
 #[cfg(target_os = "linux")]
 mod imp {
-    use super::ThreadLimit;
     use std::fs::read_to_string;
+
+    use super::ThreadLimit;
 
     /// A worker has a stack with its guard, and a deque with a part that is not in use yet.
     const MAPPINGS_OF_A_WORKER: u64 = 4;

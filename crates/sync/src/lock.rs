@@ -1,11 +1,12 @@
 //! A lock and a condition variable that do not poison.
 //!
-//! heist runs no user code under a lock, so a panic under one is a bug of ours
-//! that ends the process; a poisoned state would only add a branch to each use.
+//! heist runs no user code under a lock, so a panic under one is a bug of ours that ends the
+//! process; a poisoned state would only add a branch to each use.
 
-use crate::backend;
 use std::sync::PoisonError;
 use std::time::Duration;
+
+use crate::backend;
 
 pub use backend::MutexGuard;
 
@@ -43,14 +44,13 @@ impl Condvar {
         Self(backend::Condvar::new())
     }
 
-    /// Gives up the lock, waits for a notification, and takes the lock again.
-    /// May return without a notification.
+    /// Gives up the lock, waits for a notification, and takes the lock again. May return without a
+    /// notification.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`wait`](Self::wait), but not longer than `timeout`. A model has no
-    /// clock, and waits.
+    /// As [`wait`](Self::wait), but not longer than `timeout`. A model has no clock, and waits.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

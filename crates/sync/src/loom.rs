@@ -9,12 +9,12 @@ pub mod atomic {
     pub use std::sync::atomic::compiler_fence;
 }
 
-/// Spinning.
+/// Hints to the processor while spinning.
 pub mod hint {
     pub use loom::hint::spin_loop;
 }
 
-/// Threads.
+/// Threads, and what is local to each.
 pub mod thread {
     pub use loom::thread::{current, spawn, yield_now, Builder, JoinHandle, Thread};
     // Never reached in a model; here so that whole crates compile.

@@ -1,10 +1,9 @@
 //! Address space that becomes memory piece by piece.
 //!
-//! A deque's slots must not move, and nobody knows beforehand how many there will be. So
-//! the addresses are reserved, which costs nothing but addresses: the system promises
-//! no memory for them, also where it promises no more than it has (strict overcommit),
-//! and locks none into memory (`mlockall`). Pieces are committed from the start as they
-//! are needed, and given back.
+//! A deque's slots must not move, and nobody knows beforehand how many there will be. So the
+//! addresses are reserved, which costs nothing but addresses: the system promises no memory for
+//! them, also where it promises no more than it has (strict overcommit), and locks none into memory
+//! (`mlockall`). Pieces are committed from the start as they are needed, and given back.
 //!
 //! | system | reserve | commit | give back |
 //! |---|---|---|---|
@@ -16,8 +15,8 @@
 use std::io;
 use std::ptr::NonNull;
 
-/// Reserved address space, given back when this is dropped. Committed memory is zeroed,
-/// and may be used by whoever knows that it is committed.
+/// Reserved address space, given back when this is dropped. Committed memory is zeroed, and may be
+/// used by whoever knows that it is committed.
 #[derive(Debug)]
 pub struct Reserved {
     start: NonNull<u8>,
@@ -30,8 +29,7 @@ unsafe impl Send for Reserved {}
 unsafe impl Sync for Reserved {}
 
 impl Reserved {
-    /// What lengths and offsets are multiples of, in bytes: no smaller than a page of
-    /// any system.
+    /// The unit of lengths and offsets, in bytes: no smaller than a page of any system.
     pub const PIECE: usize = 64 << 10;
 
     /// Reserves `len` bytes.
@@ -78,8 +76,8 @@ impl Reserved {
         self.len
     }
 
-    /// Makes `len` bytes from `offset` on memory. What was committed stays as it is.
-    /// False if the system has no more.
+    /// Makes `len` bytes from `offset` on memory. Committed bytes stay as they are. False if the
+    /// system has no more.
     ///
     /// # Panics
     ///
@@ -90,13 +88,13 @@ impl Reserved {
         unsafe { imp::commit(self.piece(offset, len), len) }
     }
 
-    /// Gives the memory of `len` bytes from `offset` on back to the system. They can be
-    /// used as before, and are zero. False if the system keeps them as they are.
+    /// Gives the memory of `len` bytes from `offset` on back to the system. They can be used as
+    /// before, and are zero. False if the system keeps them as they are.
     ///
     /// # Safety
     ///
-    /// 1. They are committed, and nobody writes to them meanwhile. Who reads them sees
-    ///    what was there, or zeroes.
+    /// 1. They are committed, and no thread writes to them meanwhile. Readers see what was there,
+    ///    or zeroes.
     ///
     /// # Panics
     ///
@@ -127,8 +125,7 @@ impl Drop for Reserved {
     }
 }
 
-/// The most bytes of address space that the process may have, if there is a limit
-/// (`ulimit -v`).
+/// The most bytes of address space that the process may have, if there is a limit (`ulimit -v`).
 #[must_use]
 pub fn address_space_limit() -> Option<u64> {
     imp::address_space_limit()
@@ -136,9 +133,11 @@ pub fn address_space_limit() -> Option<u64> {
 
 #[cfg(all(unix, not(miri)))]
 mod imp {
-    use super::{io, NonNull};
-    use libc::c_int;
     use std::ptr;
+
+    use libc::c_int;
+
+    use super::{io, NonNull};
 
     pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
@@ -182,12 +181,14 @@ mod imp {
 
 #[cfg(all(windows, not(miri)))]
 mod imp {
-    use super::{io, NonNull};
     use std::ptr;
+
     use windows_sys::Win32::System::Memory::{
         VirtualAlloc, VirtualFree, MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_NOACCESS,
         PAGE_READWRITE,
     };
+
+    use super::{io, NonNull};
 
     pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
         // SAFETY: a new reservation wherever there is room.
@@ -218,8 +219,9 @@ mod imp {
 
 #[cfg(any(miri, not(any(unix, windows))))]
 mod imp {
-    use super::{io, NonNull, Reserved};
     use std::alloc::{alloc_zeroed, dealloc, Layout};
+
+    use super::{io, NonNull, Reserved};
 
     fn layout(len: usize) -> io::Result<Layout> {
         Layout::from_size_align(len, Reserved::PIECE).map_err(|_| io::ErrorKind::OutOfMemory.into())

@@ -1,14 +1,13 @@
 //! Noticing that the process is a child made by `fork`.
 //!
-//! Such a child has a copy of its parent's memory, and of its parent's threads
-//! only the one that called `fork`. Whoever waits for one of the others waits for
-//! ever. So whatever has threads notes the [`Generation`] in which they were
-//! started, and looks whether it [`is_past`](Generation::is_past) before it waits
-//! for them.
+//! Such a child has a copy of its parent's memory, and of its parent's threads only the one that
+//! called `fork`. To wait for one of the others is to wait for ever. So whatever has threads notes
+//! the [`Generation`] in which they were started, and looks whether it
+//! [`is_past`](Generation::is_past) before it waits for them.
 //!
-//! A child made by `vfork`, `posix_spawn` or the bare system call is not noticed;
-//! the first two can do nothing but call `exec`. Without `fork` (Windows,
-//! WebAssembly), and under a model, there is one generation.
+//! A child made by `vfork`, `posix_spawn` or the bare system call is not noticed; the first two can
+//! do nothing but call `exec`. Without `fork` (Windows, WebAssembly), and under a model, there is
+//! one generation.
 
 /// How many times `fork` lies between the first process of a program and this one.
 ///
@@ -31,8 +30,8 @@ impl Generation {
         Self(imp::present())
     }
 
-    /// True if this was noted by a forefather of the process: then the threads of
-    /// that time are not here, but for the one that called `fork`.
+    /// True if this was noted by a forefather of the process: then the threads of that time are not
+    /// here, but for the one that called `fork`.
     #[inline]
     #[must_use]
     pub fn is_past(self) -> bool {
@@ -40,11 +39,10 @@ impl Generation {
     }
 }
 
-/// From now on generations are counted, and in each new child `tidy_up` runs on
-/// the thread that called `fork`, before it goes on. The first call decides.
+/// From now on generations are counted, and in each new child `tidy_up` runs on the thread that
+/// called `fork`, before it goes on. The first call decides.
 ///
-/// `tidy_up` must not panic, and must not wait: another thread may have held any
-/// lock.
+/// `tidy_up` must not panic, and must not wait: another thread may have held any lock.
 ///
 /// # Panics
 ///
@@ -55,8 +53,9 @@ pub fn after_fork(tidy_up: fn()) {
 
 #[cfg(all(unix, not(target_family = "wasm"), not(any(heist_loom, heist_shuttle))))]
 mod imp {
-    use crate::atomic::{AtomicU32, Ordering};
     use std::sync::OnceLock;
+
+    use crate::atomic::{AtomicU32, Ordering};
 
     static PRESENT: AtomicU32 = AtomicU32::new(0);
     static TIDY_UP: OnceLock<fn()> = OnceLock::new();
@@ -69,8 +68,8 @@ mod imp {
 
     pub(super) fn after_fork(tidy_up: fn()) {
         TIDY_UP.get_or_init(|| {
-            // SAFETY: the handler is a function of this program, and does what is
-            // allowed in a child: it changes memory.
+            // SAFETY: the handler is a function of this program, and does what is allowed in a
+            // child: it changes memory.
             let error = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
             assert_eq!(error, 0, "the system has no memory to note a fork handler");
             tidy_up

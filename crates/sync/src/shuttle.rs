@@ -9,12 +9,12 @@ pub mod atomic {
     pub use std::sync::atomic::compiler_fence;
 }
 
-/// Spinning.
+/// Hints to the processor while spinning.
 pub mod hint {
     pub use shuttle::hint::spin_loop;
 }
 
-/// Threads.
+/// Threads, and what is local to each.
 pub mod thread {
     pub use shuttle::thread::{
         current, panicking, scope, spawn, yield_now, Builder, JoinHandle, Scope, ScopedJoinHandle,

@@ -1,10 +1,10 @@
 //! How much stack a thread has.
 
-/// What Rust's threads have if nothing else is said, in bytes.
+/// The stack of Rust's threads if nothing else is said, in bytes.
 const USUAL: usize = 2 << 20;
 
-/// The size of the calling thread's stack in bytes; where the system does not tell, or
-/// is not asked, what threads usually have.
+/// The size of the calling thread's stack in bytes; where the system does not tell, or is not
+/// asked, what threads usually have.
 ///
 /// Not for often: of a program's first thread Linux has to read a file to know it.
 #[must_use]

@@ -7,12 +7,12 @@ pub mod atomic {
     };
 }
 
-/// Spinning.
+/// Hints to the processor while spinning.
 pub mod hint {
     pub use std::hint::spin_loop;
 }
 
-/// Threads.
+/// Threads, and what is local to each.
 pub mod thread {
     pub use std::thread::{
         available_parallelism, current, panicking, scope, spawn, yield_now, Builder, JoinHandle,

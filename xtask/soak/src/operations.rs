@@ -128,7 +128,7 @@ impl Actor {
             let (op, value) = (self.rng.u64(..), self.rng.u64(..));
             let (bombs, is_dropped) = (self.rng.u8(..20) == 0, self.rng.u8(..4) == 0);
             let mut entry = Entry::<33>::new(value as u8);
-            let handle = pool.fork(move || {
+            let handle = pool.submit(move || {
                 entry.run();
                 match (bombs, is_dropped) {
                     (true, true) => books::throw_to_handler(op),
@@ -146,7 +146,7 @@ impl Actor {
         for (handle, op, expected) in handles {
             let value = books::caught(op, || JoinHandle::join(handle));
             if value != expected {
-                books::complain(format!("a fork gave {value:?} for {expected:?}"));
+                books::complain(format!("a handle gave {value:?} for {expected:?}"));
             }
         }
     }
@@ -158,12 +158,12 @@ impl Actor {
         for _ in 0..self.rng.u32(1..500) {
             let number = self.rng.u32(..);
             let outcome = match number % 8 {
-                0..3 => pool.take_part(|| (number, number)),
+                0..3 => pool.participate(|| (number, number)),
                 3..6 => pool.join(|| number, || number),
                 6 => {
                     let mut entry = Entry::<8>::new(number as u8);
                     // Left behind on the seat.
-                    pool.take_part(|| heist::spawn(move || entry.run()));
+                    pool.participate(|| heist::spawn(move || entry.run()));
                     (number, number)
                 }
                 _ => {
@@ -249,7 +249,7 @@ impl Actor {
         let seed = self.rng.u64(..);
         let pool = &self.world.pools[pool];
         let outcome = books::caught(op, || {
-            pool.take_part(|| {
+            pool.participate(|| {
                 heist::parallel_for(0..len, |part| {
                     for index in part {
                         visits[index].fetch_add(1, Ordering::Relaxed);
@@ -276,7 +276,7 @@ impl Actor {
         if found != expected {
             books::complain("an iterator collected something else".to_owned());
         }
-        pool.take_part(|| found.par_sort_unstable());
+        pool.participate(|| found.par_sort_unstable());
         if !found.is_sorted() || found.len() != expected.len() {
             books::complain("a sort did not sort".to_owned());
         }
@@ -410,7 +410,7 @@ fn run_tree(pool: &ThreadPool, context: &Arc<Context>, node: Node, way: u8) {
     let run = || tree::parallel(context, node);
     let value = books::caught(context.op, || match way % 5 {
         0 => pool.install(run),
-        1 => pool.take_part(run),
+        1 => pool.participate(run),
         2 => pool.scope(|_| run()),
         3 => {
             let mut value = 0;

@@ -51,7 +51,7 @@ pub(crate) fn measure(world: &World) -> [Latency; NAMES.len()] {
         times
     });
     let guests = (0..GUESTS)
-        .map(|_| timed(|| pool.take_part(|| ())))
+        .map(|_| timed(|| pool.participate(|| ())))
         .collect();
     [joins, injected, guests].map(Latency::of)
 }

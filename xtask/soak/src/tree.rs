@@ -49,7 +49,7 @@ enum Shape {
     Fork,
     /// `install` in another pool.
     Install(usize),
-    /// `take_part` in another pool.
+    /// `participate` in another pool.
     Visit(usize),
     Strict,
     Yield,
@@ -280,7 +280,7 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
         Shape::Fork => {
             let mut entry = Entry::<30>::new(node.mark());
             let (context, child) = (Arc::clone(context), node.child(0, 1));
-            let handle = heist::fork(move || {
+            let handle = heist::submit(move || {
                 entry.run();
                 parallel(&context, child)
             });
@@ -292,7 +292,7 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
         }
         Shape::Visit(pool) => {
             let (pool, strict) = (&context.world.pools[pool], context.world.is_strict(pool));
-            pool.take_part(|| one(strict))
+            pool.participate(|| one(strict))
         }
         Shape::Strict => heist::with_waiting(Waiting::Descendants, || one(true)),
         Shape::Yield => {

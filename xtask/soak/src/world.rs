@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fastrand::Rng;
-use heist::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting};
+use heist::{Callers, Injected, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting};
 
 use crate::books;
 
@@ -26,7 +26,7 @@ impl World {
         let pool = |name: &'static str, workers| builder(name, workers);
         let pools = [
             // Whose latencies are measured, those of jobs from outside among endless joins too.
-            pool("two", 2).prompt(true),
+            pool("two", 2).injected(Injected::Prompt),
             pool("many", 2 * cores),
             pool("strict", 3).waiting(Waiting::Descendants),
             pool("one", 1),
@@ -68,8 +68,16 @@ impl World {
             } else {
                 Waiting::Any
             })
-            .prompt(rng.bool())
-            .callers_take_part(rng.u8(..4) > 0);
+            .injected(if rng.bool() {
+                Injected::Prompt
+            } else {
+                Injected::InTurn
+            })
+            .callers(if rng.u8(..4) > 0 {
+                Callers::Participate
+            } else {
+                Callers::Move
+            });
         if rng.u8(..4) == 0 {
             builder = builder.breadth_first();
         }
@@ -109,6 +117,6 @@ pub(crate) fn builder(name: &'static str, workers: usize) -> ThreadPoolBuilder {
         .num_threads(workers)
         .thread_name(move |index| format!("{name} {index}"))
         .stack_size(STACK)
-        .callers_take_part(true)
+        .callers(Callers::Participate)
         .panic_handler(books::handle)
 }

@@ -36,7 +36,7 @@ impl ForkJoin for Heist {
 
 impl Loop for Heist {
     fn for_each<F: Fn(usize) + Sync + Send>(&mut self, len: usize, body: F) {
-        self.pool.take_part(|| {
+        self.pool.participate(|| {
             (0..len).into_par_iter().for_each(body);
         });
     }
@@ -61,7 +61,7 @@ impl Spawn for Heist {
 
 impl Collect for Heist {
     fn map<F: Fn(u64) -> u64 + Sync + Send>(&mut self, len: u64, op: F) -> Vec<u64> {
-        self.pool.take_part(|| {
+        self.pool.participate(|| {
             (0..len as usize)
                 .into_par_iter()
                 .map(|n| n as u64)
@@ -71,7 +71,7 @@ impl Collect for Heist {
     }
 
     fn filter<F: Fn(u64) -> bool + Sync + Send>(&mut self, len: u64, keep: F) -> Vec<u64> {
-        self.pool.take_part(|| {
+        self.pool.participate(|| {
             (0..len as usize)
                 .into_par_iter()
                 .map(|n| n as u64)
@@ -83,11 +83,11 @@ impl Collect for Heist {
 
 impl Sort for Heist {
     fn sort_stable<T: Ord + Send>(&mut self, data: &mut [T]) {
-        self.pool.take_part(|| data.par_sort());
+        self.pool.participate(|| data.par_sort());
     }
 
     fn sort_unstable<T: Ord + Send>(&mut self, data: &mut [T]) {
-        self.pool.take_part(|| data.par_sort_unstable());
+        self.pool.participate(|| data.par_sort_unstable());
     }
 }
 
@@ -96,7 +96,7 @@ fn builder() -> heist::ThreadPoolBuilder {
     let builder = heist::ThreadPoolBuilder::new();
     match env!("CARGO_PKG_NAME") {
         "engine-heist-descendants" => builder.waiting(heist::Waiting::Descendants),
-        "engine-heist-prompt" => builder.prompt(true),
+        "engine-heist-prompt" => builder.injected(heist::Injected::Prompt),
         _ => builder,
     }
 }

@@ -1,17 +1,18 @@
 //! How long a worker that has run out of work should stay awake.
 
-/// How long the last gaps between two pieces of work were, and so for how long it pays to
-/// stay awake in the next one.
+/// How long the last gaps between two pieces of work were, and so for how long it pays to stay
+/// awake in the next one.
 ///
-/// Staying awake burns a processor; to sleep and be woken takes time and work of others. A
-/// worker stays awake up to a limit: that which would have been the cheapest in the gaps that it
-/// remembers (Karlin and others, "Competitive randomized algorithms for nonuniform problems",
-/// Algorithmica 1994, on spinning and blocking).
+/// Staying awake burns a processor; to sleep and be woken takes time and work of others. A worker
+/// stays awake up to a limit: that which would have been the cheapest in the gaps that it remembers
+/// (Karlin and others, "Competitive randomized algorithms for nonuniform problems", Algorithmica
+/// 1994, on spinning and blocking).
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_core::policy::Gaps;
+/// # use heist_core as heist;
+/// use heist::policy::Gaps;
 ///
 /// let mut gaps = Gaps::new();
 /// (0..10).for_each(|_| gaps.count(1_000_000));
@@ -21,8 +22,8 @@
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
-    /// How many gaps were shorter than each limit, and not than the one before; behind
-    /// them, how many were longer than all. Older ones count less.
+    /// How many gaps were shorter than each limit, and not than the one before; behind them, how
+    /// many were longer than all. Older ones count less.
     counts: [u16; LIMITS + 1],
 }
 
@@ -97,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_a_millisecond_each_time_soon_sleeps() {
+    fn a_worker_that_waits_a_millisecond_each_time_soon_sleeps() {
         assert_eq!(after([1_000_000; 5]), SHORTEST_NS);
     }
 
     #[test]
-    fn who_finds_work_after_some_time_stays_awake_for_it() {
+    fn a_worker_that_finds_work_after_some_time_stays_awake_for_it() {
         for gap_ns in [5_000, 10_000, 30_000] {
             let awake_ns = after([gap_ns; 5]);
             assert!((gap_ns..2 * gap_ns + SHORTEST_NS).contains(&awake_ns));
@@ -129,8 +130,7 @@ mod tests {
         assert_eq!(after(back), SHORTEST_NS);
     }
 
-    /// Each limit is one of those that there are, and the longest stays near what a wake-up
-    /// costs.
+    /// Each limit is one of those that there are, and the longest stays near what a wake-up costs.
     #[test]
     fn the_limit_is_never_beyond_what_it_can_save_several_times() {
         let longest = SHORTEST_NS << (LIMITS - 1);

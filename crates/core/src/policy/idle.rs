@@ -2,7 +2,7 @@
 
 use crate::policy::Gaps;
 
-/// What to do before the next round of searching.
+/// The step before the next round of searching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleStep {
     /// Spin this many times.
@@ -13,16 +13,17 @@ pub enum IdleStep {
     Sleep,
 }
 
-/// The steps from busy searching down to sleep: short spins that grow, for as long as
-/// [that has paid](Gaps), some yields, sleep.
+/// The steps from busy searching down to sleep: short spins that grow, for as long as [that has
+/// paid](Gaps), some yields, sleep.
 ///
-/// With more workers than processors a spinning worker keeps a processor from
-/// one that has work, so there it only yields, and soon sleeps.
+/// With more workers than processors a spinning worker keeps a processor from one that has work, so
+/// there it only yields, and soon sleeps.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_core::policy::{Gaps, IdleLadder, IdleStep};
+/// # use heist_core as heist;
+/// use heist::policy::{Gaps, IdleLadder, IdleStep};
 ///
 /// let gaps = Gaps::new();
 /// let mut ladder = IdleLadder::new(false);
@@ -107,8 +108,8 @@ mod tests {
             .collect()
     }
 
-    /// A20 and A29 of the errata: a back-off that grows with the number of
-    /// workers, or without bound.
+    /// A20 and A29 of the errata: a back-off that grows with the number of workers, or without
+    /// bound.
     #[test]
     fn a20_a29_the_time_before_sleep_is_bounded() {
         for gap_ns in (0..200).map(|us| us * 1_000) {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_spins_when_there_are_more_workers_than_processors() {
+    fn no_worker_spins_when_there_are_more_workers_than_processors() {
         let steps = until_sleep(true, 30_000);
         assert_eq!(steps, [IdleStep::Yield; YIELD_ROUNDS as usize]);
     }

@@ -2,15 +2,16 @@
 
 /// A small generator of pseudo-random numbers: `xorshift64*`.
 ///
-/// Period 2^64 − 1 (shifts 12, 25, 27 and the multiplier by Vigna, "An
-/// experimental exploration of Marsaglia's xorshift generators, scrambled",
-/// TOMS 2016). The state starts from SplitMix64 of the seed, so that neighbouring seeds
-/// give unrelated sequences and no seed gives the one bad state, 0.
+/// Period 2^64 − 1 (shifts 12, 25, 27 and the multiplier by Vigna, "An experimental exploration of
+/// Marsaglia's xorshift generators, scrambled", TOMS 2016). The state starts from SplitMix64 of the
+/// seed, so that neighbouring seeds give unrelated sequences and no seed gives the one bad state,
+/// 0.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_core::policy::Rng;
+/// # use heist_core as heist;
+/// use heist::policy::Rng;
 ///
 /// let mut rng = Rng::new(1);
 /// assert!(rng.below(10) < 10);
@@ -40,8 +41,8 @@ impl Rng {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`, by multiplication of the high half: no division.
-    /// The bias is below `bound` / 2^32.
+    /// A number below `bound`, by multiplication of the high half: no division. The bias is below
+    /// `bound` / 2^32.
     ///
     /// # Panics
     ///
@@ -96,9 +97,9 @@ mod tests {
         }
     }
 
-    /// A31 of the errata: shifts taken from the 32-bit generator, whose cycles on
-    /// 64 bits are short. The order of the map must be 2^64 − 1: it divides that,
-    /// and none of that divided by one of its prime factors.
+    /// A31 of the errata: shifts taken from the 32-bit generator, whose cycles on 64 bits are
+    /// short. The order of the map must be 2^64 − 1: it divides that, and none of that divided by
+    /// one of its prime factors.
     #[test]
     fn a31_the_generator_passes_through_every_state_but_zero() {
         let identity = Map::of(|x| x);

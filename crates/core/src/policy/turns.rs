@@ -2,15 +2,16 @@
 
 /// Counts how often, and since when, a worker has passed over a job in the injector.
 ///
-/// A worker takes its own jobs first, and its victims', because the caches are warm and
-/// a tree of jobs is finished before another is begun. A job from outside then waits as
-/// long as there are any. So after some jobs that came before it, or some time, it is
-/// its turn: on each worker that comes to an end of a job, whichever comes first.
+/// A worker takes its own jobs first, and its victims', because the caches are warm and a tree of
+/// jobs is finished before another is begun. A job from outside then waits as long as there are
+/// any. So after some jobs that came before it, or some time, it is its turn: on each worker that
+/// comes to an end of a job, whichever comes first.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_core::policy::Turns;
+/// # use heist_core as heist;
+/// use heist::policy::Turns;
 ///
 /// let mut turns = Turns::new();
 /// assert!(!turns.is_due(5_000), "it has waited for nothing yet");
@@ -37,8 +38,8 @@ impl Turns {
         }
     }
 
-    /// A job from outside waits at this time: true if it is its turn. If not, it has been
-    /// passed over once more.
+    /// A job from outside waits at this time: true if it is its turn. If not, it has been passed
+    /// over once more.
     pub fn is_due(&mut self, now_ns: u64) -> bool {
         let since_ns = *self.since_ns.get_or_insert(now_ns);
         self.passed = self.passed.saturating_add(1);

@@ -2,19 +2,19 @@
 
 use super::Rng;
 
-/// The order in which one thief tries its victims in one round: some at random,
-/// each uniformly among all other workers, then every one once.
+/// The order in which one thief tries its victims in one round: some at random, each uniformly
+/// among all other workers, then every one once.
 ///
-/// Random choice spreads thieves over victims and is what the bounds of
-/// Blumofe and Leiserson (1999) rest on. But random probes alone miss: after 2P
-/// of them the only loaded victim among 64 workers is overlooked once in eight
-/// rounds. So a round ends with a sweep over all others from a random start,
-/// and a thief that gives up has looked everywhere.
+/// Random choice spreads thieves over victims and is what the bounds of Blumofe and Leiserson
+/// (1999) rest on. But random probes alone miss: after 2P of them the only loaded victim among 64
+/// workers is overlooked once in eight rounds. So a round ends with a sweep over all others from a
+/// random start, and a thief that gives up has looked everywhere.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_core::policy::{Rng, Victims};
+/// # use heist_core as heist;
+/// use heist::policy::{Rng, Victims};
 ///
 /// let mut rng = Rng::new(3);
 /// let mut tried: Vec<usize> = Victims::new(&mut rng, 1, 4).collect();
@@ -93,8 +93,8 @@ impl Iterator for Victims<'_> {
 mod tests {
     use super::*;
 
-    /// A28 and A29 of the errata: a single worker that looks for another for ever,
-    /// and random probes that miss the only loaded victim.
+    /// A28 and A29 of the errata: a single worker that looks for another for ever, and random
+    /// probes that miss the only loaded victim.
     #[test]
     fn a28_a29_every_round_reaches_every_other_worker_and_never_the_thief() {
         for workers in 1..20 {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// How many workers search, how many sleep, and how many sleep and would take no
-/// job. Whoever is in neither number works.
+/// How many workers search, how many sleep, and how many sleep and would take no job. A worker in
+/// neither number works.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts(u64);
 
-/// Twenty bits for each number: a pool has at most 65,535 workers and as many spares.
+/// Twenty bits for each number: a pool has at most 65,535 workers and as many compensation.
 const BITS: u32 = 20;
 
 impl Counts {
@@ -40,8 +40,8 @@ impl Counts {
         self.searching() == 0 && self.sleeping() > 0
     }
 
-    /// Nobody is there who would come for a job: all work, or have withdrawn.
-    pub(super) fn nobody_is_free(self) -> bool {
+    /// No worker would come for a job: all work, or have withdrawn.
+    pub(super) fn no_worker_is_free(self) -> bool {
         self.searching() == 0 && self.sleeping() == 0
     }
 
@@ -109,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn who_has_withdrawn_is_neither_free_nor_at_work() {
-        assert!(counts(0, 0, 3).nobody_is_free());
+    fn a_withdrawn_worker_is_neither_free_nor_at_work() {
+        assert!(counts(0, 0, 3).no_worker_is_free());
         assert!(!counts(0, 0, 3).somebody_works(3));
         assert!(counts(0, 1, 2).all_sleep(3));
-        assert!(!counts(1, 0, 2).nobody_is_free());
+        assert!(!counts(1, 0, 2).no_worker_is_free());
         assert!(counts(0, 0, 2).somebody_works(3));
     }
 }

@@ -1,45 +1,47 @@
 //! Models of the sleep protocol and of the latch, under loom.
 //!
-//! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom
-//! reports that every thread is blocked.
+//! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom reports that every thread
+//! is blocked.
 
-use super::{Bell, Jobs, Searcher, Sleep};
-use crate::latch::CoreLatch;
+use std::sync::Arc;
+
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{fault, thread, Barrier, BarrierRequest};
-use std::sync::Arc;
+
+use super::{Jobs, Searcher, Sleep, Sleeper};
+use crate::base::latch::CoreLatch;
 
 /// A pool reduced to its sleep: jobs are a number, the end is one latch each.
 struct Pool {
     sleep: Sleep,
     jobs: AtomicUsize,
-    /// Whether the publisher, the one owner here, was called.
-    called: AtomicBool,
+    /// Whether the publisher, the one owner here, was signalled.
+    signalled: AtomicBool,
     end: Vec<CoreLatch>,
-    /// What only those touch who sit there: loom notices if two do so at once.
-    seats: Vec<UnsafeCell<u32>>,
+    /// One cell a place: loom notices if two threads have it at once.
+    places: Vec<UnsafeCell<u32>>,
 }
 
-// SAFETY: loom checks that nobody touches a seat beside somebody else.
+// SAFETY: loom checks that no two threads have one place.
 unsafe impl Sync for Pool {}
 // SAFETY: as above.
 unsafe impl Send for Pool {}
 
-/// Whoever sits on a seat.
-struct Seated<'a> {
+/// The thread in a place.
+struct Entered<'a> {
     pool: &'a Pool,
-    seat: usize,
+    index: usize,
 }
 
-impl Seated<'_> {
+impl Entered<'_> {
     fn touch(&self) {
-        // SAFETY: the one who sits here, which is what loom checks.
-        self.pool.seats[self.seat].with_mut(|seat| unsafe { *seat += 1 });
+        // SAFETY: the one thread in this place, which loom checks.
+        self.pool.places[self.index].with_mut(|place| unsafe { *place += 1 });
     }
 }
 
-impl Searcher for Seated<'_> {
+impl Searcher for Entered<'_> {
     type Job = ();
 
     fn find(&self) -> Option<()> {
@@ -63,9 +65,9 @@ impl Searcher for Seated<'_> {
 }
 
 impl Jobs for Pool {
-    fn call_all(&self) {
-        if !fault::planted("sleep.model.call") {
-            self.called.store(true, Ordering::Relaxed);
+    fn signal_all(&self) {
+        if !fault::planted("sleep.model.signal") {
+            self.signalled.store(true, Ordering::Relaxed);
         }
     }
 
@@ -85,21 +87,21 @@ impl Pool {
         Arc::new(Self {
             sleep: Sleep::new(workers, 0, barrier),
             jobs: AtomicUsize::new(0),
-            called: AtomicBool::new(false),
+            signalled: AtomicBool::new(false),
             end: (0..workers).map(|_| CoreLatch::new()).collect(),
-            seats: (0..workers).map(|_| UnsafeCell::new(0)).collect(),
+            places: (0..workers).map(|_| UnsafeCell::new(0)).collect(),
         })
     }
 
-    /// As a push by `Worker::lend`: nothing is ordered with the counts, unless
-    /// the owner was called.
+    /// As a push by `Worker::lend`: nothing is ordered with the counts, unless the owner was
+    /// signalled.
     fn publish(&self) {
         self.jobs.fetch_add(1, Ordering::Relaxed);
         // P1.
         let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
         barrier.light("sleep.model.light");
-        if self.called.load(Ordering::Relaxed) {
-            self.called.store(false, Ordering::Relaxed);
+        if self.signalled.load(Ordering::Relaxed) {
+            self.signalled.store(false, Ordering::Relaxed);
             self.sleep.published();
         }
     }
@@ -127,14 +129,16 @@ impl Pool {
         self.jobs.load(Ordering::Relaxed) > 0
     }
 
-    /// As above; while it sleeps a guest may take its seat, if it `vacates`.
+    /// As above; while it sleeps a caller may take its place, if it `vacates`.
     fn search_and_vacate(&self, worker: usize, latch: &CoreLatch, vacates: bool) -> bool {
-        let mut searcher = Seated {
+        let mut searcher = Entered {
             pool: self,
-            seat: worker,
+            index: worker,
         };
-        let bell = Bell::Worker(worker);
-        let found = self.sleep.search(&mut searcher, self, bell, vacates, latch);
+        let parker = Sleeper::Worker(worker);
+        let found = self
+            .sleep
+            .search(&mut searcher, self, parker, vacates, latch);
         searcher.touch();
         self.sleep.stop_search();
         found.is_some()
@@ -143,7 +147,7 @@ impl Pool {
     fn set(&self, latch: &CoreLatch, worker: usize) {
         // SAFETY: the latch lives as long as the pool.
         if unsafe { CoreLatch::set(latch) } {
-            self.sleep.ring(worker);
+            self.sleep.unpark(worker);
         }
     }
 }
@@ -181,8 +185,8 @@ fn a_job_from_outside_is_found_by_a_worker_that_falls_asleep() {
     });
 }
 
-/// Two jobs, two workers: a publisher that counts on a searcher must not be let
-/// down when that searcher leaves with the other job.
+/// Two jobs, two workers: a publisher that counts on a searcher must not be let down when that
+/// searcher leaves with the other job.
 #[test]
 fn two_published_jobs_occupy_two_workers() {
     check(2, || {
@@ -201,8 +205,8 @@ fn two_published_jobs_occupy_two_workers() {
     });
 }
 
-/// A searcher that leaves because its latch is set takes no job with it, but
-/// somebody may have counted on it.
+/// A searcher that leaves because its latch is set takes no job with it, but somebody may have
+/// counted on it.
 #[test]
 fn a_job_is_found_when_the_searcher_leaves_for_its_latch() {
     check(2, || {
@@ -236,7 +240,7 @@ fn mail_reaches_a_worker_that_falls_asleep() {
             move || assert!(pool.search(0, &pool.end[0]))
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        pool.sleep.ring_for_mail(0);
+        pool.sleep.unpark_for_mail(0);
         worker.join().unwrap();
     });
 }
@@ -250,8 +254,8 @@ fn a_set_latch_wakes_its_waiter_and_hands_over_the_result() {
         let thief = thread::spawn({
             let (pool, result) = (Arc::clone(&pool), Arc::clone(&result));
             move || {
-                // SAFETY: the waiter reads only after the latch is set, which
-                // is what loom checks here.
+                // SAFETY: the waiter reads only after the latch is set, which is what loom checks
+                // here.
                 result.with_mut(|result| unsafe { *result = 7 });
                 pool.set(&pool.end[0], 0);
             }
@@ -263,86 +267,86 @@ fn a_set_latch_wakes_its_waiter_and_hands_over_the_result() {
     });
 }
 
-/// A worker that sleeps, and whose seat may be taken meanwhile.
+/// A worker that sleeps, and whose place may be taken meanwhile.
 fn sleeper(pool: &Arc<Pool>, worker: usize) -> thread::JoinHandle<()> {
     let pool = Arc::clone(pool);
     thread::spawn(move || assert!(pool.search_and_vacate(worker, &pool.end[worker], true)))
 }
 
 impl Pool {
-    /// What `Worker::visit` does, with a job that the guest leaves behind.
-    fn visit(&self, job: bool) {
-        let Some(seat) = self.sleep.sit_down() else {
+    /// As `Worker::participate`, with a job that the caller leaves behind.
+    fn participate(&self, job: bool) {
+        let Some(index) = self.sleep.take_place() else {
             if job {
                 self.jobs.fetch_add(1, Ordering::Relaxed);
                 self.sleep.published();
             }
             return;
         };
-        Seated { pool: self, seat }.touch();
+        Entered { pool: self, index }.touch();
         if job {
             self.jobs.fetch_add(1, Ordering::Relaxed);
         }
-        self.sleep.stand_up(seat, self);
+        self.sleep.leave_place(index, self);
     }
 }
 
 #[test]
-fn a_job_that_a_guest_leaves_behind_is_found() {
+fn a_job_that_a_caller_leaves_behind_is_found() {
     check(4, || {
         let pool = Pool::new(1);
         let worker = sleeper(&pool, 0);
-        pool.visit(true);
+        pool.participate(true);
         worker.join().unwrap();
     });
 }
 
 #[test]
-fn a_job_from_outside_is_found_when_a_guest_leaves() {
+fn a_job_from_outside_is_found_when_a_caller_leaves() {
     check(3, || {
         let pool = Pool::new(1);
         let worker = sleeper(&pool, 0);
-        let guest = thread::spawn({
+        let caller = thread::spawn({
             let pool = Arc::clone(&pool);
-            move || pool.visit(false)
+            move || pool.participate(false)
         });
         pool.jobs.store(1, Ordering::Relaxed);
         pool.sleep.published();
         worker.join().unwrap();
-        guest.join().unwrap();
+        caller.join().unwrap();
     });
 }
 
 /// The publisher is the second worker, which works all the time.
 #[test]
-fn a_published_job_is_found_when_a_guest_leaves() {
+fn a_published_job_is_found_when_a_caller_leaves() {
     check(3, || {
         let pool = Pool::new(2);
         let worker = sleeper(&pool, 0);
-        let guest = thread::spawn({
+        let caller = thread::spawn({
             let pool = Arc::clone(&pool);
-            move || pool.visit(false)
+            move || pool.participate(false)
         });
         pool.publish();
         worker.join().unwrap();
-        guest.join().unwrap();
+        caller.join().unwrap();
     });
 }
 
-/// The guest wakes nobody if there is a lookout, who may be about to give up.
+/// The caller wakes nobody if there is a lookout, who may be about to give up.
 #[test]
 fn a_job_that_is_left_to_the_lookout_is_found() {
     check(3, || {
         let pool = Pool::new(2);
-        // The second worker sleeps, and there has been a guest.
+        // The second worker sleeps, and there has been a caller.
         pool.sleep.start_search();
         let rest = pool
             .sleep
-            .announce(Bell::Worker(1), true, &pool.end[1], &*pool);
+            .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool);
         assert!(rest.is_some());
-        pool.visit(false);
+        pool.participate(false);
         let lookout = sleeper(&pool, 0);
-        assert_eq!(pool.sleep.sit_down().map(|_| ()), Some(()));
+        assert_eq!(pool.sleep.take_place().map(|_| ()), Some(()));
         pool.jobs.fetch_add(1, Ordering::Relaxed);
         // Left to the lookout, or somebody is woken.
         pool.sleep.published_by(|| true);
@@ -350,8 +354,7 @@ fn a_job_that_is_left_to_the_lookout_is_found() {
     });
 }
 
-/// A worker that would take no job is woken by its latch, and by its mail, and by
-/// nothing else.
+/// A worker that would take no job is woken by its latch, and by its mail, and by nothing else.
 #[test]
 fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
     check(4, || {
@@ -361,9 +364,9 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
             move || {
                 let has_mail = || pool.sees_a_job();
                 while !pool.take() && !pool.end[0].probe() {
-                    let bell = Bell::Worker(0);
-                    let rung = pool.sleep.withdraw(bell, &pool.end[0], has_mail, || ());
-                    if rung {
+                    let parker = Sleeper::Worker(0);
+                    let was_unparked = pool.sleep.withdraw(parker, &pool.end[0], has_mail, || ());
+                    if was_unparked {
                         pool.sleep.stop_search();
                     }
                 }
@@ -373,7 +376,7 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
             let pool = Arc::clone(&pool);
             move || {
                 pool.jobs.store(1, Ordering::Relaxed);
-                pool.sleep.ring_for_mail(0);
+                pool.sleep.unpark_for_mail(0);
             }
         });
         assert_eq!(pool.sleep.published(), 0, "it is not there for that");
@@ -391,9 +394,9 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
             let pool = Arc::clone(&pool);
             move || {
                 while !pool.end[0].probe() {
-                    let bell = Bell::Worker(0);
-                    let rung = pool.sleep.withdraw(bell, &pool.end[0], || false, || ());
-                    if rung {
+                    let parker = Sleeper::Worker(0);
+                    let was_unparked = pool.sleep.withdraw(parker, &pool.end[0], || false, || ());
+                    if was_unparked {
                         pool.sleep.stop_search();
                     }
                 }
@@ -404,22 +407,21 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
     });
 }
 
-/// The worker that searches when the guest changes the counts takes a job from outside
-/// before the guest's bell is armed, so that it finds nobody to pass the search on to;
-/// and then it publishes.
+/// The worker that searches when the caller changes the counts takes a job from outside before the
+/// parker is armed, so that it finds nobody to pass the search on to; and then it publishes.
 #[test]
-fn a_job_that_is_published_when_a_guest_has_left_is_found() {
+fn a_job_that_is_published_when_a_caller_has_left_is_found() {
     check(3, || {
         let pool = Pool::new(2);
-        // Worker 1 sleeps, and a guest sits on its seat.
+        // Worker 1 sleeps, and a caller is in its place.
         pool.sleep.start_search();
         let rest = pool
             .sleep
-            .announce(Bell::Worker(1), true, &pool.end[1], &*pool)
+            .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool)
             .expect("its latch is not set");
-        let seat = pool.sleep.sit_down().expect("one is vacant");
+        let index = pool.sleep.take_place().expect("one is vacant");
         // Worker 0 has heard that it sleeps. It searches, and a job from outside is there.
-        pool.called.store(false, Ordering::Relaxed);
+        pool.signalled.store(false, Ordering::Relaxed);
         pool.sleep.start_search();
         pool.jobs.store(1, Ordering::Relaxed);
         assert_eq!(pool.sleep.published(), 0, "somebody searches");
@@ -427,49 +429,49 @@ fn a_job_that_is_published_when_a_guest_has_left_is_found() {
             let pool = Arc::clone(&pool);
             move || {
                 let sees_a_job = || pool.sees_a_job();
-                pool.sleep.block(Bell::Worker(1), rest, sees_a_job);
-                Seated {
+                pool.sleep.block(Sleeper::Worker(1), rest, sees_a_job);
+                Entered {
                     pool: &pool,
-                    seat: 1,
+                    index: 1,
                 }
                 .touch();
             }
         });
-        let guest = thread::spawn({
+        let caller = thread::spawn({
             let pool = Arc::clone(&pool);
             move || {
-                Seated { pool: &pool, seat }.touch();
-                pool.sleep.stand_up(seat, &*pool);
+                Entered { pool: &pool, index }.touch();
+                pool.sleep.leave_place(index, &*pool);
             }
         });
         // The present thread is worker 0.
         assert!(pool.take());
         pool.sleep.stop_search();
         pool.publish();
-        guest.join().unwrap();
+        caller.join().unwrap();
         sleeper.join().unwrap();
     });
 }
 
-/// One guest after the other sits on the seat of a worker, which wakes in the end: each
-/// sees what was done there before.
+/// One caller after the other has the place of a worker, which wakes in the end: each sees what was
+/// done there before.
 #[test]
-fn a_seat_is_handed_from_guest_to_guest_and_back() {
+fn a_place_is_handed_from_caller_to_caller_and_back() {
     check(2, || {
         let pool = Pool::new(1);
         let worker = sleeper(&pool, 0);
-        let guest = thread::spawn({
+        let caller = thread::spawn({
             let pool = Arc::clone(&pool);
-            move || pool.visit(false)
+            move || pool.participate(false)
         });
-        pool.visit(true);
+        pool.participate(true);
         worker.join().unwrap();
-        guest.join().unwrap();
+        caller.join().unwrap();
     });
 }
 
-/// Somebody submits a job while the only worker that is free stops searching: one of the
-/// two finds that nobody is free, and calls.
+/// Somebody submits a job while the only worker that is free stops searching: one of the two finds
+/// that nobody is free, and signals.
 #[test]
 fn a_job_from_outside_that_a_searcher_has_missed_is_called_for() {
     check(4, || {
@@ -479,16 +481,16 @@ fn a_job_from_outside_that_a_searcher_has_missed_is_called_for() {
             move || {
                 pool.sleep.start_search();
                 pool.sleep.stop_search();
-                if pool.sleep.nobody_is_free_any_more() && pool.sees_a_job() {
-                    pool.call_all();
+                if pool.sleep.no_worker_is_free_any_more() && pool.sees_a_job() {
+                    pool.signal_all();
                 }
             }
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        if pool.sleep.published() == 0 && pool.sleep.nobody_is_free() {
-            pool.call_all();
+        if pool.sleep.published() == 0 && pool.sleep.no_worker_is_free() {
+            pool.signal_all();
         }
         worker.join().unwrap();
-        assert!(pool.called.load(Ordering::Relaxed));
+        assert!(pool.signalled.load(Ordering::Relaxed));
     });
 }

@@ -1,8 +1,8 @@
-//! The search: from running out of work to a job, or to a latch that is set, with all
-//! sleep in between.
+//! The search: from running out of work to a job, or to a latch that is set, with all sleep in
+//! between.
 
-use super::protocol::{Bell, Jobs, Sleep};
-use crate::latch::CoreLatch;
+use super::protocol::{Jobs, Sleep, Sleeper};
+use crate::base::latch::CoreLatch;
 
 /// A worker that looks for a job.
 pub(crate) trait Searcher {
@@ -11,15 +11,15 @@ pub(crate) trait Searcher {
     /// Looks everywhere once.
     fn find(&self) -> Option<Self::Job>;
 
-    /// Passes some time after a look that found nothing. True if it should sleep now;
-    /// `wants_seat` says that a guest is waiting for that.
-    fn pause(&mut self, wants_seat: bool) -> bool;
+    /// Passes some time after a look that found nothing. True if it should sleep now; `wants_place`
+    /// says that a caller is waiting for that.
+    fn pause(&mut self, wants_place: bool) -> bool;
 
-    /// It is about to sleep. The last moment in which it may touch what is the sitting
-    /// thread's alone.
+    /// It is about to sleep. The last moment in which it may touch what is the sitting thread's
+    /// alone.
     fn begins_to_sleep(&self);
 
-    /// It really sleeps. Somebody else may sit on its seat by now.
+    /// It really sleeps. A caller may have its place by now.
     fn sleeps(&self);
 
     /// It is awake again.
@@ -27,15 +27,15 @@ pub(crate) trait Searcher {
 }
 
 impl Sleep {
-    /// Searches until there is a job or the latch is set. The caller counts as
-    /// searching when this returns, and must [stop](Self::stop_search).
+    /// Searches until there is a job or the latch is set. The caller counts as searching when this
+    /// returns, and must [stop](Self::stop_search).
     ///
-    /// `vacates`: a guest may take the seat while the worker sleeps.
+    /// `vacates`: a caller may take the place while the worker sleeps.
     pub(crate) fn search<S: Searcher>(
         &self,
         searcher: &mut S,
         jobs: &impl Jobs,
-        bell: Bell,
+        parker: Sleeper,
         vacates: bool,
         latch: &CoreLatch,
     ) -> Option<S::Job> {
@@ -47,8 +47,8 @@ impl Sleep {
             if let Some(job) = searcher.find() {
                 return Some(job);
             }
-            if searcher.pause(vacates && self.is_a_seat_wanted()) {
-                self.fall_asleep(searcher, jobs, bell, vacates, latch);
+            if searcher.pause(vacates && self.is_a_place_wanted()) {
+                self.fall_asleep(searcher, jobs, parker, vacates, latch);
             }
         }
     }
@@ -58,21 +58,23 @@ impl Sleep {
         &self,
         searcher: &impl Searcher,
         jobs: &impl Jobs,
-        bell: Bell,
+        parker: Sleeper,
         vacates: bool,
         latch: &CoreLatch,
     ) {
-        let seat = bell.seat();
-        // Before the bell is armed: from then on a guest may sit here, and what only
-        // the sitting thread touches is the guest's.
+        let worker = parker.index();
+        // Before the parker is armed: from then on a caller may have the place, and with it the
+        // local state.
         searcher.begins_to_sleep();
-        match self.announce(bell, vacates, latch, jobs) {
+        match self.announce(parker, vacates, latch, jobs) {
             None => {}
-            Some(rest) if jobs.are_beyond(seat) => self.cancel(bell, rest),
+            Some(rest) if jobs.are_beyond(worker) => self.cancel(parker, rest),
             Some(rest) => {
                 searcher.sleeps();
-                // As the lookout it looks at its own deque as well, for a guest's jobs.
-                self.block(bell, rest, || jobs.are_at(seat) || jobs.are_beyond(seat));
+                // As the lookout it looks at its own deque as well, for a caller's jobs.
+                self.block(parker, rest, || {
+                    jobs.are_at(worker) || jobs.are_beyond(worker)
+                });
             }
         }
         latch.wake_up();

@@ -1,12 +1,13 @@
 //! Numbers in a deque, for the tests: put in by the owner, taken by either side.
 
 #![allow(dead_code, reason = "not every test file needs everything")]
-use heist_deque::{Deque, Owner, Slot, Steal};
-use heist_sync::{Barrier, BarrierRequest};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What is in a slot: a number, which whoever takes it copies.
+use heist_deque::{Deque, Owner, Slot, Steal};
+use heist_sync::{Barrier, BarrierRequest};
+
+/// The content of a slot: a number, which is copied when it is taken.
 pub(crate) struct Number;
 
 pub(crate) static NUMBER: Number = Number;
@@ -39,25 +40,25 @@ impl Stack {
         unsafe { self.0.owner() }
     }
 
-    /// True if somebody had called.
+    /// True if the owner was signalled.
     pub(crate) fn push(&self, number: u64) -> bool {
-        let (called, stays) = self.try_push(number);
+        let (is_signalled, stays) = self.try_push(number);
         assert!(stays, "there is a slot for each number of this test");
-        called
+        is_signalled
     }
 
-    /// Whether somebody had called, and whether the number has found a slot.
+    /// Whether the owner was signalled, and whether the number has found a slot.
     pub(crate) fn try_push(&self, number: u64) -> (bool, bool) {
         let slot = self.owner().vacant();
         // SAFETY: the slot is vacant.
         unsafe { write(slot, number) };
         // SAFETY: it holds a number, and those may go anywhere.
-        let called = unsafe { self.owner().publish(slot, &NUMBER) };
-        (called, !called || self.owner().attend())
+        let is_signalled = unsafe { self.owner().publish(slot, &NUMBER) };
+        (is_signalled, !is_signalled || self.owner().service())
     }
 
-    /// Pushes the number so many times into slots that it counts itself, and takes so many
-    /// back, before the tail is found.
+    /// Pushes the number so many times into slots that it counts itself, and takes so many back,
+    /// before the tail is found.
     pub(crate) fn push_and_retract_ahead(&self, number: u64, jobs: usize, back: usize) {
         let owner = self.owner();
         let lowest = owner.vacant();
@@ -70,7 +71,7 @@ impl Stack {
             if unsafe { owner.publish_ahead(slot(job), &NUMBER) } {
                 // SAFETY: all from `lowest` on were published just now.
                 unsafe { owner.find_tail(lowest) };
-                assert!(owner.attend(), "there is a slot for each number");
+                assert!(owner.service(), "there is a slot for each number");
             }
         }
         for job in (jobs - back..jobs).rev() {
@@ -128,7 +129,7 @@ impl Robber {
 #[cfg(not(heist_loom))]
 pub(crate) unsafe fn write(slot: Place, number: u64) {
     // SAFETY: by the caller; a number fits and is aligned.
-    unsafe { Slot::room(slot).cast::<u64>().write(number) };
+    unsafe { Slot::payload(slot).cast::<u64>().write(number) };
 }
 
 /// # Safety
@@ -137,7 +138,7 @@ pub(crate) unsafe fn write(slot: Place, number: u64) {
 #[cfg(not(heist_loom))]
 pub(crate) unsafe fn read(slot: Place) -> u64 {
     // SAFETY: by the caller.
-    unsafe { Slot::room(slot).cast::<u64>().read() }
+    unsafe { Slot::payload(slot).cast::<u64>().read() }
 }
 
 /// As above; loom looks whether the slot really is the caller's.

@@ -2,7 +2,7 @@
 
 use super::part_len;
 use crate::iter::{IntoParallelIterator, ParallelIterator};
-use heist_core::take_part;
+use heist_core::participate;
 
 /// Below so many bytes one worker is as fast as several.
 const MIN_BYTES: usize = 1 << 18;
@@ -91,7 +91,7 @@ where
     if size_of_val(items) < MIN_BYTES {
         return op(items, 0);
     }
-    take_part(|| {
+    participate(|| {
         let len = part_len(items.len());
         let parts: Vec<_> = items.chunks_mut(len).enumerate().collect();
         parts

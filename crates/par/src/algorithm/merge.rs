@@ -11,7 +11,7 @@
 //! comparison: what it says decides the order, but never where is read or written.
 
 use super::part_len;
-use heist_core::{join, take_part};
+use heist_core::{join, participate};
 use std::cmp::Ordering;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -80,7 +80,7 @@ where
     if len < MIN_LEN {
         merge_into(&mut left, &mut right, out, MIN_LEN, &is_less);
     } else {
-        take_part(|| merge_into(&mut left, &mut right, out, part_len(len), &is_less));
+        participate(|| merge_into(&mut left, &mut right, out, part_len(len), &is_less));
     }
     // SAFETY: all items have been copied to `merged`, and are forgotten where they were.
     unsafe {

@@ -2,7 +2,7 @@
 
 use super::order::swap;
 use super::part_len;
-use heist_core::{current_num_threads, join, take_part};
+use heist_core::{current_num_threads, join, participate};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = 4096;
@@ -33,7 +33,7 @@ where
     if len < 2 * MIN_SHARE {
         return partition_alone(items, predicate);
     }
-    take_part(|| {
+    participate(|| {
         let mut parts = vec![(); current_num_threads().min(len / MIN_SHARE)];
         partition_by(items, &mut parts, part_len(len), &|item: &T, ()| {
             predicate(item)

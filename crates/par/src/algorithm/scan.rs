@@ -2,7 +2,7 @@
 
 use super::part_len;
 use crate::iter::{IntoParallelIterator, ParallelIterator};
-use heist_core::{current_num_threads, take_part};
+use heist_core::{current_num_threads, participate};
 
 /// Below so many items one worker is as fast as several.
 const MIN_LEN: usize = 32_768;
@@ -44,7 +44,7 @@ where
     if items.len() < MIN_LEN {
         return scan(items, None);
     }
-    take_part(|| {
+    participate(|| {
         if current_num_threads() == 1 {
             return scan(items, None);
         }
@@ -92,7 +92,7 @@ where
     if items.len() < MIN_LEN {
         return scan(items, first);
     }
-    take_part(|| {
+    participate(|| {
         if current_num_threads() == 1 {
             return scan(items, first);
         }

@@ -3,7 +3,7 @@
 use super::part_len;
 use super::partition::partition_by;
 use super::sample::take_sample;
-use heist_core::{current_num_threads, take_part};
+use heist_core::{current_num_threads, participate};
 use std::cmp::Ordering;
 
 /// Below so many items one worker is as fast as several.
@@ -68,7 +68,7 @@ where
         "the item at index {index} of {len} items was asked for: the index must be less"
     );
     if len >= MIN_LEN {
-        take_part(|| select(items, index, &compare));
+        participate(|| select(items, index, &compare));
     } else {
         items.select_nth_unstable_by(index, |a, b| compare(a, b));
     }

@@ -2,7 +2,7 @@
 
 use super::order::{direction, reverse, Direction};
 use super::{part_len, stable, unstable};
-use heist_core::{current_num_threads, take_part};
+use heist_core::{current_num_threads, participate};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = 8192;
@@ -61,7 +61,7 @@ fn sort_by_way<T, S, L>(
         return sort(items);
     }
     let (sort, is_less) = (&sort, &is_less);
-    take_part(move || {
+    participate(move || {
         let workers = current_num_threads().min(items.len() / MIN_SHARE);
         if workers == 1 {
             return sort(items);

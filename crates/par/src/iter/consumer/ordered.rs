@@ -2,7 +2,7 @@
 
 use crate::granularity::UNKNOWN;
 use crate::iter::ParallelIterator;
-use heist_core::{join, take_part};
+use heist_core::{join, participate};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ where
     I: ParallelIterator,
     F: FnMut(I::Item) + Send,
 {
-    take_part(move || {
+    participate(move || {
         let mut source = Source::new(iter);
         let mut block = source.next_block();
         while let Some(items) = block {

@@ -1,0 +1,218 @@
+//! Why a pool could not be built.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+
+use heist_sync::BarrierError;
+
+/// Why a pool could not be built.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::ThreadPoolBuilder;
+///
+/// # std::env::set_var("HEIST_NUM_THREADS", "many");
+/// // With HEIST_NUM_THREADS=many in the environment:
+/// let error = ThreadPoolBuilder::new().build().unwrap_err();
+/// assert!(error.to_string().contains("\"many\""));
+/// ```
+#[derive(Debug)]
+pub struct ThreadPoolBuildError(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    AlreadyGlobal,
+    AlreadyAWorker,
+    EndingThread,
+    TooMany {
+        asked: usize,
+        limit: u64,
+        setting: &'static str,
+    },
+    Thread {
+        worker: usize,
+        workers: usize,
+        error: io::Error,
+    },
+    Memory {
+        worker: usize,
+        workers: usize,
+        bytes: usize,
+        error: io::Error,
+    },
+    Barrier(BarrierError),
+    Variable {
+        name: &'static str,
+        value: OsString,
+        accepted: &'static str,
+    },
+}
+
+impl ThreadPoolBuildError {
+    pub(crate) fn already_global() -> Self {
+        Self(Kind::AlreadyGlobal)
+    }
+
+    pub(crate) fn already_a_worker() -> Self {
+        Self(Kind::AlreadyAWorker)
+    }
+
+    pub(crate) fn barrier(error: BarrierError) -> Self {
+        Self(Kind::Barrier(error))
+    }
+
+    /// `use_current_thread`, while the thread's local values are being dropped.
+    pub(crate) fn ending_thread() -> Self {
+        Self(Kind::EndingThread)
+    }
+
+    pub(crate) fn too_many(asked: usize, limit: u64, setting: &'static str) -> Self {
+        Self(Kind::TooMany {
+            asked,
+            limit,
+            setting,
+        })
+    }
+
+    /// The thread of this one of so many workers could not be started.
+    pub(crate) fn thread(worker: usize, workers: usize, error: io::Error) -> Self {
+        Self(Kind::Thread {
+            worker,
+            workers,
+            error,
+        })
+    }
+
+    /// There is no memory for what this one of so many workers needs.
+    pub(crate) fn memory(worker: usize, workers: usize, bytes: usize, error: io::Error) -> Self {
+        Self(Kind::Memory {
+            worker,
+            workers,
+            bytes,
+            error,
+        })
+    }
+
+    pub(crate) fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
+        Self(Kind::Variable {
+            name,
+            value,
+            accepted,
+        })
+    }
+
+    /// True if there is a global pool already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let twice = || heist::ThreadPoolBuilder::new().build_global();
+    /// assert!(twice().is_ok());
+    /// assert!(twice().unwrap_err().is_already_initialized());
+    /// ```
+    #[must_use]
+    pub fn is_already_initialized(&self) -> bool {
+        matches!(self.0, Kind::AlreadyGlobal)
+    }
+
+    /// True if the platform has no threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// match heist::ThreadPoolBuilder::new().build() {
+    ///     Ok(pool) => println!("{} workers", pool.current_num_threads()),
+    ///     Err(error) if error.is_unsupported() => println!("no threads here"),
+    ///     Err(error) => panic!("{error}"),
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(&self.0, Kind::Thread { error, .. } if error.kind() == io::ErrorKind::Unsupported)
+    }
+}
+
+/// The texts of rayon-core 1.13, which programs may have come to look for.
+const ALREADY_GLOBAL: &str = "The global thread pool has already been initialized.";
+const ALREADY_A_WORKER: &str = "The current thread is already part of another thread pool.";
+
+const ENDING_THREAD: &str = "the current thread was to become a worker, and is about to end: its thread-local values are being dropped; build the pool earlier, or without use_current_thread";
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::AlreadyGlobal => f.write_str(ALREADY_GLOBAL),
+            Kind::AlreadyAWorker => f.write_str(ALREADY_A_WORKER),
+            Kind::EndingThread => f.write_str(ENDING_THREAD),
+            Kind::TooMany {
+                asked,
+                limit,
+                setting,
+            } => write!(
+                f,
+                "a pool of {asked} workers was asked for; accepted are at most {limit}, by {setting}"
+            ),
+            // In the words of the user's own spawner, as rayon has them.
+            Kind::Thread { error, .. } if error.raw_os_error().is_none() => error.fmt(f),
+            Kind::Thread {
+                worker,
+                workers,
+                error,
+            } => write!(
+                f,
+                "the thread of worker {worker} of {workers} (the first is 0) could not be started: {error}; ask for fewer workers or smaller stacks, or raise the limits on processes and memory"
+            ),
+            Kind::Memory {
+                worker,
+                workers,
+                bytes,
+                error,
+            } => write!(
+                f,
+                "{bytes} bytes for worker {worker} of {workers} (the first is 0) could not be had: {error}; ask for fewer workers, or raise the limit on memory"
+            ),
+            Kind::Barrier(error) => error.fmt(f),
+            Kind::Variable {
+                name,
+                value,
+                accepted,
+            } => write!(
+                f,
+                "the environment variable {name} is set to {value:?}; accepted is {accepted}"
+            ),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Kind::Thread { error, .. } | Kind::Memory { error, .. } => Some(error),
+            Kind::Barrier(error) => Some(error),
+            Kind::AlreadyGlobal
+            | Kind::AlreadyAWorker
+            | Kind::EndingThread
+            | Kind::TooMany { .. }
+            | Kind::Variable { .. } => None,
+        }
+    }
+
+    #[expect(deprecated, reason = "it overrides and calls what std deprecated")]
+    fn description(&self) -> &str {
+        match &self.0 {
+            Kind::AlreadyGlobal => ALREADY_GLOBAL,
+            Kind::AlreadyAWorker => ALREADY_A_WORKER,
+            Kind::EndingThread => ENDING_THREAD,
+            Kind::TooMany { .. } => "more workers were asked for than there can be",
+            Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
+            Kind::Barrier(_) => "the barrier that was asked for is not to be had here",
+            Kind::Variable { .. } => "an environment variable is malformed",
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The erased job, in a slot of a deque or on its way; and who frees what.
+//!
+//! | kind | memory | runs | freed by |
+//! |---|---|---|---|
+//! | [`SlotJob`] | a slot of the deque of the worker that waits for it | once | the worker, after the latch is set or the job was taken back |
+//! | [`StackJob`](crate::base::job_ref::StackJob) | the frame of whoever waits for it | once | the frame, after the latch is set |
+//! | [`DetachedJob`] | a slot or the injector, until it is taken | once | the run itself |
+//! | [`HeapJob`] | a box | once | the run itself |
+//!
+//! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs in its slot; what
+//! a worker spawns is a `DetachedJob`, which moves out first. So does the injector. Mailboxes hold
+//! a [`JobRef`] for each job, which points to a [`Header`](crate::base::job_ref::Header), whose
+//! only field is the function that runs the job; what does not fit a slot is a `DetachedJob` that
+//! runs such a reference.
+//!
+//! Invariant J1: each `JobRef` that is made is run exactly once.
+
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr::NonNull;
+
+use heist_deque::{Slot, PAYLOAD};
+use heist_sync::thread;
+
+use crate::base::argument::Argument;
+use crate::base::job_ref::{HeapJob, JobRef};
+use crate::base::latch::CoreLatch;
+use crate::base::unwind;
+
+/// A place in a worker's deque.
+pub(crate) type JobSlot = NonNull<Slot<Kind>>;
+
+/// The kind of job in a slot: how its payload is run.
+pub(crate) struct Kind {
+    /// Runs the job whose content lies at this address.
+    run: unsafe fn(NonNull<u8>),
+    /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
+    lent: bool,
+}
+
+impl Kind {
+    pub(crate) fn is_detached(&self) -> bool {
+        !self.lent
+    }
+}
+
+/// A job that has been taken from where it waited, and is to be run once.
+pub(crate) enum Job {
+    Reference(JobRef),
+    /// Still in the slot from which the worker popped it, which is vacant: it must start before
+    /// anything else is pushed.
+    Popped {
+        slot: JobSlot,
+        kind: &'static Kind,
+    },
+    /// From outside the pool.
+    Injected(DetachedJob),
+    Detached {
+        job: DetachedJob,
+        /// Waits in it are for descendants only.
+        is_strict: bool,
+    },
+    /// In the slot of the worker with this index, which waits for it.
+    Lent {
+        slot: JobSlot,
+        kind: &'static Kind,
+        owner: usize,
+        /// As above.
+        is_strict: bool,
+    },
+}
+
+impl Job {
+    /// The job that a thief takes from the slot of the worker with index `owner`.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller has just taken the job in `slot`, which is of this kind, and nobody else looks
+    ///    at the slot meanwhile.
+    pub(crate) unsafe fn claim(
+        kind: &'static Kind,
+        slot: JobSlot,
+        owner: usize,
+        is_strict: bool,
+    ) -> Self {
+        if kind.lent {
+            // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by the one thief.
+            unsafe { lent_latch(slot).write(CoreLatch::new()) };
+            Self::Lent {
+                slot,
+                kind,
+                owner,
+                is_strict,
+            }
+        } else {
+            // SAFETY: by 1.
+            let job = unsafe { DetachedJob::move_from(slot, kind) };
+            Self::Detached { job, is_strict }
+        }
+    }
+}
+
+/// A job that nobody waits for, while it is in no slot.
+pub(crate) struct DetachedJob {
+    kind: &'static Kind,
+    content: [MaybeUninit<u64>; PAYLOAD / size_of::<u64>()],
+}
+
+// SAFETY: `new` and `put` take closures that may run anywhere.
+unsafe impl Send for DetachedJob {}
+
+impl DetachedJob {
+    /// Whether a closure can lie in a slot.
+    pub(crate) const fn fits<F>() -> bool {
+        size_of::<F>() <= PAYLOAD && align_of::<F>() <= align_of::<u64>()
+    }
+
+    /// A job that is in no slot yet. Boxes a closure that does not fit one.
+    ///
+    /// # Safety
+    ///
+    /// 1. The closure's borrows live until it has run.
+    /// 2. The closure does not unwind.
+    #[inline]
+    pub(crate) unsafe fn new<F: FnOnce() + Send>(closure: F) -> Self {
+        if !Self::fits::<F>() {
+            // SAFETY: as for this function.
+            return Self::from(unsafe { HeapJob::into_job_ref(closure) });
+        }
+        let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
+        // SAFETY: the closure fits, and the content is aligned as it needs.
+        unsafe { content.as_mut_ptr().cast::<F>().write(closure) };
+        let kind = Self::kind_of::<F>();
+        Self { kind, content }
+    }
+
+    const fn kind_of<F: FnOnce() + Send>() -> &'static Kind {
+        const {
+            &Kind {
+                run: Self::run::<F>,
+                lent: false,
+            }
+        }
+    }
+
+    /// Puts a closure into a slot, and gives the kind to publish it with.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is vacant and the caller's, and the closure fits.
+    /// 2. The closure's borrows live until it has run.
+    /// 3. The closure does not unwind.
+    #[inline]
+    pub(crate) unsafe fn put<F: FnOnce() + Send>(slot: JobSlot, closure: F) -> &'static Kind {
+        // SAFETY: by 1.
+        unsafe { Slot::payload(slot).cast::<F>().write(closure) };
+        Self::kind_of::<F>()
+    }
+
+    /// The job in a slot, which is free then.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller has taken the job, which is detached and of this kind.
+    #[inline]
+    pub(crate) unsafe fn move_from(slot: JobSlot, kind: &'static Kind) -> Self {
+        // SAFETY: by 1. the payload is the caller's; its bytes need not mean anything.
+        let content = unsafe { Slot::payload(slot).cast().read() };
+        Self { kind, content }
+    }
+
+    /// Puts the job back into a slot, and gives the kind to publish it with.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is vacant and the caller's.
+    pub(crate) unsafe fn put_back(self, slot: JobSlot) -> &'static Kind {
+        // SAFETY: by 1.
+        unsafe { Slot::payload(slot).cast().write(self.content) };
+        self.kind
+    }
+
+    /// Runs the job.
+    ///
+    /// # Safety
+    ///
+    /// 1. This is its one run: it was taken from where it was put.
+    #[inline]
+    pub(crate) unsafe fn execute(mut self) {
+        // SAFETY: the content is that of the kind; 1. is handed on.
+        unsafe { (self.kind.run)(NonNull::from(&mut self.content).cast()) }
+    }
+
+    /// # Safety
+    ///
+    /// 1. At `content` lies an `F`, to be moved out once.
+    unsafe fn run<F: FnOnce()>(content: NonNull<u8>) {
+        // SAFETY: by 1.
+        let closure = unsafe { content.cast::<F>().read() };
+        closure();
+    }
+}
+
+impl From<JobRef> for DetachedJob {
+    fn from(job: JobRef) -> Self {
+        // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
+        unsafe { Self::new(move || job.execute()) }
+    }
+}
+
+/// The latch of the [`SlotJob`] in a slot; meaningful once a thief has it.
+///
+/// # Safety
+///
+/// 1. The slot is in use for a `SlotJob`.
+#[inline(always)]
+pub(crate) unsafe fn lent_latch(slot: JobSlot) -> NonNull<CoreLatch> {
+    // SAFETY: by 1. The latch comes first.
+    unsafe { Slot::payload(slot) }.cast()
+}
+
+/// Runs a job that is in its slot. The latch of a lent one is the caller's to set.
+///
+/// # Safety
+///
+/// 1. The caller has taken the job, which is of this kind, and this is its one run.
+/// 2. A lent job's slot stays in use; into that of another one nothing was put.
+#[inline]
+pub(crate) unsafe fn run_in_slot(slot: JobSlot, kind: &'static Kind) {
+    // SAFETY: by 1. and 2. A job that is not lent moves out before it starts.
+    unsafe { (kind.run)(Slot::payload(slot)) };
+}
+
+/// A job that lies in a slot of its owner's deque: the closure, or where it is in the owner's frame
+/// if it is too large; later the result, or where that is.
+///
+/// The owner writes the closure and nothing else. The latch is the thief's to make.
+#[repr(C)]
+struct InPayload<T> {
+    latch: MaybeUninit<CoreLatch>,
+    content: T,
+}
+
+impl<T> InPayload<T> {
+    const FITS: bool = size_of::<Self>() <= PAYLOAD && align_of::<Self>() <= align_of::<u64>();
+
+    /// # Safety
+    ///
+    /// 1. The payload is in use for a `SlotJob`, and a `T` fits.
+    #[inline(always)]
+    unsafe fn content(payload: NonNull<u8>) -> *mut T {
+        // SAFETY: by 1.
+        unsafe { &raw mut (*payload.cast::<Self>().as_ptr()).content }
+    }
+}
+
+/// How a closure `B` with result `R`, which is told an `X`, lies in a slot.
+pub(crate) struct SlotJob<B, R, X>(std::marker::PhantomData<fn(B, X) -> R>);
+
+impl<B, R, X> SlotJob<B, R, X>
+where
+    B: FnOnce(X) -> R,
+    X: Argument,
+{
+    pub(crate) const KIND: &'static Kind = &Kind {
+        run: Self::run,
+        lent: true,
+    };
+
+    /// Puts the closure into the slot, or its address if it is too large.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is vacant and the caller's.
+    /// 2. `closure` stays where it is until the job was taken back or is done. One of the two
+    ///    copies is used, once: either of them if the job was taken back.
+    #[inline(always)]
+    pub(crate) unsafe fn put(slot: JobSlot, closure: &ManuallyDrop<B>) {
+        // SAFETY: by 1.
+        let payload = unsafe { Slot::payload(slot) };
+        if InPayload::<B>::FITS {
+            // SAFETY: by 1. By 2. one of the two is used.
+            unsafe { InPayload::<B>::content(payload).write(std::ptr::read(&raw const **closure)) };
+        } else {
+            // SAFETY: by 1.
+            unsafe { InPayload::<*const B>::content(payload).write(&raw const **closure) };
+        }
+    }
+
+    /// Takes the closure out.
+    ///
+    /// # Safety
+    ///
+    /// 1. The job in this slot was put there with these types and is the caller's to run, and this
+    ///    is done once, before anything else is put there.
+    #[inline(always)]
+    pub(crate) unsafe fn take(slot: JobSlot) -> B {
+        // SAFETY: by 1.
+        unsafe { Self::take_from(Slot::payload(slot)) }
+    }
+
+    /// As [`take`](Self::take), from the slot with this payload.
+    #[inline(always)]
+    unsafe fn take_from(payload: NonNull<u8>) -> B {
+        if InPayload::<B>::FITS {
+            // SAFETY: by 1. it is still where `put` has put it.
+            unsafe { InPayload::<B>::content(payload).read() }
+        } else {
+            // SAFETY: as above; the frame is still there.
+            unsafe { InPayload::<*const B>::content(payload).read().read() }
+        }
+    }
+
+    /// The thief's run. It does not set the latch.
+    ///
+    /// # Safety
+    ///
+    /// 1. The job in the payload was put there with these types, and this is its one run.
+    unsafe fn run(payload: NonNull<u8>) {
+        // SAFETY: by 1.
+        let closure = unsafe { Self::take_from(payload) };
+        let result = unwind::catch_job(|| X::on_thief(closure));
+        if InPayload::<thread::Result<R>>::FITS {
+            // SAFETY: the closure has left the slot, whose owner waits.
+            unsafe { InPayload::<thread::Result<R>>::content(payload).write(result) };
+        } else {
+            let result = Box::into_raw(Box::new(result));
+            // SAFETY: as above.
+            unsafe { InPayload::<*mut thread::Result<R>>::content(payload).write(result) };
+        }
+    }
+
+    /// The result of the thief's run.
+    ///
+    /// # Safety
+    ///
+    /// 1. The latch of the job in `slot` is set, and the result is taken once.
+    pub(crate) unsafe fn take_result(slot: JobSlot) -> thread::Result<R> {
+        // SAFETY: by 1.
+        let payload = unsafe { Slot::payload(slot) };
+        if InPayload::<thread::Result<R>>::FITS {
+            // SAFETY: by 1. `run` has written it.
+            unsafe { InPayload::<thread::Result<R>>::content(payload).read() }
+        } else {
+            // SAFETY: by 1. `run` has leaked the box for this one time.
+            *unsafe { Box::from_raw(InPayload::<*mut thread::Result<R>>::content(payload).read()) }
+        }
+    }
+}

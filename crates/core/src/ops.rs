@@ -1,0 +1,16 @@
+//! The operations, one file each.
+
+pub(crate) mod broadcast;
+pub(crate) mod context;
+pub(crate) mod current;
+pub(crate) mod join;
+pub(crate) mod participate;
+pub(crate) mod poll;
+pub(crate) mod scope;
+pub(crate) mod spawn;
+pub(crate) mod submit;
+pub(crate) mod task_group;
+pub(crate) mod waiting;
+pub(crate) mod yielding;
+
+mod in_pool;

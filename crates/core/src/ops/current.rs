@@ -1,0 +1,49 @@
+//! Questions about the calling thread.
+
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// How many workers the calling worker's pool has, or else the global pool, which is built if need
+/// be.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// assert!(heist::current_num_threads() >= 1);
+/// ```
+#[must_use]
+pub fn current_num_threads() -> usize {
+    Pool::here().len()
+}
+
+/// The calling worker's index in its pool, or `None` on a thread that is no worker. Builds no pool.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// assert_eq!(heist::current_thread_index(), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn current_thread_index() -> Option<usize> {
+    Worker::seen().map(Worker::index)
+}
+
+/// Whether the calling worker's deque holds a job, or `None` on a thread that is no worker.
+///
+/// A loop can use it to see whether the part that it offered is still there, or whether a thief has
+/// come and another part should be offered.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// assert_eq!(heist::current_thread_has_pending_tasks(), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    Worker::seen().map(Worker::has_pending)
+}

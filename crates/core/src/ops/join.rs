@@ -1,0 +1,233 @@
+//! `join`: two closures, the second of which a thief may take.
+//!
+//! The path of a task: `join` moves the second closure into the next slot of the worker's deque and
+//! runs the first one. Then it takes the slot back. Usually the closure is still there, and runs in
+//! place, as a plain call. If a thief has it, the worker runs other jobs until the thief sets the
+//! latch in the slot, beside which the result lies then.
+
+use std::mem::ManuallyDrop;
+
+use heist_sync::thread;
+
+use crate::base::argument::{Argument, FnContext};
+use crate::base::job::{lent_latch, JobSlot, SlotJob};
+use crate::base::unwind::{self, Payload};
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// Runs both closures, perhaps in parallel, and returns both results.
+///
+/// On a worker the second closure is made available to thieves, the first runs at once, and then
+/// the second, unless it was stolen. A caller outside any pool participates in the global one, as a
+/// worker in the place of one that sleeps; if none sleeps, both closures move into the pool and the
+/// caller blocks.
+///
+/// While it waits for a stolen closure the worker runs other jobs, which may be any jobs of the
+/// pool: do not hold a lock over a `join` that such a job could want, unless you say so by
+/// [`Waiting::Descendants`](crate::Waiting).
+///
+/// # Panics
+///
+/// Both closures always run to their end. If one panics, `join` panics with its payload; if both
+/// do, with that of the first. As everywhere in this crate, the payloads of the others are dropped,
+/// and one whose drop panics aborts the process.
+///
+/// # Cost
+///
+/// No allocation, unless the second closure is stolen and its result takes more than 40 bytes. Not
+/// stolen: one push and one pop on the worker's own deque, some nanoseconds.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// fn fib(n: u32) -> u64 {
+///     if n < 2 {
+///         return n.into();
+///     }
+///     let (a, b) = heist::join(|| fib(n - 1), || fib(n - 2));
+///     a + b
+/// }
+/// assert_eq!(fib(20), 6765);
+/// ```
+#[inline(always)]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_context(|_| a(), |_| b())
+}
+
+/// As [`join`], and tells each closure whether it migrated, that is, runs on another worker than
+/// the caller.
+///
+/// # Panics
+///
+/// As [`join`].
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let migrated = pool.install(|| heist::join_context(|a| a.migrated(), |b| b.migrated()));
+/// assert_eq!(migrated, (false, false)); // nobody there who could steal
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[inline(always)]
+pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        Some(worker) => join_on(worker, false, a, b),
+        None => Pool::global().participate(|worker, migrated| join_on(worker, migrated, a, b)),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    let mut b = ManuallyDrop::new(b);
+    // SAFETY: 1. `b` stays in this frame until the job is taken back or done: on every way out
+    // below, also that of a panic in `a`. One of the copies is used. 2. `b` is Send and so is its
+    // result, by the bounds of our callers.
+    let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
+        return join_in_place(migrated, a, ManuallyDrop::into_inner(b));
+    };
+
+    let ra = match unwind::catch(|| a(FnContext::new(migrated))) {
+        Ok(ra) => ra,
+        // SAFETY: lent above, with these types.
+        Err(payload) => unsafe {
+            let in_place = FnContext::new(false);
+            finish_and_resume::<B, RB, FnContext>(worker, slot, in_place, payload)
+        },
+    };
+
+    // SAFETY: lent above.
+    if unsafe { worker.take_back(slot) } {
+        worker.count_in_place();
+        // SAFETY: taken back, so that it is ours alone. The copy in the slot is forgotten: most
+        // closures borrow from this frame, and the compiler knows where. If `b` panics, nothing
+        // points into this frame any more.
+        let b = unsafe { ManuallyDrop::take(&mut b) };
+        return (ra, b(FnContext::new(migrated)));
+    }
+    // SAFETY: lent above, with these types, and a thief has it.
+    unsafe { both::<B, RA, RB, FnContext>(worker, slot, ra) }
+}
+
+/// One closure after the other: the deque is full.
+#[cold]
+#[inline(never)]
+fn join_in_place<A, B, RA, RB>(migrated: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    let ra = unwind::catch(|| a(FnContext::new(migrated)));
+    let rb = unwind::catch(|| b(FnContext::new(migrated)));
+    match (ra, rb) {
+        (Ok(ra), Ok(rb)) => (ra, rb),
+        (Ok(ra), Err(payload)) => {
+            unwind::discard(ra);
+            unwind::resume(payload)
+        }
+        (Err(payload), rb) => {
+            match rb {
+                Ok(rb) => unwind::discard(rb),
+                Err(second) => unwind::discard_payload(second),
+            }
+            unwind::resume(payload)
+        }
+    }
+}
+
+/// The result of the first closure, and that of the second, which its thief leaves.
+///
+/// # Safety
+///
+/// 1. The slot holds a job of these types, which a thief has taken.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn both<B, RA, RB, X>(worker: &Worker, slot: JobSlot, ra: RA) -> (RA, RB)
+where
+    B: FnOnce(X) -> RB,
+    X: Argument,
+{
+    // SAFETY: by 1.
+    match unsafe { stolen::<B, RB, X>(worker, slot) } {
+        Ok(rb) => (ra, rb),
+        Err(payload) => {
+            unwind::discard(ra);
+            unwind::resume(payload)
+        }
+    }
+}
+
+/// Waits for the thief, and takes what it has made of the job.
+///
+/// # Safety
+///
+/// 1. The slot holds a job of these types, which a thief has taken.
+unsafe fn stolen<B, RB, X>(worker: &Worker, slot: JobSlot) -> thread::Result<RB>
+where
+    B: FnOnce(X) -> RB,
+    X: Argument,
+{
+    // SAFETY: by 1.
+    let latch = unsafe { lent_latch(slot).as_ref() };
+    // Above the slot lies what the first closure pushed.
+    worker.wait_until(latch, |_| slot.as_ptr() as usize + 1);
+    // SAFETY: the latch is set, and the result is taken once.
+    let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
+    // SAFETY: the thief is done with it.
+    unsafe { worker.reclaim(slot) };
+    result
+}
+
+/// The first closure has panicked: lets the second come to its end, `in_place` or at the thief's,
+/// before the frame goes.
+///
+/// # Safety
+///
+/// 1. The slot is that of a job of these types that this worker has lent.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn finish_and_resume<B, RB, X>(
+    worker: &Worker,
+    slot: JobSlot,
+    in_place: X,
+    payload: Payload,
+) -> !
+where
+    B: FnOnce(X) -> RB,
+    X: Argument,
+{
+    worker.store_tail();
+    // SAFETY: by 1.
+    let result = if unsafe { worker.take_back(slot) } {
+        worker.count_in_place();
+        // SAFETY: taken back.
+        let b = unsafe { SlotJob::<B, RB, X>::take(slot) };
+        unwind::catch(|| b(in_place))
+    } else {
+        // SAFETY: by 1., and a thief has it.
+        unsafe { stolen::<B, RB, X>(worker, slot) }
+    };
+    match result {
+        Ok(rb) => unwind::discard(rb),
+        Err(second) => unwind::discard_payload(second),
+    }
+    unwind::resume(payload)
+}

@@ -1,0 +1,446 @@
+//! `scope`: jobs that may borrow, because the scope waits for them.
+
+use std::fmt;
+use std::iter;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::base::fifo::Fifo;
+use crate::base::job::DetachedJob;
+use crate::base::job_ref::HeapJob;
+use crate::base::latch::Latch;
+use crate::base::unwind::{self, FirstPanic};
+use crate::ops::broadcast::BroadcastContext;
+use crate::state::Pool;
+use crate::worker::latch::CountLatch;
+use crate::worker::Worker;
+
+/// Calls `op` with a scope in which jobs can be spawned that borrow from outside it, and returns
+/// when all of them have run.
+///
+/// `op` runs on a worker: here if the caller is one or can participate in the global pool, as in
+/// [`join`](crate::join()); else it moves there. A job of the scope can spawn further jobs in it.
+/// While it waits the worker runs other jobs, as in [`join`](crate::join).
+///
+/// # Panics
+///
+/// If `op` or a job panics, `scope` panics with the payload of the first, once all jobs have ended.
+///
+/// # Cost
+///
+/// 64 bytes for each job whose closure takes up to 48 bytes, of the worker's deque or of the
+/// injector, which allocates when it grows; for a larger one also an allocation.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let mut halves = [0, 0];
+/// let (left, right) = halves.split_at_mut(1);
+/// heist::scope(|scope| {
+///     scope.spawn(|_| left[0] = 1);
+///     scope.spawn(|_| right[0] = 2);
+/// });
+/// assert_eq!(halves, [1, 2]);
+/// ```
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    Pool::on_worker(|worker| {
+        let scope = Scope::new(worker.pool().share(), Some(worker));
+        scope.base.complete(Some(worker), || op(&scope))
+    })
+}
+
+/// As [`scope`], but jobs that one worker spawns start in the order in which they were spawned, as
+/// far as they are not stolen.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (say, heard) = std::sync::mpsc::channel();
+/// pool.scope_fifo(|scope| {
+///     for n in 0..3 {
+///         let say = say.clone();
+///         scope.spawn_fifo(move |_| say.send(n).unwrap());
+///     }
+/// });
+/// assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    Pool::on_worker(|worker| {
+        let scope = ScopeFifo::new(worker.pool().share(), Some(worker));
+        scope.base.complete(Some(worker), || op(&scope))
+    })
+}
+
+/// As [`scope`], but `op` runs on the calling thread, wherever that is, and so need not be `Send`.
+/// Its jobs run in the pool of the calling worker, or else in the global pool.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let local = std::rc::Rc::new(1); // not Send
+/// let sum = heist::in_place_scope(|scope| {
+///     scope.spawn(|_| ());
+///     *local + 1
+/// });
+/// assert_eq!(sum, 2);
+/// ```
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    in_place_scope_in(&Pool::current(), op)
+}
+
+/// As [`scope_fifo`], but `op` runs on the calling thread.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let n = heist::in_place_scope_fifo(|scope| {
+///     scope.spawn_fifo(|_| ());
+///     1
+/// });
+/// assert_eq!(n, 1);
+/// ```
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place_scope_fifo_in(&Pool::current(), op)
+}
+
+pub(crate) fn in_place_scope_in<'scope, R>(
+    pool: &Arc<Pool>,
+    op: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let caller = Worker::current();
+    let scope = Scope::new(Arc::clone(pool), caller);
+    scope.base.complete(caller, || op(&scope))
+}
+
+pub(crate) fn in_place_scope_fifo_in<'scope, R>(
+    pool: &Arc<Pool>,
+    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    let caller = Worker::current();
+    let scope = ScopeFifo::new(Arc::clone(pool), caller);
+    scope.base.complete(caller, || op(&scope))
+}
+
+/// A scope: spawns jobs that borrow for `'scope`.
+pub struct Scope<'scope> {
+    base: Base<'scope>,
+}
+
+impl<'scope> Scope<'scope> {
+    fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
+        Self {
+            base: Base::new(pool, waiter),
+        }
+    }
+
+    /// Queues a job, which the scope will wait for. The job is given the scope, so that it can
+    /// spawn more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// let leaves = AtomicU32::new(0);
+    /// heist::scope(|scope| {
+    ///     scope.spawn(|scope| {
+    ///         scope.spawn(|_| { leaves.fetch_add(1, Ordering::Relaxed); });
+    ///         scope.spawn(|_| { leaves.fetch_add(1, Ordering::Relaxed); });
+    ///     });
+    /// });
+    /// assert_eq!(leaves.into_inner(), 2);
+    /// ```
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Self) + Send + 'scope,
+    {
+        let job = job(self, body);
+        // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is there. 2.
+        // A panic in it is held back.
+        unsafe { self.base.pool.queue(job) };
+    }
+
+    /// Queues a job for each worker of the pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// let reached = AtomicUsize::new(0);
+    /// pool.scope(|scope| {
+    ///     scope.spawn_broadcast(|_, _| { reached.fetch_add(1, Ordering::Relaxed); });
+    /// });
+    /// assert_eq!(reached.into_inner(), 3);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Still(self);
+        self.base
+            .broadcast(move |context| body(scope.get(), context));
+    }
+}
+
+/// A scope whose jobs borrow for `'scope` and start in order.
+pub struct ScopeFifo<'scope> {
+    base: Base<'scope>,
+    /// One queue for each worker, and for each compensation worker.
+    fifos: Box<[Fifo]>,
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
+        Self {
+            fifos: pool.workers().map(|_| Fifo::new()).collect(),
+            base: Base::new(pool, waiter),
+        }
+    }
+
+    /// Queues a job, which the scope will wait for. The job is given the scope, so that it can
+    /// spawn more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let mut done = false;
+    /// heist::scope_fifo(|scope| scope.spawn_fifo(|_| done = true));
+    /// assert!(done);
+    /// ```
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Self) + Send + 'scope,
+    {
+        let job = job(self, body);
+        let Some(worker) = self.base.pool.current_worker() else {
+            // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is
+            // there. 2. A panic in it is held back.
+            return unsafe { self.base.pool.queue(job) };
+        };
+        // SAFETY: as above.
+        let job = unsafe { DetachedJob::new(job) };
+        // SAFETY: the queue lies in the scope, which waits for the job, and the reference is done
+        // with the queue when the job starts.
+        worker.push_reference(unsafe { self.fifos[worker.index()].queue(job) });
+    }
+
+    /// Queues a job for each worker of the pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.scope_fifo(|scope| {
+    ///     scope.spawn_broadcast(move |_, context| say.send(context.index()).unwrap());
+    /// });
+    /// assert_eq!(heard.iter().count(), 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Still(self);
+        self.base
+            .broadcast(move |context| body(scope.get(), context));
+    }
+}
+
+/// Either kind of scope.
+trait AnyScope<'scope> {
+    fn base(&self) -> &Base<'scope>;
+}
+
+impl<'scope> AnyScope<'scope> for Scope<'scope> {
+    fn base(&self) -> &Base<'scope> {
+        &self.base
+    }
+}
+
+impl<'scope> AnyScope<'scope> for ScopeFifo<'scope> {
+    fn base(&self) -> &Base<'scope> {
+        &self.base
+    }
+}
+
+/// One more job of the scope, to be queued. It does not unwind.
+#[inline]
+fn job<'scope, S: AnyScope<'scope> + 'scope>(
+    scope: &S,
+    body: impl FnOnce(&S) + Send + 'scope,
+) -> impl FnOnce() + Send + 'scope {
+    scope.base().add();
+    let scope = Still(scope);
+    move || {
+        // The whole wrapper moves into the closure, not just its field.
+        let scope = scope;
+        let scope = scope.get();
+        Base::run(Still(scope.base()), || body(scope));
+    }
+}
+
+/// The part that both kinds of scope share: the count of their jobs, and its waiter.
+struct Base<'scope> {
+    pool: Arc<Pool>,
+    /// One for the scope's own closure, one for each job that has not ended.
+    pending: CountLatch,
+    panic: FirstPanic,
+    /// Invariant in `'scope`: a scope for longer borrows is not one for shorter ones, nor the other
+    /// way round.
+    borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+impl<'scope> Base<'scope> {
+    fn new(pool: Arc<Pool>, waiter: Option<&Worker>) -> Self {
+        Self {
+            pool,
+            pending: CountLatch::new(1, waiter),
+            panic: FirstPanic::default(),
+            borrows: PhantomData,
+        }
+    }
+
+    /// Runs the scope's closure, waits for the jobs, and lets a panic go on.
+    fn complete<R>(&self, waiter: Option<&Worker>, op: impl FnOnce() -> R) -> R {
+        let op = || {
+            let result = unwind::catch(op).map_err(|payload| self.panic.keep(payload));
+            // SAFETY: the latch lies in the scope, which is still here.
+            unsafe { CountLatch::set(&raw const self.pending) };
+            if !self.pending.is_set() {
+                self.pool.abort_if_forked();
+            }
+            self.pending.wait(waiter, Worker::pushed_from);
+            result
+        };
+        let result = match waiter {
+            Some(worker) if worker.local().is_watched.get() => worker.watched(false, op),
+            _ => op(),
+        };
+        let panicked = self.panic.take();
+        match (result, panicked) {
+            (Ok(result), None) => result,
+            (result, Some(payload)) => {
+                unwind::discard(result);
+                unwind::resume(payload)
+            }
+            (Err(()), None) => unreachable!("the panic of the closure was kept"),
+        }
+    }
+
+    /// One more job, about to be queued.
+    #[inline]
+    fn add(&self) {
+        self.pool.demand_workers("submit a job to");
+        self.pending.increment();
+    }
+
+    /// Queues a job for each worker.
+    fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
+        let base = Still(self);
+        let bodies = iter::repeat_n(Arc::new(body), self.pool.len());
+        let references = bodies.map(|body| {
+            self.pending.increment();
+            let job = move || Self::run(base, move || BroadcastContext::with(&*body));
+            // SAFETY: 1. the scope waits for each run, so that what it borrows for `'scope` is
+            // there. 2. A panic in it is held back.
+            unsafe { HeapJob::into_job_ref(job) }
+        });
+        self.pool.post(references);
+    }
+
+    /// Runs a job of the scope on a worker. Does not unwind.
+    fn run(base: Still<Self>, body: impl FnOnce()) {
+        if let Err(payload) = unwind::catch_job(body) {
+            base.get().panic.keep(payload);
+        }
+        // SAFETY: the scope is there until this job has set the latch.
+        unsafe { CountLatch::set(&raw const (*base.0).pending) };
+    }
+}
+
+/// A pointer to a scope, or its base, that jobs carry: it is still there, because it waits for
+/// them.
+struct Still<T>(*const T);
+
+impl<T> Clone for Still<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Still<T> {}
+
+// SAFETY: scopes are Sync: their fields are an `Arc` of a pool, a latch, a lock and queues.
+unsafe impl<T> Send for Still<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Still<T> {}
+
+impl<T> Still<T> {
+    /// The scope, for as long as the job has not set its latch.
+    fn get(&self) -> &T {
+        // SAFETY: a job runs while its scope waits for it.
+        unsafe { &*self.0 }
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Scope");
+        self.base.debug(&mut f);
+        f.finish()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("ScopeFifo");
+        self.base.debug(&mut f);
+        f.field("num_fifos", &self.fifos.len()).finish()
+    }
+}
+
+impl Base<'_> {
+    fn debug(&self, f: &mut fmt::DebugStruct<'_, '_>) {
+        f.field("pool_id", &Arc::as_ptr(&self.pool))
+            .field("panic", &self.panic.is_kept())
+            .field("job_completed_latch", &self.pending);
+    }
+}

@@ -1,0 +1,107 @@
+//! `spawn`: a job that nobody waits for.
+
+use crate::base::job::DetachedJob;
+use crate::base::unwind;
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// Queues a job that nobody waits for, in the pool of the calling worker, or else in the global
+/// pool.
+///
+/// On a worker the job goes to the worker's own deque: the newest runs first, unless it is stolen.
+/// From outside it goes to the injector. The pool stays until the job has run, even if its handle
+/// is dropped. To get a value back, use [`submit`](crate::submit).
+///
+/// # Panics
+///
+/// A panic in the job goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler);
+/// without one it aborts the process.
+///
+/// # Cost
+///
+/// 64 bytes for a closure of up to 56 bytes, of the worker's deque or of the injector, which
+/// allocates when it grows; for a larger one, and for [`spawn_fifo`] on a worker, also one
+/// allocation of the closure's size and 16 bytes.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let (done, wait) = std::sync::mpsc::channel();
+/// heist::spawn(move || done.send(6 * 7).unwrap());
+/// assert_eq!(wait.recv(), Ok(42));
+/// ```
+pub fn spawn<F>(job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_in(Pool::here(), job);
+}
+
+/// As [`spawn`], but jobs that one worker spawns with this function start in the order in which
+/// they were spawned, as far as they are not stolen.
+///
+/// # Panics
+///
+/// As [`spawn`].
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (say, heard) = std::sync::mpsc::channel();
+/// pool.install(move || {
+///     for n in 0..3 {
+///         let say = say.clone();
+///         heist::spawn_fifo(move || say.send(n).unwrap());
+///     }
+/// });
+/// assert_eq!(heard.iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub fn spawn_fifo<F>(job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_fifo_in(Pool::here(), job);
+}
+
+pub(crate) fn spawn_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
+    let job = detached(pool, job);
+    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+    unsafe { pool.queue(job) };
+}
+
+pub(crate) fn spawn_fifo_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
+    let job = detached(pool, job);
+    let Some(worker) = pool.current_worker() else {
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        return unsafe { pool.queue(job) };
+    };
+    // SAFETY: as above.
+    let job = unsafe { DetachedJob::new(job) };
+    // SAFETY: the worker's queue lies in the pool, which the job keeps.
+    worker.push_reference(unsafe { worker.fifo().queue(job) });
+}
+
+/// A job that keeps the pool until it has run, and does not unwind.
+///
+/// # Panics
+///
+/// Panics if the pool has ended.
+pub(crate) fn detached(
+    pool: &Pool,
+    job: impl FnOnce() + Send + 'static,
+) -> impl FnOnce() + Send + 'static {
+    pool.keep_alive();
+    move || {
+        // One of the pool's, which is there as long as a thread is one of its workers.
+        let worker = Worker::current().expect("jobs run on workers");
+        let pool = worker.pool();
+        if let Err(payload) = unwind::catch_job(job) {
+            pool.handle_panic(payload);
+        }
+        pool.release();
+    }
+}

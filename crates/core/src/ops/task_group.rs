@@ -1,0 +1,166 @@
+//! `TaskGroup`: jobs started one by one and awaited together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::unwind::{self, FirstPanic};
+use crate::ops::spawn;
+use crate::pool::ThreadPool;
+use crate::state::Pool;
+use crate::worker::completion::Completion;
+
+/// Jobs that are started one by one and awaited together.
+///
+/// Unlike a [`scope`](crate::scope()) a group is a value: it can be kept in a struct, shared
+/// between threads, waited for and used again. In exchange its jobs cannot borrow.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
+///
+/// let sum = Arc::new(AtomicU32::new(0));
+/// let group = heist::TaskGroup::new();
+/// for n in 1..=10 {
+///     let sum = Arc::clone(&sum);
+///     group.run(move || { sum.fetch_add(n, Ordering::Relaxed); });
+/// }
+/// group.wait();
+/// assert_eq!(sum.load(Ordering::Relaxed), 55);
+/// ```
+pub struct TaskGroup {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Arc<Pool>,
+    completion: Completion,
+    /// The first panic since the last wait.
+    panic: FirstPanic,
+}
+
+impl TaskGroup {
+    /// An empty group in the pool of the calling worker, or else in the global pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// heist::TaskGroup::new().wait(); // nothing to wait for
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(Pool::current())
+    }
+
+    /// An empty group in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let group = heist::TaskGroup::new_in(&pool);
+    /// group.run(|| assert!(heist::current_thread_index().is_some()));
+    /// group.wait();
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn new_in(pool: &ThreadPool) -> Self {
+        Self::on(Arc::clone(pool.pool()))
+    }
+
+    fn on(pool: Arc<Pool>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                pool,
+                completion: Completion::default(),
+                panic: FirstPanic::default(),
+            }),
+        }
+    }
+
+    /// Queues a job of the group. A job may run further jobs of its group.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the group's pool has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let group = heist::TaskGroup::new();
+    /// group.run(|| println!("on some worker"));
+    /// group.wait();
+    /// ```
+    pub fn run<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let shared = Arc::clone(&self.shared);
+        let job = spawn::detached(&self.shared.pool, move || {
+            if let Err(payload) = unwind::catch_job(job) {
+                shared.panic.keep(payload);
+            }
+            shared.completion.finish();
+        });
+        // After the pool has taken the job, or nobody would ever finish it.
+        self.shared.completion.add();
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        unsafe { self.shared.pool.queue(job) };
+    }
+
+    /// Waits until every job of the group has ended. A worker runs jobs while it waits; any other
+    /// thread blocks. The group can be used again.
+    ///
+    /// # Panics
+    ///
+    /// If a job has panicked since the last wait, panics with the payload of the first.
+    ///
+    /// # Deadlocks
+    ///
+    /// Called in a job of the group itself, it waits for its own end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let group = heist::TaskGroup::new();
+    /// for round in 0..2 {
+    ///     group.run(move || println!("round {round}"));
+    ///     group.wait();
+    /// }
+    /// ```
+    pub fn wait(&self) {
+        self.shared.completion.wait(&self.shared.pool);
+        let panicked = self.shared.panic.take();
+        if let Some(payload) = panicked {
+            unwind::resume(payload);
+        }
+    }
+}
+
+impl Default for TaskGroup {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TaskGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskGroup")
+            .field("completion", &self.shared.completion)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The group is gone and nobody has waited: as a panic in `spawn`.
+        if let Some(payload) = self.panic.take() {
+            self.pool.handle_panic(payload);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `yield_now`: run one job in the middle of another.
+
+use crate::worker::Worker;
+
+/// The outcome of a yield.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job was run.
+    Executed,
+    /// There was no job.
+    Idle,
+}
+
+impl Yield {
+    pub(crate) fn to_any(worker: &Worker) -> Self {
+        Self::to(worker, worker.find())
+    }
+
+    pub(crate) fn to_own(worker: &Worker) -> Self {
+        Self::to(worker, worker.take_own().or_else(|| worker.take_urgent()))
+    }
+
+    fn to(worker: &Worker, job: Option<crate::base::job::Job>) -> Self {
+        match job {
+            Some(job) => {
+                worker.execute(job);
+                Self::Executed
+            }
+            None => Self::Idle,
+        }
+    }
+}
+
+/// Runs one job, from wherever the worker finds it first, and says whether there was one. `None` on
+/// a thread that is no worker.
+///
+/// For a job that waits for another without one of this crate's operations: it must not spin,
+/// because the other may lie in its own deque.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::{yield_now, Yield};
+///
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// pool.install(|| {
+///     heist::spawn(|| ());
+///     assert_eq!(yield_now(), Some(Yield::Executed));
+///     assert_eq!(yield_now(), Some(Yield::Idle));
+/// });
+/// assert_eq!(yield_now(), None);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    Worker::current().map(Yield::to_any)
+}
+
+/// As [`yield_now`], but only for a job from the worker's own deque or mailbox; in a
+/// [prompt](crate::Injected::Prompt) pool also for one from outside for which nobody is free.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// assert_eq!(heist::yield_local(), None);
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    Worker::current().map(Yield::to_own)
+}

@@ -1,0 +1,20 @@
+//! Decisions as plain functions over plain data: no atomics, no threads, no clock, so that each can
+//! be tried on its own.
+
+mod backoff;
+mod callers;
+mod gaps;
+mod grain;
+mod idle;
+mod rng;
+mod turns;
+mod victim;
+
+pub use backoff::StealBackoff;
+pub use callers::Callers;
+pub use gaps::Gaps;
+pub use grain::Grain;
+pub use idle::{IdleLadder, IdleStep};
+pub use rng::Rng;
+pub use turns::Turns;
+pub use victim::Victims;

@@ -1,0 +1,126 @@
+//! Whether the work of an external caller is worth a wake-up.
+
+use super::gaps::LONGEST_NS;
+
+/// How long the last external caller in a worker's place stayed, and so how long the next one may
+/// stay.
+///
+/// A helper that is woken comes some ten microseconds later, and is worth it for work that lasts
+/// longer. Callers mostly come back with the work that they brought before: a program's main thread
+/// begins one loop after the other. One that comes back soon finds the helper still awake; after a
+/// longer pause the helper sleeps and has to be woken again, which costs processor time each time,
+/// so the work must last twice as long.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::policy::Callers;
+///
+/// let mut callers = Callers::new();
+/// callers.begin(0);
+/// assert!(callers.is_brief(0), "until it has lasted");
+/// callers.end(1_000_000);
+/// callers.begin(1_010_000);
+/// assert!(!callers.is_brief(1_010_000), "the last one was worth it");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Callers {
+    began_ns: u64,
+    ended_ns: u64,
+    /// How long the last one would have lasted without help.
+    lasted_ns: u64,
+    /// This one is taken for worth it from its start.
+    is_long: bool,
+}
+
+/// Work that has not lasted longer may end at once.
+const BRIEF_NS: u64 = 5_000;
+/// Half of that is the time in which whoever is woken comes.
+const WORTH_NS: u64 = 80_000;
+/// After a pause that is longer the helper sleeps.
+const SOON_NS: u64 = 2 * LONGEST_NS;
+
+impl Callers {
+    /// Knows of none.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            began_ns: 0,
+            ended_ns: 0,
+            lasted_ns: 0,
+            is_long: false,
+        }
+    }
+
+    /// A call begins at this time.
+    pub fn begin(&mut self, now_ns: u64) {
+        let comes_soon = now_ns.saturating_sub(self.ended_ns) <= SOON_NS;
+        let worth_ns = if comes_soon { WORTH_NS } else { 2 * WORTH_NS };
+        self.is_long = self.lasted_ns >= worth_ns;
+        self.began_ns = now_ns;
+    }
+
+    /// The call ends at this time. One that had help may have taken half as long as without.
+    pub fn end(&mut self, now_ns: u64) {
+        let help = if self.is_long { 2 } else { 1 };
+        self.lasted_ns = now_ns.saturating_sub(self.began_ns) * help;
+        self.ended_ns = now_ns;
+    }
+
+    /// True if the caller, as far as can be told at this time, will not stay long enough for others
+    /// to be woken.
+    #[must_use]
+    pub fn is_brief(&self, now_ns: u64) -> bool {
+        !self.is_long && now_ns.saturating_sub(self.began_ns) < BRIEF_NS
+    }
+}
+
+impl Default for Callers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_taken_for_brief_until_it_has_lasted() {
+        let mut callers = Callers::new();
+        callers.begin(1_000_000);
+        assert!(callers.is_brief(1_000_000 + BRIEF_NS - 1));
+        assert!(!callers.is_brief(1_000_000 + BRIEF_NS));
+    }
+
+    /// A call of that length after a pause, and whether it was taken for long.
+    fn call(callers: &mut Callers, pause_ns: u64, ns: u64) -> bool {
+        let began_ns = callers.ended_ns + pause_ns;
+        callers.begin(began_ns);
+        let is_long = !callers.is_brief(began_ns);
+        callers.end(began_ns + ns);
+        is_long
+    }
+
+    #[test]
+    fn after_a_long_call_the_next_is_taken_for_long_from_its_start() {
+        let mut callers = Callers::new();
+        assert!(!call(&mut callers, 0, WORTH_NS - 1));
+        assert!(!call(&mut callers, 0, WORTH_NS));
+        assert!(call(&mut callers, 0, WORTH_NS / 2));
+        assert!(call(&mut callers, SOON_NS, WORTH_NS / 2 - 1), "it had help");
+        assert!(!call(&mut callers, 0, 0));
+    }
+
+    #[test]
+    fn after_a_pause_a_call_must_last_twice_as_long_to_be_worth_it() {
+        let mut callers = Callers::new();
+        let pause_ns = SOON_NS + 1;
+        assert!(!call(&mut callers, pause_ns, 2 * WORTH_NS - 1));
+        assert!(!call(&mut callers, pause_ns, 2 * WORTH_NS));
+        assert!(call(&mut callers, pause_ns, WORTH_NS));
+        assert!(call(&mut callers, pause_ns, WORTH_NS - 1));
+        assert!(!call(&mut callers, pause_ns, 0));
+    }
+}

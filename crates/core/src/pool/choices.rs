@@ -1,0 +1,57 @@
+//! Choices between two ways, by name.
+
+/// How an external caller, a thread that is no worker, calls an operation that waits.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::{Callers, ThreadPoolBuilder};
+/// let pool = ThreadPoolBuilder::new().callers(Callers::Move).build()?;
+/// let here = std::thread::current().id();
+/// assert_ne!(pool.participate(|| std::thread::current().id()), here);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Callers {
+    /// The caller runs the closures itself, in the place of a worker that sleeps meanwhile.
+    ///
+    /// This saves two changes of threads, some microseconds. During the call the thread is a worker
+    /// like any other, has an index, and may run any jobs of the pool. If no worker sleeps, the
+    /// call moves into the pool all the same.
+    Participate,
+    /// The closures move into the pool, and the caller blocks, as with rayon.
+    Move,
+}
+
+/// When a job from outside the pool starts while all workers are busy.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::{Injected, ThreadPoolBuilder};
+/// let pool = ThreadPoolBuilder::new().injected(Injected::Prompt).build()?;
+/// assert_eq!(pool.install(|| 1 + 1), 2);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Injected {
+    /// When a worker comes back to its main loop or has to wait, after 61 other jobs or a
+    /// millisecond of them at most.
+    ///
+    /// That is soon if the jobs are short, and may be as late as the end of a long one: of a whole
+    /// tree of joins, say.
+    #[default]
+    InTurn,
+    /// At the next `join`, or at the end of a grain of a parallel loop, on top of what that worker
+    /// is doing: one at a time, and only if at most a quarter of its stack is in use. A `spawn` of
+    /// any kind runs nothing.
+    ///
+    /// Only for jobs that do not want what a frame below may hold: a lock that is held over a
+    /// `join`, a `RefCell` of the thread that is borrowed there. Such a job would wait for itself,
+    /// or panic.
+    Prompt,
+}

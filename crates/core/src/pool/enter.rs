@@ -1,0 +1,111 @@
+//! How a closure gets to a worker: on it already, as a caller that participates, or moved.
+
+use std::ptr;
+
+use crate::base::job::DetachedJob;
+use crate::base::job_ref::StackJob;
+use crate::base::latch::{LatchRef, LockLatch};
+use crate::base::unwind;
+use crate::state::Pool;
+use crate::worker::latch::ForeignLatch;
+use crate::worker::Worker;
+
+impl Pool {
+    /// Queues a job: on the calling worker's deque, or from outside.
+    ///
+    /// # Safety
+    ///
+    /// 1. The closure's borrows live until it has run.
+    /// 2. The closure does not unwind.
+    pub(crate) unsafe fn queue(&self, job: impl FnOnce() + Send) {
+        match self.current_worker() {
+            // SAFETY: handed on.
+            Some(worker) => unsafe { worker.push(job) },
+            // SAFETY: handed on.
+            None => self.inject(unsafe { DetachedJob::new(job) }),
+        }
+    }
+
+    /// Runs `op` on the calling worker; an external caller participates in the global pool.
+    #[inline]
+    pub(crate) fn on_worker<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
+        match Worker::current() {
+            Some(worker) => op(worker),
+            None => Self::global().participate(|worker, _| op(worker)),
+        }
+    }
+
+    /// Runs `op` on a worker of this pool: here, if the caller is one; else it moves into the pool
+    /// and the caller waits. `op` is told whether it moved.
+    pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        match Worker::current() {
+            None => self.in_worker_from_outside(op),
+            Some(worker) if ptr::eq(worker.pool(), self) => op(worker, false),
+            Some(worker) => self.in_worker_from_another_pool(worker, op),
+        }
+    }
+
+    /// As [`in_worker`](Self::in_worker), but an external caller participates: it runs `op` itself,
+    /// if the pool is open to callers and a worker sleeps whose place it can have.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn participate<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        if !self.callers_participate || Worker::current().is_some() {
+            return self.in_worker(op);
+        }
+        self.demand_workers("participate in");
+        match Worker::participate(self, op) {
+            Ok(result) => result,
+            Err(op) => self.in_worker_from_outside(op),
+        }
+    }
+
+    #[cold]
+    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        self.demand_workers("move a call into");
+        heist_sync::thread_local! { static LATCH: LockLatch = LockLatch::new() }
+        // A pointer, because a thread that ends may have dropped its latch already: then it takes
+        // one for this time.
+        let own = LATCH.try_with(ptr::from_ref).ok();
+        let once;
+        let latch = match own {
+            // SAFETY: it is there until the thread's destructors run, in which the thread does not
+            // come back to this frame.
+            Some(own) => unsafe { &*own },
+            None => {
+                once = LockLatch::new();
+                &once
+            }
+        };
+        let job = StackJob::new(on_current_worker(op), LatchRef(latch));
+        // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+        self.inject(unsafe { job.as_job_ref() }.into());
+        latch.wait_and_reset();
+        // SAFETY: the latch was set, and the result is taken once.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+    }
+
+    /// The caller is a worker of another pool: it goes on running its own pool's jobs while it
+    /// waits.
+    #[cold]
+    fn in_worker_from_another_pool<R: Send>(
+        &self,
+        caller: &Worker,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        self.demand_workers("move a call into");
+        let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
+        // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+        self.inject(unsafe { job.as_job_ref() }.into());
+        // Nothing that was pushed here is waited for.
+        let next_slot = caller.next_slot();
+        caller.wait_until(&job.latch.core, |_| next_slot);
+        // SAFETY: the latch is set, and the result is taken once.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+    }
+}
+
+/// A closure that has moved into the pool runs on the worker that took it.
+fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce() -> R {
+    move || op(Worker::current().expect("jobs run on workers"), true)
+}

@@ -1,0 +1,170 @@
+//! The settings of a pool, and one rule of precedence.
+//!
+//! For every setting: what the builder says; else what the environment says; else the default. A
+//! variable that is consulted and malformed is an error.
+
+use std::env;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use heist_sync::Barrier;
+
+use crate::base::error::ThreadPoolBuildError;
+use crate::base::waiting::Waiting;
+use crate::pool::choices::{Callers, Injected};
+use crate::pool::environment;
+use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
+use crate::state::{limits, Handlers, Pool};
+
+/// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
+pub(crate) struct Settings<S> {
+    pub(crate) num_threads: usize,
+    pub(crate) use_current_thread: bool,
+    pub(crate) thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) record_events: Option<usize>,
+    pub(crate) breadth_first: bool,
+    pub(crate) callers: Option<Callers>,
+    pub(crate) injected: Injected,
+    pub(crate) waiting: Waiting,
+    pub(crate) handlers: Handlers,
+    pub(crate) spawner: S,
+}
+
+impl Settings<DefaultSpawn> {
+    /// The defaults.
+    pub(crate) fn new() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            thread_name: None,
+            stack_size: None,
+            record_events: None,
+            breadth_first: false,
+            callers: None,
+            injected: Injected::InTurn,
+            waiting: Waiting::Any,
+            handlers: Handlers::default(),
+            spawner: DefaultSpawn::new(),
+        }
+    }
+}
+
+impl<S> Settings<S> {
+    /// The same with another spawner. Its threads are special, so callers participate only if that
+    /// was asked for.
+    pub(crate) fn with_spawner<T>(self, spawner: T) -> Settings<T> {
+        Settings {
+            num_threads: self.num_threads,
+            use_current_thread: self.use_current_thread,
+            thread_name: self.thread_name,
+            stack_size: self.stack_size,
+            record_events: self.record_events,
+            breadth_first: self.breadth_first,
+            callers: Some(self.callers.unwrap_or(Callers::Move)),
+            injected: self.injected,
+            waiting: self.waiting,
+            handlers: self.handlers,
+            spawner,
+        }
+    }
+
+    /// Fills in what was left open.
+    pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
+        let workers = match self.num_threads {
+            0 => environment::default_workers(
+                env::var_os("HEIST_NUM_THREADS"),
+                env::var_os("RAYON_NUM_THREADS"),
+            )?,
+            n => n,
+        };
+        limits::refuse_absurd(workers)?;
+        let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
+        let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
+        let record_events = match self.record_events {
+            None => environment::events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
+            told => told,
+        };
+        let handlers = &self.handlers;
+        let are_common =
+            handlers.start.is_none() && handlers.exit.is_none() && self.stack_size.is_none();
+        Ok(Config {
+            callers: self.callers.unwrap_or(if are_common {
+                Callers::Participate
+            } else {
+                Callers::Move
+            }),
+            injected: self.injected,
+            waiting: self.waiting,
+            workers,
+            barrier,
+            banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
+            handlers: self.handlers,
+            record_events,
+            breadth_first: self.breadth_first,
+            use_current_thread: self.use_current_thread,
+            thread_name: self.thread_name,
+            stack_size: self.stack_size,
+            spawner: self.spawner,
+        })
+    }
+}
+
+impl<S> fmt::Debug for Settings<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("thread_name", &self.thread_name.is_some())
+            .field("stack_size", &self.stack_size)
+            .field("record_events", &self.record_events)
+            .field("breadth_first", &self.breadth_first)
+            .field("callers", &self.callers)
+            .field("injected", &self.injected)
+            .field("waiting", &self.waiting)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A configuration in which every default has been filled in.
+pub(crate) struct Config<S> {
+    pub(crate) workers: usize,
+    pub(crate) barrier: Barrier,
+    /// Print a line when the pool has started.
+    pub(crate) banner: bool,
+    pub(crate) handlers: Handlers,
+    pub(crate) record_events: Option<usize>,
+    pub(crate) breadth_first: bool,
+    pub(crate) callers: Callers,
+    pub(crate) injected: Injected,
+    pub(crate) waiting: Waiting,
+    pub(crate) use_current_thread: bool,
+    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
+    stack_size: Option<usize>,
+    spawner: S,
+}
+
+impl<S> Config<S> {
+    pub(crate) fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+}
+
+impl<S: ThreadSpawn> Config<S> {
+    /// Starts the thread of the worker with this index.
+    pub(crate) fn start_thread(&mut self, pool: &Arc<Pool>, index: usize) -> io::Result<()> {
+        let name = self.thread_name.as_mut().map(|name| name(index));
+        if let Some(name) = name.as_ref().filter(|name| name.contains('\0')) {
+            let why = format!("its name {name:?} contains a NUL byte; give it one without");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
+        self.spawner.spawn(thread)
+    }
+
+    /// Waits for the end of the threads that were started.
+    pub(crate) fn wait_for_threads(&mut self) {
+        self.spawner.wait();
+    }
+}

@@ -1,0 +1,190 @@
+//! How a pool is built and its threads are started.
+
+use std::io;
+use std::sync::{Arc, Weak};
+
+use heist_deque::{Deque, Injector};
+use heist_sync::process::{self, Generation};
+use heist_sync::{thread, CachePadded, Clock, Mutex};
+
+use crate::base::error::ThreadPoolBuildError;
+use crate::base::job::Kind;
+use crate::base::latch::{Latch, LockLatch};
+use crate::base::live::Live;
+use crate::base::recorder::Recorder;
+use crate::base::unwind;
+use crate::base::waiting::Waiting;
+use crate::pool::choices::{Callers, Injected};
+use crate::pool::settings::{Config, Settings};
+use crate::pool::thread::ThreadSpawn;
+use crate::sleep::Sleep;
+use crate::state::limits::{self, max_num_threads};
+use crate::state::{Compensation, Pool, WorkerState};
+use crate::worker::Worker;
+
+impl Pool {
+    /// Builds the pool and starts its threads with the configuration's spawner.
+    pub(crate) fn start<S: ThreadSpawn>(
+        settings: Settings<S>,
+    ) -> Result<Arc<Self>, ThreadPoolBuildError> {
+        let mut config = settings.resolve()?;
+        process::after_fork(Worker::leave);
+        if config.use_current_thread {
+            Worker::may_adopt_current_thread()?;
+        }
+        let pool = Self::new(&mut config)?;
+        // The program's own closures may panic: for the names, to start a thread.
+        let started = unwind::catch(|| pool.start_threads(&mut config));
+        if !matches!(started, Ok(Ok(()))) {
+            // The threads that were started end again.
+            pool.release();
+            if pool.handlers.start.is_none() {
+                config.wait_for_threads();
+            }
+        }
+        started.unwrap_or_else(|payload| unwind::resume(payload))?;
+        if config.banner {
+            let (version, workers) = (env!("CARGO_PKG_VERSION"), config.workers);
+            let barrier = pool.sleep.barrier().mode();
+            eprintln!("heist {version}: started a pool of {workers} workers, barrier {barrier}");
+        }
+        Ok(pool)
+    }
+
+    /// The pool, without its threads. Takes the handlers out of the configuration.
+    fn new<S>(config: &mut Config<S>) -> Result<Arc<Self>, ThreadPoolBuildError> {
+        let (workers, waiting, stack_size) = (config.workers, config.waiting, config.stack_size());
+        let compensation = match waiting {
+            Waiting::Any => 0,
+            Waiting::Descendants => workers.min(max_num_threads() - workers),
+        };
+        let mut places = Places::new(config, workers, workers + compensation)?;
+        let pool = Arc::new_cyclic(|me: &Weak<Self>| {
+            let mut states = places.states;
+            let parts = places.parts.drain(..).enumerate();
+            states.extend(parts.map(|(index, (deque, recorder))| {
+                CachePadded::new(WorkerState::new(
+                    me.as_ptr(),
+                    index,
+                    deque,
+                    waiting,
+                    recorder,
+                ))
+            }));
+            Self {
+                me: me.clone(),
+                workers: states.into_boxed_slice(),
+                compensation: Compensation::new(compensation),
+                start_compensation: Box::new(move |pool, index| {
+                    pool.start_compensation(index, stack_size)
+                }),
+                injector: Injector::new(),
+                sleep: Sleep::new(workers, compensation, config.barrier),
+                oversubscribed: workers > usable_processors(),
+                breadth_first: config.breadth_first,
+                prompt: config.injected == Injected::Prompt,
+                callers_participate: config.callers == Callers::Participate,
+                live: Live::new(),
+                posting: Mutex::new(()),
+                clock: Clock::start(),
+                born: Generation::present(),
+                recording: config.record_events.is_some(),
+                handlers: std::mem::take(&mut config.handlers),
+            }
+        });
+        Ok(pool)
+    }
+
+    /// Starts the threads of all workers. The calling thread becomes a worker last, when nothing
+    /// can fail any more.
+    fn start_threads<S: ThreadSpawn>(
+        self: &Arc<Self>,
+        config: &mut Config<S>,
+    ) -> Result<(), ThreadPoolBuildError> {
+        let workers = self.len();
+        for index in usize::from(config.use_current_thread)..workers {
+            config
+                .start_thread(self, index)
+                .map_err(|error| ThreadPoolBuildError::thread(index, workers, error))?;
+        }
+        if config.use_current_thread {
+            Worker::adopt_current_thread(self, 0)?;
+            let state = self.worker(0);
+            // SAFETY: the pool holds the latches.
+            unsafe { LockLatch::set(&raw const state.ready) };
+            // SAFETY: as above. There is no main loop to wait for.
+            unsafe { LockLatch::set(&raw const state.ended) };
+        }
+        Ok(())
+    }
+
+    /// Blocks until every worker can take jobs.
+    pub(crate) fn wait_until_ready(&self) {
+        self.workers()
+            .take(self.len())
+            .for_each(|worker| worker.ready.wait());
+    }
+
+    /// Blocks until every worker has ended.
+    pub(crate) fn wait_until_ended(&self) {
+        self.demand_workers("wait for the end of");
+        let started = self.len() + self.compensation.started();
+        self.workers()
+            .take(started)
+            .for_each(|worker| worker.ended.wait());
+    }
+}
+
+/// How many threads can run at once.
+fn usable_processors() -> usize {
+    if cfg!(any(heist_loom, heist_shuttle)) {
+        // One thread at a time runs in a model, and its clock is not the model's.
+        1
+    } else {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+/// The parts of a pool's state for which there may be no memory.
+struct Places {
+    /// Room for the state of each worker.
+    states: Vec<CachePadded<WorkerState<Pool>>>,
+    /// The deque and the recorder of each.
+    parts: Vec<(Deque<Kind>, Option<Recorder>)>,
+}
+
+impl Places {
+    fn new<S>(
+        config: &Config<S>,
+        workers: usize,
+        all: usize,
+    ) -> Result<Self, ThreadPoolBuildError> {
+        let lacks =
+            |worker, bytes, error| ThreadPoolBuildError::memory(worker, workers, bytes, error);
+        let mut places = Self {
+            states: Vec::new(),
+            parts: Vec::new(),
+        };
+        places.states.try_reserve_exact(all).map_err(|_| {
+            lacks(
+                0,
+                all * size_of::<WorkerState<Pool>>(),
+                io::ErrorKind::OutOfMemory.into(),
+            )
+        })?;
+        let slots = limits::slots(all, config.stack_size());
+        for index in 0..all {
+            let deque = Deque::new(slots, config.barrier)
+                .map_err(|error| lacks(index, Deque::<Kind>::LEAST_BYTES, error))?;
+            let recorder = match config.record_events {
+                None => None,
+                Some(capacity) => Some(Recorder::new(capacity).ok_or_else(|| {
+                    let bytes = capacity.saturating_mul(size_of::<u64>());
+                    lacks(index, bytes, io::ErrorKind::OutOfMemory.into())
+                })?),
+            };
+            places.parts.push((deque, recorder));
+        }
+        Ok(places)
+    }
+}

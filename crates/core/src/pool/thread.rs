@@ -1,0 +1,306 @@
+//! How a worker gets its thread: the system's, or one of the user's making.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use heist_sync::stack_size;
+use heist_sync::thread::{self, JoinHandle};
+
+use crate::base::latch::{Latch, LockLatch};
+use crate::base::unwind::{self, AbortOnUnwind};
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// How each worker's thread is started: [`DefaultSpawn`] or [`CustomSpawn`].
+pub trait ThreadSpawn {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the thread cannot be started.
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+
+    /// The pool cannot be built: waits for the end of the threads that were started, as far as this
+    /// knows of them.
+    fn wait(&mut self) {}
+}
+
+/// Starts each worker's thread as `std::thread` would.
+#[derive(Debug)]
+pub struct DefaultSpawn(Vec<JoinHandle<()>>);
+
+impl DefaultSpawn {
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        self.0.push(os_thread(&thread).spawn(|| thread.run())?);
+        Ok(())
+    }
+
+    fn wait(&mut self) {
+        for thread in self.0.drain(..) {
+            // It has nothing to say: a worker's panics are caught.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Starts each worker's thread with a function of the user's: see
+/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+pub struct CustomSpawn<F>(F);
+
+impl<F> CustomSpawn<F> {
+    pub(crate) fn new(spawn: F) -> Self {
+        Self(spawn)
+    }
+}
+
+impl<F> ThreadSpawn for CustomSpawn<F>
+where
+    F: FnMut(ThreadBuilder) -> io::Result<()>,
+{
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+impl<F> fmt::Debug for CustomSpawn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomSpawn").finish_non_exhaustive()
+    }
+}
+
+/// A thread of the system's with the name and the stack size that were asked for.
+pub(crate) fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
+    let mut builder = thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(stack_size) = thread.stack_size() {
+        builder = builder.stack_size(stack_size);
+    }
+    builder
+}
+
+/// A worker that waits for a thread: see
+/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+pub struct ThreadBuilder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+    pool: Arc<Pool>,
+    beginning: Beginning,
+    index: usize,
+    /// `Send` but not `Sync`, as a thread to be.
+    alone: PhantomData<Cell<()>>,
+}
+
+impl ThreadBuilder {
+    pub(crate) fn new(
+        name: Option<String>,
+        stack_size: Option<usize>,
+        pool: Arc<Pool>,
+        index: usize,
+    ) -> Self {
+        Self {
+            name,
+            stack_size,
+            beginning: Beginning::of(&pool).expect("a pool that is being built is alive"),
+            pool,
+            index,
+            alone: PhantomData,
+        }
+    }
+
+    /// The worker's index in its pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         assert_eq!(thread.index(), 0);
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The name that the builder was given for the thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         assert_eq!(thread.name(), Some("worker-0"));
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the builder was given for the thread, in bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         assert_eq!(thread.stack_size(), Some(1 << 20));
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Makes the calling thread the worker. Returns when the pool has ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the calling thread is a worker already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .thread_name(|index| format!("worker-{index}"))
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|thread| {
+    ///         // Anything that has to be set up for the thread goes here.
+    ///         std::thread::spawn(|| thread.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # drop(pool);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn run(self) {
+        // SAFETY: one builder is made for each index, and it is used up here.
+        unsafe { self.pool.run(self.index, self.beginning) };
+    }
+}
+
+/// Keeps a pool from ending before a thread of it has begun, whose start handler may submit jobs.
+pub(crate) struct Beginning(Arc<Pool>);
+
+impl Beginning {
+    /// `None` if the pool has ended.
+    pub(crate) fn of(pool: &Arc<Pool>) -> Option<Self> {
+        pool.is_kept_alive().then(|| Self(Arc::clone(pool)))
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &Arc::as_ptr(&self.pool))
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}
+
+impl Pool {
+    /// The whole life of the thread of the worker with this index.
+    ///
+    /// # Safety
+    ///
+    /// 1. No other thread is this worker.
+    pub(crate) unsafe fn run(&self, index: usize, beginning: Beginning) {
+        let (pool, state) = (self, self.worker(index));
+        // SAFETY: by 1.; `leave` is called below, and the caller holds the pool.
+        let worker = unsafe { Worker::enter(state) };
+        worker.begin_stack(stack_size());
+        // SAFETY: the pool holds the latch.
+        unsafe { LockLatch::set(&raw const state.ready) };
+        let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
+        pool.call_handler(pool.handlers.start.as_deref(), worker.index());
+        drop(beginning);
+        worker.begins_to_work();
+        if self.is_compensating(index) {
+            worker.stand_in();
+        } else {
+            worker.main_loop(&state.end, || false);
+        }
+        pool.call_handler(pool.handlers.exit.as_deref(), worker.index());
+        abort.defuse();
+        Worker::leave();
+        // SAFETY: the pool holds the latch.
+        unsafe { LockLatch::set(&raw const state.ended) };
+    }
+
+    fn call_handler(&self, handler: Option<&(dyn Fn(usize) + Send + Sync)>, index: usize) {
+        if let Some(handler) = handler {
+            if let Err(payload) = unwind::catch(|| handler(index)) {
+                self.handle_panic(payload);
+            }
+        }
+    }
+
+    /// Starts the thread of a compensation worker. False if the system has none left, or the pool
+    /// has ended and an exit handler waits: then the place stays empty.
+    pub(crate) fn start_compensation(&self, index: usize, stack_size: Option<usize>) -> bool {
+        let mut builder = thread::Builder::new();
+        if let Some(stack_size) = stack_size {
+            builder = builder.stack_size(stack_size);
+        }
+        let pool = self.share();
+        let Some(beginning) = Beginning::of(&pool) else {
+            return false;
+        };
+        // It counts as withdrawn until it unparks itself.
+        let thread = builder.spawn(move || {
+            let is_withdrawn = pool.sleep.unpark(index);
+            debug_assert!(is_withdrawn, "nobody else knows of it");
+            // SAFETY: `started` counts up, under the lock: one thread for each index.
+            unsafe { pool.run(index, beginning) };
+        });
+        thread.is_ok()
+    }
+}

@@ -1,0 +1,243 @@
+//! The handle of a pool.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use heist_event::{PoolCounters, WorkerEvents};
+use heist_sync::BarrierMode;
+
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// A pool of workers.
+///
+/// Dropping the handle ends the pool without waiting: what was spawned, and what that spawns, still
+/// runs; then the threads end. To wait for that, call [`shutdown`](Self::shutdown).
+///
+/// # Forked processes
+///
+/// A child made by `fork` has one thread, so the workers of a pool that it inherits are not there.
+/// In the child, whatever would wait for them panics and says so; the global pool is no exception.
+/// Dropping the handle is fine, and so is building another pool. In the child of a job that calls
+/// `fork` the thread is no worker any more; such a child must end in the job, by `exec` or `exit`,
+/// and is aborted when it comes back to the pool.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let (a, b) = pool.join(|| 1 + 1, || 2 + 2);
+/// assert_eq!((a, b), (2, 4));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPool {
+    pool: Arc<Pool>,
+}
+
+/// The counters of the calling worker's pool since it was built, or else those of the global pool:
+/// see [`ThreadPool::counters`].
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// heist::join(|| 1, || 2);
+/// assert!(heist::counters().total().pushes >= 1);
+/// ```
+#[must_use]
+pub fn counters() -> PoolCounters {
+    Pool::here().counters()
+}
+
+/// The recorded events of the calling worker's pool, or else of the global pool: see
+/// [`ThreadPool::events`]. `HEIST_RECORD_EVENTS` lets that record some.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// heist::ThreadPoolBuilder::new().record_events(100).build_global()?;
+/// heist::join(|| 1, || 2);
+/// assert_eq!(heist::events().len(), heist::current_num_threads());
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[must_use]
+pub fn events() -> Vec<WorkerEvents> {
+    Pool::here().events()
+}
+
+impl ThreadPool {
+    pub(crate) fn new(pool: Arc<Pool>) -> Self {
+        Self { pool }
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// How many workers the pool has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_num_threads(), 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn current_num_threads(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// The calling worker's index, or `None` on any thread that is not a worker of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_index(), None);
+    /// assert!(pool.install(|| pool.current_thread_index()).is_some());
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        self.pool.current_worker().map(Worker::index)
+    }
+
+    /// Whether the calling worker's deque holds a job, or `None` on any thread that is not a worker
+    /// of this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.pool.current_worker().map(Worker::has_pending)
+    }
+
+    /// The counters of all workers since the pool was built.
+    ///
+    /// Reading costs the workers nothing but the cache lines. To see what a piece of work did, take
+    /// a snapshot before it and one after, and subtract: [`PoolCounters::since`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let before = pool.counters();
+    /// pool.join(|| (), || ());
+    /// let done = pool.counters().since(&before).total();
+    /// assert_eq!(done.pushes, 1);
+    /// assert_eq!(done.pops + done.steals, 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn counters(&self) -> PoolCounters {
+        self.pool.counters()
+    }
+
+    /// The recorded events of each worker, oldest first; empty unless the pool was built with
+    /// [`record_events`](crate::ThreadPoolBuilder::record_events).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().record_events(1 << 10).build()?;
+    /// pool.install(|| ());
+    /// let events: usize = pool.events().iter().map(|worker| worker.events.len()).sum();
+    /// assert!(events > 0);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn events(&self) -> Vec<WorkerEvents> {
+        self.pool.events()
+    }
+
+    /// Facts about the pool for tools that show them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// println!("idle workers rely on {}", pool.diagnostics().barrier_mode);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn diagnostics(&self) -> Diagnostics {
+        Diagnostics {
+            barrier_mode: self.pool.sleep.barrier().mode(),
+            recorder_started: self.pool.recorder_started(),
+        }
+    }
+
+    /// Ends the pool and waits: returns when everything that was spawned, and what that spawned,
+    /// has run and every worker has called its exit handler.
+    ///
+    /// # Panics
+    ///
+    /// Panics on a worker of this pool, which would wait for itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    /// let pool = heist::ThreadPoolBuilder::new().build()?;
+    /// let ran = Arc::new(AtomicUsize::new(0));
+    /// for _ in 0..100 {
+    ///     let ran = Arc::clone(&ran);
+    ///     pool.spawn(move || { ran.fetch_add(1, Ordering::Relaxed); });
+    /// }
+    /// pool.shutdown();
+    /// assert_eq!(ran.load(Ordering::Relaxed), 100);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn shutdown(self) {
+        assert!(
+            self.pool.current_worker().is_none(),
+            "a worker asked its own pool to shut down and wait for it; call shutdown from outside the pool, or drop the handle"
+        );
+        let pool = Arc::clone(&self.pool);
+        drop(self);
+        pool.wait_until_ended();
+    }
+}
+
+/// Facts about a pool: see [`ThreadPool::diagnostics`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Diagnostics {
+    /// The barriers that the pool runs on: see the variable `HEIST_BARRIER`.
+    pub barrier_mode: BarrierMode,
+    /// The moment from which the times of [`events`](ThreadPool::events) count, or `None` if none
+    /// are recorded or the system has no clock.
+    pub recorder_started: Option<Instant>,
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        self.pool.release();
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .field("id", &Arc::as_ptr(&self.pool))
+            .finish()
+    }
+}

@@ -1,0 +1,15 @@
+//! How idle workers fall asleep and are woken. `README.md` has the protocol.
+
+mod caller;
+mod counts;
+mod lookout;
+#[cfg(all(test, heist_loom))]
+mod model;
+mod protocol;
+mod search;
+#[cfg(all(test, not(heist_loom)))]
+mod tests;
+mod watch;
+
+pub(crate) use protocol::{Jobs, Sleep, Sleeper};
+pub(crate) use search::Searcher;

@@ -1,0 +1,68 @@
+//! Sleep itself, also that of the lookout.
+
+use heist_sync::atomic::Ordering;
+use heist_sync::fault;
+
+use super::lookout::Lookout;
+use super::protocol::{yield_in_a_model, Rest, Sleep, Sleeper, AWAKE};
+
+impl Sleep {
+    /// S5: sleeps until it is unparked. It searches again afterwards. The lookout wakes somebody if
+    /// it `sees_a_job`.
+    pub(super) fn block(&self, parker: Sleeper, rest: Rest, sees_a_job: impl Fn() -> bool) {
+        if rest == Rest::AsLookout {
+            self.keep_watch(parker, sees_a_job);
+        }
+        self.park(parker);
+    }
+
+    /// The lookout looks again and again, until it is unparked or there is nothing to watch. It
+    /// wakes somebody, who may be itself, if it `sees_a_job`.
+    pub(super) fn keep_watch(&self, parker: Sleeper, sees_a_job: impl Fn() -> bool) {
+        let (parker, lookout) = (self.parker(parker), &self.lookout);
+        let mut callers = lookout.callers.load(Ordering::Relaxed);
+        let mut period = Lookout::PERIOD;
+        loop {
+            // Relaxed: `park` looks once more.
+            match parker.load(Ordering::Relaxed) {
+                AWAKE => break,
+                // A wake-up for no reason only makes it look early.
+                state => parker.wait_timeout(state, period),
+            }
+            // Relaxed: if the job is not to be seen yet, there is another look, a period later.
+            let had_left = lookout.has_left.swap(false, Ordering::Relaxed);
+            let relies_on_it = self.relies_on_the_lookout();
+            let has_found = self.counts().wants_a_wake_up() && sees_a_job();
+            if has_found {
+                self.wake_one();
+            }
+            period = if has_found || relies_on_it {
+                Lookout::PERIOD
+            } else {
+                Lookout::LONGEST_PERIOD.min(2 * period)
+            };
+            let before = std::mem::replace(&mut callers, lookout.callers.load(Ordering::Relaxed));
+            if had_left || callers != before || relies_on_it {
+                yield_in_a_model();
+                continue;
+            }
+            lookout.seen.store(callers, Ordering::Relaxed);
+            lookout.leave_role();
+            // Pairs with the fence in `leave`; without a heavy barrier with that of whoever begins
+            // to work, or has sat down, and pushes.
+            fault::fence("sleep.keep_watch.fence", Ordering::SeqCst);
+            let is_wanted =
+                lookout.has_left.load(Ordering::Relaxed) || self.relies_on_the_lookout();
+            if !is_wanted || !lookout.take_role() {
+                return;
+            }
+        }
+        lookout.leave_role();
+    }
+
+    /// True if somebody works whose pushes no sleeper would see.
+    fn relies_on_the_lookout(&self) -> bool {
+        self.lookout.jobs_may_be_missed.load(Ordering::Relaxed)
+            && self.counts().somebody_works(self.workers())
+    }
+}

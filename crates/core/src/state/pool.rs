@@ -1,0 +1,223 @@
+//! The state that the workers of a pool share.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use heist_deque::Injector;
+use heist_event::{PoolCounters, WorkerEvents};
+use heist_sync::process::Generation;
+use heist_sync::{CachePadded, Clock, Mutex};
+
+use crate::base::job::DetachedJob;
+use crate::base::live::Live;
+use crate::base::recorder::Recorder;
+use crate::base::unwind::{self, AbortOnUnwind, Payload};
+use crate::sleep::{Jobs, Sleep};
+use crate::state::compensation::Compensation;
+use crate::state::worker::WorkerState;
+
+/// Starts the thread of the worker with an index.
+type StartThread = Box<dyn Fn(&Pool, usize) -> bool + Send + Sync>;
+
+/// The state that the workers of a pool share.
+pub(crate) struct Pool {
+    pub(crate) me: Weak<Pool>,
+    /// The workers, then those that may work in the place of others.
+    pub(crate) workers: Box<[CachePadded<WorkerState<Pool>>]>,
+    pub(crate) compensation: Compensation,
+    /// Starts the thread of the compensation worker with this index. False if it cannot be had.
+    pub(crate) start_compensation: StartThread,
+    /// Jobs from outside the pool.
+    pub(crate) injector: Injector<DetachedJob>,
+    pub(crate) sleep: Sleep,
+    /// More workers than processors: whoever waits should not spin.
+    pub(crate) oversubscribed: bool,
+    /// Workers run the oldest of their own jobs first.
+    pub(crate) breadth_first: bool,
+    /// Jobs from outside do not wait for busy workers to come to an end.
+    pub(crate) prompt: bool,
+    /// External callers participate in what they wait for.
+    pub(crate) callers_participate: bool,
+    pub(crate) live: Live,
+    /// Held while a broadcast is posted, so that all workers see all broadcasts in the same order.
+    pub(crate) posting: Mutex<()>,
+    /// Runs since the pool was built.
+    pub(crate) clock: Clock,
+    /// The process in which it was built, and has its workers.
+    pub(crate) born: Generation,
+    pub(crate) recording: bool,
+    pub(crate) handlers: Handlers,
+}
+
+/// User callbacks.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(crate) panic: Option<Box<dyn Fn(Payload) + Send + Sync>>,
+    pub(crate) start: Option<Box<dyn Fn(usize) + Send + Sync>>,
+    pub(crate) exit: Option<Box<dyn Fn(usize) + Send + Sync>>,
+}
+
+impl Pool {
+    /// A panic that nobody waits for: the pool's handler takes it, or the process ends.
+    pub(crate) fn handle_panic(&self, payload: Payload) {
+        let Some(handler) = &self.handlers.panic else {
+            unwind::abort("a job that nobody waits for panicked, and its pool has no panic handler")
+        };
+        let abort = AbortOnUnwind("a panic handler panicked");
+        handler(payload);
+        abort.defuse();
+    }
+
+    /// A share of the pool.
+    pub(crate) fn share(&self) -> Arc<Self> {
+        self.me.upgrade().expect("a pool that is borrowed is alive")
+    }
+
+    /// How many workers the pool has.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.workers.len() - self.compensation.most()
+    }
+
+    /// The workers, then those that may work in the place of others.
+    pub(crate) fn workers(&self) -> impl ExactSizeIterator<Item = &WorkerState<Self>> {
+        self.workers.iter().map(|worker| &**worker)
+    }
+
+    #[inline(always)]
+    pub(crate) fn worker(&self, index: usize) -> &WorkerState<Self> {
+        &self.workers[index]
+    }
+
+    /// Nanoseconds since the pool was built.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.elapsed_ns()
+    }
+
+    /// Called by whatever begins outside of the pool and would wait for it.
+    ///
+    /// # Panics
+    ///
+    /// Panics in a forked child of the process that built the pool: the workers are the parent's,
+    /// and nobody would ever come.
+    pub(crate) fn demand_workers(&self, attempt: &str) {
+        assert!(
+            !self.born.is_past(),
+            "could not {attempt} a pool that was built before this process was forked: its workers are threads of the parent; build a ThreadPool in the child and call its methods, or let the child call exec"
+        );
+    }
+
+    /// Called by what may have begun before a fork and go on in the child, where it would run the
+    /// parent's jobs a second time, or wait for ever. To panic would not end that: the frames below
+    /// may wait as well.
+    #[inline]
+    pub(crate) fn abort_if_forked(&self) {
+        if self.born.is_past() {
+            unwind::abort_child();
+        }
+    }
+
+    /// Signals all owners: their next pushes look whether a worker sleeps.
+    pub(crate) fn signal_owners(&self) {
+        self.workers
+            .iter()
+            .for_each(|worker| worker.deque().thief().signal());
+    }
+
+    /// True if a job from outside waits, nobody is free who would come for it, and the busy ones
+    /// are to take it in turn.
+    pub(crate) fn waits_for_a_worker(&self) -> bool {
+        self.prompt && !self.injector.is_empty() && self.sleep.no_worker_is_free()
+    }
+
+    /// True if this is the index of a compensation worker.
+    pub(crate) fn is_compensating(&self, index: usize) -> bool {
+        index >= self.len()
+    }
+
+    /// A worker withdraws: sees to it that another one works in its place.
+    pub(crate) fn compensate(&self) {
+        self.compensation.want_one(
+            |index| {
+                self.sleep.unpark(index);
+            },
+            |started| (self.start_compensation)(self, self.len() + started),
+        );
+    }
+
+    /// True if there is a job that this worker could run, other than in its own deque, where there
+    /// are those of frames that wait.
+    pub(crate) fn sees_a_job(&self, worker: usize) -> bool {
+        let mut others = self
+            .workers()
+            .enumerate()
+            .filter(|&(index, _)| index != worker);
+        !self.injector.is_empty()
+            || !self.worker(worker).mailbox.is_empty()
+            || others.any(|(_, other)| other.has_a_job())
+    }
+
+    /// One more thing needs the workers.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the pool has ended, or its workers are not of this process.
+    pub(crate) fn keep_alive(&self) {
+        self.demand_workers("submit a job to");
+        assert!(
+            self.is_kept_alive(),
+            "a job was submitted to a pool that has ended; keep its handle for as long as you submit"
+        );
+    }
+
+    /// One more thing needs the workers, if the pool has not ended.
+    pub(crate) fn is_kept_alive(&self) -> bool {
+        self.live.keep()
+    }
+
+    pub(crate) fn counters(&self) -> PoolCounters {
+        // A worker may have been in the middle of a change.
+        self.demand_workers("read the counters of");
+        let now_ns = self.now_ns();
+        let snapshots = self
+            .workers()
+            .map(|worker| worker.counters.snapshot(now_ns));
+        PoolCounters::new(snapshots.collect())
+    }
+
+    pub(crate) fn events(&self) -> Vec<WorkerEvents> {
+        let recorders = self
+            .workers
+            .iter()
+            .filter_map(|worker| worker.recorder.as_ref());
+        recorders.map(Recorder::read).collect()
+    }
+
+    /// The moment from which the times of events count, if any are recorded.
+    pub(crate) fn recorder_started(&self) -> Option<Instant> {
+        self.clock.began().filter(|_| self.recording)
+    }
+}
+
+impl Jobs for Pool {
+    fn signal_all(&self) {
+        self.signal_owners();
+    }
+
+    fn are_at(&self, worker: usize) -> bool {
+        self.worker(worker).has_a_job()
+    }
+
+    fn are_beyond(&self, worker: usize) -> bool {
+        self.sees_a_job(worker)
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("workers", &self.len())
+            .finish()
+    }
+}

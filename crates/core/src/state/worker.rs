@@ -1,0 +1,180 @@
+//! The state of a worker: what it owns, and what others may touch.
+
+use std::cell::Cell;
+use std::ptr;
+
+use heist_deque::Injector;
+use heist_deque::{Deque, Steal};
+
+use crate::base::counters::Counters;
+use crate::base::fifo::Fifo;
+use crate::base::job::{Job, JobSlot, Kind};
+use crate::base::job_ref::JobRef;
+use crate::base::latch::{CoreLatch, LockLatch};
+use crate::base::recorder::Recorder;
+use crate::base::waiting::{WaitModes, Waiting, Watch};
+use crate::policy::{Callers, Gaps, Rng, StealBackoff, Turns};
+
+/// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
+/// [`Worker`](crate::worker::Worker).
+///
+/// It begins a page: what the deque's slots lie opposite to then does not depend on the allocator
+/// (`deque/src/slot.rs`).
+#[repr(C, align(4096))]
+pub(crate) struct WorkerState<P> {
+    deque: Deque<Kind>,
+    /// Written by the thread that is the worker.
+    pub(crate) counters: Counters,
+    local: Local,
+    pool: *const P,
+    index: usize,
+    /// How the jobs of this worker wait, wherever they run.
+    pub(crate) wait_modes: WaitModes,
+    /// Jobs that only this worker may run.
+    pub(crate) mailbox: Injector<JobRef>,
+    pub(crate) fifo: Fifo,
+    pub(crate) recorder: Option<Recorder>,
+    /// Set when the worker can take jobs.
+    pub(crate) ready: LockLatch,
+    /// Set when the worker shall end.
+    pub(crate) end: CoreLatch,
+    /// Set when the worker has ended.
+    pub(crate) ended: LockLatch,
+}
+
+/// How far the contexts of one call of [`with_context`](crate::with_context) know the deque's tail
+/// better than the memory does.
+pub(crate) struct Carrier {
+    /// True while they carry the tail.
+    pub(crate) carries: Cell<bool>,
+    /// The slot from which they do.
+    pub(crate) lowest: JobSlot,
+}
+
+/// The part that only the worker's own thread touches.
+pub(crate) struct Local {
+    pub(crate) rng: Cell<Rng>,
+    pub(crate) backoff: Cell<StealBackoff>,
+    /// How long it had nothing to do, lately.
+    pub(crate) gaps: Cell<Gaps>,
+    /// True if there were jobs in the last round that `backoff` forbids to ask for.
+    pub(crate) was_refused: Cell<bool>,
+    /// Below the slot at this address lies nothing that the frame at the top of the stack has
+    /// pushed: that of a job, or of the innermost [`Watch`].
+    pub(crate) base: Cell<usize>,
+    /// The innermost frame that notes what it pushes, or null.
+    pub(crate) watch: Cell<*const Watch>,
+    /// True if jobs are to be noted: by a recorder, or because they may wait for descendants only.
+    pub(crate) is_watched: Cell<bool>,
+    /// The chain whose contexts carry the deque's tail, so that the one in memory lags behind; null
+    /// while that is exact.
+    pub(crate) carrier: Cell<*const Carrier>,
+    /// True while the worker waits for descendants only.
+    pub(crate) is_strict: Cell<bool>,
+    /// Decides when a job from outside comes before the worker's own.
+    pub(crate) turns: Cell<Turns>,
+    /// How often it has come for a job from outside when it had nothing to do.
+    pub(crate) looks: Cell<u32>,
+    /// A frame below this address is deep in the stack.
+    pub(crate) deep: Cell<usize>,
+    /// True while a job from outside runs in the middle of another.
+    pub(crate) is_serving: Cell<bool>,
+    /// True while an external caller is in this worker's place.
+    pub(crate) is_caller: Cell<bool>,
+    /// How long callers stay here, and when they come.
+    pub(crate) callers: Cell<Callers>,
+}
+
+// SAFETY: `local` is touched by the one thread that is the worker, which `Worker::enter` is
+// promised; so is the owner's end of the deque. `pool` is the pool that this is part of, so that it
+// is there as long as this.
+unsafe impl<P> Sync for WorkerState<P> {}
+// SAFETY: as above.
+unsafe impl<P> Send for WorkerState<P> {}
+
+impl<P> WorkerState<P> {
+    /// The state of the worker with this index in a pool that is being made at that address.
+    pub(crate) fn new(
+        pool: *const P,
+        index: usize,
+        deque: Deque<Kind>,
+        waiting: Waiting,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        // The pool's address tells pools of one process apart, and differs from run to run where
+        // the system randomises addresses.
+        let seed = pool as usize as u64 ^ (index as u64) << 48;
+        Self {
+            deque,
+            counters: Counters::new(),
+            local: Local {
+                rng: Cell::new(Rng::new(seed)),
+                backoff: Cell::new(StealBackoff::new()),
+                gaps: Cell::new(Gaps::new()),
+                was_refused: Cell::new(false),
+                base: Cell::new(0),
+                watch: Cell::new(ptr::null()),
+                is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
+                carrier: Cell::new(ptr::null()),
+                is_strict: Cell::new(waiting == Waiting::Descendants),
+                turns: Cell::new(Turns::new()),
+                looks: Cell::new(0),
+                deep: Cell::new(0),
+                is_serving: Cell::new(false),
+                is_caller: Cell::new(false),
+                callers: Cell::new(Callers::new()),
+            },
+            pool,
+            index,
+            wait_modes: WaitModes::new(waiting),
+            mailbox: Injector::new(),
+            fifo: Fifo::new(),
+            recorder,
+            ready: LockLatch::new(),
+            end: CoreLatch::new(),
+            ended: LockLatch::new(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn pool(&self) -> &P {
+        // SAFETY: this is part of it.
+        unsafe { &*self.pool }
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The deque: the worker takes the owner's end, everybody else the thieves'.
+    #[inline(always)]
+    pub(crate) fn deque(&self) -> &Deque<Kind> {
+        &self.deque
+    }
+
+    /// For the worker only.
+    #[inline(always)]
+    pub(crate) fn local(&self) -> &Local {
+        &self.local
+    }
+
+    /// Tries to take the oldest job of this worker; `may_ask` says whether it may be disturbed.
+    #[inline]
+    pub(crate) fn steal(&self, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
+        let claim = |kind, slot: JobSlot| {
+            self.counters.stolen_from.add(1);
+            // SAFETY: the deque's lock is held.
+            let is_strict = unsafe { self.wait_modes.is_strict_at(slot.as_ptr() as usize) };
+            // SAFETY: just taken, and the deque's lock keeps others away.
+            unsafe { Job::claim(kind, slot, self.index, is_strict) }
+        };
+        // SAFETY: `claim` moves a detached job out; the slot of a lent one stays with the thief
+        // until it sets the latch.
+        unsafe { self.deque.thief().steal(may_ask, claim) }
+    }
+
+    pub(crate) fn has_a_job(&self) -> bool {
+        !self.deque.thief().is_empty()
+    }
+}

@@ -1,0 +1,41 @@
+//! Counting and recording: the activity of a worker.
+
+use heist_event::EventKind;
+
+use crate::base::counters::Activity;
+use crate::worker::Worker;
+
+impl Worker {
+    /// The thread has just become a worker.
+    pub(crate) fn begins_to_work(&self) {
+        let now_ns = self.pool().now_ns();
+        self.state().counters.time.change(Activity::Working, now_ns);
+    }
+
+    /// Notes what the worker does from now on, and returns the time.
+    pub(crate) fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
+        let now_ns = self.pool().now_ns();
+        self.turn_to_at(activity, event, now_ns);
+        now_ns
+    }
+
+    pub(crate) fn turn_to_at(&self, activity: Activity, event: EventKind, now_ns: u64) {
+        self.state().counters.time.change(activity, now_ns);
+        if let Some(recorder) = &self.state().recorder {
+            recorder.record(event, now_ns);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&self, event: EventKind) {
+        if let Some(recorder) = &self.state().recorder {
+            recorder.record(event, self.pool().now_ns());
+        }
+    }
+
+    /// Counts a job that was taken back and run by the join that lent it.
+    #[inline(always)]
+    pub(crate) fn count_in_place(&self) {
+        self.state().counters.in_place.add(1);
+    }
+}

@@ -1,0 +1,248 @@
+//! A count of jobs that anybody may wait for, any number of times.
+//!
+//! Scopes know who waits, and one latch in a frame is enough. A task group or a submitted job is
+//! waited for by any thread: a worker, which helps, or a thread outside, which blocks. Each waiter
+//! brings its own latch.
+
+use std::sync::Arc;
+
+use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::{fault, Mutex};
+
+use crate::base::latch::Latch;
+use crate::state::Pool;
+use crate::worker::latch::CountLatch;
+use crate::worker::Worker;
+
+/// How many jobs have yet to end.
+#[derive(Debug)]
+pub(crate) struct Completion<L = CountLatch> {
+    pending: AtomicUsize,
+    waiters: Mutex<Vec<Arc<L>>>,
+}
+
+impl<L> Default for Completion<L> {
+    fn default() -> Self {
+        Self {
+            pending: AtomicUsize::new(0),
+            waiters: Mutex::new(Vec::new()),
+        }
+    }
+}
+
+impl Completion {
+    /// Waits until no job is pending: helps on a worker, blocks elsewhere.
+    ///
+    /// # Panics
+    ///
+    /// Panics if some are, and the workers of `pool`, to which they were submitted, are not of this
+    /// process.
+    pub(crate) fn wait(&self, pool: &Pool) {
+        let caller = Worker::current();
+        let latch = || {
+            pool.demand_workers("wait for a job of");
+            CountLatch::new(1, caller)
+        };
+        self.wait_with(latch, |latch| {
+            latch.wait(caller, Worker::pushed_in_job_from);
+        });
+    }
+}
+
+impl<L: Latch> Completion<L> {
+    /// One more job.
+    pub(crate) fn add(&self) {
+        // Relaxed: whoever hands the job on publishes it.
+        self.pending.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One job has ended.
+    pub(crate) fn finish(&self) {
+        // Release: pairs with the acquire in `is_done`, which reads what the last made of this, and
+        // so sees the work of each.
+        let order = fault::ordering("completion.finish", Ordering::Release);
+        if self.pending.fetch_sub(1, order) == 1 {
+            // A waiter that comes later looks at the count under the lock.
+            for waiter in std::mem::take(&mut *self.waiters.lock()) {
+                // SAFETY: the `Arc` keeps the latch, and each is set once.
+                unsafe { L::set(Arc::as_ptr(&waiter)) };
+            }
+        }
+    }
+
+    /// True if no job is pending.
+    pub(crate) fn is_done(&self) -> bool {
+        // Acquire: pairs with `finish`: the jobs' work is visible.
+        let order = fault::ordering("completion.is_done", Ordering::Acquire);
+        self.pending.load(order) == 0
+    }
+
+    /// Waits until no job is pending, each time by a latch of its own.
+    fn wait_with(&self, latch: impl Fn() -> L, wait: impl Fn(&L)) {
+        while !self.is_done() {
+            let latch = Arc::new(latch());
+            {
+                let mut waiters = self.waiters.lock();
+                if self.is_done() && !fault::planted("completion.recheck") {
+                    return;
+                }
+                waiters.push(Arc::clone(&latch));
+            }
+            wait(&latch);
+        }
+    }
+}
+
+/// Models under loom: `cargo xtask model`.
+#[cfg(all(test, heist_loom))]
+mod model {
+    use std::sync::Arc;
+
+    use heist_sync::atomic::Ordering;
+    use heist_sync::cell::UnsafeCell;
+    use heist_sync::{thread, Futex};
+
+    use super::Completion;
+    use crate::base::latch::{CoreLatch, Latch};
+    use crate::worker::latch::CountLatch;
+    use crate::worker::Worker;
+
+    struct Group<L> {
+        completion: Completion<L>,
+        results: [UnsafeCell<bool>; 2],
+    }
+
+    // SAFETY: loom checks that nobody uses a result while another writes it.
+    unsafe impl<L> Sync for Group<L> {}
+    // SAFETY: as above.
+    unsafe impl<L> Send for Group<L> {}
+
+    impl<L: Latch + 'static> Group<L> {
+        /// A group of which this many jobs run on threads of their own.
+        fn running(jobs: usize) -> (Arc<Self>, Vec<thread::JoinHandle<()>>) {
+            let group = Arc::new(Self {
+                completion: Completion::default(),
+                results: [false, false].map(UnsafeCell::new),
+            });
+            let run = |job| {
+                group.completion.add();
+                let group = Arc::clone(&group);
+                thread::spawn(move || group.run(job))
+            };
+            let threads = (0..jobs).map(run).collect();
+            (group, threads)
+        }
+
+        fn run(&self, job: usize) {
+            // SAFETY: each job has a result of its own, and a waiter reads it when it knows that
+            // the job has ended, which is what loom checks here.
+            self.results[job].with_mut(|result| unsafe { *result = true });
+            self.completion.finish();
+        }
+
+        fn assert_done(&self, job: usize) {
+            // SAFETY: as in `run`.
+            assert!(self.results[job].with(|result| unsafe { *result }));
+        }
+    }
+
+    impl Group<CountLatch> {
+        /// As a thread that is no worker.
+        fn wait(&self) {
+            let latch = || CountLatch::new(1, None);
+            self.completion
+                .wait_with(latch, |latch| latch.wait(None, Worker::pushed_in_job_from));
+        }
+    }
+
+    /// How a worker waits, reduced to its latch and its parker. A setter that sets the latch twice
+    /// unparks one that is not armed.
+    struct Bell {
+        core: CoreLatch,
+        word: Futex,
+    }
+
+    const AWAKE: u32 = 0;
+    const ASLEEP: u32 = 1;
+
+    impl Bell {
+        fn new() -> Self {
+            Self {
+                core: CoreLatch::new(),
+                word: Futex::new(AWAKE),
+            }
+        }
+
+        fn wait(&self) {
+            while !self.core.probe() {
+                self.word.store(ASLEEP, Ordering::Relaxed);
+                if self.core.fall_asleep() {
+                    while self.word.load(Ordering::Relaxed) == ASLEEP {
+                        self.word.wait(ASLEEP);
+                    }
+                    self.core.wake_up();
+                }
+            }
+        }
+    }
+
+    impl Latch for Bell {
+        unsafe fn set(this: *const Self) {
+            // SAFETY: the waiter holds a share of it.
+            let this = unsafe { &*this };
+            assert!(!this.core.probe(), "each latch is set once");
+            // SAFETY: as above.
+            if unsafe { CoreLatch::set(&raw const this.core) } {
+                this.word.store(AWAKE, Ordering::Relaxed);
+                this.word.wake_one();
+            }
+        }
+    }
+
+    fn check(model: impl Fn() + Send + Sync + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(model);
+    }
+
+    #[test]
+    fn a_thread_that_waits_is_woken_and_sees_what_the_job_did() {
+        check(|| {
+            let (group, threads) = Group::running(1);
+            group.wait();
+            group.assert_done(0);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn a_worker_that_waits_is_woken_once_and_sees_what_all_jobs_did() {
+        check(|| {
+            let (group, threads) = Group::running(2);
+            group.completion.wait_with(Bell::new, Bell::wait);
+            group.assert_done(0);
+            group.assert_done(1);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn two_that_wait_are_both_woken() {
+        check(|| {
+            let (group, threads) = Group::running(1);
+            let other = thread::spawn({
+                let group = Arc::clone(&group);
+                move || group.completion.wait_with(Bell::new, Bell::wait)
+            });
+            group.completion.wait_with(Bell::new, Bell::wait);
+            group.assert_done(0);
+            for thread in threads.into_iter().chain([other]) {
+                thread.join().unwrap();
+            }
+        });
+    }
+}

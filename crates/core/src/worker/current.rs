@@ -1,0 +1,180 @@
+//! The worker that the calling thread is.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+
+use heist_deque::Owner;
+use heist_sync::thread_local;
+
+use crate::base::fifo::Fifo;
+use crate::base::job::{JobSlot, Kind};
+use crate::state::{Local, Pool, WorkerState};
+
+thread_local! {
+    /// The worker that this thread is, or null.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) }
+}
+
+thread_local! {
+    /// The worker that this thread is while contexts carry the tail of its deque
+    /// (`ops/context.rs`), so that it is not in `CURRENT`.
+    static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
+}
+
+/// A worker, as its own thread sees it.
+#[repr(transparent)]
+pub(crate) struct Worker {
+    state: WorkerState<Pool>,
+    /// Neither `Send` nor `Sync`.
+    here: PhantomData<*const ()>,
+}
+
+impl Worker {
+    /// The worker that the calling thread is. It outlives every frame of a job, and the borrow must
+    /// not be kept beyond the job.
+    #[inline(always)]
+    pub(crate) fn current<'job>() -> Option<&'job Self> {
+        let current = CURRENT.with(Cell::get);
+        // SAFETY: not null between `enter` and `leave`, and then it points to the state that
+        // `enter` was given, which is there meanwhile.
+        match unsafe { current.as_ref() } {
+            Some(worker) => Some(worker),
+            None => Self::come_out(),
+        }
+    }
+
+    /// The hidden worker of the calling thread, which is hidden no more.
+    #[cold]
+    #[inline(never)]
+    fn come_out<'job>() -> Option<&'job Self> {
+        let worker = Self::hidden()?;
+        worker.store_tail();
+        Some(worker)
+    }
+
+    fn hidden<'job>() -> Option<&'job Self> {
+        // SAFETY: as in `current`.
+        unsafe { HIDDEN.with(Cell::get).as_ref() }
+    }
+
+    /// As [`current`](Self::current), for callers that leave the deque alone.
+    #[inline]
+    pub(crate) fn seen<'job>() -> Option<&'job Self> {
+        // SAFETY: as in `current`.
+        unsafe { CURRENT.with(Cell::get).as_ref() }.or_else(Self::hidden)
+    }
+
+    /// From now on `current` has to store the tail first.
+    pub(crate) fn hide(&self) {
+        CURRENT.with(|current| current.set(ptr::null()));
+        HIDDEN.with(|hidden| hidden.set(self));
+    }
+
+    /// The tail in memory is exact.
+    fn show(&self) {
+        HIDDEN.with(|hidden| hidden.set(ptr::null()));
+        CURRENT.with(|current| current.set(self));
+    }
+
+    /// Makes the calling thread the worker of this state, until it calls `leave`.
+    ///
+    /// # Safety
+    ///
+    /// 1. The state stays in place until then, or for ever.
+    /// 2. No other thread is this worker meanwhile, and what the last one did happens before this.
+    pub(crate) unsafe fn enter(state: &WorkerState<Pool>) -> &Self {
+        // SAFETY: transparent, and by 2. the caller may have the worker's view.
+        let worker: &Self = unsafe { &*ptr::from_ref(state).cast() };
+        CURRENT.with(|current| {
+            assert!(current.get().is_null(), "a thread is one worker at most");
+            current.set(worker);
+        });
+        worker
+    }
+
+    /// The calling thread is no worker any more.
+    pub(crate) fn leave() {
+        CURRENT.with(|current| current.set(ptr::null()));
+        // In a forked child, in the middle of a context.
+        HIDDEN.with(|hidden| hidden.set(ptr::null()));
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(&self) -> usize {
+        self.state.index()
+    }
+
+    #[inline(always)]
+    pub(crate) fn pool(&self) -> &Pool {
+        self.state.pool()
+    }
+
+    #[inline(always)]
+    pub(crate) fn state(&self) -> &WorkerState<Pool> {
+        &self.state
+    }
+
+    #[inline(always)]
+    pub(crate) fn local(&self) -> &Local {
+        self.state.local()
+    }
+
+    #[inline(always)]
+    pub(crate) fn deque(&self) -> &Owner<Kind> {
+        // SAFETY: this is the one thread that is the worker.
+        unsafe { self.state.deque().owner() }
+    }
+
+    /// The queue that makes `spawn_fifo` first in, first out on this worker.
+    pub(crate) fn fifo(&self) -> &Fifo {
+        &self.state.fifo
+    }
+
+    /// The address of the slot that the next job will be in.
+    #[inline]
+    pub(crate) fn next_slot(&self) -> usize {
+        self.deque().vacant().as_ptr() as usize
+    }
+
+    /// Makes the tail in memory exact, if contexts carry it.
+    pub(crate) fn store_tail(&self) {
+        // SAFETY: a chain of contexts that carries the tail is in its place: it stores the tail
+        // before it ends.
+        if let Some(carrier) = unsafe { self.local().carrier.get().as_ref() } {
+            // SAFETY: from where the chain began, the slots in use are those of its joins, none of
+            // which waits for a thief: a join that waits has stored the tail.
+            unsafe { self.deque().find_tail(carrier.lowest) };
+            self.tail_is_stored();
+        }
+    }
+
+    /// As [`store_tail`](Self::store_tail), where it is known that the tail lies there.
+    ///
+    /// # Safety
+    ///
+    /// 1. It does.
+    pub(crate) unsafe fn store_tail_at(&self, tail: JobSlot) {
+        // SAFETY: by 1.
+        unsafe { self.deque().set_tail(tail) };
+        self.tail_is_stored();
+    }
+
+    /// No chain of contexts carries the tail any more.
+    fn tail_is_stored(&self) {
+        // SAFETY: as in `store_tail`.
+        if let Some(carrier) = unsafe { self.local().carrier.replace(ptr::null()).as_ref() } {
+            carrier.carries.set(false);
+        }
+        self.show();
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("index", &self.index())
+            .finish()
+    }
+}

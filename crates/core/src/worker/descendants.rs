@@ -1,0 +1,115 @@
+//! Descendants: the jobs that a frame has pushed, where it may wait for no others.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::base::waiting::{Region, Waiting, Watch};
+use crate::worker::Worker;
+
+impl Worker {
+    /// Calls `op`, a whole job or the part of one in which something is waited for, and notes what
+    /// it pushes.
+    pub(crate) fn watched<R>(&self, is_job: bool, op: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Worker, &'a Watch, bool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                let Self(worker, watch, was_watched) = self;
+                let local = worker.local();
+                local.watch.set(watch.outer);
+                local.is_watched.set(*was_watched);
+                // SAFETY: the frames around this one have not ended.
+                let outer = unsafe { watch.outer.as_ref() };
+                local.base.set(outer.unwrap_or(watch).from(outer.is_some()));
+            }
+        }
+        let (local, next_slot) = (self.local(), self.next_slot());
+        self.note(next_slot);
+        let watch = Watch {
+            is_job,
+            lowest: Cell::new(next_slot),
+            before: Cell::new(local.base.replace(next_slot)),
+            outer: local.watch.get(),
+        };
+        local.watch.set(ptr::from_ref(&watch));
+        let _end = End(self, &watch, local.is_watched.replace(true));
+        op()
+    }
+
+    /// A job is about to be pushed into this slot, or one above.
+    #[inline(always)]
+    pub(crate) fn note(&self, slot: usize) {
+        if slot < self.local().base.get() {
+            self.lower(slot);
+        }
+    }
+
+    /// The slot lies below what the present frame has noted.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn lower(&self, slot: usize) {
+        let local = self.local();
+        local.base.set(slot);
+        let mut watch = local.watch.get();
+        // SAFETY: the frames that watch have not ended.
+        while let Some(inner) = unsafe { watch.as_ref() } {
+            inner.lowest.set(inner.lowest.get().min(slot));
+            inner.before.set(inner.before.get().min(slot));
+            watch = inner.outer;
+        }
+        self.deque().locked(|| self.state().wait_modes.lower(slot));
+    }
+
+    /// Below this slot lies nothing that the present scope has pushed, or if there is none the
+    /// present job.
+    pub(crate) fn pushed_from(&self) -> usize {
+        self.local().base.get()
+    }
+
+    /// Below this slot lies nothing that the present job has pushed.
+    pub(crate) fn pushed_in_job_from(&self) -> usize {
+        let mut watch = self.local().watch.get();
+        // SAFETY: as above.
+        while let Some(inner) = unsafe { watch.as_ref() } {
+            if inner.is_job || inner.outer.is_null() {
+                return inner.from(inner.is_job);
+            }
+            watch = inner.outer;
+        }
+        self.local().base.get()
+    }
+
+    /// Calls `op`, in which every wait is of this kind.
+    pub(crate) fn with_waiting<R>(&self, waiting: Waiting, op: impl FnOnce() -> R) -> R {
+        struct Open<'a>(&'a Worker, &'a Region, bool);
+        impl Drop for Open<'_> {
+            fn drop(&mut self) {
+                let Self(worker, region, was_strict) = self;
+                worker.local().is_strict.set(*was_strict);
+                worker
+                    .deque()
+                    .locked(|| worker.state().wait_modes.close(region));
+            }
+        }
+        let region = self.state().wait_modes.region(waiting, self.next_slot());
+        // SAFETY: in place, and the newest, until `Open` is dropped below.
+        self.deque()
+            .locked(|| unsafe { self.state().wait_modes.open(&region) });
+        let was_strict = self.local().is_strict.replace(region.is_strict());
+        let _open = Open(self, &region, was_strict);
+        self.watched(false, op)
+    }
+
+    pub(crate) fn strictly_if<R>(&self, is_strict: bool, op: impl FnOnce() -> R) -> R {
+        if is_strict {
+            self.with_waiting(Waiting::Descendants, op)
+        } else {
+            op()
+        }
+    }
+
+    /// True if only descendants may run while this worker waits here.
+    #[inline]
+    pub(crate) fn is_strict(&self) -> bool {
+        self.local().is_strict.get()
+    }
+}

@@ -1,0 +1,144 @@
+//! Latches with their waiter: a worker of another pool, or whoever waits for a count.
+
+use std::sync::Arc;
+
+use crate::base::count::BiasedCount;
+use crate::base::latch::{CoreLatch, Latch, LockLatch};
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// A latch that a worker waits for and a worker of another pool sets.
+#[derive(Debug)]
+pub(crate) struct ForeignLatch<'w> {
+    pub(crate) core: CoreLatch,
+    owner: &'w Worker,
+}
+
+impl<'w> ForeignLatch<'w> {
+    pub(crate) fn new(owner: &'w Worker) -> Self {
+        Self {
+            core: CoreLatch::new(),
+            owner,
+        }
+    }
+}
+
+impl Latch for ForeignLatch<'_> {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: the latch is alive until the swap below, and the owner while it waits for it.
+        let owner = unsafe { (*this).owner };
+        // The owner's pool may end as soon as the latch is set: hold it.
+        let (pool, index) = (owner.pool().share(), owner.index());
+        // SAFETY: alive by the caller's 1.
+        if unsafe { CoreLatch::set(&raw const (*this).core) } {
+            pool.unpark(index);
+        }
+    }
+}
+
+/// A latch that is set when a count has fallen to zero.
+#[derive(Debug)]
+pub(crate) struct CountLatch {
+    pending: BiasedCount,
+    waiter: Waiter,
+}
+
+/// The waiter of a [`CountLatch`], once it has run out of own jobs.
+#[derive(Debug)]
+enum Waiter {
+    Worker {
+        core: CoreLatch,
+        pool: Arc<Pool>,
+        index: usize,
+    },
+    Thread(LockLatch),
+}
+
+impl CountLatch {
+    /// A latch for the calling thread, which is the worker `owner` or none, that must be set
+    /// `count` times.
+    pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
+        let waiter = match owner {
+            Some(worker) => Waiter::Worker {
+                core: CoreLatch::new(),
+                pool: worker.pool().share(),
+                index: worker.index(),
+            },
+            None => Waiter::Thread(LockLatch::new()),
+        };
+        Self {
+            pending: BiasedCount::new(count as u64),
+            waiter,
+        }
+    }
+
+    /// One more time to set. Called by somebody who has yet to set the latch.
+    #[inline]
+    pub(crate) fn increment(&self) {
+        self.pending.add();
+    }
+
+    /// True if the latch is set. For the thread that it was made for, before it waits.
+    pub(crate) fn is_set(&self) -> bool {
+        self.pending.is_zero()
+    }
+
+    /// Waits until the latch is set, once, on the thread that it was made for: a worker helps, any
+    /// other thread blocks.
+    ///
+    /// A worker that runs descendants only takes for such what lies from the slot on that `oldest`
+    /// gives.
+    pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
+        match (&self.waiter, owner) {
+            (Waiter::Worker { core, .. }, Some(worker)) => {
+                if !self.pending.merge(|| worker.run_own_job(oldest(worker))) {
+                    worker.wait_until(core, oldest);
+                }
+            }
+            (Waiter::Thread(latch), _) => {
+                if !self.pending.merge(|| false) {
+                    latch.wait();
+                }
+            }
+            (Waiter::Worker { .. }, None) => {
+                unreachable!("a worker's latch is waited for on that worker")
+            }
+        }
+    }
+}
+
+impl Latch for CountLatch {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // SAFETY: alive by the caller's 1., who has yet to set it.
+        if unsafe { BiasedCount::take_off(&raw const (*this).pending) } {
+            // SAFETY: this is the last to set, and the waiter waits for it.
+            unsafe { Self::wake(this) };
+        }
+    }
+}
+
+impl CountLatch {
+    /// The last has set the latch.
+    ///
+    /// # Safety
+    ///
+    /// 1. The waiter waits for this call.
+    #[cold]
+    unsafe fn wake(this: *const Self) {
+        // SAFETY: alive by 1.
+        match unsafe { &(*this).waiter } {
+            Waiter::Worker {
+                core, pool, index, ..
+            } => {
+                let (pool, index) = (Arc::clone(pool), *index);
+                // SAFETY: alive until this swap.
+                if unsafe { CoreLatch::set(core) } {
+                    pool.unpark(index);
+                }
+            }
+            // SAFETY: alive until the lock is free.
+            Waiter::Thread(latch) => unsafe { LockLatch::set(latch) },
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Jobs that a worker pushes and nobody waits for in this frame.
+
+use crate::base::job::{DetachedJob, JobSlot, Kind};
+use crate::base::job_ref::{HeapJob, JobRef};
+use crate::state::limits::RESERVED_SLOTS;
+use crate::worker::Worker;
+
+/// No more jobs than that are moved to make room.
+const FEW_WAITING: usize = 128;
+
+impl Worker {
+    /// Pushes a job that nobody waits for in this frame, to be popped back or stolen, and sees to
+    /// it that an idle worker comes for it.
+    ///
+    /// # Safety
+    ///
+    /// 1. The closure's borrows live until it has run.
+    /// 2. The closure does not unwind.
+    #[inline]
+    pub(crate) unsafe fn push<F: FnOnce() + Send>(&self, closure: F) {
+        if !DetachedJob::fits::<F>() {
+            // SAFETY: as for this function.
+            return self.push_reference(unsafe { HeapJob::into_job_ref(closure) });
+        }
+        if !self.deque().has_room() && !self.make_room() {
+            // SAFETY: as for this function.
+            return self.pool().inject(unsafe { DetachedJob::new(closure) });
+        }
+        let slot = self.deque().vacant();
+        self.note(slot.as_ptr() as usize);
+        // SAFETY: the slot is vacant, and the closure fits; 1. and 2. are handed on.
+        let kind = unsafe { DetachedJob::put(slot, closure) };
+        // SAFETY: the slot holds what the kind says, which may run anywhere.
+        if unsafe { self.deque().publish(slot, kind) } {
+            self.service();
+        }
+    }
+
+    /// Pushes a job by its reference.
+    pub(crate) fn push_reference(&self, job: JobRef) {
+        // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
+        unsafe { self.push(move || job.execute()) };
+    }
+
+    /// Makes room for jobs that could go elsewhere. False if there is none: the last slots are for
+    /// joins.
+    ///
+    /// Slots whose jobs were stolen become vacant again when the owner pops, and a worker may only
+    /// push. So if few jobs wait, they move to the first of those slots, unless a frame has noted
+    /// where they lie.
+    #[cold]
+    fn make_room(&self) -> bool {
+        if self.local().watch.get().is_null() && self.deque().waiting() <= FEW_WAITING {
+            let mut waiting = Vec::new();
+            while let Some((kind, slot)) = self.pop_detached() {
+                // SAFETY: just popped.
+                waiting.push(unsafe { DetachedJob::move_from(slot, kind) });
+            }
+            self.put_back(waiting);
+        }
+        self.deque().make_room(RESERVED_SLOTS)
+    }
+
+    /// Puts jobs back into the deque that were popped, newest first.
+    pub(crate) fn put_back(&self, mut jobs: Vec<DetachedJob>) {
+        while let Some(job) = jobs.pop() {
+            let slot = self.deque().vacant();
+            self.note(slot.as_ptr() as usize);
+            // SAFETY: the slot is vacant.
+            let kind = unsafe { job.put_back(slot) };
+            // SAFETY: the slot holds such a job, and those may run anywhere.
+            if unsafe { self.deque().publish(slot, kind) } {
+                self.service();
+            }
+        }
+    }
+
+    /// The thread is about to leave or to sleep: gives back the memory that a burst of jobs has
+    /// taken.
+    pub(crate) fn tidy_up(&self) {
+        if !self.state().has_a_job() {
+            // Makes the slots vacant again whose jobs others took.
+            let left = self.pop_detached();
+            debug_assert!(left.is_none(), "all jobs were taken");
+        }
+        self.deque().shrink();
+    }
+
+    #[inline]
+    pub(crate) fn pop_detached(&self) -> Option<(&'static Kind, JobSlot)> {
+        // SAFETY: a thief moves such a job out of its slot when it claims it.
+        unsafe { self.deque().pop_if(Kind::is_detached) }
+    }
+}

@@ -1,0 +1,78 @@
+//! How a worker runs a job that it has taken.
+
+use heist_event::EventKind;
+
+use crate::base::job::{lent_latch, run_in_slot, Job};
+use crate::base::latch::CoreLatch;
+use crate::worker::Worker;
+
+impl Worker {
+    /// Runs a job that was taken from where it waited.
+    pub(crate) fn execute(&self, job: Job) {
+        self.pool().abort_if_forked();
+        // Counted before it runs: whoever learns that it is done finds it counted.
+        self.state().counters.executed.add(1);
+        if self.local().is_watched.get() {
+            return self.execute_watched(job);
+        }
+        let base = self.local().base.replace(self.next_slot());
+        self.run_job(job);
+        self.local().base.set(base);
+    }
+
+    /// As `execute`, where the job is recorded or watched.
+    #[cold]
+    #[inline(never)]
+    fn execute_watched(&self, job: Job) {
+        self.record(EventKind::JobBegin);
+        self.watched(true, || self.run_job(job));
+        self.record(EventKind::JobEnd);
+    }
+
+    #[inline(always)]
+    fn run_job(&self, job: Job) {
+        match job {
+            // SAFETY: taken from a mailbox, where each reference was put once and is handed out
+            // once.
+            Job::Reference(job) => unsafe { job.execute() },
+            // SAFETY: taken from a deque, which hands each job out once. Nothing was pushed since
+            // it was popped.
+            Job::Popped { slot, kind } => unsafe { run_in_slot(slot, kind) },
+            // Moved, not referred to: or else the compiler copies every `Job` whole before this,
+            // and a popped one waits until its few bytes are written.
+            // SAFETY: taken from the injector, which hands each job out once.
+            Job::Injected(job) => unsafe { job.execute() },
+            Job::Detached { job, is_strict } => {
+                // SAFETY: taken from a deque, which hands each job out once.
+                let run = move || unsafe { job.execute() };
+                self.strictly_if(is_strict, run);
+            }
+            Job::Lent {
+                slot,
+                kind,
+                owner,
+                is_strict,
+            } => {
+                // SAFETY: as above.
+                self.strictly_if(is_strict, || unsafe { run_in_slot(slot, kind) });
+                // SAFETY: the slot is in use until its latch is set. The owner may then use it
+                // again, and the pool keeps the memory.
+                if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
+                    self.pool().unpark(owner);
+                }
+            }
+        }
+    }
+
+    /// Runs the job, if there is one.
+    #[inline(always)]
+    pub(crate) fn run(&self, job: Option<Job>) -> bool {
+        match job {
+            Some(job) => {
+                self.execute(job);
+                true
+            }
+            None => false,
+        }
+    }
+}

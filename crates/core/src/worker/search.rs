@@ -1,0 +1,188 @@
+//! How a worker finds something to do.
+//!
+//! The order: the own deque, newest first; the own mailbox, where broadcasts arrive; the victims'
+//! deques, oldest first; the injector.
+//!
+//! A job from outside does not wait for the deques to run dry. A worker that comes back to its main
+//! loop, or waits and has little on its stack, takes one first if it has passed over the injector
+//! [for some jobs, or for some time](crate::policy::Turns).
+
+use std::cell::Cell;
+
+use heist_deque::Steal;
+use heist_event::{EventKind, WorkerId};
+use heist_sync::{hint, thread};
+
+use crate::base::counters::Activity;
+use crate::base::job::Job;
+use crate::base::latch::CoreLatch;
+use crate::policy::{IdleLadder, IdleStep, Victims};
+use crate::sleep::{Searcher, Sleeper};
+use crate::worker::Worker;
+
+impl Worker {
+    /// A job from anywhere. The oldest of the own deque is one that a join further down this stack
+    /// has lent.
+    pub(crate) fn find(&self) -> Option<Job> {
+        self.take_due()
+            .or_else(|| self.take_own())
+            .or_else(|| self.take_oldest())
+            .or_else(|| self.steal())
+            .or_else(|| self.take_injected())
+    }
+
+    /// Tries each victim once.
+    pub(crate) fn steal(&self) -> Option<Job> {
+        let counters = &self.state().counters;
+        let mut rng = self.local().rng.get();
+        let mut found = None;
+        for victim in Victims::new(&mut rng, self.index(), self.pool().workers().len()) {
+            let may_ask = || {
+                let mut backoff = self.local().backoff.get();
+                let may = backoff.may_ask(self.pool().now_ns());
+                self.local().was_refused.set(!may);
+                self.local().backoff.set(backoff);
+                may
+            };
+            match self.pool().worker(victim).steal(may_ask) {
+                Steal::Success(job) => {
+                    counters.steals.add(1);
+                    self.record(EventKind::Steal {
+                        victim: WorkerId::new(victim),
+                    });
+                    found = Some(job);
+                    break;
+                }
+                Steal::Empty => counters.steals_empty.add(1),
+                Steal::Retry => counters.steals_lost.add(1),
+            }
+        }
+        self.local().rng.set(rng);
+        found
+    }
+
+    /// The worker has found a job or what it waits for, or is not to search. Returns the time.
+    pub(crate) fn end_search(&self) -> u64 {
+        let now_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
+        let woke = self.pool().sleep.stop_search();
+        self.state().counters.wakes.add(woke as u64);
+        now_ns
+    }
+
+    /// Looks for a job until it has found one, and runs it, or until the latch is set. `vacates`: a
+    /// caller may take the place while the worker sleeps.
+    pub(crate) fn search_until(&self, latch: &CoreLatch, vacates: bool) {
+        self.pool().abort_if_forked();
+        let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
+        let mut search = Search {
+            worker: self,
+            latch,
+            ladder: IdleLadder::new(self.pool().oversubscribed),
+            ran_out_ns: Cell::new(ran_out_ns),
+        };
+        let (pool, sleeper) = (self.pool(), self.sleeper());
+        let found = pool
+            .sleep
+            .search(&mut search, pool, sleeper, vacates, latch);
+        let began_ns = self.end_search();
+        search.count_gap(began_ns);
+        self.look_after_a_search();
+        match found {
+            Some(job @ (Job::Reference(_) | Job::Injected(_))) => self.execute(job),
+            Some(job) => self.execute_stolen(job, began_ns),
+            None => {}
+        }
+    }
+
+    /// Runs a job that was stolen at this time, and learns whether it was worth it.
+    pub(crate) fn execute_stolen(&self, job: Job, began_ns: u64) {
+        self.execute(job);
+        let mut backoff = self.local().backoff.get();
+        backoff.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
+        self.local().backoff.set(backoff);
+    }
+}
+
+/// One search of a worker.
+struct Search<'a> {
+    worker: &'a Worker,
+    latch: &'a CoreLatch,
+    ladder: IdleLadder,
+    /// When the worker ran out of work, or woke up last.
+    ran_out_ns: Cell<u64>,
+}
+
+impl Searcher for Search<'_> {
+    type Job = Job;
+
+    fn find(&self) -> Option<Job> {
+        self.worker.find()
+    }
+
+    fn pause(&mut self, wants_place: bool) -> bool {
+        self.look_away();
+        let step = if wants_place {
+            IdleStep::Sleep
+        } else {
+            let gaps = || self.worker.local().gaps.get();
+            self.ladder.step(self.worker.pool().now_ns(), gaps)
+        };
+        match step {
+            IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
+            IdleStep::Yield => thread::yield_now(),
+            // A job that somebody else is about to take, or that we may not ask for just now.
+            // Announcing our sleep would be for nothing, and disturb everybody.
+            IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
+                thread::yield_now();
+            }
+            IdleStep::Sleep => return true,
+        }
+        false
+    }
+
+    fn begins_to_sleep(&self) {
+        self.worker.tidy_up();
+        self.worker.turn_to(Activity::Asleep, EventKind::Sleep);
+    }
+
+    fn sleeps(&self) {
+        self.worker.state().counters.sleeps.add_beside_others(1);
+    }
+
+    fn has_woken(&self) {
+        // Counted now: it may have been woken for nothing.
+        self.count_gap(self.worker.turn_to(Activity::Searching, EventKind::Wake));
+    }
+}
+
+impl Search<'_> {
+    /// Remembers for how long there has been no work at this time.
+    fn count_gap(&self, now_ns: u64) {
+        let mut gaps = self.worker.local().gaps.get();
+        gaps.count(now_ns.saturating_sub(self.ran_out_ns.replace(now_ns)));
+        self.worker.local().gaps.set(gaps);
+    }
+
+    /// Leaves the owners alone for a moment, if the last round found jobs that the worker may not
+    /// ask for.
+    fn look_away(&self) {
+        let (pool, local) = (self.worker.pool(), self.worker.local());
+        if local.was_refused.replace(false) && !pool.oversubscribed {
+            let until_ns = pool.now_ns() + local.backoff.get().pause_ns();
+            while pool.now_ns() < until_ns && !self.latch.probe() {
+                hint::spin_loop();
+            }
+        }
+    }
+}
+
+impl Worker {
+    /// As whom this thread sleeps.
+    pub(crate) fn sleeper(&self) -> Sleeper {
+        if self.local().is_caller.get() {
+            Sleeper::Caller(self.index())
+        } else {
+            Sleeper::Worker(self.index())
+        }
+    }
+}

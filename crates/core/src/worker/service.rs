@@ -1,0 +1,45 @@
+//! How an owner answers the thieves and sleepers that have signalled it.
+
+use crate::worker::Worker;
+
+impl Worker {
+    /// A thief wants jobs, or a worker has fallen asleep. Runs nothing.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn service(&self) {
+        let stays = self.answer();
+        debug_assert!(stays, "there was room");
+        if self.pool().waits_for_a_worker() {
+            // The signal was for the next join as well.
+            self.signal_self();
+        }
+    }
+
+    /// Makes the jobs public and wakes whom the sleep protocol says. False if the newest job has
+    /// found no slot.
+    pub(crate) fn answer(&self) -> bool {
+        let stays = self.deque().service();
+        let local = self.local();
+        let is_brief =
+            || local.is_caller.get() && local.callers.get().is_brief(self.pool().now_ns());
+        match self.pool().sleep.published_by(is_brief) {
+            Some(woke) => self.state().counters.wakes.add(woke as u64),
+            None => self.signal_self(),
+        }
+        stays
+    }
+
+    /// Lets the next push service the deque.
+    pub(crate) fn signal_self(&self) {
+        self.state().deque().thief().signal();
+    }
+
+    /// After a search, on which whoever injected a job may have counted.
+    pub(crate) fn look_after_a_search(&self) {
+        let pool = self.pool();
+        let is_missed = pool.prompt && pool.sleep.no_worker_is_free_any_more();
+        if is_missed && !pool.injector.is_empty() {
+            self.signal_self();
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Waiting: run what may run here, search, or withdraw.
+
+use heist_event::EventKind;
+use heist_sync::{hint, thread};
+
+use crate::base::counters::Activity;
+use crate::base::latch::CoreLatch;
+use crate::base::unwind::AbortOnUnwind;
+use crate::policy::{IdleLadder, IdleStep};
+use crate::worker::Worker;
+
+impl Worker {
+    /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
+    /// here, those are the jobs from the slot on that `oldest` gives.
+    #[inline]
+    pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
+        if !latch.probe() {
+            self.help_until(latch, oldest);
+        }
+    }
+
+    #[cold]
+    fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
+        self.store_tail();
+        // No job unwinds, and an unwinding frame here would leave a latch behind that somebody is
+        // about to set.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        while !latch.probe() {
+            if self.run_own_job(oldest(self)) {
+                ladder = IdleLadder::new(self.pool().oversubscribed);
+            } else if self.is_strict() {
+                self.step_down(&mut ladder, latch);
+            } else {
+                self.search_until(latch, false);
+            }
+        }
+        abort.defuse();
+    }
+
+    /// Runs a job that is the worker's already. If only descendants may run here, those are the
+    /// jobs at the address `oldest` and above. False if there is none.
+    pub(crate) fn run_own_job(&self, oldest: usize) -> bool {
+        // As in `help_until`.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        let has_run = if self.is_strict() {
+            self.next_slot() > oldest && self.run(self.pop()) || self.run(self.take_mail())
+        } else {
+            self.run(self.take_due()) || self.run(self.take_own())
+        };
+        abort.defuse();
+        has_run
+    }
+
+    /// There is nothing that may run here: spins, yields, and withdraws in the end.
+    fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch) {
+        let gaps = || self.local().gaps.get();
+        match ladder.step(self.pool().now_ns(), gaps) {
+            IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
+            IdleStep::Yield => thread::yield_now(),
+            IdleStep::Sleep => {
+                let mut is_replaced = false;
+                let replace = || {
+                    is_replaced = true;
+                    self.pool().compensate();
+                };
+                self.withdraw_until(latch, || !self.state().mailbox.is_empty(), replace);
+                if is_replaced {
+                    self.pool().compensation.give_back();
+                }
+            }
+        }
+    }
+
+    /// Sleeps until the latch is set, or the worker is unparked by its index.
+    pub(crate) fn withdraw_until(
+        &self,
+        latch: &CoreLatch,
+        is_wanted: impl FnOnce() -> bool,
+        replace: impl FnOnce(),
+    ) {
+        self.pool().abort_if_forked();
+        self.turn_to(Activity::Searching, EventKind::SearchBegin);
+        self.turn_to(Activity::Asleep, EventKind::Sleep);
+        let sleep = &self.pool().sleep;
+        let is_searching = sleep.withdraw(self.sleeper(), latch, is_wanted, replace);
+        self.turn_to(Activity::Searching, EventKind::Wake);
+        if is_searching {
+            self.state().counters.sleeps.add_beside_others(1);
+            self.end_search();
+        } else {
+            self.turn_to(Activity::Working, EventKind::SearchEnd);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Wake-ups: for a latch, a job from outside, mail, or the end.
+
+use std::ptr;
+
+use crate::base::job::DetachedJob;
+use crate::base::job_ref::JobRef;
+use crate::base::latch::CoreLatch;
+use crate::state::Pool;
+use crate::worker::Worker;
+
+impl Pool {
+    /// The calling thread, if it is a worker of this pool.
+    #[inline]
+    pub(crate) fn current_worker<'job>(&self) -> Option<&'job Worker> {
+        Worker::current().filter(|worker| ptr::eq(worker.pool(), self))
+    }
+
+    /// Wakes the worker with this index, if it sleeps.
+    pub(crate) fn unpark(&self, index: usize) {
+        if self.sleep.unpark(index) {
+            self.count_wakes(1);
+        }
+    }
+
+    /// Counts wake-ups for the calling worker; an outside thread has no counters.
+    pub(crate) fn count_wakes(&self, woke: usize) {
+        if let Some(worker) = self.current_worker() {
+            self.worker(worker.index()).counters.wakes.add(woke as u64);
+        }
+    }
+
+    /// Queues a job from outside the pool.
+    pub(crate) fn inject(&self, job: DetachedJob) {
+        self.injector.push(job);
+        if self.sleep.published() == 0 && self.waits_for_a_worker() {
+            self.signal_owners();
+        }
+    }
+
+    /// Posts one job to each worker's mailbox, in the order of their indices.
+    ///
+    /// # Panics
+    ///
+    /// As [`keep_alive`](Self::keep_alive): in an exit handler, some of the workers are gone.
+    pub(crate) fn post(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
+        self.demand_workers("post a job to each worker of");
+        self.keep_alive();
+        assert_eq!(jobs.len(), self.len());
+        let posting = self.posting.lock();
+        for (worker, job) in self.workers.iter().zip(jobs) {
+            worker.mailbox.push(job);
+        }
+        drop(posting);
+        let woke = (0..self.len()).filter(|&worker| self.sleep.unpark_for_mail(worker));
+        self.count_wakes(woke.count());
+        self.release();
+    }
+
+    /// One thing needs the workers no more. At the last they end.
+    pub(crate) fn release(&self) {
+        // In a forked child there are none that could end.
+        if self.live.release() && !self.born.is_past() {
+            for (index, worker) in self.workers.iter().enumerate() {
+                // SAFETY: the pool holds the latch.
+                if unsafe { CoreLatch::set(&raw const worker.end) } {
+                    self.unpark(index);
+                }
+            }
+        }
+    }
+}
