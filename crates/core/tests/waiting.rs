@@ -19,7 +19,7 @@ fn strict_pool(workers: usize) -> ThreadPool {
         .expect("a pool")
 }
 
-/// Keeps a worker busy for long enough to be stolen_from.
+/// Keeps a worker busy for long enough to lose work to thieves.
 fn work(turns: u64) -> u64 {
     (0..turns).fold(1_u64, |sum, turn| black_box(sum.wrapping_mul(31) ^ turn))
 }
