@@ -112,7 +112,7 @@ fn a_caller_that_panics_leaves_its_place() {
     let pool = pool(1);
     for _ in 0..10 {
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            participate(&pool, || panic!("a caller"))
+            participate(&pool, || panic!("a caller"));
         }));
         let payload: Box<dyn std::any::Any + Send> = panicked.expect_err("it panics");
         assert_eq!(payload.downcast_ref(), Some(&"a caller"));
