@@ -69,7 +69,7 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     let tests = ["--lib", "--test", "collect", "--test", "bridge"];
     add_step(runner, Sanitizer::Address, &PACKAGES[2..], &tests)?;
     let tests = [
-        "--lib", "--test", "stress", "--test", "guests", "--test", "oracle",
+        "--lib", "--test", "stress", "--test", "callers", "--test", "oracle",
     ];
     add_step(runner, Sanitizer::Thread, &PACKAGES[..2], &tests)
 }
