@@ -5,8 +5,9 @@
 #[path = "../crates/par/tests/pipeline/mod.rs"]
 mod pipeline;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
 use std::sync::OnceLock;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();

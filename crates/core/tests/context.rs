@@ -6,10 +6,9 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
 
-use send_wrapper::SendWrapper;
-
 use heist_core::{in_place_scope, join, scope, spawn, with_context};
 use heist_core::{JoinContext, ThreadPool, ThreadPoolBuilder};
+use send_wrapper::SendWrapper;
 
 fn pool(workers: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();

@@ -7,9 +7,8 @@ use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use proptest::prelude::*;
-
 use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
+use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Program {
@@ -187,50 +186,9 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
             );
             a.wrapping_mul(3).wrapping_add(b)
         }
-        Program::Scope(parts) => {
-            let sum = Mutex::new(0_u64);
-            heist_core::scope(|scope| {
-                for part in parts {
-                    let (sum, token) = (&sum, Arc::clone(&token));
-                    scope.spawn(move |_| {
-                        let value = (parallel(part, on, trace), token).0;
-                        let mut sum = sum.lock().unwrap();
-                        *sum = sum.wrapping_add(value);
-                    });
-                }
-            });
-            sum.into_inner().unwrap()
-        }
-        Program::ScopeFifo(parts) => {
-            let sum = Mutex::new(0_u64);
-            heist_core::scope_fifo(|scope| {
-                for part in parts {
-                    let (sum, token) = (&sum, Arc::clone(&token));
-                    scope.spawn_fifo(move |_| {
-                        let value = (parallel(part, on, trace), token).0;
-                        let mut sum = sum.lock().unwrap();
-                        *sum = sum.wrapping_add(value);
-                    });
-                }
-            });
-            sum.into_inner().unwrap()
-        }
-        Program::Group(parts) => {
-            let sum = Arc::new(Mutex::new(0_u64));
-            let group = TaskGroup::new();
-            for part in parts {
-                let (part, sum) = (part.clone(), Arc::clone(&sum));
-                let (trace, token) = (trace.clone(), Arc::clone(&token));
-                group.run(move || {
-                    let value = (parallel(&part, on, &trace), token).0;
-                    let mut sum = sum.lock().unwrap();
-                    *sum = sum.wrapping_add(value);
-                });
-            }
-            group.wait();
-            let sum = *sum.lock().unwrap();
-            sum
-        }
+        Program::Scope(parts) => in_scope(parts, on, trace),
+        Program::ScopeFifo(parts) => in_scope_fifo(parts, on, trace),
+        Program::Group(parts) => in_group(parts, on, trace),
         Program::Fork(part) => {
             let (part, trace) = (part.clone(), trace.clone());
             heist_core::submit(move || (parallel(&part, on, &trace), token).0).join()
@@ -256,21 +214,64 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
             heist_core::yield_now();
             parallel(part, on, trace)
         }
-        Program::Late(first, second) => {
-            let (first, first_trace) = (first.clone(), trace.clone());
-            let first = heist_core::submit(move || (parallel(&first, on, &first_trace), token).0);
-            let sum = Mutex::new(0_u64);
-            heist_core::scope(|scope| {
-                let value = first.join();
-                let (sum, token) = (&sum, Arc::clone(&trace.token));
-                scope.spawn(move |_| {
-                    let second = (parallel(second, on, trace), token).0;
-                    *sum.lock().unwrap() = value.wrapping_add(second);
-                });
-            });
-            sum.into_inner().unwrap()
-        }
+        Program::Late(first, second) => late(first, second, on, trace),
     }
+}
+
+fn in_scope(parts: &[Program], on: usize, trace: &Trace) -> u64 {
+    let sum = Mutex::new(0_u64);
+    heist_core::scope(|scope| {
+        for part in parts {
+            let (sum, token) = (&sum, Arc::clone(&trace.token));
+            scope.spawn(move |_| add(sum, (parallel(part, on, trace), token).0));
+        }
+    });
+    sum.into_inner().unwrap()
+}
+
+fn in_scope_fifo(parts: &[Program], on: usize, trace: &Trace) -> u64 {
+    let sum = Mutex::new(0_u64);
+    heist_core::scope_fifo(|scope| {
+        for part in parts {
+            let (sum, token) = (&sum, Arc::clone(&trace.token));
+            scope.spawn_fifo(move |_| add(sum, (parallel(part, on, trace), token).0));
+        }
+    });
+    sum.into_inner().unwrap()
+}
+
+fn in_group(parts: &[Program], on: usize, trace: &Trace) -> u64 {
+    let sum = Arc::new(Mutex::new(0_u64));
+    let group = TaskGroup::new();
+    for part in parts {
+        let (part, sum, trace) = (part.clone(), Arc::clone(&sum), trace.clone());
+        group.run(move || add(&sum, parallel(&part, on, &trace)));
+    }
+    group.wait();
+    let sum = *sum.lock().unwrap();
+    sum
+}
+
+fn add(sum: &Mutex<u64>, value: u64) {
+    let mut sum = sum.lock().unwrap();
+    *sum = sum.wrapping_add(value);
+}
+
+/// A job that was submitted before a scope began is joined inside of it.
+fn late(first: &Program, second: &Program, on: usize, trace: &Trace) -> u64 {
+    let token = Arc::clone(&trace.token);
+    let (first, first_trace) = (first.clone(), trace.clone());
+    let first = heist_core::submit(move || (parallel(&first, on, &first_trace), token).0);
+    let sum = Mutex::new(0_u64);
+    heist_core::scope(|scope| {
+        let value = first.join();
+        let (sum, token) = (&sum, Arc::clone(&trace.token));
+        scope.spawn(move |_| {
+            let second = (parallel(second, on, trace), token).0;
+            *sum.lock().unwrap() = value.wrapping_add(second);
+        });
+    });
+    sum.into_inner().unwrap()
 }
 
 /// As [`parallel`], with a context for the joins.

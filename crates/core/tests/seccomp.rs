@@ -12,9 +12,8 @@ use std::io::{self, Write as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use seccompiler::{apply_filter_all_threads, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
-
 use heist_core::{BarrierMode, ThreadPool, ThreadPoolBuilder};
+use seccompiler::{apply_filter_all_threads, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);

@@ -7,9 +7,8 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-use shuttle::sync::atomic::{AtomicUsize, Ordering};
-
 use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a test under both schedulers.
 fn check(test: impl Fn() + Send + Sync + Clone + 'static) {

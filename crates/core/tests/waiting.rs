@@ -251,61 +251,62 @@ fn every_operation_ends_with_one_strict_worker() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
-/// The job that is waited for may lie below where the waiting frame began: older ones are gone.
+/// Strict frames that wait for a job below where they began, because older jobs are gone.
+const PUSHED_LOWER: [fn() -> i32; 6] = [
+    || {
+        spawn(|| ());
+        yield_now();
+        submit(|| 1).join()
+    },
+    || {
+        let older = submit(|| 1);
+        scope(|scope| {
+            let sum = older.join();
+            scope.spawn(|_| ());
+            sum
+        })
+    },
+    || {
+        spawn(|| ());
+        scope(|outer| {
+            yield_now();
+            scope(|_| outer.spawn(|_| ()));
+            1
+        })
+    },
+    || {
+        spawn(|| ());
+        scope(|outer| {
+            yield_now();
+            with_waiting(Waiting::Any, || outer.spawn(|_| ()));
+            1
+        })
+    },
+    || {
+        let older = submit(|| 1);
+        scope(|_| with_waiting(Waiting::Descendants, || older.join()))
+    },
+    || {
+        spawn(|| ());
+        join(
+            || {
+                yield_now();
+                scope(|scope| scope.spawn(|_| ()));
+                1
+            },
+            || (),
+        )
+        .0
+    },
+];
+
 #[test]
 fn jobs_that_a_strict_frame_has_pushed_are_found_wherever_they_lie() {
-    let programs: [fn() -> i32; 6] = [
-        || {
-            spawn(|| ());
-            yield_now();
-            submit(|| 1).join()
-        },
-        || {
-            let older = submit(|| 1);
-            scope(|scope| {
-                let sum = older.join();
-                scope.spawn(|_| ());
-                sum
-            })
-        },
-        || {
-            spawn(|| ());
-            scope(|outer| {
-                yield_now();
-                scope(|_| outer.spawn(|_| ()));
-                1
-            })
-        },
-        || {
-            spawn(|| ());
-            scope(|outer| {
-                yield_now();
-                with_waiting(Waiting::Any, || outer.spawn(|_| ()));
-                1
-            })
-        },
-        || {
-            let older = submit(|| 1);
-            scope(|_| with_waiting(Waiting::Descendants, || older.join()))
-        },
-        || {
-            spawn(|| ());
-            join(
-                || {
-                    yield_now();
-                    scope(|scope| scope.spawn(|_| ()));
-                    1
-                },
-                || (),
-            )
-            .0
-        },
-    ];
     for pool in [
         strict_pool(1),
         ThreadPoolBuilder::new().num_threads(1).build().unwrap(),
     ] {
-        for program in programs {
+        for program in PUSHED_LOWER {
             let strictly = || with_waiting(Waiting::Descendants, program);
             assert_eq!(pool.install(strictly), 1);
             let in_a_job = || {

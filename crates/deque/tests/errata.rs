@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::Arc;
 use std::thread;
 
-use items::numbers;
-
 use heist_deque::{Deque, Steal, Thief};
 use heist_sync::BarrierRequest;
+
+use items::numbers;
 
 const BOTH: [BarrierRequest; 2] = [BarrierRequest::Auto, BarrierRequest::Fence];
 

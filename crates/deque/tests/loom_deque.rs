@@ -8,11 +8,11 @@ mod items;
 
 use std::sync::Arc;
 
-use items::{read, write, Place, Robber, Stack};
-
 use heist_deque::Steal;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::{hint, thread, Barrier, BarrierRequest};
+
+use items::{read, write, Place, Robber, Stack};
 
 fn numbers(slots: usize) -> (Stack, Robber) {
     items::numbers(slots, BarrierRequest::Auto)

@@ -6,11 +6,11 @@ mod items;
 
 use std::collections::VecDeque;
 
-use items::numbers;
-use proptest::prelude::*;
-
 use heist_deque::{Injector, Steal};
 use heist_sync::BarrierRequest;
+use proptest::prelude::*;
+
+use items::numbers;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

@@ -8,10 +8,10 @@ use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 
-use items::{numbers, read, write, Robber, Stack};
-
 use heist_deque::Steal;
 use heist_sync::BarrierRequest;
+
+use items::{numbers, read, write, Robber, Stack};
 
 const JOBS: usize = if cfg!(debug_assertions) {
     30_000

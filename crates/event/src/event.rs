@@ -48,7 +48,7 @@ pub enum EventKind {
     JobEnd,
     /// The worker took the oldest job of `victim`.
     Steal {
-        /// Whose deque the job was taken from.
+        /// The owner of the deque that the job was taken from.
         victim: WorkerId,
     },
     /// The worker took a job that was submitted from outside the pool.

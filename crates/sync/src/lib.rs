@@ -12,7 +12,7 @@
 //! The facade never weakens an ordering or a fence, so that a model checks the program that runs.
 //! The one exception is asked for by name: see [`fault`].
 //!
-//! # What is here
+//! # Contents
 //!
 //! - [`atomic`], [`cell`], [`thread`], [`hint`], [`Mutex`], [`Condvar`], [`thread_local!`]: the
 //!   usual, with a lock that does not poison.
@@ -26,7 +26,7 @@
 //! - [`CachePadded`]: keeps neighbours off a cache line.
 //! - [`fault`]: names for orderings and fences, so that a test can break each.
 //!
-//! # What is behind the door of each system
+//! # Systems
 //!
 //! | system | barrier | futex | besides |
 //! |---|---|---|---|

@@ -9,7 +9,7 @@
 //!
 //! Why nobody takes the end for one too early or too late:
 //!
-//! - Whoever adds is part of the count itself and takes itself off later, so each addition to the
+//! - An adder is part of the count itself and takes itself off later, so each addition to the
 //!   shared number comes before that of whatever it pays for, in the order in which that number
 //!   changes. The owner's number is exact for the owner. So when the owner reads a sum of zero,
 //!   each addition up to there has been taken off, and one that is missing would have been made by

@@ -47,7 +47,7 @@ pub(crate) trait Jobs {
     fn are_beyond(&self, worker: usize) -> bool;
 }
 
-/// Whose parker: that of the worker with this index, or of the caller in its place.
+/// The owner of a parker: the worker with this index, or the caller in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sleeper {
     Worker(usize),
