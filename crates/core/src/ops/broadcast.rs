@@ -67,7 +67,8 @@ where
     spawn_broadcast_in(&Pool::current(), op);
 }
 
-/// The worker that a broadcast has reached.
+/// The worker that a broadcast has reached: the argument of the closures of
+/// [`broadcast`](broadcast()) and [`spawn_broadcast`], where the examples are.
 pub struct BroadcastContext<'a> {
     worker: &'a Worker,
     /// Says something about the present thread only: neither `Send` nor `Sync`.

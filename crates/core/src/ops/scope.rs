@@ -153,7 +153,8 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     scope.base.complete(caller, || op(&scope))
 }
 
-/// A scope: spawns jobs that borrow for `'scope`.
+/// Spawns jobs that borrow for `'scope`: the argument of the closures of [`scope`](scope()) and
+/// [`in_place_scope`], where the examples are.
 pub struct Scope<'scope> {
     base: Base<'scope>,
 }
@@ -217,7 +218,8 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// A scope whose jobs borrow for `'scope` and start in order.
+/// Spawns jobs that borrow for `'scope` and start in order: the argument of the closures of
+/// [`scope_fifo`] and [`in_place_scope_fifo`], where the examples are.
 pub struct ScopeFifo<'scope> {
     base: Base<'scope>,
     /// One queue for each worker, and for each compensation worker.

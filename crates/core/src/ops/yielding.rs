@@ -2,7 +2,7 @@
 
 use crate::worker::Worker;
 
-/// The outcome of a yield.
+/// The outcome of [`yield_now`] and [`yield_local`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.

@@ -30,6 +30,15 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn>(Settings<S>);
 impl ThreadPoolBuilder {
     /// A builder with the defaults: one worker for each processor that the process may use, or as
     /// many as `HEIST_NUM_THREADS` says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().build()?;
+    /// assert!(pool.current_num_threads() >= 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self(Settings::new())

@@ -89,7 +89,7 @@ pub(crate) fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
     builder
 }
 
-/// A worker that waits for a thread: see
+/// A worker that waits for its thread: the argument of a
 /// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 pub struct ThreadBuilder {
     name: Option<String>,
