@@ -68,9 +68,9 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout();
     let passed = match chore {
         Chore::Tidy => {
-            let violations = tidy::check(&root)?;
-            writeln!(out, "{}", tidy::Summary(&violations))?;
-            violations.is_empty()
+            let report = tidy::check(&root)?;
+            writeln!(out, "{report}")?;
+            report.violations.is_empty()
         }
         Chore::Model => {
             let mut runner = Runner::new(&root, &mut out);

@@ -1,7 +1,7 @@
 //! Rules for documents: the changelog names the version, the map names every folder, lines of
 //! dependencies name packages that are there.
 
-use super::{has_word, numbered, File, Repository, Violation};
+use super::repository::{has_word, numbered, File, Repository, Violation};
 
 const CHANGELOG: &str = "CHANGELOG.md";
 const MAP: &str = "ARCHITECTURE.md";

@@ -1,6 +1,6 @@
 //! Rules for manifests: the direction of dependencies, a reason for each, rivals only in the benchmark.
 
-use super::{numbered, File, Repository, Violation};
+use super::repository::{numbered, File, Repository, Violation};
 
 /// Which of our crates each crate may use; the table of ARCHITECTURE.md.
 const MAY_USE: [(&str, &[&str]); 11] = [

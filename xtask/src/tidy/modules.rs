@@ -2,22 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use super::rust::Facts;
-use super::{File, Repository, Violation};
+use super::repository::{File, Repository, Violation};
+use super::rust::{Facts, Module};
 
 /// What is known of the repository's Rust files.
 #[derive(Debug)]
 pub(super) struct Modules<'a> {
     /// The files that are Rust, with what they name and declare.
     pub(super) facts: BTreeMap<&'a str, Facts>,
-    /// The files that belong to a target; true for those that only tests compile.
-    reached: BTreeMap<&'a str, bool>,
+    /// The files of each target, by the file in which it begins.
+    pub(super) trees: BTreeMap<&'a str, BTreeMap<&'a str, Place>>,
+}
+
+/// The place of a file in the module tree of a target.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The names of the modules around it and its own.
+    pub(super) module: Vec<String>,
+    /// True if only tests compile it.
+    pub(super) in_test: bool,
 }
 
 impl Modules<'_> {
     /// True if only tests compile the file.
     pub(super) fn is_test_only(&self, path: &str) -> bool {
-        self.reached.get(path) == Some(&true)
+        let mut places = self.trees.values().filter_map(|tree| tree.get(path));
+        places.clone().next().is_some() && places.all(|place| place.in_test)
     }
 }
 
@@ -27,7 +37,7 @@ pub(super) fn check<'a>(
 ) -> Modules<'a> {
     let mut modules = Modules {
         facts: BTreeMap::new(),
-        reached: BTreeMap::new(),
+        trees: BTreeMap::new(),
     };
     for file in repository.ending(".rs") {
         match Facts::of(&file.text) {
@@ -44,14 +54,21 @@ pub(super) fn check<'a>(
         for file in repository.ending(".rs") {
             if let Some(path) = file.path.strip_prefix(folder) {
                 if is_root(path) || named.iter().any(|target| target == path) {
-                    modules.reach(repository, &file.path, true, false);
+                    let root = Place {
+                        module: Vec::new(),
+                        in_test: false,
+                    };
+                    let mut tree = BTreeMap::new();
+                    modules.reach(repository, &file.path, true, root, &mut tree);
+                    modules.trees.insert(&file.path, tree);
                 }
             }
         }
     }
     for file in repository.ending(".rs") {
         let is_source = file.path.split('/').any(|name| name == "src");
-        if is_source && !modules.reached.contains_key(&*file.path) {
+        let mut trees = modules.trees.values();
+        if is_source && !trees.any(|tree| tree.contains_key(&*file.path)) {
             violations.push(file.violation(
                 1,
                 "no `mod` declaration leads here, so it is never compiled; declare it or delete it",
@@ -65,16 +82,23 @@ impl<'a> Modules<'a> {
     /// Notes the file and those that its declarations lead to. The modules of a
     /// file that `owns_folder` lie beside it, those of another in a folder of
     /// its name.
-    fn reach(&mut self, repository: &'a Repository, path: &str, owns_folder: bool, in_test: bool) {
+    fn reach(
+        &self,
+        repository: &'a Repository,
+        path: &str,
+        owns_folder: bool,
+        place: Place,
+        tree: &mut BTreeMap<&'a str, Place>,
+    ) {
         let Some(file) = repository.file(path) else {
             return;
         };
         let path = &*file.path;
-        match self.reached.get_mut(path) {
+        match tree.get_mut(path) {
             // Nothing new unless it was for tests only until now.
-            Some(known) if in_test || !*known => return,
-            Some(known) => *known = false,
-            None => drop(self.reached.insert(path, in_test)),
+            Some(known) if place.in_test || !known.in_test => return,
+            Some(known) => known.in_test = false,
+            None => drop(tree.insert(path, place.clone())),
         }
         let Some(facts) = self.facts.get(path) else {
             return;
@@ -84,31 +108,28 @@ impl<'a> Modules<'a> {
             true => beside.to_owned(),
             false => format!("{}/", path.trim_end_matches(".rs")),
         };
-        let mut next = Vec::new();
         for module in &facts.modules {
-            let inside: String = module
-                .inside
-                .iter()
-                .map(|name| format!("{name}/"))
-                .collect();
-            let in_test = in_test || module.in_test;
-            match &module.path {
-                Some(target) if inside.is_empty() => {
-                    next.push((format!("{beside}{target}"), true, in_test));
-                }
-                Some(target) => next.push((format!("{own}{inside}{target}"), true, in_test)),
-                None => {
-                    let name = &module.name;
-                    next.push((format!("{own}{inside}{name}.rs"), false, in_test));
-                    next.push((format!("{own}{inside}{name}/mod.rs"), true, in_test));
-                }
+            let Module { name, inside, .. } = module;
+            let below: String = inside.iter().map(|name| format!("{name}/")).collect();
+            let files = match &module.path {
+                Some(target) if inside.is_empty() => vec![(format!("{beside}{target}"), true)],
+                Some(target) => vec![(format!("{own}{below}{target}"), true)],
+                None => vec![
+                    (format!("{own}{below}{name}.rs"), false),
+                    (format!("{own}{below}{name}/mod.rs"), true),
+                ],
+            };
+            let place = Place {
+                module: [&place.module, &**inside, std::slice::from_ref(name)].concat(),
+                in_test: place.in_test || module.in_test,
+            };
+            for (path, owns_folder) in files {
+                self.reach(repository, &normal(&path), owns_folder, place.clone(), tree);
             }
         }
         for included in &facts.included {
-            next.push((format!("{beside}{included}"), owns_folder, in_test));
-        }
-        for (path, owns_folder, in_test) in next {
-            self.reach(repository, &normal(&path), owns_folder, in_test);
+            let path = normal(&format!("{beside}{included}"));
+            self.reach(repository, &path, owns_folder, place.clone(), tree);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What the rules need to know of a Rust file: the paths it names, the modules it declares,
-//! the names of its orderings and fences, and how it hands closures to sorts.
+//! Facts about a Rust file that the rules need: the paths it names, the modules and items it
+//! declares, the names of its orderings and fences, and how it hands closures to sorts.
 //!
 //! Works on tokens, so that neither comments nor strings count, and what stands
 //! inside a macro does.
@@ -19,6 +19,26 @@ pub(crate) struct Facts {
     pub(crate) faults: Vec<Fault>,
     /// The lines of calls of [`SORTS`] whose closure is a variable or a reference to one.
     pub(super) sorts_by_name: Vec<usize>,
+    pub(super) imports: Vec<Import>,
+    /// Items by name, each behind the modules with a body that surround it.
+    pub(super) items: Vec<(Vec<String>, String)>,
+    /// The first and the last line of each function that has a body.
+    pub(super) functions: Vec<(usize, usize)>,
+    /// The lines of unsafe blocks, functions, traits and impls. A function that a trait demands
+    /// is none: the trait tells its duties.
+    pub(super) unsafe_sites: Vec<usize>,
+    /// The first and the last line of each literal that spans several.
+    pub(super) literals: Vec<(usize, usize)>,
+}
+
+/// A `use` as a whole.
+#[derive(Debug)]
+pub(super) struct Import {
+    pub(super) first_line: usize,
+    pub(super) last_line: usize,
+    /// The name with which its paths begin.
+    pub(super) head: String,
+    pub(super) is_public: bool,
 }
 
 /// A name that is given to an ordering, a fence or a condition, as `heist_sync::fault` says.
@@ -53,13 +73,24 @@ const SORTS: [&str; 7] = [
     "select_nth_unstable_by_key",
 ];
 
+/// The words before the names of items.
+const ITEMS: [&str; 8] = [
+    "struct", "enum", "union", "trait", "fn", "type", "const", "static",
+];
+
 /// A path such as `std::thread::spawn`, or one leaf of a `use`.
 #[derive(Debug)]
 pub(super) struct NamedPath {
     pub(super) segments: Vec<String>,
     /// The line of the last segment.
     pub(super) line: usize,
+    /// The modules with a body that surround it.
+    pub(super) inside: Vec<String>,
     pub(super) in_use: bool,
+    /// In a `use` that has a visibility.
+    pub(super) is_public: bool,
+    /// The name that a `use` gives it by `as`.
+    pub(super) alias: Option<String>,
     /// Inside something that only tests compile.
     pub(super) in_test: bool,
     /// Inside a call that names its ordering.
@@ -72,6 +103,8 @@ struct Place {
     in_test: bool,
     /// In the arguments of a call that is told the name of an ordering.
     has_a_name: bool,
+    /// In an impl of a trait.
+    implements: bool,
 }
 
 impl Place {
@@ -103,59 +136,35 @@ impl Facts {
 
     fn walk(&mut self, tokens: TokenStream, inside: &[String], place: Place) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut in_test = place.in_test;
-        // What the attributes say of the item that follows them.
-        let mut item_in_test = in_test;
-        let mut item_path = None;
+        let mut item = Item {
+            around: place.in_test,
+            in_test: place.in_test,
+            implements: false,
+            path: None,
+        };
         let mut at = 0;
         while at < tokens.len() {
             let rest = &tokens[at..];
+            let place = place.of(item.in_test);
+            let mut length = 1;
+            let mut item_ends = false;
             match &tokens[at] {
-                TokenTree::Punct(hash) if hash.as_char() == '#' => {
-                    let is_inner = is_punct(rest.get(1), '!');
-                    let length = 1 + usize::from(is_inner);
-                    if let Some(TokenTree::Group(attribute)) = rest.get(length) {
-                        let attribute = attribute.stream();
-                        item_path = path_attribute(attribute.clone()).or(item_path);
-                        item_in_test |= is_test_only(attribute);
-                        in_test |= is_inner && item_in_test;
-                        at += length;
-                    }
-                }
+                TokenTree::Punct(hash) if hash.as_char() == '#' => length = item.attribute(rest),
                 TokenTree::Ident(word) if word == "use" && !is_punct(rest.get(1), '<') => {
-                    let end = rest
-                        .iter()
-                        .position(|token| is_punct(Some(token), ';'))
-                        .unwrap_or(rest.len());
-                    self.add_use(&rest[1..end], &[], item_in_test);
-                    at += end;
-                    (item_in_test, item_path) = (in_test, None);
+                    length = self.add_import(rest, &tokens[..at], inside, item.in_test);
+                    item_ends = true;
                 }
                 TokenTree::Ident(word) if word == "mod" => {
-                    let Some(TokenTree::Ident(name)) = rest.get(1) else {
-                        at += 1;
-                        continue;
-                    };
-                    let name = name.to_string();
-                    match rest.get(2) {
-                        Some(TokenTree::Group(body)) => {
-                            let inside = [inside, &[name]].concat();
-                            self.walk(body.stream(), &inside, place.of(item_in_test));
-                        }
-                        _ => self.modules.push(Module {
-                            name,
-                            path: item_path.take(),
-                            inside: inside.to_vec(),
-                            in_test: item_in_test,
-                        }),
+                    if let Some(TokenTree::Ident(name)) = rest.get(1) {
+                        self.add_module(name.to_string(), rest.get(2), inside, &mut item, place);
+                        (length, item_ends) = (3, true);
                     }
-                    at += 2;
-                    (item_in_test, item_path) = (in_test, None);
                 }
                 TokenTree::Ident(_) => {
-                    let place = place.of(item_in_test);
+                    item.implements |= is_trait_impl(rest);
+                    self.note_item(rest, inside, place);
                     let is_method = at > 0 && is_punct(tokens.get(at - 1), '.');
-                    let mut length = self.add_path(rest, place);
+                    length = self.add_path(rest, inside, place);
                     if let Some(arguments) = self.named_by(is_method, rest.get(length)) {
                         let place = Place {
                             has_a_name: true,
@@ -164,26 +173,94 @@ impl Facts {
                         self.walk(arguments, inside, place);
                         length += 1;
                     }
-                    at += length - 1;
                 }
                 TokenTree::Punct(dot) if dot.as_char() == '.' => self.note_sort(&rest[1..]),
                 TokenTree::Group(group) => {
-                    self.walk(group.stream(), inside, place.of(item_in_test));
-                    if group.delimiter() == Delimiter::Brace {
-                        (item_in_test, item_path) = (in_test, None);
-                    }
+                    let implements = place.implements | item.implements;
+                    self.walk(
+                        group.stream(),
+                        inside,
+                        Place {
+                            implements,
+                            ..place
+                        },
+                    );
+                    item_ends = group.delimiter() == Delimiter::Brace;
                 }
-                TokenTree::Punct(end) if [';', ','].contains(&end.as_char()) => {
-                    (item_in_test, item_path) = (in_test, None);
+                TokenTree::Punct(end) => item_ends = [';', ','].contains(&end.as_char()),
+                TokenTree::Literal(literal) => {
+                    let (start, end) = (literal.span().start().line, literal.span().end().line);
+                    self.literals.extend((start < end).then_some((start, end)));
                 }
-                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
-            at += 1;
+            if item_ends {
+                item = Item {
+                    in_test: item.around,
+                    implements: false,
+                    path: None,
+                    ..item
+                };
+            }
+            at += length;
+        }
+    }
+
+    /// Notes a module: the file for which it stands, or what its body says.
+    fn add_module(
+        &mut self,
+        name: String,
+        next: Option<&TokenTree>,
+        inside: &[String],
+        item: &mut Item,
+        place: Place,
+    ) {
+        match next {
+            Some(TokenTree::Group(body)) => {
+                self.walk(body.stream(), &[inside, &[name]].concat(), place);
+            }
+            _ => self.modules.push(Module {
+                name,
+                path: item.path.take(),
+                inside: inside.to_vec(),
+                in_test: item.in_test,
+            }),
+        }
+    }
+
+    /// Notes the item or unsafe block at the start of the tokens, if there is one.
+    fn note_item(&mut self, tokens: &[TokenTree], inside: &[String], place: Place) {
+        let word = tokens[0].to_string();
+        let line = tokens[0].span().start().line;
+        let name = match (&*word, &tokens[1..]) {
+            ("macro_rules", [_, TokenTree::Ident(name), ..]) => name,
+            (word, [TokenTree::Ident(name), ..]) if ITEMS.contains(&word) => name,
+            // The type of a pointer to an unsafe function is no site.
+            ("unsafe", [TokenTree::Ident(kind), rest @ ..]) => {
+                let is_type = match rest {
+                    [TokenTree::Group(_), ..] => kind == "fn",
+                    [_, TokenTree::Ident(next), TokenTree::Group(_), ..] => next == "fn",
+                    _ => false,
+                };
+                let is_told = kind == "fn" && place.implements;
+                self.unsafe_sites
+                    .extend((!is_type && !is_told).then_some(line));
+                return;
+            }
+            ("unsafe", [TokenTree::Group(_), ..]) => return self.unsafe_sites.push(line),
+            _ => return,
+        };
+        self.items.push((inside.to_vec(), name.to_string()));
+        let body = tokens.iter().find(|token| match token {
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            token => is_punct(Some(token), ';'),
+        });
+        if let ("fn", Some(TokenTree::Group(body))) = (&*word, body) {
+            self.functions.push((line, body.span_close().start().line));
         }
     }
 
     /// Notes the path at the start of the tokens, and returns how many it has.
-    fn add_path(&mut self, tokens: &[TokenTree], place: Place) -> usize {
+    fn add_path(&mut self, tokens: &[TokenTree], inside: &[String], place: Place) -> usize {
         let mut segments = Vec::new();
         let mut line = 0;
         let mut length = 0;
@@ -208,7 +285,10 @@ impl Facts {
         self.paths.push(NamedPath {
             segments,
             line,
+            inside: inside.to_vec(),
             in_use: false,
+            is_public: false,
+            alias: None,
             in_test: place.in_test,
             has_a_name: place.has_a_name,
         });
@@ -256,19 +336,56 @@ impl Facts {
         }
     }
 
+    /// Notes the `use` at the start of the tokens, and returns how many it has.
+    fn add_import(
+        &mut self,
+        tokens: &[TokenTree],
+        before: &[TokenTree],
+        inside: &[String],
+        in_test: bool,
+    ) -> usize {
+        let end = tokens.iter().position(|token| is_punct(Some(token), ';'));
+        let end = end.unwrap_or(tokens.len());
+        let is_public = match before {
+            [.., TokenTree::Ident(word)] | [.., TokenTree::Ident(word), TokenTree::Group(_)] => {
+                word == "pub"
+            }
+            _ => false,
+        };
+        let line_of = |token: &TokenTree| token.span().end().line;
+        let head = tokens[1..end].iter().find_map(|token| match token {
+            TokenTree::Ident(name) => Some(name.to_string()),
+            _ => None,
+        });
+        self.imports.push(Import {
+            first_line: line_of(&tokens[0]),
+            last_line: tokens.get(end).map_or(0, line_of),
+            head: head.unwrap_or_default(),
+            is_public,
+        });
+        let first = self.paths.len();
+        self.add_use(&tokens[1..end], &[], in_test);
+        for path in &mut self.paths[first..] {
+            path.is_public = is_public;
+            path.inside = inside.to_vec();
+        }
+        end + 1
+    }
+
     /// Notes each leaf of the tree of a `use`.
     fn add_use(&mut self, tokens: &[TokenTree], prefix: &[String], in_test: bool) {
         let mut segments = prefix.to_vec();
         let mut line = 0;
+        let mut alias = None;
         let mut tokens = tokens.iter();
         while let Some(token) = tokens.next() {
             match token {
                 TokenTree::Ident(word) if word == "as" => {
-                    tokens.next();
+                    alias = tokens.next().map(TokenTree::to_string);
                 }
-                TokenTree::Ident(name) => {
-                    segments.push(name.to_string());
-                    line = name.span().start().line;
+                TokenTree::Ident(_) => {
+                    segments.push(token.to_string());
+                    line = token.span().start().line;
                 }
                 TokenTree::Punct(star) if star.as_char() == '*' => {
                     segments.push("*".to_owned());
@@ -288,11 +405,41 @@ impl Facts {
             self.paths.push(NamedPath {
                 segments,
                 line,
+                inside: Vec::new(),
                 in_use: true,
+                is_public: false,
+                alias,
                 in_test,
                 has_a_name: false,
             });
         }
+    }
+}
+
+/// What attributes say of the item that follows them.
+#[derive(Debug)]
+struct Item {
+    /// Everything here is for tests only.
+    around: bool,
+    in_test: bool,
+    /// It is an impl of a trait.
+    implements: bool,
+    path: Option<String>,
+}
+
+impl Item {
+    /// Notes the attribute at the start of the tokens, and returns how many it has.
+    fn attribute(&mut self, tokens: &[TokenTree]) -> usize {
+        let is_inner = is_punct(tokens.get(1), '!');
+        let length = 1 + usize::from(is_inner);
+        let Some(TokenTree::Group(attribute)) = tokens.get(length) else {
+            return 1;
+        };
+        let attribute = attribute.stream();
+        self.path = path_attribute(attribute.clone()).or(self.path.take());
+        self.in_test |= is_test_only(attribute);
+        self.around |= is_inner && self.in_test;
+        length + 1
     }
 }
 
@@ -317,6 +464,19 @@ impl Fault {
 
 fn is_punct(token: Option<&TokenTree>, char: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == char)
+}
+
+/// True for the start of `impl .. for .. {`.
+fn is_trait_impl(tokens: &[TokenTree]) -> bool {
+    let is_body = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        token => is_punct(Some(token), ';'),
+    };
+    let header = tokens.iter().take_while(|token| !is_body(token));
+    let header: Vec<&TokenTree> = header.collect();
+    let is_for =
+        |pair: &[&TokenTree]| pair[0].to_string() == "for" && !is_punct(Some(pair[1]), '<');
+    tokens[0].to_string() == "impl" && header.windows(2).any(is_for)
 }
 
 /// The text of a plain string literal.

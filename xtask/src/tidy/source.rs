@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::modules::Modules;
+use super::repository::{has_word, numbered, File, Repository, Violation};
 use super::rust::{Facts, NamedPath, STRONG};
-use super::{has_word, numbered, File, Repository, Violation};
 
 /// The only crate that may name what [`CONCURRENCY`] lists.
 const DOOR: &str = "crates/sync/";

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::{check, Violation};
+use super::check;
+use super::repository::Violation;
 
 const LIB: &str = "crates/deque/src/lib.rs";
 
@@ -32,7 +33,7 @@ fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    check(root.path()).unwrap()
+    check(root.path()).unwrap().violations
 }
 
 #[track_caller]
@@ -65,7 +66,7 @@ fn concurrency_is_named_only_in_sync() {
         "use std::thread as t;",
         "type A = ::std::cell::UnsafeCell<u8>;",
         "use core::cell::UnsafeCell;",
-        "fn f() { unsafe { libc::sched_yield(); } }",
+        "fn f() { unsafe { libc::sched_yield(); } } // SAFETY: none.",
         "use loom::model;",
         "fn f() { shuttle::check_random(g, 1) }",
         "fn f() { assert_eq!(std::thread::panicking(), false) }",
@@ -80,13 +81,13 @@ fn concurrency_is_named_only_in_sync() {
         ("crates/sync/Cargo.toml", "[package]\nname = \"heist-sync\"\n"),
         (
             "crates/sync/src/lib.rs",
-            "use std::sync::atomic::AtomicUsize; use loom::model;",
+            "use loom::model;\n\npub use std::sync::atomic::AtomicUsize;",
         ),
         (
             LIB,
             "//! std::thread::spawn, loom::model\n/// std::sync::atomic::AtomicU8\n\
              // libc::futex\nconst A: &str = \"std::thread\";\n\
-             use heist_sync::{atomic::AtomicUsize, cell::UnsafeCell, thread};\nuse std::cell::Cell;\n\
+             use heist_sync::{atomic::AtomicUsize, cell::UnsafeCell, thread};\npub use std::cell::Cell;\n\
              #[cfg(heist_loom)]\nfn libc() { loom(); }\n",
         ),
         // Files outside of src may do what they like.
@@ -504,4 +505,173 @@ fn a_dependency_that_a_document_shows_is_a_package_that_is_there() {
         "cli/README.md:1",
         "compat/rayon, which is not there",
     );
+}
+
+#[test]
+fn the_files_of_a_crate_form_no_circle() {
+    let caught = |files: &[(&str, &str)], place: &str, says: &str| {
+        let paths = files
+            .iter()
+            .map(|(name, _)| format!("crates/deque/src/{name}"));
+        let paths: Vec<String> = paths.collect();
+        let files = paths.iter().zip(files);
+        let files: Vec<(&str, &str)> = files.map(|(path, (_, text))| (&**path, *text)).collect();
+        match says {
+            "" => assert_clean(&files),
+            _ => assert_caught(&files, &format!("crates/deque/src/{place}"), says),
+        }
+    };
+    // Through a re-export, and by a path without a `use`.
+    caught(
+        &[
+            ("lib.rs", "mod a;\nmod b;\npub use b::B;\n"),
+            ("a.rs", "use crate::B;\npub struct A(B);\n"),
+            (
+                "b.rs",
+                "pub struct B;\n\nimpl B { fn f(_: &crate::a::A) {} }\n",
+            ),
+        ],
+        "a.rs:1",
+        "2 files use each other in a circle: crates/deque/src/a.rs -> crates/deque/src/b.rs -> ",
+    );
+    // A child uses its parent, which uses another child, which uses the first.
+    caught(
+        &[
+            ("lib.rs", "mod x;\n"),
+            (
+                "x.rs",
+                "mod y;\nmod z;\nuse z::Z as Last;\npub(crate) struct X(Last);\n",
+            ),
+            ("x/y.rs", "use super::X;\npub(super) struct Y;\n"),
+            ("x/z.rs", "use super::y;\npub(super) struct Z(y::Y);\n"),
+        ],
+        "x.rs:3",
+        "3 files use each other",
+    );
+    caught(
+        &[
+            ("lib.rs", "pub fn f() { a::g() }\nmod a;\n"),
+            ("a.rs", "use super::*;\nfn g() {}\n"),
+        ],
+        "a.rs:1",
+        "2 files",
+    );
+    // A parent may re-export, name modules, and test; children may use each other one way.
+    caught(
+        &[
+            (
+                "lib.rs",
+                "mod a;\nmod b;\npub use a::*;\npub use b::{inner, B as Other};\n",
+            ),
+            (
+                "a.rs",
+                "use std::fmt;\n\nuse crate::Other;\npub struct A(Other);\n",
+            ),
+            (
+                "b.rs",
+                "pub struct B;\npub mod inner { pub use super::B; }\n\
+                 #[cfg(test)]\nmod tests { use crate::A; }\n",
+            ),
+        ],
+        "",
+        "",
+    );
+}
+
+#[test]
+fn imports_stand_in_groups_in_one_order() {
+    let text = |imports: &str| format!("//! Head.\n\n{imports}\n\nfn f() {{}}\n");
+    for (imports, line, says) in [
+        (
+            "use heist_sync::hint;\n\nuse std::fmt;",
+            5,
+            "belongs further up",
+        ),
+        (
+            "use crate::{\n    a,\n    b,\n};\nuse std::fmt;",
+            7,
+            "belongs further up",
+        ),
+        ("use std::fmt;\nuse super::a;", 4, "without a blank line"),
+        ("use std::fmt;\n\nuse std::io;", 5, "a blank line divides"),
+        (
+            "use std::fmt;\nmod a {\n    use super::b;\n    use std::io;\n}",
+            6,
+            "further up",
+        ),
+    ] {
+        assert_caught(&[(LIB, &text(imports))], &format!("{LIB}:{line}"), says);
+    }
+    assert_clean(&[(
+        LIB,
+        &text(
+            "use core::fmt;\n#[cfg(unix)]\nuse std::io;\n\nuse heist_sync::hint;\n\npub use self::a;\n\n\
+             use crate::b;\n\n// Another subject.\nuse std::thread_local;\nfn f() {\n    use crate::c;\n}",
+        ),
+    )]);
+}
+
+#[test]
+fn a_long_function_has_a_reason_above_it() {
+    let text = |above: &str, lines: usize| {
+        let body = "    g();\n".repeat(lines - 2);
+        format!("//! Head.\n\nfn g() {{}}\n\n{above}fn f() {{\n{body}}}\n")
+    };
+    assert_caught(
+        &[(LIB, &text("", 61))],
+        &format!("{LIB}:5"),
+        "the function has 61 lines",
+    );
+    let reason = "// Long: A table.\n";
+    assert_caught(
+        &[(LIB, &(text(reason, 5) + &text("", 70)[10..]))],
+        &format!("{LIB}:14"),
+        "the function has 70 lines",
+    );
+    assert_clean(&[(LIB, &text("", 60))]);
+    assert_clean(&[(
+        LIB,
+        &text(&format!("{reason}/// Does much.\n#[inline]\n"), 61),
+    )]);
+}
+
+#[test]
+fn a_long_file_has_a_reason_in_its_head() {
+    let lines = "const A: u8 = 0;\n".repeat(600);
+    let path = "crates/deque/tests/big.rs";
+    assert_caught(
+        &[(path, &format!("//! Head.\n{lines}"))],
+        &format!("{path}:1"),
+        "601 lines",
+    );
+    assert_clean(&[(path, &lines)]);
+    assert_clean(&[(path, &format!("//! Head.\n// Long: One table.\n{lines}"))]);
+}
+
+#[test]
+fn each_unsafe_site_has_an_argument() {
+    for (code, line) in [
+        ("fn f() {\n    unsafe { g() }\n}", 4),
+        ("/// Does it.\npub unsafe fn f() {}", 4),
+        ("unsafe impl Send for A {}", 3),
+        (
+            "// SAFETY: one.\nfn f() {\n    g();\n    g();\n    g();\n    unsafe { g() }\n}",
+            8,
+        ),
+        ("struct A;\nimpl A {\n    unsafe fn f() {}\n}", 5),
+    ] {
+        let text = format!("//! Head.\n\n{code}\n");
+        assert_caught(
+            &[(LIB, &text)],
+            &format!("{LIB}:{line}"),
+            "this unsafe site has no argument",
+        );
+    }
+    assert_clean(&[(
+        LIB,
+        "//! Head.\n\nfn f() {\n    // SAFETY: a line,\n    // another,\n    // a third,\n    // a \
+         fourth.\n    unsafe { g() }\n}\n\n/// # Safety\n///\n/// 1. Do.\n#[inline]\npub unsafe fn \
+         h() {}\n\nimpl T for A {\n    unsafe fn k() {}\n}\n\ntype F = unsafe fn();\ntype G = unsafe \
+         extern \"C\" fn();\n",
+    )]);
 }
