@@ -4,7 +4,7 @@
 /// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Granularity {
-    /// Split when somebody is hungry, in pieces of some microseconds by the clock.
+    /// Split when somebody is hungry, in grains of some microseconds by the clock.
     /// For everything, unless you have measured that another is better.
     #[default]
     Automatic,
@@ -13,7 +13,7 @@ pub enum Granularity {
     /// depend on the machine; it is slow if the number is small, and unbalanced if it
     /// is large. As `Automatic` where nobody knows how many items there are.
     Static(usize),
-    /// As `Automatic`, but the pieces grow, to a millisecond at most, as long as
+    /// As `Automatic`, but the grains grow, to a millisecond at most, as long as
     /// nobody takes a part, and shrink again when somebody does. For very long loops
     /// of tiny items that rarely need help.
     Adaptive,
@@ -107,7 +107,7 @@ impl SplitPolicy {
     }
 
     /// How many steps to run at once, when the clock suggests `grain`. At least 1.
-    pub(crate) fn piece_len(&self, grain: usize) -> usize {
+    pub(crate) fn grain_len(&self, grain: usize) -> usize {
         grain.max(self.min_len).min(self.max_len).max(1)
     }
 }
@@ -131,7 +131,7 @@ mod tests {
             ..asking(Granularity::Static(0))
         };
         assert_eq!(policy.fixed_len(10), Some(1));
-        assert_eq!(policy.piece_len(10), 1);
+        assert_eq!(policy.grain_len(10), 1);
         assert!(policy.is_too_long(2, 1));
         assert!(!policy.may_halve(1));
     }

@@ -5,7 +5,7 @@ pub mod array;
 mod cancellation;
 pub mod collections;
 mod delegate;
-mod engine;
+mod driver;
 mod granularity;
 mod integer;
 pub mod iter;

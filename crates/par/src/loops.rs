@@ -1,6 +1,6 @@
 //! Loops whose body gets whole sub-ranges: over one range, or over tiles of several.
 
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::iter::consumer::{ForEach, Reduce};
 use crate::iter::ParallelIterator;
 use std::ops::{ControlFlow, Range};

@@ -1,6 +1,6 @@
 //! Counting items by their key.
 
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::iter::consumer::Reduce;
 use crate::iter::IntoParallelIterator;
 use std::ops::ControlFlow;

@@ -1,6 +1,27 @@
-//! Whether items are in order already, and turning them round.
+//! The order of a sort, and the order in which items lie already.
 
 use heist_core::join;
+
+/// The order that a sort makes, and how it goes about it.
+pub(super) struct Order<'f, S, L> {
+    /// Sorts a part.
+    pub(super) sort: &'f S,
+    /// Compares two items.
+    pub(super) is_less: &'f L,
+    /// The number of workers to share the items among.
+    pub(super) workers: usize,
+    /// Work that is little for each item is not split below so many of them.
+    pub(super) part_len: usize,
+}
+
+impl<S, L> Order<'_, S, L> {
+    /// How often the items are halved: into a part for each worker, or into some more if
+    /// the workers could not share these evenly.
+    pub(super) fn halvings(&self) -> u32 {
+        let odd = !self.workers.is_power_of_two();
+        self.workers.next_power_of_two().ilog2() + u32::from(odd)
+    }
+}
 
 /// In which order items are.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,31 +1,11 @@
 //! The sorts: what is too small or in order already, and otherwise which way is taken.
 
-use super::order::{direction, reverse, Direction};
+use super::order::{direction, reverse, Direction, Order};
 use super::{part_len, stable, unstable};
 use heist_core::{current_num_threads, participate};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = 8192;
-
-/// How the items are sorted: by the standard library, and what that means.
-pub(super) struct Order<'f, S, L> {
-    /// Sorts a part.
-    pub(super) sort: &'f S,
-    pub(super) is_less: &'f L,
-    /// For how many workers.
-    pub(super) workers: usize,
-    /// Work that is little for each item is not split below so many of them.
-    pub(super) part_len: usize,
-}
-
-impl<S, L> Order<'_, S, L> {
-    /// How often the items are halved: into a part for each worker, or into some more if
-    /// the workers could not share these evenly.
-    pub(super) fn halvings(&self) -> u32 {
-        let odd = !self.workers.is_power_of_two();
-        self.workers.next_power_of_two().ilog2() + u32::from(odd)
-    }
-}
 
 /// Sorts so that equal items keep their order. `sort` does that too, alone.
 pub(crate) fn sort_stable<T, S, L>(items: &mut [T], sort: S, is_less: L)

@@ -8,7 +8,7 @@
 //! only copies, and a merge back into the slice that does not come to its end is undone.
 
 use super::merge::merge_into;
-use super::sort::Order;
+use super::order::Order;
 use heist_core::join;
 use std::mem::{needs_drop, MaybeUninit};
 use std::{ptr, slice};

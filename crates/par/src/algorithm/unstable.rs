@@ -6,9 +6,9 @@
 //! when both sides are sorted they are the last of the lower and the first of the upper
 //! one, and there they are sorted once more.
 
+use super::order::Order;
 use super::partition::{exchange, partition_by};
 use super::sample::take_sample;
-use super::sort::Order;
 use heist_core::join;
 use std::ops::Range;
 

@@ -10,7 +10,7 @@ use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce
 use super::{Either, FromParallelIterator, IntoParallelIterator, ParallelExtend, Try};
 use crate::algorithm::{par_exclusive_scan, par_inclusive_scan};
 use crate::cancellation::CancellationToken;
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::granularity::{Granularity, SplitPolicy};
 use crate::vec;
 use std::cmp::Ordering;
@@ -227,7 +227,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Two clones for each part, of which there are some for each worker and one for each
     /// theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
     /// [`zip`](super::IndexedParallelIterator::zip) and the like make that two for each
-    /// piece of some microseconds.
+    /// grain of some microseconds.
     fn map_with<F, T, R>(self, init: T, op: F) -> MapWith<Self, T, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -261,7 +261,7 @@ pub trait ParallelIterator: Sized + Send {
     /// One call of `init` for each part, of which there are some for each worker and one
     /// for each theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
     /// [`zip`](super::IndexedParallelIterator::zip) and the like make that one for each
-    /// piece of some microseconds.
+    /// grain of some microseconds.
     fn map_init<F, INIT, T, R>(self, init: INIT, op: F) -> MapInit<Self, INIT, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -713,13 +713,13 @@ pub trait ParallelIterator: Sized + Send {
 
     /// Adds all items up.
     ///
-    /// Pieces of some microseconds are added up on their own. So sums of floating-point
+    /// Grains of some microseconds are added up on their own. So sums of floating-point
     /// numbers differ in their last bits from time to time, on one worker too: see
     /// [`deterministic`](Self::deterministic).
     ///
     /// # Cost
     ///
-    /// One addition for each item, and two for each piece.
+    /// One addition for each item, and two for each grain.
     ///
     /// # Examples
     ///

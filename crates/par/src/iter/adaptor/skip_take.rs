@@ -1,6 +1,6 @@
 //! `skip` and `take`: all but the first items, and the first items only.
 
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::granularity::SplitPolicy;
 use crate::iter::consumer::ForEach;
 use crate::iter::{IndexedParallelIterator, ParallelIterator};

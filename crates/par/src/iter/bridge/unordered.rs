@@ -11,9 +11,9 @@
 //! itself.
 //!
 //! An item may wait for what a later one does. So whoever runs one must not be the only
-//! part without having offered another: the engine offers one before a part begins, and if
+//! part without having offered another: the driver offers one before a part begins, and if
 //! one has left while the iterator was out, then whoever brings it back leaves the item with
-//! it and returns to the engine, which offers one again. Nobody has an item in hand there,
+//! it and returns to the driver, which offers one again. Nobody has an item in hand there,
 //! so that it does not matter what else a worker runs before it comes back. Until then no
 //! part is split: halves that leave after each other on the stack of a `next` would never
 //! let it go on.
@@ -108,7 +108,7 @@ impl<Iter: Iterator> IterBridge<Iter> {
     }
 
     /// Takes a turn and up to so many items: gives the first, and keeps the others. `None`
-    /// if there is nothing to do here: the part is closed, or the engine is to offer half
+    /// if there is nothing to do here: the part is closed, or the driver is to offer half
     /// of it.
     #[inline]
     fn take_turn(&mut self, most: usize) -> Option<Iter::Item> {

@@ -1,6 +1,6 @@
 //! Collects items whose number is known: each is written once, into its place.
 
-use crate::engine::{drive, Consumer};
+use crate::driver::{drive, Consumer};
 use crate::iter::ParallelIterator;
 use std::ops::ControlFlow;
 
@@ -88,14 +88,14 @@ impl<T> Places<T> {
 /// The places that are left, for one call of `run`: what it writes is counted here, where
 /// the compiler sees that nobody else looks at the count. A loop over an iterator that can
 /// be cut anywhere is as fast then as one that fills a slice.
-struct Piece<'p, T> {
+struct Grain<'p, T> {
     places: &'p mut Places<T>,
     first: *mut T,
     written: usize,
     len: usize,
 }
 
-impl<'p, T> Piece<'p, T> {
+impl<'p, T> Grain<'p, T> {
     #[inline]
     fn new(places: &'p mut Places<T>) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl<'p, T> Piece<'p, T> {
 }
 
 /// Whatever ends the call: what was written is the consumer's.
-impl<T> Drop for Piece<'_, T> {
+impl<T> Drop for Grain<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.places.written += self.written;
@@ -130,18 +130,18 @@ impl<T> Drop for Piece<'_, T> {
 impl<T: Send> Consumer<T> for Places<T> {
     #[inline]
     fn consume(&mut self, item: T) -> ControlFlow<()> {
-        Piece::new(self).write(item);
+        Grain::new(self).write(item);
         ControlFlow::Continue(())
     }
 
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = T>,
     {
-        let mut piece = Piece::new(self);
+        let mut grain = Grain::new(self);
         part.run(budget, |item| {
-            piece.write(item);
+            grain.write(item);
             ControlFlow::Continue(())
         })
     }
@@ -190,15 +190,15 @@ impl<A: Send, B: Send> Consumer<(A, B)> for Pairs<A, B> {
     }
 
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = (A, B)>,
     {
-        let mut left_piece = Piece::new(&mut self.0);
-        let mut right_piece = Piece::new(&mut self.1);
+        let mut left_grain = Grain::new(&mut self.0);
+        let mut right_grain = Grain::new(&mut self.1);
         part.run(budget, |(left, right)| {
-            left_piece.write(left);
-            right_piece.write(right);
+            left_grain.write(left);
+            right_grain.write(right);
             ControlFlow::Continue(())
         })
     }

@@ -1,6 +1,6 @@
 //! The smallest or the largest item.
 
-use crate::engine::{drive, Consumer};
+use crate::driver::{drive, Consumer};
 use crate::iter::ParallelIterator;
 use std::ops::ControlFlow::{self, Continue};
 
@@ -40,7 +40,7 @@ where
     }
 
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = T>,
     {

@@ -4,7 +4,7 @@
 //! key with which a range begins says which of two parts comes first in the search.
 //! A part that has found something tells its key, and parts with larger keys stop.
 
-use crate::engine::{drive, Consumer};
+use crate::driver::{drive, Consumer};
 use crate::iter::ParallelIterator;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::ops::{ControlFlow, Range};
@@ -90,7 +90,7 @@ where
     }
 
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = T>,
     {
@@ -128,7 +128,7 @@ where
     }
 
     fn merge(&mut self, upper: Self) {
-        // This part may go on with the items behind: see `Kept` in the engine. If nothing
+        // This part may go on with the items behind: see `Left` in the driver. If nothing
         // was found, all keys of both are free again. But an item behind a find must not
         // have a larger key than was told.
         self.keys = if self.found.is_none() && upper.found.is_none() {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Goes through the items as the engine may: splits where it likes, and runs the upper
+    /// Goes through the items as the driver may: splits where it likes, and runs the upper
     /// part before or after the lower one, or with the lower one's consumer.
     fn run<'f, F, R>(
         items: Range<usize>,

@@ -1,6 +1,6 @@
 //! Calls a closure with each item, and keeps nothing.
 
-use crate::engine::Consumer;
+use crate::driver::Consumer;
 use std::ops::ControlFlow;
 
 /// Calls a closure with each item.

@@ -5,7 +5,7 @@
 //! whoever is free, and the memory of a chunk is given back while it is copied: so not
 //! much more memory is ever in use than the result takes.
 
-use crate::engine::{drive, Consumer};
+use crate::driver::{drive, Consumer};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use heist_core::current_num_threads;
 use std::collections::LinkedList;
@@ -170,7 +170,7 @@ impl<T: Send> Consumer<T> for Chunks<T> {
     }
 
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = T>,
     {

@@ -1,6 +1,6 @@
 //! Folds each part into a value, and the values of neighbouring parts into one.
 
-use crate::engine::Consumer;
+use crate::driver::Consumer;
 use std::ops::ControlFlow;
 
 /// Folds each part into a value, and the values of neighbouring parts into one.

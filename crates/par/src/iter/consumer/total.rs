@@ -1,7 +1,7 @@
-//! Sums, products and numbers of items: of each piece, and of these.
+//! Sums, products and numbers of items: of each grain, and of these.
 
-use super::piece::Piece;
-use crate::engine::{drive, Consumer};
+use super::grain::GrainItems;
+use crate::driver::{drive, Consumer};
 use crate::iter::ParallelIterator;
 use std::iter::{empty, once, Product, Sum};
 use std::marker::PhantomData;
@@ -93,7 +93,7 @@ where
 }
 
 struct Total<S, By> {
-    /// `None` before the first piece.
+    /// `None` before the first grain.
     so_far: Option<S>,
     by: PhantomData<By>,
 }
@@ -123,11 +123,11 @@ where
     }
 
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = T>,
     {
-        let (next, flow) = Piece::with(part, budget, |items| By::items(items));
+        let (next, flow) = GrainItems::with(part, budget, |items| By::items(items));
         self.add(next);
         flow
     }

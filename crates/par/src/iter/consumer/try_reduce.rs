@@ -1,6 +1,6 @@
 //! Combines what is in all items, until a failure.
 
-use crate::engine::{drive, Consumer};
+use crate::driver::{drive, Consumer};
 use crate::iter::{ParallelIterator, Try};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use std::ops::ControlFlow;

@@ -1,7 +1,7 @@
 //! Collects into two vectors, in one pass.
 
 use super::{unzip_into, Chunks, Reduce};
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::iter::ParallelIterator;
 use either::Either;
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 //! and put in by the caller.
 
 use super::{FromParallelIterator, ParallelExtend};
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::iter::consumer::Reduce;
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};

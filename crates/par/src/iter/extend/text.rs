@@ -2,7 +2,7 @@
 
 use super::collections::from_empty;
 use super::{FromParallelIterator, ParallelExtend};
-use crate::engine::drive;
+use crate::driver::drive;
 use crate::iter::consumer::Reduce;
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;

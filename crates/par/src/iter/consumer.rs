@@ -4,9 +4,10 @@ mod collect;
 mod extreme;
 mod find;
 mod for_each;
+
+mod grain;
 mod list;
 mod ordered;
-mod piece;
 mod reduce;
 mod total;
 mod try_reduce;

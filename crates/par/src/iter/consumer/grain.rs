@@ -1,4 +1,4 @@
-//! The items of a piece as an ordinary iterator, for what only such iterators are given to.
+//! The items of a grain as an ordinary iterator, for what only such iterators are given to.
 
 use crate::iter::ParallelIterator;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::ops::ControlFlow::{self, Continue};
 ///
 /// `fold`, and what is made of it, is one call of `run`. `next` is one for each step that
 /// gives items, and a few for those between.
-pub(crate) struct Piece<'p, P: ParallelIterator> {
+pub(crate) struct GrainItems<'p, P: ParallelIterator> {
     part: &'p mut P,
     budget: &'p mut usize,
     /// The last answer of `run`, once it has been given.
@@ -17,16 +17,16 @@ pub(crate) struct Piece<'p, P: ParallelIterator> {
     ahead: VecDeque<P::Item>,
 }
 
-impl<P: ParallelIterator> Piece<'_, P> {
+impl<P: ParallelIterator> GrainItems<'_, P> {
     /// Hands the items to `op`, which need not take them all: the others are dropped.
     #[inline]
     pub(crate) fn with<R>(
         part: &mut P,
         budget: &mut usize,
-        op: impl FnOnce(Piece<'_, P>) -> R,
+        op: impl FnOnce(GrainItems<'_, P>) -> R,
     ) -> (R, ControlFlow<()>) {
         let mut flow = None;
-        let result = op(Piece {
+        let result = op(GrainItems {
             part: &mut *part,
             budget: &mut *budget,
             flow: &mut flow,
@@ -37,7 +37,7 @@ impl<P: ParallelIterator> Piece<'_, P> {
     }
 }
 
-impl<P: ParallelIterator> Iterator for Piece<'_, P> {
+impl<P: ParallelIterator> Iterator for GrainItems<'_, P> {
     type Item = P::Item;
 
     fn next(&mut self) -> Option<P::Item> {

@@ -1,11 +1,11 @@
-//! How a parallel iterator is run: piece by piece, and split when somebody is hungry.
+//! How a parallel iterator is run: grain by grain, and split when somebody is hungry.
 //!
 //! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker
-//! offers the upper half of its part and works at the lower half piece by piece. As
+//! offers the upper half of its part and works at the lower half grain by grain. As
 //! long as the offer lies in its deque nobody is hungry, and it goes on. When the
 //! offer is gone a thief has come, and it offers half of what is left. So a part is
 //! split about as often as somebody takes a half of it, whatever the items cost and
-//! wherever the expensive ones lie. How long a piece is, [`Grain`] learns from the
+//! wherever the expensive ones lie. How long a grain is, [`Grain`] learns from the
 //! clock.
 //!
 //! Halves of halves are small soon, so that a worker has few offers open at a time. But
@@ -28,17 +28,17 @@ pub(crate) trait Consumer<T>: Sized + Send {
     fn consume(&mut self, item: T) -> ControlFlow<()>;
 
     /// Takes what [`run`](ParallelIterator::run) gives. A consumer that keeps count does
-    /// so in a variable of its own here: then a piece is a loop without a store of the
+    /// so in a variable of its own here: then a grain is a loop without a store of the
     /// count for each item.
     #[inline]
-    fn take_piece<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: ParallelIterator<Item = T>,
     {
         part.run(budget, |item| self.consume(item))
     }
 
-    /// True if nobody wants more items: asked before each piece.
+    /// True if nobody wants more items: asked before each grain.
     fn is_full(&self) -> bool {
         false
     }
@@ -95,7 +95,7 @@ where
 {
     while part.steps() > 0 && !consumer.is_full() {
         let all = &mut { usize::MAX };
-        if consumer.take_piece(&mut part, all).is_break() {
+        if consumer.take_grain(&mut part, all).is_break() {
             break;
         }
     }
@@ -155,7 +155,7 @@ impl Run {
         consumer
     }
 
-    /// A part piece by piece; offers half of the rest when nothing else of this
+    /// A part grain by grain; offers half of the rest when nothing else of this
     /// worker's is on offer. If nobody knows how long that takes, then not for longer
     /// than until its neighbour has ended.
     fn lazily<P, C>(
@@ -181,8 +181,8 @@ impl Run {
             if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
                 return (consumer, Some(Left { part, above }));
             }
-            let piece = self.policy.piece_len(self.grain.len());
-            if self.is_to_offer(steps, piece, hungry) {
+            let grain = self.policy.grain_len(self.grain.len());
+            if self.is_to_offer(steps, grain, hungry) {
                 if let Some(upper) = part.split() {
                     let (others, lower_left, upper_left);
                     ((consumer, lower_left), (others, upper_left)) =
@@ -206,13 +206,13 @@ impl Run {
                     continue;
                 }
             }
-            let mut budget = piece;
-            if consumer.take_piece(&mut part, &mut budget).is_break() {
+            let mut budget = grain;
+            if consumer.take_grain(&mut part, &mut budget).is_break() {
                 break;
             }
             let now_ns = clock.elapsed_ns();
             hungry = poll_for_thieves();
-            if budget == 0 && piece >= self.grain.len() {
+            if budget == 0 && grain >= self.grain.len() {
                 self.grain.ran(now_ns - then_ns);
             }
             if self.policy.granularity == Granularity::Adaptive {
@@ -227,8 +227,8 @@ impl Run {
         (merged(consumer, above), None)
     }
 
-    fn is_to_offer(&self, steps: usize, piece: usize, hungry: bool) -> bool {
-        let is_wanted = hungry && steps > piece && self.policy.may_halve(steps);
+    fn is_to_offer(&self, steps: usize, grain: usize, hungry: bool) -> bool {
+        let is_wanted = hungry && steps > grain && self.policy.may_halve(steps);
         self.levels > 0 && (is_wanted || self.policy.is_too_long(steps, self.policy.max_len))
     }
 

@@ -1,4 +1,4 @@
-//! The engine with iterators that behave badly, within what they may.
+//! The driver with iterators that behave badly, within what they may.
 
 use super::*;
 use crate::iter::consumer::Reduce;
