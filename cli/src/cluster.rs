@@ -5,8 +5,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
-
 mod engine;
 mod events;
 mod folder;
@@ -65,15 +63,9 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         Command::Top(args) => top::run(args, out),
         Command::Report(args) => {
             let folder = folder::RunFolder::of_run(args.run_folder.as_deref())?;
-            write_report(&folder, &args.output)?;
+            page::write(&folder, &args.output)?;
             writeln!(out, "{}", args.output.display())?;
             Ok(ExitCode::SUCCESS)
         }
     }
-}
-
-fn write_report(folder: &folder::RunFolder, path: &std::path::Path) -> anyhow::Result<()> {
-    let page = page::html(folder)?;
-    std::fs::write(path, page)
-        .with_context(|| format!("cannot write the report to {}", path.display()))
 }

@@ -28,7 +28,10 @@ mod run;
 mod strategy;
 mod text;
 mod trace;
+mod usage;
 mod workload;
+
+use usage::Usage;
 
 /// Runs irregular work under several strategies and compares them
 #[derive(Parser)]
@@ -49,18 +52,6 @@ enum Command {
     /// Run a program's functions and jobs on many machines, and watch jobs move
     Cluster(cluster::Args),
 }
-
-/// The program was called in a way that cannot work. Exit code 2.
-#[derive(Debug)]
-struct Usage(String);
-
-impl std::fmt::Display for Usage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 fn main() -> ExitCode {
     let program = Program::parse();

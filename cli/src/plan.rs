@@ -86,9 +86,6 @@ As CSV, the same names are the heads of the columns, in any order, behind a colu
 says node or job. A resource has a column of its own, such as resources.gpu. A history is
 written 0.5;0.7;0.9. An empty cell is as if it were not there."#;
 
-/// Of a job of which nothing else is known.
-const AGE_UNKNOWN: Duration = Duration::from_secs(3600);
-
 /// Runs the sub-command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let config = config(args)?;

@@ -1,22 +1,16 @@
-//! The irregular work that the program runs, and what each piece of it needs.
+//! The irregular work that `heist run` offers.
 //!
-//! Every workload is written three times: as a plain serial program, as a
-//! [`Bag`] of tasks for threads without a runtime, and in its natural form on
-//! heist. The three must give the same output.
-
-use std::io;
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
+//! Each workload is written three times: as a plain serial program, as a
+//! [`Bag`](crate::strategy::Bag) of tasks for threads without a runtime, and in its natural form
+//! on heist. All three must give the same output.
 
 use clap::builder::PossibleValue;
 use clap::ValueEnum;
-use serde::Serialize;
 
-use crate::strategy::{Bag, Pieces, Serial};
-use crate::text::grouped;
-
+mod contract;
 pub(crate) mod fib;
 pub(crate) mod files;
+mod halving;
 pub(crate) mod json;
 pub(crate) mod mandelbrot;
 pub(crate) mod matmul;
@@ -26,166 +20,7 @@ pub(crate) mod quicksort;
 pub(crate) mod skewed_loop;
 pub(crate) mod uts;
 
-/// A piece of work that runs under every strategy.
-pub(crate) trait Workload: Sized + Sync {
-    /// What a user reads and may set.
-    const PROFILE: Profile;
-
-    /// What a run uses up, for instance the numbers that it sorts in place.
-    type Scratch: Send;
-
-    /// What a run finds out.
-    type Output: PartialEq + Send;
-
-    /// Reads or generates the input. Not timed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the input cannot be had at all.
-    fn prepare(setup: &Setup) -> anyhow::Result<Self>;
-
-    /// The input in a few words.
-    fn input(&self) -> String;
-
-    /// Makes what one run uses up. Not timed.
-    fn fresh(&self) -> Self::Scratch;
-
-    /// The plain program.
-    fn serial(&self, scratch: Self::Scratch, serial: &mut Serial<'_>) -> Self::Output;
-
-    /// The work as a bag of tasks.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bag cannot start its threads.
-    fn bagged(&self, scratch: Self::Scratch, bag: &mut impl Bag) -> io::Result<Self::Output>;
-
-    /// The work in its natural form on heist. Called on a worker.
-    fn stealing(&self, scratch: Self::Scratch, pieces: Pieces<'_>) -> Self::Output;
-
-    /// What to print about the output.
-    fn facts(&self, output: &Self::Output) -> Vec<Fact>;
-
-    /// The parts of the input that could not be used.
-    fn skipped(&self, _output: &Self::Output) -> Vec<Skipped> {
-        Vec::new()
-    }
-
-    /// Writes the output to a file, for the workload that has something to show.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
-    fn save(&self, _output: &Self::Output, _setup: &Setup) -> anyhow::Result<()> {
-        Ok(())
-    }
-}
-
-/// What a user reads about a workload, and may set.
-pub(crate) struct Profile {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    /// None if the size follows from the input.
-    pub(crate) size: Option<Size>,
-    /// The flags that mean something to this workload, beside `--size`.
-    pub(crate) flags: &'static [Flag],
-}
-
-/// What `--size` means to a workload.
-pub(crate) struct Size {
-    pub(crate) what: &'static str,
-    pub(crate) default: u64,
-    pub(crate) accepted: RangeInclusive<u64>,
-}
-
-/// A flag that only some workloads know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flag {
-    Seed,
-    Input,
-    Output,
-}
-
-/// The flags of one run, checked, with defaults filled in.
-pub(crate) struct Setup {
-    pub(crate) size: u64,
-    pub(crate) seed: u64,
-    pub(crate) input: Option<PathBuf>,
-    pub(crate) output: PathBuf,
-}
-
-impl Setup {
-    /// The size as a number of things in memory.
-    pub(crate) fn len(&self) -> usize {
-        usize::try_from(self.size).expect("the accepted sizes fit into memory")
-    }
-}
-
-/// One finding about the output.
-#[derive(Serialize)]
-pub(crate) struct Fact {
-    /// In snake case, as the JSON document has it.
-    pub(crate) name: &'static str,
-    pub(crate) value: Value,
-}
-
-/// The value of a fact.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Value {
-    Number(u64),
-    Real(f64),
-    Text(String),
-}
-
-impl Value {
-    /// The value as a person reads it.
-    pub(crate) fn display(&self) -> String {
-        match self {
-            Self::Number(number) => grouped(*number),
-            Self::Real(real) => real.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<usize> for Value {
-    fn from(number: usize) -> Self {
-        Self::Number(number as u64)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(real: f64) -> Self {
-        Self::Real(real)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl Fact {
-    pub(crate) fn new(name: &'static str, value: impl Into<Value>) -> Self {
-        let value = value.into();
-        Self { name, value }
-    }
-}
-
-/// A part of the input that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Skipped {
-    pub(crate) what: String,
-    pub(crate) reason: String,
-}
+pub(crate) use contract::{Fact, Flag, Profile, Setup, Size, Skipped, Value, Workload};
 
 /// The workloads, as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,24 +79,4 @@ impl ValueEnum for Kind {
         let help = format!("{}{size}", profile.about);
         Some(PossibleValue::new(profile.name).help(help))
     }
-}
-
-/// Calls `body` with every item and its index, by halving the slice with `join`
-/// down to single items.
-pub(crate) fn join_each<T: Send>(items: &mut [T], body: &(impl Fn(usize, &mut T) + Sync)) {
-    fn halve<T: Send>(first: usize, items: &mut [T], body: &(impl Fn(usize, &mut T) + Sync)) {
-        match items {
-            [] => {}
-            [item] => body(first, item),
-            _ => {
-                let middle = items.len() / 2;
-                let (left, right) = items.split_at_mut(middle);
-                heist::join(
-                    || halve(first, left, body),
-                    || halve(first + middle, right, body),
-                );
-            }
-        }
-    }
-    halve(0, items, body);
 }

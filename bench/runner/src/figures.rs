@@ -1,18 +1,9 @@
 //! From samples to the numbers of a table's cell.
 
-use heist_bench_workloads::Sample;
-
 use crate::definition::{Also, Definition};
 use crate::run::Run;
+use crate::sample::figure;
 use crate::stats::{median, median_of_ratios, ratio_of_medians, Spread};
-
-/// The number `name` of one sample.
-pub(crate) fn figure(sample: &Sample, name: &str) -> Option<f64> {
-    match name {
-        "ns_per_unit" if sample.units > 0 => Some(sample.ns as f64 / sample.units as f64),
-        _ => sample.extra.get(name).copied(),
-    }
-}
 
 /// All runs of one workload, asked by peer and number of workers.
 ///
@@ -133,6 +124,8 @@ fn numbers<'a>(runs: impl Iterator<Item = &'a Run>, name: &str, scale: f64) -> V
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use heist_bench_workloads::Sample;
+
     use super::*;
     use crate::definition::tests::fib;
 
@@ -147,14 +140,6 @@ pub(crate) mod tests {
             wall_s: 1.0,
             failure: None,
         }
-    }
-
-    #[test]
-    fn a_figure_is_time_per_unit_or_a_named_number() {
-        let sample = Sample::new(30, 10, 0).with("p50_us", 2.0);
-        assert_eq!(figure(&sample, "ns_per_unit"), Some(3.0));
-        assert_eq!(figure(&sample, "p50_us"), Some(2.0));
-        assert_eq!(figure(&sample, "p99_us"), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod peer;
 mod record;
 mod report;
 mod run;
+mod sample;
 mod stats;
 mod summary;
 mod table;

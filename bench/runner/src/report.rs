@@ -7,7 +7,7 @@ use crate::figures::Figures;
 use crate::machine::{load, Machine};
 use crate::run::{Plan, Run};
 use crate::summary::summary;
-use crate::table::{digits, interval, nothing, table};
+use crate::table::{bar_line, digits, interval, nothing, table};
 
 /// What was run, on what, with what result.
 #[derive(Debug)]
@@ -222,19 +222,6 @@ struct Row {
     /// What rows are sorted by: the median at the last number of workers.
     key: f64,
     cells: Vec<String>,
-}
-
-/// What is demanded at a number of workers, what came out, and whether it will do.
-pub(crate) fn bar_line(what: &str, workers: u32, at_most: f64, value: Option<f64>) -> String {
-    let outcome = match value {
-        Some(value) if value <= at_most => format!("{value:.3}, pass"),
-        Some(value) => format!("{value:.3}, short"),
-        None => "not run".to_owned(),
-    };
-    format!(
-        "Bar: {what} at {workers} worker{} <= {at_most}: {outcome}",
-        if workers == 1 { "" } else { "s" }
-    )
 }
 
 #[cfg(test)]

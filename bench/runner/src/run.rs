@@ -12,9 +12,9 @@ use wait_timeout::ChildExt;
 use crate::args::Args;
 use crate::build::Engine;
 use crate::definition::{Definition, Size};
-use crate::figures::figure;
 use crate::group::{Group, RatioBar};
 use crate::machine::Ticks;
+use crate::sample::{check, samples};
 
 /// What is to be run.
 #[derive(Debug)]
@@ -228,37 +228,6 @@ impl Plan {
     }
 }
 
-/// Reads one sample per line.
-fn samples(text: &str) -> Result<Vec<Sample>, String> {
-    let parse = |line: &str| {
-        serde_json::from_str(line).map_err(|error| format!("cannot read `{line}`: {error}"))
-    };
-    let samples: Vec<Sample> = text.lines().map(parse).collect::<Result<_, _>>()?;
-    if samples.is_empty() {
-        return Err("it ended without a sample".to_owned());
-    }
-    Ok(samples)
-}
-
-/// What is wrong with the samples, if anything.
-fn check(definition: &Definition, samples: &[Sample], expected: &str) -> Option<String> {
-    samples.iter().find_map(|sample| {
-        if sample.checksum != expected {
-            Some(format!(
-                "wrong result {}, expected {expected}",
-                sample.checksum
-            ))
-        } else if figure(sample, &definition.figure).is_none() {
-            Some(format!(
-                "a sample without the figure `{}`",
-                definition.figure
-            ))
-        } else {
-            None
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,29 +291,5 @@ mod tests {
         assert_eq!(plan.groups_to_judge().count(), 1);
         plan.workers.push(64);
         assert_eq!(plan.groups_to_judge().count(), 2);
-    }
-
-    #[test]
-    fn a_wrong_result_is_found_in_any_sample() {
-        let samples = [Sample::new(1, 1, 5), Sample::new(1, 1, 6)];
-        assert_eq!(check(&fib(), &samples[..1], "5"), None);
-        let failure = check(&fib(), &samples, "5").unwrap();
-        assert!(failure.contains('6') && failure.contains('5'), "{failure}");
-    }
-
-    #[test]
-    fn a_sample_without_the_headline_figure_is_a_failure() {
-        let definition = Definition {
-            figure: "p50_us".to_owned(),
-            ..fib()
-        };
-        let failure = check(&definition, &[Sample::new(1, 1, 5)], "5").unwrap();
-        assert!(failure.contains("p50_us"), "{failure}");
-    }
-
-    #[test]
-    fn an_engine_that_prints_nothing_has_failed() {
-        assert!(samples("").unwrap_err().contains("without a sample"));
-        assert!(samples("hello").unwrap_err().contains("`hello`"));
     }
 }

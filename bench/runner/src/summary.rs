@@ -6,9 +6,8 @@ use std::fmt::Write;
 use crate::definition::Definition;
 use crate::figures::Figures;
 use crate::group::Group;
-use crate::report::bar_line;
 use crate::run::{Plan, Run};
-use crate::table::{nothing, table};
+use crate::table::{bar_line, nothing, table};
 
 /// The section of one group.
 pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {

@@ -1,4 +1,4 @@
-//! Markdown tables and what their cells say.
+//! Markdown tables, their cells, and the line below them that judges a bar.
 
 use crate::stats::Spread;
 
@@ -61,6 +61,19 @@ pub(crate) fn digits(number: f64) -> String {
 /// The cell of what was not run.
 pub(crate) fn nothing() -> String {
     "-".to_owned()
+}
+
+/// A bar at a number of workers, its outcome, and the verdict.
+pub(crate) fn bar_line(what: &str, workers: u32, at_most: f64, value: Option<f64>) -> String {
+    let outcome = match value {
+        Some(value) if value <= at_most => format!("{value:.3}, pass"),
+        Some(value) => format!("{value:.3}, short"),
+        None => "not run".to_owned(),
+    };
+    format!(
+        "Bar: {what} at {workers} worker{} <= {at_most}: {outcome}",
+        if workers == 1 { "" } else { "s" }
+    )
 }
 
 #[cfg(test)]

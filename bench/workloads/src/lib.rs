@@ -15,6 +15,7 @@ mod collect;
 mod fib;
 mod injected;
 mod measure;
+mod node;
 mod nqueens;
 mod pair;
 mod region;
@@ -31,10 +32,10 @@ mod wait_group;
 
 pub use collect::collects;
 pub use measure::sample_of;
+pub use node::{Node, Tree};
 pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
-pub use tree::{Node, Tree};
 pub use wait_group::WaitGroup;
 
 use peer::{ByValue, ForkJoin, Loop, Spawn};

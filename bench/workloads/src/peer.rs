@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::tree::Tree;
+use crate::node::Tree;
 
 /// One of two tasks side by side; called with 0 and with 1. Shared, because
 /// some runtimes take only tasks that borrow nothing.

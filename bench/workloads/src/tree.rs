@@ -3,39 +3,9 @@
 
 use std::hint::black_box;
 
+use crate::node::{build, Tree};
 use crate::peer::{ByValue, ForkJoin};
 use crate::{measure, Request};
-
-/// A tree that may be empty.
-pub type Tree = Option<Box<Node>>;
-
-/// A number, and the trees below it.
-#[derive(Debug)]
-pub struct Node {
-    /// The number.
-    pub value: u64,
-    /// Of the nodes behind this one, the first half.
-    pub left: Tree,
-    /// The second half.
-    pub right: Tree,
-}
-
-/// A full tree of `levels` levels, numbered and laid out in preorder.
-fn build(levels: u64, next: &mut u64) -> Tree {
-    if levels == 0 {
-        return None;
-    }
-    // The node comes before its children in memory, as in a tree that was read from a file.
-    let mut node = Box::new(Node {
-        value: *next,
-        left: None,
-        right: None,
-    });
-    *next += 1;
-    node.left = build(levels - 1, next);
-    node.right = build(levels - 1, next);
-    Some(node)
-}
 
 /// Measures one walk over a tree of `levels` levels; a unit is one node.
 pub(crate) fn run<P: ForkJoin>(peer: &mut P, request: &Request) -> Result<(), String> {

@@ -1,5 +1,8 @@
 //! The report page of a run, from its events.
 
+use std::path::Path;
+
+use anyhow::Context as _;
 use heist_observe::fleet::{self, AttemptEnd, Fleet, Stretch, Usage};
 use heist_observe::Fact;
 
@@ -17,8 +20,14 @@ const USAGE_MAX: usize = 2000;
 /// How many decisions a page has at most: the last ones, and all moves.
 const DECISIONS_MAX: usize = 500;
 
+/// Writes the page about the run in `folder`.
+pub(super) fn write(folder: &RunFolder, path: &Path) -> anyhow::Result<()> {
+    std::fs::write(path, html(folder)?)
+        .with_context(|| format!("cannot write the report to {}", path.display()))
+}
+
 /// The page about the run in `folder`, as far as it has come.
-pub(super) fn html(folder: &RunFolder) -> anyhow::Result<String> {
+fn html(folder: &RunFolder) -> anyhow::Result<String> {
     let mut reader = Reader::open(&folder.events())?;
     let mut history = History::default();
     for event in reader.read()? {
@@ -173,16 +182,6 @@ fn together(pair: &[Usage]) -> Vec<Usage> {
             String::new()
         },
     }]
-}
-
-/// The time on the clocks here.
-fn local_time(unix_ms: u64) -> String {
-    let at = i64::try_from(unix_ms).ok();
-    let at = at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    at.map_or_else(String::new, |at| {
-        let here = at.to_zoned(jiff::tz::TimeZone::system());
-        here.strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
-    })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use super::engine::{self, Choice, Name};
 use super::folder::{self, RunFolder};
 use super::job_file::{JobFile, FORMAT};
 use super::news::News;
+use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
 use crate::Usage;
 
@@ -129,7 +130,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     }
     out.flush()?;
     if let Some(path) = &args.report {
-        super::write_report(&folder, path)?;
+        page::write(&folder, path)?;
     }
     if is_interrupted {
         writeln!(

@@ -20,9 +20,6 @@ use anyhow::Context as _;
 use evidence::Evidence;
 use finding::Finding;
 
-/// The package that rayon runs on, and that heist has a stand-in for.
-const RAYON_CORE: &str = "rayon-core";
-
 /// Prints the finding on the project at `path`; the exit code is 1 if it does
 /// not run on heist.
 pub(super) fn run(path: &Path, json: bool, out: &mut impl Write) -> anyhow::Result<ExitCode> {

@@ -7,7 +7,8 @@ use anyhow::{anyhow, ensure, Context as _};
 use heist_cluster::planner::{JobSample, Mobility, NodeSample, Priority, Resources};
 use serde::{Deserialize, Deserializer};
 
-use super::AGE_UNKNOWN;
+/// The age of a job of which nothing else is known.
+const AGE_UNKNOWN: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

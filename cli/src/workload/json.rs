@@ -6,7 +6,8 @@ use std::io;
 
 use anyhow::Context as _;
 
-use super::{join_each, Fact, Flag, Profile, Setup, Size, Skipped, Workload};
+use super::halving::join_each;
+use super::{Fact, Flag, Profile, Setup, Size, Skipped, Workload};
 use crate::strategy::{Bag, Pieces, Serial};
 use crate::text::grouped;
 

@@ -6,7 +6,8 @@ use std::io::{self, BufWriter};
 
 use anyhow::Context as _;
 
-use super::{join_each, Fact, Flag, Profile, Setup, Size, Workload};
+use super::halving::join_each;
+use super::{Fact, Flag, Profile, Setup, Size, Workload};
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// A point that has not escaped by then counts as inside.

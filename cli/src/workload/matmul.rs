@@ -5,7 +5,8 @@
 
 use std::io;
 
-use super::{join_each, Fact, Flag, Profile, Setup, Size, Workload};
+use super::halving::join_each;
+use super::{Fact, Flag, Profile, Setup, Size, Workload};
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// Rows of the product in one piece.

@@ -1,6 +1,6 @@
-//! The builder's first form, which rayon has deprecated and still has.
+//! The first form of the builder, deprecated in rayon and still present there.
 
-#![expect(deprecated, reason = "these items are used here to be there")]
+#![expect(deprecated, reason = "deprecated items refer to one another")]
 
 use std::any::Any;
 use std::error::Error;
@@ -80,6 +80,18 @@ impl Configuration {
         Self {
             builder: configure(self.builder),
         }
+    }
+}
+
+impl ThreadPool {
+    /// Builds a pool.
+    ///
+    /// # Errors
+    ///
+    /// As [`ThreadPoolBuilder::build`].
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    pub fn new(configuration: Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
     }
 }
 

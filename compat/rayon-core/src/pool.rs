@@ -1,6 +1,5 @@
 //! The handle of a pool: heist's, under rayon's name.
 
-use std::error::Error;
 use std::fmt;
 
 use heist_core::{BroadcastContext, Scope, ScopeFifo, Yield};
@@ -27,17 +26,6 @@ impl ThreadPool {
 
     pub(crate) fn inner(&self) -> &heist_core::ThreadPool {
         &self.inner
-    }
-
-    /// Builds a pool.
-    ///
-    /// # Errors
-    ///
-    /// As [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
-    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
-    #[expect(deprecated, reason = "the one is as old as the other")]
-    pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
-        configuration.build()
     }
 
     /// Runs `op` on a worker of this pool and returns its result.

@@ -9,8 +9,6 @@ use heist_observe::fleet::{
     Usage,
 };
 
-use super::local_time;
-
 /// What has happened so far.
 #[derive(Default)]
 pub(super) struct History {
@@ -324,4 +322,14 @@ pub(super) fn open_attempt(job: &mut Job) -> Option<&mut Attempt> {
 fn processors(count: f64) -> String {
     let plural = if count == 1.0 { "" } else { "s" };
     format!("{count} CPU{plural}")
+}
+
+/// The time on the clocks here.
+fn local_time(unix_ms: u64) -> String {
+    let at = i64::try_from(unix_ms).ok();
+    let at = at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(String::new, |at| {
+        let here = at.to_zoned(jiff::tz::TimeZone::system());
+        here.strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    })
 }

@@ -9,8 +9,10 @@ use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 
-use super::RAYON_CORE;
 use crate::Usage;
+
+/// The package that rayon runs on, and that heist has a stand-in for.
+pub(super) const RAYON_CORE: &str = "rayon-core";
 
 /// All that the judgement rests on.
 #[derive(Debug)]

@@ -6,8 +6,7 @@ use cargo_metadata::semver::{Version, VersionReq};
 use cargo_metadata::{Metadata, Package, PackageId};
 use serde::Serialize;
 
-use super::evidence::{Evidence, UnusedPatch};
-use super::RAYON_CORE;
+use super::evidence::{Evidence, UnusedPatch, RAYON_CORE};
 
 /// The judgement on one workspace, with what it rests on.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! What stands on the page as text: figures and tables.
 
-use super::{AttemptEnd, Decision, Expected, Fleet};
+use super::run::{AttemptEnd, Decision, Expected, Fleet};
 use crate::report::text;
 use crate::Fact;
 

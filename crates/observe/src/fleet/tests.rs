@@ -1,4 +1,5 @@
 use super::*;
+use crate::Fact;
 
 const HOSTILE: &str = "</script><img src=x onerror=\"alert('&')\"><!--";
 
