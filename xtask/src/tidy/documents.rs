@@ -1,10 +1,13 @@
-//! Rules for documents: the changelog names the version, the map names every folder, lines of
-//! dependencies name packages that are there.
+//! Rules for documents: the changelog names the version, the map names every folder and only files
+//! that are there, lines of dependencies name packages that are there.
 
 use super::repository::{has_word, numbered, File, Repository, Violation};
 
 const CHANGELOG: &str = "CHANGELOG.md";
 const MAP: &str = "ARCHITECTURE.md";
+
+/// The ends of what the map means as a path, if there is a slash in it.
+const PATH_ENDINGS: [&str; 5] = [".rs", ".md", ".js", ".py", "/"];
 
 /// How documents call the folder of this repository, seen from a program beside it.
 const BESIDE: &str = "../heist/";
@@ -34,8 +37,41 @@ pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
             }
         }
     }
+    if let Some(map) = repository.file(MAP) {
+        check_paths(repository, map, found);
+    }
     for document in repository.ending(".md") {
         check_dependencies(repository, document, found);
+    }
+}
+
+/// Each path in backticks is there: from the root, or from the folder or the sources of a crate.
+fn check_paths(repository: &Repository, map: &File, found: &mut Vec<Violation>) {
+    let is_there = |path: &str| match path.ends_with('/') {
+        true => repository
+            .files
+            .iter()
+            .any(|file| file.path.starts_with(path)),
+        false => repository.file(path).is_some(),
+    };
+    for (number, line) in numbered(&map.text) {
+        for path in line.split('`').skip(1).step_by(2) {
+            let is_path = PATH_ENDINGS.iter().any(|ending| path.ends_with(ending));
+            let Some((room, rest)) = path.split_once('/').filter(|_| is_path) else {
+                continue;
+            };
+            let places = [
+                path.to_owned(),
+                format!("crates/{path}"),
+                format!("crates/{room}/src/{rest}"),
+            ];
+            if !path.contains(['{', '*', ' ']) && !places.iter().any(|path| is_there(path)) {
+                found.push(map.violation(
+                    number,
+                    format!("`{path}` is not there; name it from the root, or from its crate"),
+                ));
+            }
+        }
     }
 }
 

@@ -72,7 +72,7 @@ fn concurrency_is_named_only_in_sync() {
         "fn f() { assert_eq!(std::thread::panicking(), false) }",
     ] {
         assert_caught(
-            &[(LIB, &format!("//! Head.\n{code}\n"))],
+            &[(LIB, &format!("//! The head.\n{code}\n"))],
             "crates/deque/src/lib.rs:2",
             "outside of crates/sync/",
         );
@@ -208,7 +208,7 @@ fn each_strong_ordering_of_a_protocol_has_a_name() {
         "fn f() { planted(\"deque.a\", Ordering::Acquire) } // no fault",
     ] {
         assert_caught(
-            &[(LIB, &format!("//! Head.\n{code}\n"))],
+            &[(LIB, &format!("//! The head.\n{code}\n"))],
             "crates/deque/src/lib.rs:2",
             "has no name",
         );
@@ -343,7 +343,7 @@ fn every_source_file_is_declared() {
 #[test]
 fn a_file_that_is_no_rust_is_named() {
     assert_caught(
-        &[(LIB, "//! Head.\nfn f() {\n")],
+        &[(LIB, "//! The head.\nfn f() {\n")],
         "crates/deque/src/lib.rs:2",
         "this is no Rust",
     );
@@ -580,7 +580,7 @@ fn the_files_of_a_crate_form_no_circle() {
 
 #[test]
 fn imports_stand_in_groups_in_one_order() {
-    let text = |imports: &str| format!("//! Head.\n\n{imports}\n\nfn f() {{}}\n");
+    let text = |imports: &str| format!("//! The head.\n\n{imports}\n\nfn f() {{}}\n");
     for (imports, line, says) in [
         (
             "use heist_sync::hint;\n\nuse std::fmt;",
@@ -615,7 +615,7 @@ fn imports_stand_in_groups_in_one_order() {
 fn a_long_function_has_a_reason_above_it() {
     let text = |above: &str, lines: usize| {
         let body = "    g();\n".repeat(lines - 2);
-        format!("//! Head.\n\nfn g() {{}}\n\n{above}fn f() {{\n{body}}}\n")
+        format!("//! The head.\n\nfn g() {{}}\n\n{above}fn f() {{\n{body}}}\n")
     };
     assert_caught(
         &[(LIB, &text("", 61))],
@@ -624,7 +624,7 @@ fn a_long_function_has_a_reason_above_it() {
     );
     let reason = "// Long: A table.\n";
     assert_caught(
-        &[(LIB, &(text(reason, 5) + &text("", 70)[10..]))],
+        &[(LIB, &(text(reason, 5) + &text("", 70)[14..]))],
         &format!("{LIB}:14"),
         "the function has 70 lines",
     );
@@ -640,12 +640,15 @@ fn a_long_file_has_a_reason_in_its_head() {
     let lines = "const A: u8 = 0;\n".repeat(600);
     let path = "crates/deque/tests/big.rs";
     assert_caught(
-        &[(path, &format!("//! Head.\n{lines}"))],
+        &[(path, &format!("//! The head.\n{lines}"))],
         &format!("{path}:1"),
         "601 lines",
     );
     assert_clean(&[(path, &lines)]);
-    assert_clean(&[(path, &format!("//! Head.\n// Long: One table.\n{lines}"))]);
+    assert_clean(&[(
+        path,
+        &format!("//! The head.\n// Long: One table.\n{lines}"),
+    )]);
 }
 
 #[test]
@@ -660,7 +663,7 @@ fn each_unsafe_site_has_an_argument() {
         ),
         ("struct A;\nimpl A {\n    unsafe fn f() {}\n}", 5),
     ] {
-        let text = format!("//! Head.\n\n{code}\n");
+        let text = format!("//! The head.\n\n{code}\n");
         assert_caught(
             &[(LIB, &text)],
             &format!("{LIB}:{line}"),
@@ -669,9 +672,112 @@ fn each_unsafe_site_has_an_argument() {
     }
     assert_clean(&[(
         LIB,
-        "//! Head.\n\nfn f() {\n    // SAFETY: a line,\n    // another,\n    // a third,\n    // a \
+        "//! The head.\n\nfn f() {\n    // SAFETY: a line,\n    // another,\n    // a third,\n    // a \
          fourth.\n    unsafe { g() }\n}\n\n/// # Safety\n///\n/// 1. Do.\n#[inline]\npub unsafe fn \
          h() {}\n\nimpl T for A {\n    unsafe fn k() {}\n}\n\ntype F = unsafe fn();\ntype G = unsafe \
          extern \"C\" fn();\n",
     )]);
+}
+
+#[test]
+fn sentences_begin_with_their_subject() {
+    for (path, text, line) in [
+        (LIB, "//! Head. What it does.\n", 1),
+        (
+            LIB,
+            "//! The head.\n\n/// Whoever calls it.\nfn f() {}\n",
+            3,
+        ),
+        (LIB, "//! Head,\n//! and so on.\n//! Nobody knows.\n", 3),
+        (LIB, "//! The head.\n\nfn f() {} // Who calls it.\n", 3),
+        ("README.md", "# Head\n\n- **What**: this.\n", 3),
+        ("README.md", "| a | Whose it is |\n", 1),
+        ("other.toml", "# Whatever it is.\n", 1),
+        (".ci/run", "# One.\n# What follows.\n", 2),
+    ] {
+        let map = ("ARCHITECTURE.md", "`.ci` `crates` `deque`");
+        let place = format!("{path}:{line}");
+        assert_caught(&[map, (path, text)], &place, "a sentence begins with `");
+    }
+    assert_clean(&[
+        (
+            LIB,
+            "//! Head, of\n//! What the name says: what it is. Whether or not.\n\n\
+             const A: &str = \"\n// What is text\n\"; // \"Who\"\n//! ```\n//! // What is code\n//! ```\n",
+        ),
+        ("CHANGELOG.md", "0.1.0\n\n| old | new |\n|---|---|\n| a | What |\n"),
+        ("bench/record/one.md", "What was found.\n"),
+    ]);
+}
+
+#[test]
+fn documentation_says_more_than_a_word() {
+    let says = "is all that the documentation says";
+    assert_caught(
+        &[(LIB, "//! The head.\n\n/// Which.\nfn f() {}\n")],
+        &format!("{LIB}:3"),
+        says,
+    );
+    assert_clean(&[(
+        LIB,
+        "//! The head.\n\n/// It ends here,\n/// always.\nfn f() {} // Yes.\n",
+    )]);
+}
+
+#[test]
+fn documentation_names_the_facade() {
+    let text = "//! The head.\n//!\n//! ```\n//! use heist_core::join;\n//! ```\n";
+    assert_caught(
+        &[(LIB, text)],
+        &format!("{LIB}:4"),
+        "documentation names `heist_core::`",
+    );
+    let manifest = ("crates/par/Cargo.toml", "[package]\nname = \"heist-par\"\n");
+    let text = "//! Head. heist::join\n\n// heist_core::join\nuse heist_core::join;\n";
+    assert_clean(&[manifest, ("crates/par/src/lib.rs", text)]);
+}
+
+#[test]
+fn prose_is_wrapped() {
+    let wide = "word ".repeat(20) + "end";
+    let wrap = "wider than 100 columns";
+    assert_caught(
+        &[(LIB, &format!("//! The head.\n\n// {wide}\n"))],
+        &format!("{LIB}:3"),
+        wrap,
+    );
+    assert_caught(
+        &[("README.md", &format!("# Head\n\n{wide}\n"))],
+        "README.md:3",
+        wrap,
+    );
+    assert_clean(&[(
+        "README.md",
+        &format!(
+            "| {wide} |\n\n```\n{wide}\n```\n\n[{wide}](a.md)\n{}\n",
+            &wide[..100]
+        ),
+    )]);
+}
+
+#[test]
+fn the_map_names_files_that_are_there() {
+    let map = |path: &str| format!("# Map\n\n`crates` `deque` `{path}`\n");
+    for path in ["crates/deque/src/none.rs", "deque/none/", "none/lib.rs"] {
+        let says = format!("`{path}` is not there");
+        assert_caught(
+            &[("ARCHITECTURE.md", &map(path))],
+            "ARCHITECTURE.md:3",
+            &says,
+        );
+    }
+    for path in [
+        "crates/deque/src/lib.rs",
+        "deque/lib.rs",
+        "deque/src/",
+        "deque/{a,b}.rs",
+        "a/b",
+    ] {
+        assert_clean(&[("ARCHITECTURE.md", &map(path))]);
+    }
 }
