@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-mod engine;
+mod backend;
 mod events;
 mod folder;
 mod job_file;

@@ -144,8 +144,8 @@ fn the_example_in_the_help_runs_and_can_be_looked_at_afterwards() {
     let help = text(&help.stdout);
     let example = include_str!("../src/cluster/example.toml");
     assert!(help.contains(example.trim_end()), "{help}");
-    let (_, jobs) = example.split_once("[engine.local]").expect("an engine");
-    let place = Place::new(&format!("[engine.local]{jobs}"));
+    let (_, jobs) = example.split_once("[backend.local]").expect("a backend");
+    let place = Place::new(&format!("[backend.local]{jobs}"));
     let output = place.output(&["run", "jobs.toml", "--report", "page.html"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let table = text(&output.stdout);
@@ -215,7 +215,7 @@ fn a_job_without_a_result_makes_the_exit_code_1_and_the_others_have_theirs() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let document = document(&output);
     assert_eq!(document["schema_version"], 1);
-    assert_eq!(document["engine"], "local");
+    assert_eq!(document["backend"], "local");
     assert_eq!(document["jobs"][0]["result"], sum(10));
     assert_eq!(
         document["jobs"][1]["error"],

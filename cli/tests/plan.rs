@@ -304,7 +304,7 @@ fn the_help_has_the_format() {
 /// The events of a run in which n1 is crowded, one measurement a second.
 fn crowded_run(seconds: u64) -> String {
     let mut lines = vec![
-        r#"{"at_ms":1000,"event":"connected","engine":"local","pid":7}"#.to_owned(),
+        r#"{"at_ms":1000,"event":"connected","backend":"local","pid":7}"#.to_owned(),
         r#"{"at_ms":1000,"event":"submitted","job":"batch","kind":"K","priority":3,"mobility":"movable","cpus":1.0,"resumed_after_ms":null}"#.to_owned(),
         r#"{"at_ms":1000,"event":"running","job":"batch","epoch":0,"node":"n1"}"#.to_owned(),
     ];

@@ -1,4 +1,4 @@
-//! Measures what heist-cluster costs above an engine's own client, and prints a chapter of a
+//! Measures what heist-cluster costs above a backend's own client, and prints a chapter of a
 //! record.
 //!
 //! Contenders take turns in one run; what counts is the median of the ratios of neighbours.
@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 use anyhow::{ensure, Context as _};
 use clap::Parser;
 use heist_bench_cluster::{nothing, sum, Ballast};
-use heist_cluster::event::Happening;
+use heist_cluster::event::EventKind;
 use heist_cluster::{Cluster, JobOptions, Local, Options, Ray, Slurm};
 
-/// Measures what heist-cluster costs above an engine's own client
+/// Measures what heist-cluster costs above a backend's own client
 #[derive(Parser)]
 struct Args {
     /// What runs the workers: Ray and Slurm need a cluster, see `cargo xtask cluster`
     #[arg(long, value_enum)]
-    engine: Engine,
+    backend: Backend,
     /// How many rounds; the median of their ratios is shown
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -36,7 +36,7 @@ struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Engine {
+enum Backend {
     Local,
     Ray,
     Slurm,
@@ -55,20 +55,20 @@ fn main() -> anyhow::Result<()> {
     let (sender, events) = mpsc::channel();
     let options =
         Options::new().on_event(move |event| sender.send(event.clone()).unwrap_or_default());
-    let (name, cluster) = match args.engine {
-        Engine::Local => (
+    let (name, cluster) = match args.backend {
+        Backend::Local => (
             "local",
             Cluster::connect_with(Local::new().nodes(3).cpus(2), options),
         ),
-        Engine::Ray => ("ray", Cluster::connect_with(Ray::new(), options)),
-        Engine::Slurm => ("slurm", Cluster::connect_with(Slurm::new(), options)),
+        Backend::Ray => ("ray", Cluster::connect_with(Ray::new(), options)),
+        Backend::Slurm => ("slurm", Cluster::connect_with(Slurm::new(), options)),
     };
     let cluster = cluster?;
     writeln!(out, "## {name}\n")?;
     writeln!(
         out,
         "| what | heist | {} | ratio | bar |",
-        own_client(args.engine)
+        own_client(args.backend)
     )?;
     writeln!(out, "| ---- | ----: | ----: | ----: | --: |")?;
     calls(&args, &cluster, &mut out)?;
@@ -83,22 +83,22 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn own_client(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Local => "-",
-        Engine::Ray => "Ray's Python API",
-        Engine::Slurm => "srun",
+fn own_client(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Local => "-",
+        Backend::Ray => "Ray's Python API",
+        Backend::Slurm => "srun",
     }
 }
 
-/// The rate of empty calls and their round trip, beside the engine's own client.
+/// The rate of empty calls and their round trip, beside the backend's own client.
 fn calls(args: &Args, cluster: &Cluster, out: &mut impl Write) -> anyhow::Result<()> {
-    let calls = args.calls.unwrap_or(if args.engine == Engine::Slurm {
+    let calls = args.calls.unwrap_or(if args.backend == Backend::Slurm {
         60
     } else {
         3000
     });
-    let mut own = Own::start(args.engine)?;
+    let mut own = Own::start(args.backend)?;
     // Workers that start are no part of it.
     rate(cluster, calls)?;
     let (mut rates, mut trips) = (Vec::new(), Vec::new());
@@ -188,7 +188,7 @@ fn trip(cluster: &Cluster) -> anyhow::Result<f64> {
     Ok(median(times))
 }
 
-/// The engine's own client.
+/// The backend's own client.
 enum Own {
     /// A Python program that measures when it is told to.
     Ray(Child, ChildStdin, BufReader<ChildStdout>),
@@ -196,11 +196,11 @@ enum Own {
 }
 
 impl Own {
-    fn start(engine: Engine) -> anyhow::Result<Option<Self>> {
-        Ok(match engine {
-            Engine::Local => None,
-            Engine::Slurm => Some(Self::Srun),
-            Engine::Ray => {
+    fn start(backend: Backend) -> anyhow::Result<Option<Self>> {
+        Ok(match backend {
+            Backend::Local => None,
+            Backend::Slurm => Some(Self::Srun),
+            Backend::Ray => {
                 let python =
                     std::env::var_os("HEIST_RAY_PYTHON").unwrap_or_else(|| "python3".into());
                 let mut child = Command::new(python)
@@ -343,12 +343,12 @@ fn moves(
                 .recv_timeout(patience)
                 .context("the move does not end")?;
             match event.what {
-                Happening::MoveEnded {
+                EventKind::MoveEnded {
                     standstill_ms,
                     pausing_ms,
                     ..
                 } => break (standstill_ms + pausing_ms) as f64 / 1e3,
-                Happening::MoveFailed { why, .. } => anyhow::bail!("the move failed: {why}"),
+                EventKind::MoveFailed { why, .. } => anyhow::bail!("the move failed: {why}"),
                 _ => {}
             }
         });

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use anyhow::Context as _;
-use heist_cluster::event::{ClusterEvent, Happening};
+use heist_cluster::event::{ClusterEvent, EventKind};
 
 /// Reads the events of a run, from the first to the newest.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Reader {
 pub(super) fn line(event: &ClusterEvent, began_ms: u64) -> String {
     let at_s = event.at_ms.saturating_sub(began_ms) as f64 / 1e3;
     let mut text = event.what.to_string();
-    if let Happening::MoveBegan {
+    if let EventKind::MoveBegan {
         expected: Some(expected),
         ..
     } = &event.what
@@ -62,10 +62,10 @@ pub(super) fn line(event: &ClusterEvent, began_ms: u64) -> String {
 }
 
 /// True if an event is worth a line: neither a measurement nor a refusal to move.
-pub(super) fn is_news(what: &Happening) -> bool {
+pub(super) fn is_news(what: &EventKind) -> bool {
     !matches!(
         what,
-        Happening::Usage { .. } | Happening::Checkpoint { .. } | Happening::Decided { .. }
+        EventKind::Usage { .. } | EventKind::Checkpoint { .. } | EventKind::Decided { .. }
     )
 }
 
@@ -93,7 +93,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         let mut file = File::create(&path).expect("a file");
         let mut reader = Reader::open(&path).expect("the file");
-        let event = ClusterEvent::new(Happening::Ended);
+        let event = ClusterEvent::new(EventKind::Ended);
         let line = serde_json::to_string(&event).expect("JSON");
         let (head, tail) = line.split_at(10);
         file.write_all(head.as_bytes()).expect("written");

@@ -16,7 +16,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::engine::Choice;
+use super::backend::Choice;
 use super::job_file::JobFile;
 use crate::Usage;
 
@@ -83,7 +83,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The folder of a run that was begun before, with its job file and its engine.
+    /// The folder of a run that was begun before, with its job file and its backend.
     pub(super) fn open(path: &Path) -> anyhow::Result<(Self, JobFile, Choice)> {
         let read = |name: &str| {
             fs::read_to_string(path.join(name)).map_err(|error| {

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
-use super::engine::Tables;
+use super::backend::Tables;
 use crate::Usage;
 
 mod rebalance;
@@ -30,7 +30,7 @@ pub(super) const FORMAT: &str = concat!(
     r#"
 program        must be there: a program that calls heist_cluster::init() first in main. A
                relative path begins at the folder of the job file.
-[engine.NAME]  what --engine NAME needs to know, if anything. local: nodes, cpus (of each
+[backend.NAME]  what --backend NAME needs to know, if anything. local: nodes, cpus (of each
                node). ray: address, python, cdylib. slurm: partition, folder (which all
                nodes share), arguments (of srun and sbatch), cpus (for calls, at most)
 [rebalance]    without this table nobody moves jobs. enabled = false is as if it were not
@@ -65,8 +65,8 @@ pub(super) struct JobFile {
     name: String,
     /// Where the program is.
     pub(super) program: PathBuf,
-    /// What engines are told.
-    pub(super) engines: Tables,
+    /// What backends are told.
+    pub(super) backends: Tables,
     /// With which settings jobs are moved, if they are.
     pub(super) rebalance: Option<Config>,
     /// In their order, each copy by itself.
@@ -98,7 +98,7 @@ pub(super) struct CallSpec {
 struct Raw {
     program: PathBuf,
     #[serde(default)]
-    engine: Tables,
+    backend: Tables,
     rebalance: Option<Spanned<Rebalance>>,
     #[serde(default, rename = "job")]
     jobs: Vec<RawJob>,
@@ -193,7 +193,7 @@ impl JobFile {
         Ok(Self {
             name: name.to_owned(),
             program: base.join(raw.program),
-            engines: raw.engine,
+            backends: raw.backend,
             rebalance,
             jobs,
             calls,

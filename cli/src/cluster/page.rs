@@ -78,7 +78,7 @@ impl History {
         let failed = fleet.jobs.iter().filter(|job| job.is_failed).count();
         let mut facts = vec![
             ("began", self.began.clone()),
-            ("engine", self.engine.clone()),
+            ("backend", self.backend.clone()),
             ("took", format!("{:.1} s", self.now_ms as f64 / 1e3)),
             ("machines", fleet.machines.len().to_string()),
             ("jobs", fleet.jobs.len().to_string()),

@@ -113,7 +113,7 @@ fn head(present: &Present, name: &str, now_ms: u64) -> Line {
     let lasted_s = until_ms.saturating_sub(present.began_ms) as f64 / 1e3;
     let head = Line::new(Tone::Head, harmless(name)).and(
         Tone::Plain,
-        format!("  {}, {lasted_s:.1} s, ", harmless(&present.engine)),
+        format!("  {}, {lasted_s:.1} s, ", harmless(&present.backend)),
     );
     let silent = Duration::from_millis(now_ms.saturating_sub(present.last_ms));
     if present.is_over {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use heist_cluster::event::{CallCounts, ClusterEvent, Happening, JobUsage, NodeUsage};
+use heist_cluster::event::{CallCounts, ClusterEvent, EventKind, JobUsage, NodeUsage};
 use heist_cluster::planner::{JobId, Mobility, NodeId, Priority};
 
 /// How many moves and decisions are remembered.
@@ -11,7 +11,7 @@ const REMEMBERED: usize = 20;
 /// How a run stands.
 #[derive(Debug, Default)]
 pub(super) struct Present {
-    pub(super) engine: String,
+    pub(super) backend: String,
     /// The driver's process.
     pub(super) pid: u32,
     /// When the first event was written, in milliseconds since 1970, and the last one.
@@ -106,18 +106,18 @@ impl Present {
         }
         self.last_ms = at_ms;
         match &event.what {
-            Happening::Connected { engine, pid } => self.connected(engine, *pid),
-            Happening::Usage { nodes, jobs, calls } => {
+            EventKind::Connected { backend, pid } => self.connected(backend, *pid),
+            EventKind::Usage { nodes, jobs, calls } => {
                 nodes.iter().for_each(|usage| self.node_used(at_ms, usage));
                 jobs.iter().for_each(|usage| self.job_used(at_ms, usage));
                 self.calls = *calls;
             }
-            Happening::Decided { decision } => {
+            EventKind::Decided { decision } => {
                 let text = decision.outcome.to_string();
                 let reasons = decision.reasons.iter().map(ToString::to_string);
                 remember(&mut self.decisions, at_ms, text, reasons.collect());
             }
-            Happening::Submitted {
+            EventKind::Submitted {
                 job,
                 priority,
                 mobility,
@@ -150,7 +150,7 @@ impl Present {
                     None => self.jobs.push(job),
                 }
             }
-            Happening::Running { job, epoch, node } => self.change(job, |job| {
+            EventKind::Running { job, epoch, node } => self.change(job, |job| {
                 job.phase = Phase::Running;
                 job.epoch = *epoch;
                 job.node = Some(node.clone());
@@ -158,7 +158,7 @@ impl Present {
                 job.first_progress = None;
                 job.used_cpus = None;
             }),
-            Happening::Checkpoint {
+            EventKind::Checkpoint {
                 job,
                 progress,
                 bytes,
@@ -167,14 +167,14 @@ impl Present {
                 job.progress = *progress;
                 job.state_bytes = *bytes;
             }),
-            Happening::MoveBegan { job, to, .. } => self.change(job, |job| {
+            EventKind::MoveBegan { job, to, .. } => self.change(job, |job| {
                 job.phase = Phase::Moving { to: to.clone() };
             }),
-            Happening::MoveEnded { job, .. } => {
+            EventKind::MoveEnded { job, .. } => {
                 self.change(job, |job| job.moves += 1);
                 remember(&mut self.moves, at_ms, event.what.to_string(), Vec::new());
             }
-            Happening::MoveFailed { job, .. } => {
+            EventKind::MoveFailed { job, .. } => {
                 self.change(job, |job| {
                     if matches!(job.phase, Phase::Moving { .. }) {
                         job.phase = Phase::Running;
@@ -182,21 +182,21 @@ impl Present {
                 });
                 remember(&mut self.moves, at_ms, event.what.to_string(), Vec::new());
             }
-            Happening::Lost { job, progress, .. } => self.change(job, |job| {
+            EventKind::Lost { job, progress, .. } => self.change(job, |job| {
                 job.phase = Phase::Waiting;
                 job.node = None;
                 job.progress = *progress;
                 job.losses += 1;
                 job.used_cpus = None;
             }),
-            Happening::Finished { job, error, .. } => self.change(job, |job| match error {
+            EventKind::Finished { job, error, .. } => self.change(job, |job| match error {
                 None => {
                     job.phase = Phase::Done;
                     job.progress = 1.0;
                 }
                 Some(error) => job.phase = Phase::Failed(error.clone()),
             }),
-            Happening::Node {
+            EventKind::Node {
                 node,
                 is_alive,
                 cpus,
@@ -206,14 +206,14 @@ impl Present {
                 node.cpus = *cpus;
                 node.utilisation = None;
             }
-            Happening::Ended => self.is_over = true,
+            EventKind::Ended => self.is_over = true,
             // What came too late changed nothing, and what is not known cannot be shown.
             _ => {}
         }
     }
 
-    fn connected(&mut self, engine: &str, pid: u32) {
-        engine.clone_into(&mut self.engine);
+    fn connected(&mut self, backend: &str, pid: u32) {
+        backend.clone_into(&mut self.backend);
         self.pid = pid;
         self.is_over = false;
         // What an earlier driver saw is not so any more.

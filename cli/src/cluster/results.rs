@@ -16,7 +16,7 @@ const RESULT_WIDTH: usize = 100;
 pub(super) struct Results {
     pub(super) schema_version: u32,
     pub(super) run_folder: String,
-    pub(super) engine: String,
+    pub(super) backend: String,
     /// True if somebody ended it.
     pub(super) is_interrupted: bool,
     pub(super) jobs: Vec<JobResult>,
@@ -60,7 +60,7 @@ pub(super) enum Outcome {
 impl Results {
     /// Adds what the events say about the run.
     pub(super) fn add(&mut self, present: &Present) {
-        present.engine.clone_into(&mut self.engine);
+        present.backend.clone_into(&mut self.backend);
         for result in &mut self.jobs {
             let known = present.jobs.iter().find(|job| job.id.as_str() == result.id);
             if let Some(known) = known {

@@ -18,7 +18,7 @@ use heist_cluster::{Cluster, ForeignProgram, JsonCall, JsonJob, Options, RemoteE
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::engine::{self, Choice, Name};
+use super::backend::{self, Choice, Name};
 use super::folder::{self, RunFolder};
 use super::job_file::{JobFile, FORMAT};
 use super::news::News;
@@ -44,7 +44,7 @@ pub(super) struct Args {
     job_file: Option<PathBuf>,
     /// What places work on machines [default: local]
     #[arg(long, value_enum)]
-    engine: Option<Name>,
+    backend: Option<Name>,
     /// How many nodes `local` has, in place of what the job file says [default: 1]
     #[arg(long, value_name = "N")]
     nodes: Option<NonZeroU32>,
@@ -106,8 +106,8 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if let Some(config) = &job_file.rebalance {
         options = options.rebalance(config.clone());
     }
-    let cluster = engine::connect(choice, &job_file.engines, &program, options)
-        .with_context(|| format!("cannot use the engine {}", choice.engine))?;
+    let cluster = backend::connect(choice, &job_file.backends, &program, options)
+        .with_context(|| format!("cannot use the backend {}", choice.backend))?;
     let mut run = Run {
         jobs: Vec::new(),
         calls: Vec::new(),
@@ -147,13 +147,13 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 }
 
 impl Args {
-    /// Which engine; what is not said is as it was when the run was begun.
+    /// Which backend; what is not said is as it was when the run was begun.
     fn choice(&self, begun: Option<Choice>) -> Result<Choice, Usage> {
-        let engine = self.engine.or(begun.map(|begun| begun.engine));
-        let engine = engine.unwrap_or(Name::Local);
-        let begun = begun.filter(|begun| begun.engine == engine);
+        let backend = self.backend.or(begun.map(|begun| begun.backend));
+        let backend = backend.unwrap_or(Name::Local);
+        let begun = begun.filter(|begun| begun.backend == backend);
         let choice = Choice {
-            engine,
+            backend,
             nodes: self.nodes.or(begun.and_then(|begun| begun.nodes)),
             cpus: self.cpus.or(begun.and_then(|begun| begun.cpus)),
         };
@@ -392,7 +392,7 @@ impl Run<'_> {
         Results {
             schema_version: 1,
             run_folder: self.folder.path().display().to_string(),
-            engine: String::new(),
+            backend: String::new(),
             is_interrupted,
             jobs: jobs.collect(),
             calls: calls.collect(),

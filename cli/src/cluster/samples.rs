@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use heist_cluster::event::Happening;
+use heist_cluster::event::EventKind;
 use heist_cluster::planner::{JobSample, NodeSample, Resources};
 
 use super::events::Reader;
@@ -39,7 +39,7 @@ impl Live {
         let mut measured = Vec::new();
         for event in events {
             self.present.take(&event);
-            if matches!(event.what, Happening::Usage { .. }) {
+            if matches!(event.what, EventKind::Usage { .. }) {
                 let since_ms = event.at_ms.saturating_sub(self.present.began_ms);
                 let (nodes, jobs) = samples(&self.present);
                 measured.push((Duration::from_millis(since_ms), nodes, jobs));
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_newest_measurements_of_a_run_become_samples_for_the_planner() {
         let lines = r#"
-            {"at_ms":1000,"event":"connected","engine":"local","pid":7}
+            {"at_ms":1000,"event":"connected","backend":"local","pid":7}
             {"at_ms":1000,"event":"submitted","job":"a","kind":"K","priority":3,"mobility":"movable","cpus":1.5,"resumed_after_ms":null}
             {"at_ms":1100,"event":"running","job":"a","epoch":0,"node":"n1"}
             {"at_ms":2000,"event":"usage","nodes":[{"node":"n1","cpus":2.0,"utilisation":0.5,"unknown":null},{"node":"n2","cpus":2.0,"utilisation":null,"unknown":"silent"}],"jobs":[{"job":"a","node":"n1","cpus":0.9,"progress":0.25}],"calls":{"open":0,"done":0,"lost":0}}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use heist_cluster::event::{ClusterEvent, Happening};
+use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::{Config, NodeId, Priority};
 use heist_cluster::{
     job, Cluster, Job, JobContext, JobHandle, JobOptions, Options, RemoteError, Stop,
@@ -23,7 +23,7 @@ use crate::world::Stage;
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A node that may die; on others of its engine the engine itself may depend.
+/// A node that may die; on others of its backend the backend itself may depend.
 const MORTAL: &str = "n3";
 
 /// Counts to its end, with a value that depends on each step.
@@ -146,7 +146,7 @@ pub fn listening(options: Options) -> (Options, Receiver<ClusterEvent>) {
 /// If there is none in time; a test has failed then.
 pub fn wait_for<T>(
     events: &Receiver<ClusterEvent>,
-    mut wanted: impl FnMut(&Happening) -> Option<T>,
+    mut wanted: impl FnMut(&EventKind) -> Option<T>,
 ) -> T {
     let deadline = Instant::now() + PATIENCE;
     let mut heard = Vec::new();
@@ -229,7 +229,7 @@ pub fn a_job_moves(stage: &Stage<'_>, ballast: usize) -> (Duration, Duration) {
     let to = another_than(cluster, &from);
     job.move_to(to.clone()).expect("the node is there");
     let (pausing_ms, standstill_ms) = wait_for(events, |what| match what {
-        Happening::MoveEnded {
+        EventKind::MoveEnded {
             from: Some(was),
             to: is,
             pausing_ms,
@@ -239,7 +239,7 @@ pub fn a_job_moves(stage: &Stage<'_>, ballast: usize) -> (Duration, Duration) {
             assert_eq!((was, is), (&from, &to));
             Some((*pausing_ms, *standstill_ms))
         }
-        Happening::MoveFailed { why, .. } => panic!("{why}"),
+        EventKind::MoveFailed { why, .. } => panic!("{why}"),
         _ => None,
     });
     assert_eq!(job.get(), Ok(expected));
@@ -308,7 +308,7 @@ pub fn a_job_survives_its_node(stage: &Stage<'_>, lose: &dyn Fn(&NodeId), fate: 
     lose(&node);
     wait_for(events, |what| {
         checkpoint = progress_of(what).unwrap_or(checkpoint);
-        matches!(what, Happening::Lost { .. }).then_some(())
+        matches!(what, EventKind::Lost { .. }).then_some(())
     });
     assert_eq!(job.get(), Ok(expected));
     let steps = steps(&log);
@@ -337,9 +337,9 @@ pub fn a_job_survives_its_node(stage: &Stage<'_>, lose: &dyn Fn(&NodeId), fate: 
 }
 
 /// How much is done, if this is a checkpoint.
-fn progress_of(what: &Happening) -> Option<f64> {
+fn progress_of(what: &EventKind) -> Option<f64> {
     match what {
-        Happening::Checkpoint { progress, .. } => Some(*progress),
+        EventKind::Checkpoint { progress, .. } => Some(*progress),
         _ => None,
     }
 }
@@ -363,7 +363,7 @@ pub fn a_paused_state_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId
     job.move_to(another_than(cluster, &from))
         .expect("the node is there");
     wait_for(events, |what| {
-        matches!(what, Happening::Checkpoint { .. }).then_some(())
+        matches!(what, EventKind::Checkpoint { .. }).then_some(())
     });
     kill(&from);
     assert_eq!(job.get(), Ok(expected));
@@ -407,7 +407,7 @@ pub fn a_durable_job_goes_on(cluster: &Cluster, events: &Receiver<ClusterEvent>)
         "it is known for good"
     );
     wait_for(events, |what| match what {
-        Happening::Submitted {
+        EventKind::Submitted {
             resumed_after_ms, ..
         } => *resumed_after_ms,
         _ => None,
@@ -450,7 +450,7 @@ pub fn the_rebalancer_moves_jobs(stage: &Stage<'_>) {
         submit("low-3", 3),
     ];
     let moved = wait_for(events, |what| match what {
-        Happening::MoveEnded { job, from, to, .. } => {
+        EventKind::MoveEnded { job, from, to, .. } => {
             assert_eq!(from.as_ref(), Some(crowded));
             assert_ne!(to, crowded);
             Some(job.clone())

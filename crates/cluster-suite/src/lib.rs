@@ -1,8 +1,8 @@
-//! The tests that every engine passes: remote functions and jobs, and what must be true of
-//! them, whatever the engine.
+//! The tests that every backend passes: remote functions and jobs, and what must be true of
+//! them, whatever the backend.
 //!
-//! Each program in `tests/` has a [`World`](world::World) of one engine, in which it runs the
-//! [`suite!`], and what is true of that engine only.
+//! Each program in `tests/` has a [`World`](world::World) of one backend, in which it runs the
+//! [`suite!`], and what is true of that backend only.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The worlds in which the suite is run: an engine each, with somebody who can kill its nodes.
+//! The worlds in which the suite is run: a backend each, with somebody who can kill its nodes.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -10,23 +10,23 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use heist_cluster::engine::EngineOptions;
+use heist_cluster::backend::BackendOptions;
 use heist_cluster::event::ClusterEvent;
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Options};
 
 use crate::jobs;
 
-/// An engine with three nodes of two processors, called n1 to n3.
+/// A backend with three nodes of two processors, called n1 to n3.
 pub trait World {
     /// How to reach it.
-    type Engine: EngineOptions;
+    type Backend: BackendOptions;
 
     /// How long the tasks take in whose middle a node dies.
     const TASK: Duration;
 
-    /// The engine; what a driver leaves for the next one is in `folder`.
-    fn engine(folder: &Path) -> Self::Engine;
+    /// The backend; what a driver leaves for the next one is in `folder`.
+    fn backend(folder: &Path) -> Self::Backend;
 
     /// Why the suite cannot be run here, if it cannot.
     fn absence() -> Option<String> {
@@ -58,15 +58,15 @@ pub struct Stage<'a> {
 ///
 /// # Panics
 ///
-/// If the test does, or the engine cannot be reached.
+/// If the test does, or the backend cannot be reached.
 pub fn on<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
     let Some(_turn) = turn::<W>() else {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
     let (options, events) = jobs::listening(options);
-    let engine = W::engine(folder.path());
-    let cluster = Cluster::connect_with(engine, options).expect("the engine can be reached");
+    let backend = W::backend(folder.path());
+    let cluster = Cluster::connect_with(backend, options).expect("the backend can be reached");
     test(&Stage {
         cluster: &cluster,
         events: &events,
@@ -74,7 +74,7 @@ pub fn on<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
     });
 }
 
-/// Waits for a test's turn, if there are turns; `None` if the engine is not here.
+/// Waits for a test's turn, if there are turns; `None` if the backend is not here.
 #[must_use]
 pub fn turn<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -124,7 +124,7 @@ pub fn whatever_happens(test: impl FnOnce(), tidy_up: impl FnOnce()) {
     }
 }
 
-/// The program that starts, kills and cuts off nodes of real engines.
+/// The program that starts, kills and cuts off nodes of real backends.
 #[must_use]
 pub fn xtask() -> Option<OsString> {
     std::env::var_os("HEIST_XTASK")
@@ -155,8 +155,8 @@ pub fn driver_process<W: World>() {
     if let Some(folder) = std::env::var_os(DRIVER) {
         let folder = Path::new(&folder);
         let options = Options::new().store(folder.join("store")).events(folder);
-        let engine = W::engine(folder);
-        let cluster = Cluster::connect_with(engine, options).expect("a cluster");
+        let backend = W::backend(folder);
+        let cluster = Cluster::connect_with(backend, options).expect("a cluster");
         jobs::a_driver_to_be_lost(&cluster);
     }
 }
@@ -180,14 +180,14 @@ pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
         .spawn()
         .expect("a driver");
     crate::until("a checkpoint", || has_checkpoint(&store));
-    let engine = W::engine(folder.path());
-    let refused = Cluster::connect_with(engine, Options::new().store(&store)).map(|_| ());
+    let backend = W::backend(folder.path());
+    let refused = Cluster::connect_with(backend, Options::new().store(&store)).map(|_| ());
     assert!(refused.is_err_and(|error| error.to_string().contains("in use by another driver")));
     driver.kill().expect("the driver runs");
     driver.wait().expect("the driver is dead");
     let (options, events) = jobs::listening(Options::new().store(&store));
-    let engine = W::engine(folder.path());
-    let cluster = Cluster::connect_with(engine, options).expect("a cluster");
+    let backend = W::backend(folder.path());
+    let cluster = Cluster::connect_with(backend, options).expect("a cluster");
     jobs::a_durable_job_goes_on(&cluster, &events);
 }
 
@@ -206,7 +206,7 @@ fn has_checkpoint(store: &Path) -> bool {
     })
 }
 
-/// The tests that every engine passes, in the world `$world`.
+/// The tests that every backend passes, in the world `$world`.
 #[macro_export]
 macro_rules! suite {
     ($world:ty) => {

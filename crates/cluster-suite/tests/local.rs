@@ -13,11 +13,11 @@ heist_cluster_suite::suite!(Here);
 struct Here;
 
 impl World for Here {
-    type Engine = Local;
+    type Backend = Local;
     const TASK: Duration = Duration::from_millis(50);
     const TAKES_TURNS: bool = false;
 
-    fn engine(_: &Path) -> Local {
+    fn backend(_: &Path) -> Local {
         Local::new().nodes(3).cpus(2).under_test_harness()
     }
 

@@ -372,7 +372,7 @@ fn the_driver_says_why_a_call_was_refused() {
         .call(calls::add, (1, 2))
         .get();
     assert!(
-        matches!(too_many, Err(RemoteError::Engine { .. })),
+        matches!(too_many, Err(RemoteError::Backend { .. })),
         "{too_many:?}"
     );
 }

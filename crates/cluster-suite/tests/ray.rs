@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use heist_cluster::engine::{Engine, EngineError, EngineOptions, Program};
+use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Fingerprint, Options, Ray, RemoteError};
 use heist_cluster_suite::jobs::{self, Fate};
@@ -19,11 +19,11 @@ heist_cluster_suite::suite!(OnRay);
 struct OnRay;
 
 impl World for OnRay {
-    type Engine = Ray;
+    type Backend = Ray;
     const TASK: Duration = Duration::from_millis(500);
     const TAKES_TURNS: bool = true;
 
-    fn engine(_: &Path) -> Ray {
+    fn backend(_: &Path) -> Ray {
         Ray::new()
     }
 
@@ -162,8 +162,8 @@ fn short_calls_do_not_wait_for_a_long_one() {
 #[test]
 fn a_library_of_another_build_is_refused() {
     struct OtherBuild;
-    impl EngineOptions for OtherBuild {
-        fn connect(self, mut program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+    impl BackendOptions for OtherBuild {
+        fn connect(self, mut program: Program) -> Result<Arc<dyn Backend>, BackendError> {
             program.fingerprint = Fingerprint::parse("0123456789abcdef").expect("16 digits");
             Ray::new().connect(program)
         }

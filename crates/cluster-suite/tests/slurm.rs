@@ -13,11 +13,11 @@ heist_cluster_suite::suite!(OnSlurm);
 struct OnSlurm;
 
 impl World for OnSlurm {
-    type Engine = Slurm;
+    type Backend = Slurm;
     const TASK: Duration = Duration::from_millis(500);
     const TAKES_TURNS: bool = true;
 
-    fn engine(folder: &Path) -> Slurm {
+    fn backend(folder: &Path) -> Slurm {
         Slurm::new()
             .under_test_harness()
             .folder(folder.join("shared"))

@@ -12,8 +12,8 @@ use heist_sync::atomic::Ordering;
 use heist_sync::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
 
+use crate::backend::{BackendError, CallSpec, Placement};
 use crate::cluster::Shared;
-use crate::engine::{CallSpec, EngineError, Placement};
 use crate::error::RemoteError;
 use crate::fingerprint::Build;
 use crate::object::ObjectId;
@@ -179,12 +179,12 @@ impl Call {
         };
         let call = Arc::clone(self);
         self.shared
-            .engine
+            .backend
             .call(spec, Box::new(move |answer| call.take(id, answer)));
     }
 
     /// Takes what became of the attempt `id`.
-    fn take(self: &Arc<Self>, id: u64, answer: Result<Frame, EngineError>) {
+    fn take(self: &Arc<Self>, id: u64, answer: Result<Frame, BackendError>) {
         let result = match answer {
             Ok(frame) => understand(frame, &self.shared.build),
             Err(error) if error.is_cancelled() => Err(RemoteError::Cancelled),
@@ -199,7 +199,7 @@ impl Call {
                 if is_current && error.is_passing() && attempts <= self.retries {
                     return self.attempt();
                 }
-                Err(RemoteError::Engine { error, attempts })
+                Err(RemoteError::Backend { error, attempts })
             }
         };
         self.finish(Some(id), result);
@@ -233,7 +233,7 @@ impl Call {
         };
         if let Some(request) = request {
             self.finish(None, Err(RemoteError::Cancelled));
-            self.shared.engine.cancel(request, is_hard);
+            self.shared.backend.cancel(request, is_hard);
         }
     }
 
@@ -326,7 +326,7 @@ impl<T> RemoteFuture<T> {
 
     /// The result is not wanted: the call does not begin if it has not; the function is
     /// asked to end if it has ([`CallContext::is_cancelled`](crate::CallContext::is_cancelled)),
-    /// as far as the engine can reach it. The future is done at once, as cancelled.
+    /// as far as the backend can reach it. The future is done at once, as cancelled.
     pub fn cancel(&self) {
         self.call.cancel(false);
     }

@@ -22,7 +22,7 @@ use crate::remote::RemoteFunction;
 use crate::wire;
 
 /// How long a chunk is to run, unless [`Chunks::target`] says otherwise: the cost of a call
-/// on the slowest engine is some hundredths of it.
+/// on the slowest backend is some hundredths of it.
 const TARGET: Duration = Duration::from_millis(100);
 
 /// Chunks under way for each place where one can run: one runs, one waits there.
@@ -283,7 +283,7 @@ where
 
 /// How many chunks of `cpus` processors can run at a time, at least one.
 fn places(cluster: &Cluster, cpus: u32) -> Result<usize, RemoteError> {
-    let nodes = cluster.shared().engine.nodes()?;
+    let nodes = cluster.shared().backend.nodes()?;
     let alive = nodes.iter().filter(|node| node.is_alive);
     let places: f64 = alive
         .map(|node| (node.cpus / f64::from(cpus.max(1))).floor())

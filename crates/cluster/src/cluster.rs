@@ -8,10 +8,10 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 use serde::Serialize;
 
+use crate::backend::{Backend, BackendOptions, Node, Placement, Program};
 use crate::call::{Call, RemoteFuture, What};
 use crate::driver::handle::Driver;
 use crate::driver::store::{Description, JobResult};
-use crate::engine::{Engine, EngineOptions, Node, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
 use crate::fingerprint::{Build, Fingerprint};
@@ -64,13 +64,13 @@ impl Drop for Session {
         if let Some(driver) = self.0.driver.get() {
             driver.end();
         }
-        self.0.engine.close();
+        self.0.backend.close();
     }
 }
 
 /// What all clones of a cluster, and all its calls, share.
 pub(crate) struct Shared {
-    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) backend: Arc<dyn Backend>,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) build: Arc<Build>,
     limits: Limits,
@@ -107,7 +107,7 @@ impl Counters {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster")
-            .field("engine", &self.engine.name())
+            .field("backend", &self.backend.name())
             .finish_non_exhaustive()
     }
 }
@@ -123,7 +123,7 @@ impl Shared {
     pub(crate) fn driver(&self) -> Result<&Driver, ClusterErrorKind> {
         let _one_at_a_time = self.starting.lock();
         if self.driver.get().is_none() {
-            let started = Driver::start(&self.engine, Options::new(), reader(&self.counters))?;
+            let started = Driver::start(&self.backend, Options::new(), reader(&self.counters))?;
             self.driver.get_or_init(|| started);
         }
         self.driver
@@ -139,14 +139,14 @@ impl Shared {
 }
 
 impl Cluster {
-    /// Reaches an engine, such as [`Local`](crate::Local).
+    /// Reaches a backend, such as [`Local`](crate::Local).
     ///
     /// # Errors
     ///
     /// Says what could not be started or reached, and if two remote functions or jobs of the
     /// program have the same path.
-    pub fn connect(engine: impl EngineOptions) -> Result<Self, ClusterError> {
-        Self::connect_with(engine, Options::new())
+    pub fn connect(backend: impl BackendOptions) -> Result<Self, ClusterError> {
+        Self::connect_with(backend, Options::new())
     }
 
     /// As [`connect`](Self::connect), with a store for jobs, events, a rebalancer.
@@ -156,7 +156,7 @@ impl Cluster {
     /// As `connect`, and if files cannot be opened, another driver uses the store, or the
     /// rebalancer's settings contradict each other.
     pub fn connect_with(
-        engine: impl EngineOptions,
+        backend: impl BackendOptions,
         options: Options,
     ) -> Result<Self, ClusterError> {
         let registry = remote::registry();
@@ -171,7 +171,7 @@ impl Cluster {
             limits: Self::limits()?,
             executable: None,
         };
-        Self::connect_program(engine, program, options)
+        Self::connect_program(backend, program, options)
     }
 
     /// How large messages may be, as the environment says.
@@ -179,23 +179,23 @@ impl Cluster {
         Limits::from_environment().map_err(ClusterErrorKind::Program)
     }
 
-    /// Reaches an engine for a program that need not be the one that is running.
+    /// Reaches a backend for a program that need not be the one that is running.
     pub(crate) fn connect_program(
-        engine: impl EngineOptions,
+        backend: impl BackendOptions,
         program: Program,
         options: Options,
     ) -> Result<Self, ClusterError> {
         let (fingerprint, limits) = (program.fingerprint, program.limits);
         let build = Arc::clone(&program.build);
-        let engine = engine.connect(program)?;
+        let backend = backend.connect(program)?;
         let counters = Arc::new(Counters::default());
         let driver = OnceLock::new();
         if options.wants_driver() {
-            let started = Driver::start(&engine, options, reader(&counters))?;
+            let started = Driver::start(&backend, options, reader(&counters))?;
             driver.get_or_init(|| started);
         }
         let shared = Shared {
-            engine,
+            backend,
             fingerprint,
             build,
             limits,
@@ -215,27 +215,27 @@ impl Cluster {
         })
     }
 
-    /// The name of the engine.
+    /// The name of the backend.
     #[must_use]
-    pub fn engine(&self) -> &'static str {
-        self.shared.engine.name()
+    pub fn backend(&self) -> &'static str {
+        self.shared.backend.name()
     }
 
     /// The machines.
     ///
     /// # Errors
     ///
-    /// Says why the engine does not know them.
+    /// Says why the backend does not know them.
     pub fn nodes(&self) -> Result<Vec<Node>, ClusterError> {
-        Ok(self.shared.engine.nodes()?)
+        Ok(self.shared.backend.nodes()?)
     }
 
-    /// Calls a remote function on some machine. What the engine loses is run again, as often
+    /// Calls a remote function on some machine. What the backend loses is run again, as often
     /// as the function's `retries` say; so it may run more than once, and what it does besides
     /// returning should bear that. There is one result.
     ///
     /// Costs a tenth of a millisecond on [`Local`](crate::Local) and about a millisecond on other
-    /// engines, once workers run there: it is for work of 50 ms and more.
+    /// backends, once workers run there: it is for work of 50 ms and more.
     pub fn call<F: RemoteFunction>(&self, function: F, args: F::Args) -> RemoteFuture<F::Out> {
         self.anywhere().call(function, args)
     }
@@ -268,7 +268,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Says why serde could not write it, or the engine not keep it.
+    /// Says why serde could not write it, or the backend not keep it.
     pub fn put<T: Serialize>(&self, value: &T) -> Result<Remote<T>, RemoteError> {
         let bytes = wire::encode(value).map_err(|error| {
             RemoteError::malformed(format!("the data cannot be written: {error}"))
@@ -279,8 +279,8 @@ impl Cluster {
             cluster: self.shared.id,
             number,
         };
-        self.shared.engine.put(id, bytes)?;
-        Ok(Remote::new(id, Arc::clone(&self.shared.engine)))
+        self.shared.backend.put(id, bytes)?;
+        Ok(Remote::new(id, Arc::clone(&self.shared.backend)))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -288,7 +288,7 @@ impl Cluster {
     }
 
     /// Submits a job. It runs until it has a result or gives up, wherever there is room: an
-    /// attempt that the engine loses is followed by one from the last checkpoint.
+    /// attempt that the backend loses is followed by one from the last checkpoint.
     ///
     /// # Errors
     ///
@@ -460,7 +460,7 @@ impl Calls<'_> {
         self
     }
 
-    /// Run again so often after the engine lost an attempt, in place of what the function's
+    /// Run again so often after the backend lost an attempt, in place of what the function's
     /// attribute says. With 0 it runs at most once.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::EngineError;
+use crate::backend::BackendError;
 use crate::worker::Refusal;
 
 /// Why there is no result of a call or of a job.
@@ -20,10 +20,10 @@ pub enum RemoteError {
     Failed(String),
     /// The worker did not run it, and no other would.
     Refused(Refusal),
-    /// The engine lost it, as often as it may be lost, or cannot run it.
-    Engine {
-        /// The last that the engine said.
-        error: EngineError,
+    /// The backend lost it, as often as it may be lost, or cannot run it.
+    Backend {
+        /// The last that the backend said.
+        error: BackendError,
         /// How many attempts there were.
         attempts: u32,
     },
@@ -41,13 +41,13 @@ impl RemoteError {
     /// True if a machine or a worker's process there died, and it may not be run again.
     #[must_use]
     pub fn is_node_death(&self) -> bool {
-        matches!(self, Self::Engine { error, .. } if error.is_node_death())
+        matches!(self, Self::Backend { error, .. } if error.is_node_death())
     }
 }
 
-impl From<EngineError> for RemoteError {
-    fn from(error: EngineError) -> Self {
-        Self::Engine { error, attempts: 1 }
+impl From<BackendError> for RemoteError {
+    fn from(error: BackendError) -> Self {
+        Self::Backend { error, attempts: 1 }
     }
 }
 
@@ -57,8 +57,8 @@ impl fmt::Display for RemoteError {
             Self::Panicked(message) => write!(f, "the function panicked: {message}"),
             Self::Failed(message) => write!(f, "the job gave up: {message}"),
             Self::Refused(refusal) => write!(f, "the worker refused: {refusal}"),
-            Self::Engine { error, attempts: 1 } => error.fmt(f),
-            Self::Engine { error, attempts } => {
+            Self::Backend { error, attempts: 1 } => error.fmt(f),
+            Self::Backend { error, attempts } => {
                 write!(f, "lost {attempts} times, at last: {error}")
             }
             Self::Cancelled => f.write_str("it was cancelled"),
@@ -75,16 +75,16 @@ pub struct ClusterError(ClusterErrorKind);
 
 #[derive(Debug)]
 pub(crate) enum ClusterErrorKind {
-    Engine(EngineError),
+    Backend(BackendError),
     Ambiguous(Vec<&'static str>),
     Store(String),
     Job(String),
     Program(String),
 }
 
-impl From<EngineError> for ClusterError {
-    fn from(error: EngineError) -> Self {
-        Self(ClusterErrorKind::Engine(error))
+impl From<BackendError> for ClusterError {
+    fn from(error: BackendError) -> Self {
+        Self(ClusterErrorKind::Backend(error))
     }
 }
 
@@ -97,7 +97,7 @@ impl From<ClusterErrorKind> for ClusterError {
 impl fmt::Display for ClusterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            ClusterErrorKind::Engine(error) => error.fmt(f),
+            ClusterErrorKind::Backend(error) => error.fmt(f),
             ClusterErrorKind::Ambiguous(names) => write!(
                 f,
                 "two remote functions or jobs have the same path: {}; rename one of each",

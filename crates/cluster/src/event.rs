@@ -11,9 +11,9 @@ use crate::planner::{Decision, JobId, Mobility, Move, NodeId, Priority};
 /// # Examples
 ///
 /// ```
-/// use heist_cluster::event::{ClusterEvent, Happening};
+/// use heist_cluster::event::{ClusterEvent, EventKind};
 ///
-/// let event = ClusterEvent::new(Happening::Ended);
+/// let event = ClusterEvent::new(EventKind::Ended);
 /// let line = serde_json::to_string(&event)?;
 /// assert_eq!(serde_json::from_str::<ClusterEvent>(&line)?, event);
 /// # Ok::<(), serde_json::Error>(())
@@ -24,13 +24,13 @@ pub struct ClusterEvent {
     pub at_ms: u64,
     /// What.
     #[serde(flatten)]
-    pub what: Happening,
+    pub what: EventKind,
 }
 
 impl ClusterEvent {
     /// Something that happens now.
     #[must_use]
-    pub fn new(what: Happening) -> Self {
+    pub fn new(what: EventKind) -> Self {
         let at_ms = crate::worker::unix_ms();
         Self { at_ms, what }
     }
@@ -40,11 +40,11 @@ impl ClusterEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Happening {
-    /// A driver has connected to an engine.
+pub enum EventKind {
+    /// A driver has connected to a backend.
     Connected {
-        /// The engine.
-        engine: String,
+        /// The backend.
+        backend: String,
         /// The driver's process.
         pid: u32,
     },
@@ -136,7 +136,7 @@ pub enum Happening {
         job: JobId,
         /// Which attempt.
         epoch: u32,
-        /// What the engine said.
+        /// What the backend said.
         why: String,
         /// How much the next one has, from 0 to 1.
         progress: f64,
@@ -167,7 +167,7 @@ pub enum Happening {
         node: NodeId,
         /// Whether it is.
         is_alive: bool,
-        /// Processors that the engine gives away there.
+        /// Processors that the backend gives away there.
         cpus: f64,
     },
     /// The driver has left the cluster.
@@ -179,7 +179,7 @@ pub enum Happening {
 pub struct NodeUsage {
     /// Which.
     pub node: NodeId,
-    /// Processors that the engine gives away there.
+    /// Processors that the backend gives away there.
     pub cpus: f64,
     /// The part of them that was wanted since the last sample, more than 1 if jobs had to wait
     /// for a processor; none if that is not known.
@@ -208,14 +208,14 @@ pub struct CallCounts {
     pub open: u64,
     /// Over, with a result or without.
     pub done: u64,
-    /// Attempts that the engine lost.
+    /// Attempts that the backend lost.
     pub lost: u64,
 }
 
-impl fmt::Display for Happening {
+impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connected { engine, pid } => write!(f, "process {pid} connected to {engine}"),
+            Self::Connected { backend, pid } => write!(f, "process {pid} connected to {backend}"),
             Self::Usage { nodes, .. } => {
                 f.write_str("usage:")?;
                 nodes.iter().try_for_each(|node| match node.utilisation {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
-use crate::engine::Cpus;
+use crate::backend::Cpus;
 use crate::planner::{JobId, Mobility, NodeId, Priority};
 use crate::worker::RunningJob;
 
@@ -139,7 +139,7 @@ impl JobContext {
         self.running.epoch()
     }
 
-    /// The name of the machine, as the engine calls it.
+    /// The name of the machine, as the backend calls it.
     #[must_use]
     pub fn node(&self) -> &str {
         crate::worker::node()

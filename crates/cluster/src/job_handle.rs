@@ -109,10 +109,10 @@ impl<T> JobHandle<T> {
     ///
     /// # Errors
     ///
-    /// Says so if the engine does not know the machine or has lost it.
+    /// Says so if the backend does not know the machine or has lost it.
     pub fn move_to(&self, node: impl Into<NodeId>) -> Result<(), ClusterError> {
         let to = node.into();
-        let nodes = self.shared.engine.nodes()?;
+        let nodes = self.shared.backend.nodes()?;
         if !nodes.iter().any(|node| node.id == to && node.is_alive) {
             let alive = nodes.iter().filter(|node| node.is_alive);
             let alive: Vec<_> = alive.map(|node| node.id.as_str()).collect();

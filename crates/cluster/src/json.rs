@@ -14,10 +14,10 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::backend::link::Link;
+use crate::backend::{BackendOptions, Placement, Program};
 use crate::call::{Call, RemoteFuture, What};
 use crate::cluster::Cluster;
-use crate::engine::link::Link;
-use crate::engine::{EngineOptions, Placement, Program};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::fingerprint::{Build, Fingerprint};
 use crate::job::JobOptions;
@@ -186,14 +186,14 @@ impl ForeignProgram {
         self.bytes_of(name, value).map(drop)
     }
 
-    /// Reaches an engine whose workers run this program.
+    /// Reaches a backend whose workers run this program.
     ///
     /// # Errors
     ///
     /// As [`Cluster::connect_with`].
     pub fn connect(
         &self,
-        engine: impl EngineOptions,
+        backend: impl BackendOptions,
         options: Options,
     ) -> Result<Cluster, ClusterError> {
         let program = Program {
@@ -203,7 +203,7 @@ impl ForeignProgram {
             limits: Cluster::limits()?,
             executable: Some(self.shared.path.clone()),
         };
-        Cluster::connect_program(engine, program, options)
+        Cluster::connect_program(backend, program, options)
     }
 
     /// Calls the function `name` with its argument, or the list of its arguments.

@@ -1,14 +1,14 @@
-//! Many machines: remote tasks over an existing distributed engine, and jobs that migrate
+//! Many machines: remote tasks over an existing distributed backend, and jobs that migrate
 //! while they run when that pays.
 //!
 //! Within a machine heist steals fine tasks. Where one machine is not enough, this crate runs
-//! coarse ones elsewhere. It is no cluster of its own: an **engine** finds the machines,
+//! coarse ones elsewhere. It is no cluster of its own: an **backend** finds the machines,
 //! places work on them and notices when one is lost.
 //!
 //! | noun | is |
 //! |---|---|
-//! | [`Cluster`] | machines, reached through an engine |
-//! | engine | [`Local`]: worker processes here, nothing to install; [`Ray`] 2; [`Slurm`] |
+//! | [`Cluster`] | machines, reached through a backend |
+//! | backend | [`Local`]: worker processes here, nothing to install; [`Ray`] 2; [`Slurm`] |
 //! | [`#[remote]`](macro@remote) | makes a function one that can be called elsewhere; a call gives a [`RemoteFuture`] |
 //! | [`Remote<T>`](Remote) | data that many calls share |
 //! | [`chunks`](Cluster::chunks) | a range or a list, cut so that each part runs for about 100 ms |
@@ -41,7 +41,7 @@
 //!
 //! # What is promised
 //!
-//! - A call has one result. What the engine loses is run again, as often as the function's
+//! - A call has one result. What the backend loses is run again, as often as the function's
 //!   `retries` say, so a function may run more than once: results are exactly once, side
 //!   effects are not. With `retries = 0` it runs at most once.
 //! - What a function returns, an error of its own included, is the result; a panic is a
@@ -54,14 +54,14 @@
 //!
 //! # When not to use it
 //!
-//! A call costs a tenth of a millisecond on `Local` and about one on other engines, so work
+//! A call costs a tenth of a millisecond on `Local` and about one on other backends, so work
 //! of less than 50 ms is better done here. Jobs that keep to an order, have warmed up much, or
 //! must answer at once are better not moved; say so ([`planner::Mobility`]).
 //!
 //! # Security
 //!
 //! Nothing in this crate listens on a port. Workers are reached through pipes, or through the
-//! engine. **Whoever reaches the ports of an engine can run code on its machines**: Ray
+//! backend. **Whoever reaches the ports of a backend can run code on its machines**: Ray
 //! listens on all interfaces unless each node is bound to a private network, so turn its
 //! token authentication on (`RAY_AUTH_MODE=token`) and keep its ports behind a firewall;
 //! Slurm checks its users by munge. Payloads are read with limits, and what cannot be
@@ -76,11 +76,11 @@ compile_error!("heist-cluster speaks to its workers through Unix sockets, and ne
 #[cfg(test)]
 extern crate self as heist_cluster;
 
+pub mod backend;
 mod call;
 mod chunks;
 mod cluster;
 mod driver;
-pub mod engine;
 mod error;
 pub mod event;
 mod fingerprint;
@@ -97,10 +97,10 @@ mod whole_file;
 pub mod wire;
 mod worker;
 
+pub use backend::{Local, Ray, Slurm};
 pub use call::RemoteFuture;
 pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
 pub use cluster::{Calls, Cluster};
-pub use engine::{Local, Ray, Slurm};
 pub use error::{ClusterError, RemoteError};
 pub use fingerprint::Fingerprint;
 /// The value of that name derefs to the function, so it is called as before, with its types
@@ -109,7 +109,7 @@ pub use fingerprint::Fingerprint;
 /// | option | is | otherwise |
 /// |---|---|---|
 /// | `cpus` | processors that a call reserves, and threads of the pool in which it runs | 1 |
-/// | `retries` | how many times it may be run again after the engine lost an attempt | 3 |
+/// | `retries` | how many times it may be run again after the backend lost an attempt | 3 |
 ///
 /// The function owns its arguments; they and its result are what serde can write and read.
 /// It may run more than once, unless `retries = 0`.
@@ -233,7 +233,7 @@ fn test_worker_arguments() -> Vec<String> {
 
 /// Makes a test program one whose processes can be workers; stands once in its root.
 ///
-/// It defines a test that does nothing, but for serving requests when an engine has started
+/// It defines a test that does nothing, but for serving requests when a backend has started
 /// the program as a worker; see [`Local::under_test_harness`].
 ///
 /// # Examples
@@ -244,7 +244,7 @@ fn test_worker_arguments() -> Vec<String> {
 #[macro_export]
 macro_rules! test_worker {
     () => {
-        /// Serves requests in a process that an engine started; passes everywhere else.
+        /// Serves requests in a process that a backend started; passes everywhere else.
         #[test]
         fn heist_cluster_worker() {
             $crate::init();
@@ -252,6 +252,6 @@ macro_rules! test_worker {
     };
 }
 
-// Tests of engines run workers.
+// Tests of backends run workers.
 #[cfg(test)]
 test_worker!();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{de::DeserializeOwned, Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::engine::Engine;
+use crate::backend::Backend;
 use crate::error::RemoteError;
 use crate::wire;
 use crate::worker::Objects;
@@ -72,18 +72,18 @@ pub struct Remote<T> {
 /// Keeps the data until nobody has it any more.
 struct Home {
     id: ObjectId,
-    engine: Arc<dyn Engine>,
+    backend: Arc<dyn Backend>,
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        self.engine.forget(self.id);
+        self.backend.forget(self.id);
     }
 }
 
 impl<T> Remote<T> {
-    pub(crate) fn new(id: ObjectId, engine: Arc<dyn Engine>) -> Self {
-        let home = Some(Arc::new(Home { id, engine }));
+    pub(crate) fn new(id: ObjectId, backend: Arc<dyn Backend>) -> Self {
+        let home = Some(Arc::new(Home { id, backend }));
         let value = PhantomData;
         Self { id, home, value }
     }
@@ -105,7 +105,7 @@ impl<T: DeserializeOwned + Send + Sync + 'static> Remote<T> {
         match &self.home {
             None => Objects::here().get(self.id).map_err(RemoteError::malformed),
             Some(home) => {
-                let bytes = home.engine.fetch(self.id)?;
+                let bytes = home.backend.fetch(self.id)?;
                 let value = wire::decode(&bytes).map(Arc::new);
                 value.map_err(|error| {
                     RemoteError::malformed(format!(

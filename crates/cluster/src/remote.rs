@@ -55,7 +55,7 @@ pub trait RemoteFunction: Copy + Send + Sync + 'static {
 pub struct CallOptions {
     /// The processors that it needs, and the threads of the pool in which it runs.
     pub cpus: u32,
-    /// How many times it may be run again after the engine lost an attempt. With 0 it runs
+    /// How many times it may be run again after the backend lost an attempt. With 0 it runs
     /// at most once.
     pub retries: u32,
 }

@@ -170,7 +170,7 @@ pub(crate) fn worker() -> &'static Worker {
     })
 }
 
-/// The name of the machine, as the engine calls it; empty in a process that is no worker.
+/// The name of the machine, as the backend calls it; empty in a process that is no worker.
 pub(crate) fn node() -> &'static str {
     NODE.get().map_or("", String::as_str)
 }

@@ -1,7 +1,7 @@
-//! The program `deep-zoom`: a picture of a deep place of the Mandelbrot set, on an engine of
+//! The program `deep-zoom`: a picture of a deep place of the Mandelbrot set, on a backend of
 //! heist-cluster.
 //!
-//! The picture is the same on every engine, byte for byte. How long it took goes to stderr.
+//! The picture is the same on every backend, byte for byte. How long it took goes to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ use deep_zoom::orbit::{self, Point};
 use deep_zoom::preset::{self, Preset};
 use deep_zoom::view::View;
 use deep_zoom::{render, Scene};
-use heist_cluster::engine::Choice;
+use heist_cluster::backend::BackendKind;
 use heist_cluster::{Cluster, RemoteError};
 
 /// Renders deep places of the Mandelbrot set on many machines
@@ -26,11 +26,11 @@ use heist_cluster::{Cluster, RemoteError};
 struct Arguments {
     /// Where it runs: local, ray or slurm
     #[arg(long, default_value = "local")]
-    engine: Choice,
-    /// Nodes of the engine local
+    backend: BackendKind,
+    /// Nodes of the backend local
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     nodes: Option<u32>,
-    /// Processors of each node of the engine local; a chunk takes two
+    /// Processors of each node of the backend local; a chunk takes two
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=4096))]
     cpus: Option<u32>,
     /// Pixels from left to right
@@ -135,8 +135,8 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let path = arguments.out.display();
     let file = File::create(&arguments.out);
     let file = file.with_context(|| format!("could not create the picture {path}"))?;
-    let engine = arguments.engine.clone();
-    let cluster = Cluster::connect(engine.sized(arguments.nodes, arguments.cpus)?)?;
+    let backend = arguments.backend.clone();
+    let cluster = Cluster::connect(backend.sized(arguments.nodes, arguments.cpus)?)?;
     let began = Instant::now();
     let scene = Scene {
         view: view.clone(),

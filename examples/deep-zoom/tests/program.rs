@@ -33,7 +33,7 @@ fn the_picture_is_the_same_on_one_node_and_on_three() {
     };
     let one = rendered(&["--nodes", "1", "--cpus", "2"], "one.png");
     let three = rendered(
-        &["--engine", "local", "--nodes", "3", "--cpus", "2"],
+        &["--backend", "local", "--nodes", "3", "--cpus", "2"],
         "three.png",
     );
     assert!(one == three, "the pictures differ");
@@ -56,7 +56,10 @@ fn the_picture_is_the_same_on_one_node_and_on_three() {
 fn wrong_arguments_are_answered_with_what_is_accepted() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, accepted) in [
-        (&["--engine", "lokal"][..], "local, ray, slurm are accepted"),
+        (
+            &["--backend", "lokal"][..],
+            "local, ray, slurm are accepted",
+        ),
         (&["--preset", "sea"], "whole, "),
         (&["--re", "1"], "--im"),
         (&["--re", "1e3", "--im", "0"], "without an exponent"),

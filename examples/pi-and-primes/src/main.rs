@@ -1,7 +1,7 @@
 //! The program `pi-and-primes`: how many primes there are, what they add up to, and the
-//! hexadecimal digits of pi, on an engine of heist-cluster.
+//! hexadecimal digits of pi, on a backend of heist-cluster.
 //!
-//! What it prints is the same on every engine. How long it took goes to stderr.
+//! What it prints is the same on every backend. How long it took goes to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Parser;
-use heist_cluster::engine::Choice;
+use heist_cluster::backend::BackendKind;
 use heist_cluster::{Cluster, JobOptions};
 use pi_and_primes::{
     count_primes, digits_of_pi, SumPrimes, DIGITS_MAX, DIGITS_PER_WINDOW, NUMBER_MAX,
@@ -24,11 +24,11 @@ use pi_and_primes::{
 struct Arguments {
     /// Where it runs: local, ray or slurm
     #[arg(long, default_value = "local")]
-    engine: Choice,
-    /// Nodes of the engine local
+    backend: BackendKind,
+    /// Nodes of the backend local
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     nodes: Option<u32>,
-    /// Processors of each node of the engine local; a chunk takes two
+    /// Processors of each node of the backend local; a chunk takes two
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=4096))]
     cpus: Option<u32>,
     /// Count the primes below this
@@ -58,8 +58,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    let engine = arguments.engine.clone();
-    let cluster = Cluster::connect(engine.sized(arguments.nodes, arguments.cpus)?)?;
+    let backend = arguments.backend.clone();
+    let cluster = Cluster::connect(backend.sized(arguments.nodes, arguments.cpus)?)?;
     // Each chunk is combined once with what is left of it.
     let chunks = Cell::new(0_u64);
     let count_chunk = || chunks.set(chunks.get() + 1);

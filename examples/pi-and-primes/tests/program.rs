@@ -31,8 +31,8 @@ fn printed(arguments: &[&str]) -> String {
 
 #[test]
 fn the_result_is_the_same_on_one_node_and_on_three() {
-    let one = printed(&["--engine", "local", "--nodes", "1", "--cpus", "2"]);
-    let three = printed(&["--engine", "local", "--nodes", "3", "--cpus", "3"]);
+    let one = printed(&["--backend", "local", "--nodes", "1", "--cpus", "2"]);
+    let three = printed(&["--backend", "local", "--nodes", "3", "--cpus", "3"]);
     assert_eq!(one, three);
     assert!(one.contains("primes below 3000000: 216816\n"), "{one}");
     assert!(
@@ -48,7 +48,7 @@ fn the_result_is_the_same_on_one_node_and_on_three() {
 #[test]
 fn wrong_arguments_are_answered_with_what_is_accepted() {
     for (arguments, accepted) in [
-        (["--engine", "lokal"], "local, ray, slurm are accepted"),
+        (["--backend", "lokal"], "local, ray, slurm are accepted"),
         (["--nodes", "0"], "1..=1024"),
         (["--cpus", "1"], "2..=4096"),
         (["--digits", "1000000000"], "268435456"),
@@ -63,8 +63,8 @@ fn wrong_arguments_are_answered_with_what_is_accepted() {
 
 #[test]
 fn the_job_has_the_sum() {
-    let engine = Local::new().nodes(2).cpus(1).under_test_harness();
-    let cluster = Cluster::connect(engine).expect("two worker processes");
+    let backend = Local::new().nodes(2).cpus(1).under_test_harness();
+    let cluster = Cluster::connect(backend).expect("two worker processes");
     let options = JobOptions::new("below two million");
     let job = cluster.submit(SumPrimes::below(2_000_000), options);
     let primes = job.expect("it is submitted").get().expect("it ends");

@@ -44,7 +44,7 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     ]);
     let rounds = args.rounds.to_string();
     let path = tables.display().to_string();
-    command.extend(["--rounds", &rounds, "--append", &path, "--engine"]);
+    command.extend(["--rounds", &rounds, "--append", &path, "--backend"]);
     let mut passed = Command::new(command[0])
         .args(&command[1..])
         .arg("local")

@@ -41,11 +41,11 @@ fn unknown_keys_are_refused_with_those_that_there_are() {
             "jobs.toml:3: unknown field `engin`, expected one of `program`",
         ),
         (
-            "[engine.remote]\n",
+            "[backend.remote]\n",
             "jobs.toml:3: unknown field `remote`, expected one of `local`, `ray`, `slurm`",
         ),
         (
-            "[engine.local]\nnode = 3\n",
+            "[backend.local]\nnode = 3\n",
             "jobs.toml:4: unknown field `node`, expected `nodes` or `cpus`",
         ),
         (
@@ -72,7 +72,7 @@ fn unknown_keys_are_refused_with_those_that_there_are() {
 fn values_of_the_wrong_type_are_refused_with_what_would_be_right() {
     let cases = [
         (
-            "[engine.local]\nnodes = 0\n".to_owned(),
+            "[backend.local]\nnodes = 0\n".to_owned(),
             "jobs.toml:4: invalid value: integer `0`, expected a nonzero u32",
         ),
         (

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use heist_cluster::event::{CallCounts, ClusterEvent, Happening, JobUsage, NodeUsage};
+use heist_cluster::event::{CallCounts, ClusterEvent, EventKind, JobUsage, NodeUsage};
 use heist_cluster::planner::{JobId, NodeId, Outcome};
 use heist_observe::fleet::{
     Attempt, AttemptEnd, Checkpoint, Decision, Expected, Fleet, Job, Machine, Move, Moved, Stretch,
@@ -13,7 +13,7 @@ use heist_observe::fleet::{
 #[derive(Default)]
 pub(super) struct History {
     pub(super) fleet: Fleet,
-    pub(super) engine: String,
+    pub(super) backend: String,
     began_ms: Option<u64>,
     /// The time of the newest event, from the beginning of the run.
     pub(super) now_ms: u64,
@@ -39,18 +39,18 @@ impl History {
         let before_ms = self.now_ms;
         self.now_ms = event.at_ms.saturating_sub(began_ms).max(before_ms);
         match &event.what {
-            Happening::Connected { engine, pid } => {
+            EventKind::Connected { backend, pid } => {
                 if self.began.is_empty() {
                     self.began = local_time(event.at_ms);
                 }
-                self.connected(before_ms, engine, *pid);
+                self.connected(before_ms, backend, *pid);
             }
-            Happening::Usage { nodes, jobs, calls } => {
+            EventKind::Usage { nodes, jobs, calls } => {
                 nodes.iter().for_each(|usage| self.node_used(usage));
                 jobs.iter().for_each(|usage| self.job_used(usage));
                 self.calls = *calls;
             }
-            Happening::Decided { decision } => {
+            EventKind::Decided { decision } => {
                 let reasons = decision.reasons.iter().map(ToString::to_string);
                 self.fleet.decisions.push(Decision {
                     at_ms: self.now_ms,
@@ -59,7 +59,7 @@ impl History {
                     is_move: matches!(decision.outcome, Outcome::Move(_)),
                 });
             }
-            Happening::Submitted {
+            EventKind::Submitted {
                 job,
                 kind,
                 priority,
@@ -71,8 +71,8 @@ impl History {
                 self.fleet.jobs[at].note =
                     format!("{kind}, {priority}, {mobility}, {}", processors(*cpus));
             }
-            Happening::Running { job, epoch, node } => self.running(job, *epoch, node),
-            Happening::Checkpoint {
+            EventKind::Running { job, epoch, node } => self.running(job, *epoch, node),
+            EventKind::Checkpoint {
                 job,
                 epoch,
                 progress,
@@ -89,7 +89,7 @@ impl History {
                     attempt.checkpoints.push(checkpoint);
                 }
             }
-            Happening::MoveBegan {
+            EventKind::MoveBegan {
                 job,
                 from,
                 to,
@@ -109,7 +109,7 @@ impl History {
                 };
                 self.fleet.moves.push(began);
             }
-            Happening::MoveEnded {
+            EventKind::MoveEnded {
                 job,
                 to,
                 pausing_ms,
@@ -130,13 +130,13 @@ impl History {
                     self.moved(job, paused_ms);
                 }
             }
-            Happening::MoveFailed { job, why } => {
+            EventKind::MoveFailed { job, why } => {
                 if let Some(open) = self.open_move(job) {
                     open.outcome = Some(Err(why.clone()));
                 }
             }
-            Happening::Lost { job, why, .. } => self.end(job, AttemptEnd::Lost, why),
-            Happening::Finished { job, error, .. } => {
+            EventKind::Lost { job, why, .. } => self.end(job, AttemptEnd::Lost, why),
+            EventKind::Finished { job, error, .. } => {
                 let end = match error {
                     None => AttemptEnd::Done,
                     Some(_) => AttemptEnd::Failed,
@@ -151,7 +151,7 @@ impl History {
                     Some(error) => error.clone(),
                 };
             }
-            Happening::Node {
+            EventKind::Node {
                 node,
                 is_alive,
                 cpus,
@@ -165,7 +165,7 @@ impl History {
                     }
                 }
             }
-            Happening::Ended => {
+            EventKind::Ended => {
                 self.is_driven = false;
                 self.end_all(AttemptEnd::Open, "the driver ended");
             }
@@ -174,8 +174,8 @@ impl History {
         }
     }
 
-    fn connected(&mut self, before_ms: u64, engine: &str, pid: u32) {
-        engine.clone_into(&mut self.engine);
+    fn connected(&mut self, before_ms: u64, backend: &str, pid: u32) {
+        backend.clone_into(&mut self.backend);
         if self.is_driven {
             // The driver before was lost: what it last wrote is the last that is known.
             let now_ms = std::mem::replace(&mut self.now_ms, before_ms);

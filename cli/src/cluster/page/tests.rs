@@ -12,7 +12,7 @@ fn fleet(lines: &str) -> Fleet {
 }
 
 const BEGIN: &str = r#"
-    {"at_ms":1000,"event":"connected","engine":"local","pid":7}
+    {"at_ms":1000,"event":"connected","backend":"local","pid":7}
     {"at_ms":1000,"event":"node","node":"n10","is_alive":true,"cpus":1.0}
     {"at_ms":1000,"event":"node","node":"n2","is_alive":true,"cpus":2.0}
     {"at_ms":1000,"event":"submitted","job":"a","kind":"K","priority":3,"mobility":"movable","cpus":1.0,"resumed_after_ms":null}
@@ -72,7 +72,7 @@ fn an_attempt_that_moves_ends_at_its_safe_point() {
 fn a_lost_driver_takes_its_attempts_along_until_another_one_goes_on() {
     let fleet = fleet(&format!(
         r#"{BEGIN}
-        {{"at_ms":9000,"event":"connected","engine":"local","pid":8}}
+        {{"at_ms":9000,"event":"connected","backend":"local","pid":8}}
         {{"at_ms":9000,"event":"submitted","job":"a","kind":"K","priority":3,"mobility":"movable","cpus":1.0,"resumed_after_ms":7500}}
         {{"at_ms":9100,"event":"running","job":"a","epoch":1001,"node":"n2"}}
         {{"at_ms":9500,"event":"lost","job":"a","epoch":1001,"why":"its worker died","progress":0.1}}"#

@@ -8,7 +8,7 @@ use super::{INTERNAL, KNOWN, PREFIX};
 
 /// Where programs that users run come from.
 const ROOMS: [&str; 4] = ["crates", "cli", "compat/rayon-core", "examples"];
-/// The project's own chores. They set much for engines; only what is heist's own counts.
+/// The project's own chores. They set much for backends; only what is heist's own counts.
 const CHORES: &str = "xtask";
 
 /// A source file.

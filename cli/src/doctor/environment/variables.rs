@@ -139,7 +139,7 @@ pub(super) const KNOWN: [Definition; 16] = [
                 let text = value.to_str();
                 text.is_some_and(|address| !address.contains("://") && address != "local")
             },
-            "the engine Ray does not start with it",
+            "the backend Ray does not start with it",
         ),
     },
     Definition {

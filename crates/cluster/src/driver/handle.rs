@@ -13,7 +13,7 @@ use super::rates::Rates;
 use super::reactor::{measure, Message, Reactor};
 use super::store::{Description, JobResult, Journal, Store, Unfinished};
 use super::table::{Checkpoint, Input, Submission, Table, View};
-use crate::engine::{Cpus, Engine};
+use crate::backend::{Backend, Cpus};
 use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
 use crate::job::JobOptions;
@@ -77,7 +77,7 @@ impl Board {
 
 impl Driver {
     pub(crate) fn start(
-        engine: &Arc<dyn Engine>,
+        backend: &Arc<dyn Backend>,
         options: Options,
         counts: impl Fn() -> CallCounts + Send + 'static,
     ) -> Result<Self, ClusterErrorKind> {
@@ -103,7 +103,7 @@ impl Driver {
         let board = Arc::new(Board::default());
         let (sender, receiver) = mpsc::channel();
         let reactor = Reactor {
-            engine: Arc::clone(engine),
+            backend: Arc::clone(backend),
             sender: sender.clone(),
             began: Instant::now(),
             table: Table::default(),
@@ -127,7 +127,7 @@ impl Driver {
             .map_err(failed)?;
         let every = sample_every.unwrap_or(Duration::from_secs(1));
         let (measuring, stop) = mpsc::channel();
-        measure(Arc::downgrade(engine), sender.clone(), every, stop).map_err(failed)?;
+        measure(Arc::downgrade(backend), sender.clone(), every, stop).map_err(failed)?;
         Ok(Self {
             sender,
             thread: Mutex::new(Some(thread)),

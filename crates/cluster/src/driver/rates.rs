@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::table::View;
-use crate::engine::{EngineError, Node};
+use crate::backend::{BackendError, Node};
 use crate::event::{JobUsage, NodeUsage};
 use crate::planner::{JobSample, NodeId, NodeSample, Resources};
 use crate::worker::Reading;
@@ -30,7 +30,7 @@ pub(crate) struct Measured {
 }
 
 /// The answers of the machines.
-pub(crate) type Readings = Vec<(NodeId, Result<Reading, EngineError>)>;
+pub(crate) type Readings = Vec<(NodeId, Result<Reading, BackendError>)>;
 
 impl Rates {
     /// Takes the readings that arrived at `now`.
@@ -57,7 +57,7 @@ impl Rates {
                 .find(|(id, _)| *id == node.id)
                 .map(|(_, reading)| reading);
             let rate = match reading {
-                None => Err("the engine did not say".to_owned()),
+                None => Err("the backend did not say".to_owned()),
                 Some(Err(error)) => Err(error.to_string()),
                 Some(Ok(reading)) => {
                     fresh.insert(node.id.clone(), reading.clone());

@@ -12,8 +12,8 @@ use super::handle::Board;
 use super::rates::{Rates, Readings};
 use super::store::{Journal, Store};
 use super::table::{Action, Input, Table, View};
-use crate::engine::{Engine, Node};
-use crate::event::{CallCounts, ClusterEvent, Happening};
+use crate::backend::{Backend, Node};
+use crate::event::{CallCounts, ClusterEvent, EventKind};
 use crate::options::Listener;
 use crate::planner::{JobId, NodeId, Outcome, Planner};
 
@@ -29,20 +29,20 @@ pub(super) enum Message {
 
 /// Measures usage every `period`, until somebody hangs up `stop`.
 pub(super) fn measure(
-    engine: Weak<dyn Engine>,
+    backend: Weak<dyn Backend>,
     sender: Sender<Message>,
     period: Duration,
     stop: Receiver<()>,
 ) -> io::Result<()> {
     let measuring = move || loop {
         let began = Instant::now();
-        let Some(engine) = engine.upgrade() else {
+        let Some(backend) = backend.upgrade() else {
             return;
         };
         // Without nodes there is nothing to say; the next round may know more.
-        let nodes = engine.nodes().unwrap_or_default();
-        let readings = engine.usage();
-        drop(engine);
+        let nodes = backend.nodes().unwrap_or_default();
+        let readings = backend.usage();
+        drop(backend);
         if sender.send(Message::Readings(nodes, readings)).is_err() {
             return;
         }
@@ -59,7 +59,7 @@ pub(super) fn measure(
 
 /// Feeds the table of jobs, and does what it says.
 pub(super) struct Reactor {
-    pub(super) engine: Arc<dyn Engine>,
+    pub(super) backend: Arc<dyn Backend>,
     pub(super) sender: Sender<Message>,
     pub(super) began: Instant,
     pub(super) table: Table,
@@ -80,8 +80,8 @@ pub(super) struct Reactor {
 
 impl Reactor {
     pub(super) fn run(mut self, receiver: &Receiver<Message>) {
-        self.say(Happening::Connected {
-            engine: self.engine.name().to_owned(),
+        self.say(EventKind::Connected {
+            backend: self.backend.name().to_owned(),
             pid: std::process::id(),
         });
         loop {
@@ -94,15 +94,15 @@ impl Reactor {
         }
         let open: Vec<_> = self.table.views().filter(|view| !view.is_over).collect();
         for View { job, epoch, .. } in open {
-            self.engine.stop(job, epoch);
+            self.backend.stop(job, epoch);
         }
         // How many calls there were, in a run that was too short to be measured as well.
-        self.say(Happening::Usage {
+        self.say(EventKind::Usage {
             nodes: Vec::new(),
             jobs: Vec::new(),
             calls: (self.counts)(),
         });
-        self.say(Happening::Ended);
+        self.say(EventKind::Ended);
         self.board.close();
     }
 
@@ -127,11 +127,11 @@ impl Reactor {
                         // The reactor may be gone, and then nobody minds.
                         let _ = sender.send(Message::Input(Input::Event { job, epoch, event }));
                     });
-                    self.engine.start(start, events);
+                    self.backend.start(start, events);
                 }
-                Action::Pause { job, epoch } => self.engine.pause(job, epoch),
-                Action::Snapshot { job, epoch } => self.engine.snapshot(job, epoch),
-                Action::Stop { job, epoch } => self.engine.stop(job, epoch),
+                Action::Pause { job, epoch } => self.backend.pause(job, epoch),
+                Action::Snapshot { job, epoch } => self.backend.snapshot(job, epoch),
+                Action::Stop { job, epoch } => self.backend.stop(job, epoch),
                 Action::Keep { job, checkpoint } => {
                     if let Some(store) = &self.store {
                         store.keep(job, checkpoint);
@@ -176,7 +176,7 @@ impl Reactor {
                     true => self.nodes.insert(node.id.clone()),
                     false => self.nodes.remove(&node.id),
                 };
-                self.say(Happening::Node {
+                self.say(EventKind::Node {
                     node: node.id.clone(),
                     is_alive: node.is_alive,
                     cpus: node.cpus,
@@ -185,7 +185,7 @@ impl Reactor {
         }
         let views: Vec<_> = self.table.views().collect();
         let measured = self.rates.take(now, nodes, readings, &views);
-        self.say(Happening::Usage {
+        self.say(EventKind::Usage {
             nodes: measured.node_usage,
             jobs: measured.job_usage,
             calls: (self.counts)(),
@@ -199,7 +199,7 @@ impl Reactor {
             Outcome::Stay => None,
         };
         let started = chosen.filter(|chosen| planner.move_started(now, chosen).is_ok());
-        let happening = Happening::Decided { decision };
+        let happening = EventKind::Decided { decision };
         // Figures change with every sample; what is said again without a move is no news.
         let kind = outline(&happening.to_string());
         if started.is_some() || self.said.as_ref() != Some(&kind) {
@@ -221,7 +221,7 @@ impl Reactor {
         }
     }
 
-    fn say(&mut self, what: Happening) {
+    fn say(&mut self, what: EventKind) {
         let event = ClusterEvent::new(what);
         if let Some(journal) = &mut self.journal {
             if let Err(error) = journal.write(&event) {

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Cpus, JobEvent, Placement, StartSpec};
+use crate::backend::{Cpus, JobEvent, Placement, StartSpec};
 use crate::error::RemoteError;
-use crate::event::Happening;
+use crate::event::EventKind;
 use crate::job::JobOptions;
 use crate::planner::{Mobility, Move, NodeId};
 use crate::worker::JobOutcome;
@@ -103,7 +103,7 @@ pub(crate) enum Action {
         job: u64,
         has_moved: bool,
     },
-    Say(Happening),
+    Say(EventKind),
 }
 
 /// Where a job stands, for people and for the planner.
@@ -151,7 +151,7 @@ struct Record {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
-    /// The engine has it, and it does not run yet.
+    /// The backend has it, and it does not run yet.
     Starting {
         step: Option<Step>,
     },
@@ -226,7 +226,7 @@ impl Table {
             epoch,
             resumed_after_ms,
         } = submission;
-        actions.push(Action::Say(Happening::Submitted {
+        actions.push(Action::Say(EventKind::Submitted {
             job: options.id.clone(),
             kind: kind.clone(),
             priority: options.priority,
@@ -268,7 +268,7 @@ impl Table {
             return;
         }
         if epoch != record.epoch {
-            actions.push(Action::Say(Happening::Late {
+            actions.push(Action::Say(EventKind::Late {
                 job: record.options.id.clone(),
                 epoch,
                 current: record.epoch,
@@ -314,7 +314,7 @@ impl Table {
             Phase::Running { node } if *node == to => format!("it runs on {to} already"),
             Phase::Running { node } => {
                 let from = node.clone();
-                actions.push(Action::Say(Happening::MoveBegan {
+                actions.push(Action::Say(EventKind::MoveBegan {
                     job: id,
                     from: Some(from.clone()),
                     to: to.clone(),
@@ -336,7 +336,7 @@ impl Table {
             }
             _ => "it does not run at the moment".to_owned(),
         };
-        actions.push(Action::Say(Happening::MoveFailed { job: id, why }));
+        actions.push(Action::Say(EventKind::MoveFailed { job: id, why }));
         actions.push(Action::MoveOver {
             job,
             has_moved: false,
@@ -384,7 +384,7 @@ impl Record {
             return;
         };
         let id = &self.options.id;
-        actions.push(Action::Say(Happening::Running {
+        actions.push(Action::Say(EventKind::Running {
             job: id.clone(),
             epoch: self.epoch,
             node: node.clone(),
@@ -393,7 +393,7 @@ impl Record {
             let has_moved = node != step.from;
             self.moves += u32::from(has_moved);
             actions.push(Action::Say(match has_moved {
-                true => Happening::MoveEnded {
+                true => EventKind::MoveEnded {
                     job: id.clone(),
                     from: Some(step.from),
                     to: node.clone(),
@@ -401,7 +401,7 @@ impl Record {
                     standstill_ms: millis(now.saturating_sub(step.paused)),
                     bytes: self.checkpoint.state.len() as u64,
                 },
-                false => Happening::MoveFailed {
+                false => EventKind::MoveFailed {
                     job: id.clone(),
                     why: format!("it runs on {node} again; {} did not load it", step.to),
                 },
@@ -418,7 +418,7 @@ impl Record {
             progress,
             state: Arc::new(state),
         };
-        actions.push(Action::Say(Happening::Checkpoint {
+        actions.push(Action::Say(EventKind::Checkpoint {
             job: self.options.id.clone(),
             epoch: self.epoch,
             progress,
@@ -449,7 +449,7 @@ impl Record {
                     Phase::Pausing { node, to, asked } => {
                         (Some(node.clone()), Some(to.clone()), *asked)
                     }
-                    // Nobody asked for it here; the engine may have its reasons.
+                    // Nobody asked for it here; the backend may have its reasons.
                     Phase::Running { node } => (Some(node.clone()), None, now),
                     _ => (None, None, now),
                 };
@@ -475,11 +475,11 @@ impl Record {
         &mut self,
         now: Duration,
         job: u64,
-        error: crate::engine::EngineError,
+        error: crate::backend::BackendError,
         actions: &mut Vec<Action>,
     ) {
         self.losses += 1;
-        actions.push(Action::Say(Happening::Lost {
+        actions.push(Action::Say(EventKind::Lost {
             job: self.options.id.clone(),
             epoch: self.epoch,
             why: error.to_string(),
@@ -494,7 +494,7 @@ impl Record {
             return self.finish(
                 now,
                 job,
-                Err(RemoteError::Engine { error, attempts }),
+                Err(RemoteError::Backend { error, attempts }),
                 actions,
             );
         }
@@ -517,7 +517,7 @@ impl Record {
         if is_moving {
             let why = why.to_owned();
             let job_id = self.options.id.clone();
-            actions.push(Action::Say(Happening::MoveFailed { job: job_id, why }));
+            actions.push(Action::Say(EventKind::MoveFailed { job: job_id, why }));
             actions.push(Action::MoveOver {
                 job,
                 has_moved: false,
@@ -533,7 +533,7 @@ impl Record {
         actions: &mut Vec<Action>,
     ) {
         self.give_up_move(job, "the job is over", actions);
-        actions.push(Action::Say(Happening::Finished {
+        actions.push(Action::Say(EventKind::Finished {
             job: self.options.id.clone(),
             error: result.as_ref().err().map(ToString::to_string),
             attempts: self.epoch - self.first_epoch + 1,

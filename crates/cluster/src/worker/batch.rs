@@ -1,6 +1,6 @@
 //! A worker that is a batch job: it runs one attempt at one job, and speaks through files.
 //!
-//! The README.md of the engine that uses Slurm has the protocol.
+//! The README.md of the backend that uses Slurm has the protocol.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use signal_hook::consts::SIGUSR1;
 use signal_hook::iterator::Signals;
 
 use super::worker;
-use crate::engine::slurm::folder::{Attempt, JobFolder, Kind, Name, Start};
+use crate::backend::slurm::folder::{Attempt, JobFolder, Kind, Name, Start};
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
 use crate::worker::JobOutcome;
 

@@ -46,7 +46,7 @@ impl CallContext {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// The name of the machine, as the engine calls it; empty outside of a worker.
+    /// The name of the machine, as the backend calls it; empty outside of a worker.
     #[must_use]
     pub fn node(&self) -> &'static str {
         super::node()

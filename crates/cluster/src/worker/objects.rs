@@ -20,14 +20,14 @@ type Value = Arc<dyn Any + Send + Sync>;
 /// The shared data that this process can reach.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    /// Where the engine puts them, if it uses files.
+    /// Where the backend puts them, if it uses files.
     folder: OnceLock<PathBuf>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What the engine brought with a call, and nobody has read yet.
+    /// What the backend brought with a call, and nobody has read yet.
     offered: HashMap<ObjectId, Vec<u8>>,
     /// What was read, oldest first.
     kept: VecDeque<(ObjectId, Value)>,

@@ -28,7 +28,7 @@ pub(crate) const OBJECTS_VARIABLE: &str = "HEIST_CLUSTER_OBJECTS";
 
 static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
 
-/// Call this first in `main`: in a process that an engine started as a worker it serves
+/// Call this first in `main`: in a process that a backend started as a worker it serves
 /// requests and never returns; everywhere else it does nothing.
 ///
 /// # Examples

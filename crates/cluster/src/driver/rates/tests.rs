@@ -56,7 +56,7 @@ fn one_reading_is_no_rate_and_no_answer_is_unknown() {
     ];
     let readings = vec![
         (NodeId::from(NODE), Ok(reading(1000, 0))),
-        (NodeId::from("n2"), Err(EngineError::lost("no answer"))),
+        (NodeId::from("n2"), Err(BackendError::lost("no answer"))),
     ];
     let measured = rates.take(Duration::from_secs(1), &nodes, readings, &[]);
     assert!(measured.nodes.is_empty(), "unknown is not idle");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::*;
-use crate::engine::EngineError;
+use crate::backend::BackendError;
 
 const JOB: u64 = 7;
 const SECOND: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ fn paused(epoch: u32, state: u8) -> Input {
 }
 
 fn lost(epoch: u32) -> Input {
-    event(epoch, JobEvent::Lost(EngineError::node_died("gone")))
+    event(epoch, JobEvent::Lost(BackendError::node_died("gone")))
 }
 
 /// A word for each action; what is said to people aside.
@@ -257,14 +257,14 @@ fn a_cancelled_job_is_stopped_and_over() {
         .is_empty());
 }
 
-/// A small world: attempts that count from 0 to [`LAST`], whose engine delivers what they say
+/// A small world: attempts that count from 0 to [`LAST`], whose backend delivers what they say
 /// in any order and as late as it likes, loses any of them, and lets those it has lost go on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct World {
     attempts: Vec<Attempt>,
     /// What was said and not yet delivered.
     said: BTreeSet<Said>,
-    /// What the engine may still do to us.
+    /// What the backend may still do to us.
     accidents: u8,
     moves: u8,
     snapshots: u8,
@@ -347,7 +347,7 @@ impl World {
         }
     }
 
-    /// The engine does what the table wants.
+    /// The backend does what the table wants.
     fn act(&mut self, action: &Action, finished: &mut Option<u8>) {
         match action {
             Action::Start(start) => {
@@ -389,7 +389,7 @@ impl World {
                 let result = result.as_ref().expect("nothing here ends without a result");
                 *finished = Some(result[0]);
             }
-            // An engine may not reach what it has lost: the attempt goes on, and speaks.
+            // A backend may not reach what it has lost: the attempt goes on, and speaks.
             Action::Stop { .. }
             | Action::Keep { .. }
             | Action::MoveOver { .. }
@@ -477,7 +477,7 @@ fn in_every_history_one_right_result_is_accepted_and_a_clean_move_repeats_nothin
         histories += 1;
         let next = world.turns();
         // When nothing more can happen, the job must be over: no state is lost, nobody waits
-        // for ever. An attempt that the engine lost does not count as something to come.
+        // for ever. An attempt that the backend lost does not count as something to come.
         if next.is_empty() {
             assert_eq!(finished, Some(LAST), "{turns:#?} lead to {world:#?}");
             let is_clean = world.accidents == ACCIDENTS && world.waits == WAITS;

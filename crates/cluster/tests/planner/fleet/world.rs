@@ -315,7 +315,7 @@ impl World<'_> {
         (self.live[job].progress, left.max(0.0) * error)
     }
 
-    /// Whether the engine can do it: the target lives and has the memory.
+    /// Whether the backend can do it: the target lives and has the memory.
     fn accepts(&self, order: &Order, tick: u32) -> bool {
         let live = &self.live[order.job];
         let holds = |live: &Live| match live.state {

@@ -13,7 +13,7 @@ use super::calls::Calls;
 use super::folder::Kind;
 use super::site::Site;
 use super::tracked::Tracked;
-use crate::engine::{JobEvent, JobEvents, StartSpec};
+use crate::backend::{JobEvent, JobEvents, StartSpec};
 
 /// How often files are looked at while a job runs.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

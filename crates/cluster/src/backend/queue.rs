@@ -1,8 +1,8 @@
-//! Who gets room next on the nodes of an engine that places work itself.
+//! Who gets room next on the nodes of a backend that places work itself.
 
 use std::collections::VecDeque;
 
-use super::{Cpus, EngineError, Node, Placement};
+use super::{BackendError, Cpus, Node, Placement};
 use crate::planner::NodeId;
 
 /// What waits for room, oldest first, and how much of it there is on each node.
@@ -56,7 +56,7 @@ impl<T> Queue<T> {
         cpus: Cpus,
         placement: Placement,
         item: T,
-    ) -> Result<(), (EngineError, T)> {
+    ) -> Result<(), (BackendError, T)> {
         let wanted = placement.node.as_ref().filter(|_| placement.is_pinned);
         let mut possible = self
             .nodes
@@ -80,7 +80,7 @@ impl<T> Queue<T> {
             "{cpus} processors were wanted on {place}; there are {}",
             names.join(", ")
         );
-        Err((EngineError::impossible(message), item))
+        Err((BackendError::impossible(message), item))
     }
 
     /// The oldest item that has room now, and its room.

@@ -10,7 +10,7 @@ use std::ops::{AddAssign, SubAssign};
 /// # Examples
 ///
 /// ```
-/// use heist_cluster::engine::Cpus;
+/// use heist_cluster::backend::Cpus;
 ///
 /// let mut free = Cpus::from(1);
 /// let parts = [0.3, 0.1].map(|part| Cpus::try_from(part).expect("a part of one"));

@@ -16,7 +16,7 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::EngineError;
+use crate::backend::BackendError;
 use crate::outgoing::Outgoing;
 use crate::planner::NodeId;
 use crate::wire::{Frame, FrameReader, Limits};
@@ -127,7 +127,7 @@ enum Kind {
 }
 
 /// Takes the payload of an answer, or why there is none.
-pub(super) type Answered = Box<dyn FnOnce(Result<Vec<u8>, EngineError>) + Send>;
+pub(super) type Answered = Box<dyn FnOnce(Result<Vec<u8>, BackendError>) + Send>;
 
 /// The connection to the side-car.
 pub(super) struct Sidecar {
@@ -151,7 +151,7 @@ impl Sidecar {
     pub(super) fn start(
         python: &Path,
         folder: tempfile::TempDir,
-    ) -> Result<(Arc<Self>, Process), EngineError> {
+    ) -> Result<(Arc<Self>, Process), BackendError> {
         let start = || {
             let (ours, theirs) = UnixStream::pair()?;
             let log = File::create(folder.path().join(LOG))?;
@@ -170,7 +170,7 @@ impl Sidecar {
             Ok((command.spawn()?, ours))
         };
         let (child, stream) = start().map_err(|error: io::Error| {
-            EngineError::setup(format!(
+            BackendError::setup(format!(
                 "could not start the Python {}: {error}; name one that has Ray with \
                  Ray::python or HEIST_RAY_PYTHON",
                 python.display()
@@ -186,7 +186,7 @@ impl Sidecar {
             let told = Arc::clone(&waiting);
             let failed = move |to: Option<u64>, error: &io::Error| {
                 let error =
-                    EngineError::lost(format!("the side-car of Ray cannot be told: {error}"));
+                    BackendError::lost(format!("the side-car of Ray cannot be told: {error}"));
                 // If no answer is wanted, the side-car has ended, and so has what it was about.
                 if let Some(id) = to {
                     told.pass_on(id, Err(error));
@@ -212,7 +212,7 @@ impl Sidecar {
             Ok(sidecar)
         });
         let sidecar = sidecar.map_err(|error| {
-            EngineError::setup(format!("could not listen to the side-car: {error}"))
+            BackendError::setup(format!("could not listen to the side-car: {error}"))
         })?;
         Ok((sidecar, process))
     }
@@ -253,14 +253,14 @@ impl Sidecar {
         op: &Op<'_>,
         payload: Vec<u8>,
         patience: Duration,
-    ) -> Result<Vec<u8>, EngineError> {
+    ) -> Result<Vec<u8>, BackendError> {
         let (sender, receiver) = mpsc::channel();
         // Who has stopped waiting does not mind.
         let answered = Box::new(move |answer| drop(sender.send(answer)));
         self.send(op, payload, answered);
         receiver.recv_timeout(patience).unwrap_or_else(|_| {
             let patience_s = patience.as_secs();
-            Err(EngineError::lost(format!(
+            Err(BackendError::lost(format!(
                 "Ray did not answer for {patience_s} seconds"
             )))
         })
@@ -289,7 +289,7 @@ impl Waiting {
         waiting.into_iter().flat_map(HashMap::into_values)
     }
 
-    fn pass_on(&self, id: u64, answer: Result<Vec<u8>, EngineError>) {
+    fn pass_on(&self, id: u64, answer: Result<Vec<u8>, BackendError>) {
         let answered = self
             .0
             .lock()
@@ -301,20 +301,20 @@ impl Waiting {
     }
 }
 
-fn gone() -> EngineError {
-    EngineError::lost("the side-car, which speaks to Ray for this program, has ended")
+fn gone() -> BackendError {
+    BackendError::lost("the side-car, which speaks to Ray for this program, has ended")
 }
 
 impl Said {
-    fn outcome(self, payload: Vec<u8>) -> Result<Vec<u8>, EngineError> {
+    fn outcome(self, payload: Vec<u8>) -> Result<Vec<u8>, BackendError> {
         let message = self.message;
         Err(match self.error {
             None => return Ok(payload),
-            Some(Kind::Setup) => EngineError::setup(message),
-            Some(Kind::NodeDied) => EngineError::node_died(message),
-            Some(Kind::Lost) => EngineError::lost(message),
-            Some(Kind::Cancelled) => EngineError::cancelled(),
-            Some(Kind::Impossible) => EngineError::impossible(message),
+            Some(Kind::Setup) => BackendError::setup(message),
+            Some(Kind::NodeDied) => BackendError::node_died(message),
+            Some(Kind::Lost) => BackendError::lost(message),
+            Some(Kind::Cancelled) => BackendError::cancelled(),
+            Some(Kind::Impossible) => BackendError::impossible(message),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What the watcher of jobs shares with the engine: what jobs use, and what ends with it.
+//! What the watcher of jobs shares with the backend: what jobs use, and what ends with it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use heist_sync::Mutex;
 
 use super::batch;
-use crate::engine::EngineError;
+use crate::backend::BackendError;
 use crate::planner::NodeId;
 use crate::worker::Reading;
 
@@ -34,11 +34,11 @@ struct Own {
 
 impl Board {
     /// What the jobs' processes have used, with where they are.
-    pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+    pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let readings = self.readings.lock();
         let usage = readings.values().map(|usage| {
             let reading = match usage.since.elapsed() > READING_MAX {
-                true => Err(EngineError::lost(format!(
+                true => Err(BackendError::lost(format!(
                     "a job on {} has not said for {} s what it uses",
                     usage.node,
                     READING_MAX.as_secs()

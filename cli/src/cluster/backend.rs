@@ -1,4 +1,4 @@
-//! The engines that a run can use: their names, and what a job file tells them.
+//! The backends that a run can use: their names, and what a job file tells them.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
-/// The engines by name.
+/// The backends by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Name {
@@ -31,7 +31,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The tables `[engine.NAME]` of a job file.
+/// The tables `[backend.NAME]` of a job file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Tables {
@@ -64,36 +64,36 @@ struct SlurmTable {
     cpus: Option<NonZeroU32>,
 }
 
-/// Which engine, and what the command line says about it.
+/// Which backend, and what the command line says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Choice {
-    pub(super) engine: Name,
+    pub(super) backend: Name,
     pub(super) nodes: Option<NonZeroU32>,
     pub(super) cpus: Option<NonZeroU32>,
 }
 
 impl Choice {
-    /// Makes sure that the engine can be told what the command line says.
+    /// Makes sure that the backend can be told what the command line says.
     pub(super) fn check(self) -> Result<(), Usage> {
         let is_told = self.nodes.is_some() || self.cpus.is_some();
-        if is_told && self.engine != Name::Local {
+        if is_told && self.backend != Name::Local {
             return Err(Usage(format!(
-                "--nodes and --cpus are for the engine local; {} has the nodes that it has",
-                self.engine
+                "--nodes and --cpus are for the backend local; {} has the nodes that it has",
+                self.backend
             )));
         }
         Ok(())
     }
 }
 
-/// Reaches the engine that was chosen.
+/// Reaches the backend that was chosen.
 pub(super) fn connect(
     choice: Choice,
     tables: &Tables,
     program: &ForeignProgram,
     options: Options,
 ) -> anyhow::Result<Cluster> {
-    let cluster = match choice.engine {
+    let cluster = match choice.backend {
         Name::Local => {
             let mut local = Local::new();
             if let Some(nodes) = choice.nodes.or(tables.local.nodes) {

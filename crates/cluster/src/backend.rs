@@ -1,7 +1,7 @@
-//! Engines: what places work on machines, starts it there and carries messages.
+//! Backends: what places work on machines, starts it there and carries messages.
 //!
-//! Everything above this interface is the same for all engines, retries, epochs, checkpoints
-//! and the rebalancer among it. An engine finds a place, delivers bytes, says when a machine
+//! Everything above this interface is the same for all backends, retries, epochs, checkpoints
+//! and the rebalancer among it. A backend finds a place, delivers bytes, says when a machine
 //! is lost, and never runs a call twice of its own accord.
 
 use std::fmt;
@@ -16,32 +16,32 @@ use crate::planner::NodeId;
 use crate::wire::{Frame, Limits};
 use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
 
-mod choice;
 mod cpus;
 mod hosted;
+mod kind;
 pub(crate) mod link;
 mod local;
 mod queue;
 mod ray;
 pub(crate) mod slurm;
 
-pub use choice::Choice;
 pub use cpus::Cpus;
+pub use kind::BackendKind;
 pub use local::Local;
 pub use ray::Ray;
 pub use slurm::Slurm;
 
-/// What a program says of the engine that it wants: [`Local`], [`Ray`] or [`Slurm`].
-pub trait EngineOptions {
-    /// Reaches the engine, and starts what it needs here.
+/// What a program says of the backend that it wants: [`Local`], [`Ray`] or [`Slurm`].
+pub trait BackendOptions {
+    /// Reaches the backend, and starts what it needs here.
     ///
     /// # Errors
     ///
     /// Says what could not be started or reached.
-    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError>;
+    fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError>;
 }
 
-/// The program for which an engine runs workers.
+/// The program for which a backend runs workers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Program {
@@ -65,33 +65,33 @@ impl Program {
         named: Option<PathBuf>,
         is_under_test: bool,
         option: &str,
-    ) -> Result<PathBuf, EngineError> {
+    ) -> Result<PathBuf, BackendError> {
         if let Some(path) = named.or_else(|| self.executable.clone()) {
             return Ok(path);
         }
         if !is_under_test && !is_initialised() {
-            return Err(EngineError::setup(format!(
+            return Err(BackendError::setup(format!(
                 "this program cannot be its own worker, because it does not call \
                  heist_cluster::init() first in main; do so, or name another program with {option}"
             )));
         }
         std::env::current_exe().map_err(|error| {
-            EngineError::setup(format!("could not find out which program this is: {error}"))
+            BackendError::setup(format!("could not find out which program this is: {error}"))
         })
     }
 }
 
-/// A machine, or what the engine treats as one.
+/// A machine, or what the backend treats as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Node {
-    /// What the engine calls it.
+    /// What the backend calls it.
     pub id: NodeId,
-    /// Processors that the engine gives away there.
+    /// Processors that the backend gives away there.
     pub cpus: f64,
-    /// Memory that the engine gives away there; 0 if it does not say.
+    /// Memory that the backend gives away there; 0 if it does not say.
     pub memory_bytes: u64,
-    /// False if the engine has lost it.
+    /// False if the backend has lost it.
     pub is_alive: bool,
 }
 
@@ -138,7 +138,7 @@ pub struct CallSpec {
 
 /// Takes the answer to a request, or why there is none. Called once, on any thread; must
 /// not wait.
-pub type Reply = Box<dyn FnOnce(Result<Frame, EngineError>) + Send>;
+pub type Reply = Box<dyn FnOnce(Result<Frame, BackendError>) + Send>;
 
 /// An attempt at a job.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ pub struct StartSpec {
     pub threads: u32,
     /// Where.
     pub placement: Placement,
-    /// How often its state is wanted, in milliseconds, for engines whose jobs see to that
+    /// How often its state is wanted, in milliseconds, for backends whose jobs see to that
     /// themselves.
     pub checkpoint_every_ms: u64,
 }
@@ -190,15 +190,15 @@ pub enum JobEvent {
     },
     /// The worker refused it. Another attempt would meet the same.
     Refused(Refusal),
-    /// The engine lost it.
-    Lost(EngineError),
+    /// The backend lost it.
+    Lost(BackendError),
 }
 
 /// Takes what becomes of a job, with the epoch. Called on any thread; must not wait.
 pub type JobEvents = Arc<dyn Fn(u32, JobEvent) + Send + Sync>;
 
 /// Places work, and carries messages.
-pub trait Engine: Send + Sync {
+pub trait Backend: Send + Sync {
     /// What people call it.
     fn name(&self) -> &'static str;
 
@@ -207,7 +207,7 @@ pub trait Engine: Send + Sync {
     /// # Errors
     ///
     /// Says why they are not known.
-    fn nodes(&self) -> Result<Vec<Node>, EngineError>;
+    fn nodes(&self) -> Result<Vec<Node>, BackendError>;
 
     /// Has a worker answer a request, when there is room.
     fn call(&self, call: CallSpec, reply: Reply);
@@ -222,14 +222,14 @@ pub trait Engine: Send + Sync {
     /// # Errors
     ///
     /// Says why it could not be kept.
-    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError>;
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError>;
 
     /// Gives back shared data.
     ///
     /// # Errors
     ///
     /// Says why it could not be had.
-    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError>;
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError>;
 
     /// Nobody needs this data any more.
     fn forget(&self, id: ObjectId);
@@ -248,22 +248,22 @@ pub trait Engine: Send + Sync {
     fn stop(&self, job: u64, epoch: u32);
 
     /// What each machine has used, or why that is not known. Waits for two seconds at most.
-    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)>;
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)>;
 
     /// The cluster is over: gives up what runs and waits, and tells all who wait so. What is
     /// asked for later fails.
     fn close(&self);
 }
 
-/// What an engine could not do.
+/// What a backend could not do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EngineError {
-    kind: EngineErrorKind,
+pub struct BackendError {
+    kind: BackendErrorKind,
     message: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum EngineErrorKind {
+enum BackendErrorKind {
     Setup,
     NodeDied,
     Lost,
@@ -271,34 +271,34 @@ enum EngineErrorKind {
     Impossible,
 }
 
-impl EngineError {
+impl BackendError {
     /// It could not be started or reached.
     pub fn setup(message: impl Into<String>) -> Self {
-        Self::new(EngineErrorKind::Setup, message)
+        Self::new(BackendErrorKind::Setup, message)
     }
 
     /// The machine, or the worker's process there, is gone.
     pub fn node_died(message: impl Into<String>) -> Self {
-        Self::new(EngineErrorKind::NodeDied, message)
+        Self::new(BackendErrorKind::NodeDied, message)
     }
 
-    /// The engine does not know what became of it, or is itself gone.
+    /// The backend does not know what became of it, or is itself gone.
     pub fn lost(message: impl Into<String>) -> Self {
-        Self::new(EngineErrorKind::Lost, message)
+        Self::new(BackendErrorKind::Lost, message)
     }
 
     /// It was cancelled.
     #[must_use]
     pub fn cancelled() -> Self {
-        Self::new(EngineErrorKind::Cancelled, "it was cancelled")
+        Self::new(BackendErrorKind::Cancelled, "it was cancelled")
     }
 
     /// It cannot be done here, now or later.
     pub fn impossible(message: impl Into<String>) -> Self {
-        Self::new(EngineErrorKind::Impossible, message)
+        Self::new(BackendErrorKind::Impossible, message)
     }
 
-    fn new(kind: EngineErrorKind, message: impl Into<String>) -> Self {
+    fn new(kind: BackendErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { kind, message }
     }
@@ -306,26 +306,29 @@ impl EngineError {
     /// True if the machine or the worker's process there is gone.
     #[must_use]
     pub fn is_node_death(&self) -> bool {
-        self.kind == EngineErrorKind::NodeDied
+        self.kind == BackendErrorKind::NodeDied
     }
 
     /// True if it was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.kind == EngineErrorKind::Cancelled
+        self.kind == BackendErrorKind::Cancelled
     }
 
     /// True if another attempt may go better.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self.kind, EngineErrorKind::NodeDied | EngineErrorKind::Lost)
+        matches!(
+            self.kind,
+            BackendErrorKind::NodeDied | BackendErrorKind::Lost
+        )
     }
 }
 
-impl fmt::Display for EngineError {
+impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for EngineError {}
+impl std::error::Error for BackendError {}

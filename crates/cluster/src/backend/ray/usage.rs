@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::sidecar::Op;
 use super::{answer_to, request, Shared};
-use crate::engine::{EngineError, Reply};
+use crate::backend::{BackendError, Reply};
 use crate::fingerprint::Build;
 use crate::planner::NodeId;
 use crate::wire::{Answer, Ask, Frame, Outcome};
@@ -14,11 +14,11 @@ use crate::worker::Reading;
 /// How long all nodes together have for that.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-type Answered = mpsc::Receiver<Result<Frame, EngineError>>;
+type Answered = mpsc::Receiver<Result<Frame, BackendError>>;
 
 /// Asks a worker on each node, and the worker of each job, because a worker knows only the
 /// jobs in its own process.
-pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, BackendError>)> {
     let deadline = Instant::now() + PATIENCE;
     let Ok(nodes) = shared.nodes(PATIENCE) else {
         return Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, EngineError>
             let op = Op::Probe { node: &node.id };
             shared.sidecar.send(&op, bytes.clone(), answer_to(told));
         } else {
-            told(Err(EngineError::node_died(format!("{} is gone", node.id))));
+            told(Err(BackendError::node_died(format!("{} is gone", node.id))));
         }
         asked.push((node.id, answered));
     }
@@ -73,10 +73,10 @@ fn wait(
     answered: &Answered,
     deadline: Instant,
     build: &Build,
-) -> Result<Reading, EngineError> {
+) -> Result<Reading, BackendError> {
     let left = deadline.saturating_duration_since(Instant::now());
     let answer = answered.recv_timeout(left).unwrap_or_else(|_| {
-        Err(EngineError::lost(format!(
+        Err(BackendError::lost(format!(
             "{node} did not say in time what it used"
         )))
     });
@@ -84,14 +84,14 @@ fn wait(
 }
 
 /// The reading in an answer.
-pub(super) fn understand(answer: &Frame, build: &Build) -> Result<Reading, EngineError> {
+pub(super) fn understand(answer: &Frame, build: &Build) -> Result<Reading, BackendError> {
     match answer.understand::<Answer>().map(|answer| answer.outcome) {
         Ok(Outcome::Usage(reading)) => Ok(reading),
         Ok(Outcome::Refused(refusal)) => {
             let refusal = refusal.explained(build, &answer.payload);
-            Err(EngineError::impossible(refusal.to_string()))
+            Err(BackendError::impossible(refusal.to_string()))
         }
-        other => Err(EngineError::lost(format!(
+        other => Err(BackendError::lost(format!(
             "the answer to a question for usage was {other:?}"
         ))),
     }

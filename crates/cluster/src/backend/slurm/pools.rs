@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::command::is_rejection;
 use super::process::Process;
-use crate::engine::{CallSpec, Reply};
+use crate::backend::{CallSpec, Reply};
 use crate::planner::NodeId;
 
 /// How many workers of a kind may fail to start, one after the other, before what waits for

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use heist_sync::{thread, Mutex};
 
-use super::{EngineError, Reply};
+use super::{BackendError, Reply};
 use crate::outgoing::Outgoing;
 use crate::wire::{self, Answer, Frame, FrameReader, Limits, ReadError};
 
@@ -95,8 +95,8 @@ impl Link {
 }
 
 impl Waiting {
-    fn died(&self, why: &str) -> EngineError {
-        EngineError::node_died(format!("{} is gone: {why}", self.name))
+    fn died(&self, why: &str) -> BackendError {
+        BackendError::node_died(format!("{} is gone: {why}", self.name))
     }
 
     /// Reads answers until there are no more, and says why.
@@ -116,7 +116,7 @@ impl Waiting {
                     ..
                 }) => {
                     let answer = wire::decode::<Answer>(&header);
-                    let error = EngineError::impossible(format!(
+                    let error = BackendError::impossible(format!(
                         "the answer of {} has {payload_bytes} bytes, which is too much",
                         self.name
                     ));
@@ -135,7 +135,7 @@ impl Waiting {
         let _ = writeln!(io::stderr(), "heist-cluster: from {}: {what}", self.name);
     }
 
-    fn tell(&self, id: u64, answer: Result<Frame, EngineError>) {
+    fn tell(&self, id: u64, answer: Result<Frame, BackendError>) {
         let reply = self
             .replies
             .lock()

@@ -1,4 +1,4 @@
-//! Jobs on a real Slurm, driven through the engine's interface; skipped where there is none.
+//! Jobs on a real Slurm, driven through the backend's interface; skipped where there is none.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
@@ -12,7 +12,7 @@ use serde_bytes::ByteBuf;
 
 use super::folder::{JobFolder, Kind, Name};
 use super::*;
-use crate::engine::{Cpus, JobEvent, Placement};
+use crate::backend::{Cpus, JobEvent, Placement};
 use crate::wire::{self, Answer, Frame, Limits, Outcome};
 use crate::worker::JobOutcome;
 use crate::{job, Fingerprint, Job, JobContext, RegisteredJob, Stop};
@@ -51,14 +51,14 @@ const BALLAST_BYTES: usize = 1 << 20;
 
 /// A job as the driver sees it.
 struct Driven {
-    engine: Arc<dyn Engine>,
+    backend: Arc<dyn Backend>,
     spec: StartSpec,
     events: Receiver<(u32, JobEvent)>,
     sender: Sender<(u32, JobEvent)>,
 }
 
 impl Driven {
-    fn new(engine: &Arc<dyn Engine>, job: u64, steps: u64) -> Self {
+    fn new(backend: &Arc<dyn Backend>, job: u64, steps: u64) -> Self {
         let state = Sum {
             next: 0,
             end: steps,
@@ -67,7 +67,7 @@ impl Driven {
         };
         let (sender, events) = mpsc::channel();
         Self {
-            engine: Arc::clone(engine),
+            backend: Arc::clone(backend),
             spec: StartSpec {
                 job,
                 epoch: 0,
@@ -90,7 +90,7 @@ impl Driven {
         spec.epoch = epoch;
         spec.placement.node = node.cloned();
         let events: JobEvents = Arc::new(move |epoch, event| drop(sender.send((epoch, event))));
-        self.engine.start(spec, events);
+        self.backend.start(spec, events);
     }
 
     /// The first event of this attempt that `wanted` has a use for.
@@ -112,7 +112,7 @@ impl Driven {
         })
     }
 
-    fn is_lost(&self, epoch: u32) -> EngineError {
+    fn is_lost(&self, epoch: u32) -> BackendError {
         self.wait(epoch, |event| match event {
             JobEvent::Lost(error) => Some(error.clone()),
             _ => None,
@@ -142,7 +142,7 @@ impl Driven {
 
     /// Pauses it, and says how far it has come.
     fn pauses(&self, epoch: u32) -> u64 {
-        self.engine.pause(self.spec.job, epoch);
+        self.backend.pause(self.spec.job, epoch);
         self.wait(epoch, |event| match event {
             JobEvent::Ended { outcome, payload } => {
                 assert!(matches!(outcome, JobOutcome::Paused { .. }), "{outcome:?}");
@@ -168,7 +168,7 @@ fn keeper() -> Option<(OsString, MutexGuard<'static, ()>)> {
     Some((xtask, ONE_AT_A_TIME.lock()))
 }
 
-fn connect(folder: &Path) -> Arc<dyn Engine> {
+fn connect(folder: &Path) -> Arc<dyn Backend> {
     let program = Program {
         limits: Limits::default(),
         executable: None,
@@ -180,8 +180,8 @@ fn connect(folder: &Path) -> Arc<dyn Engine> {
     slurm.connect(program).expect("Slurm can be used")
 }
 
-fn another_than(engine: &Arc<dyn Engine>, node: &NodeId) -> NodeId {
-    let nodes = engine.nodes().expect("nodes").into_iter();
+fn another_than(backend: &Arc<dyn Backend>, node: &NodeId) -> NodeId {
+    let nodes = backend.nodes().expect("nodes").into_iter();
     let mut others = nodes.filter(|other| other.is_alive && other.id != *node);
     others.next().expect("there is another node").id
 }
@@ -201,20 +201,20 @@ fn a_job_moves_under_the_number_that_it_has_in_slurm() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let engine = connect(folder.path());
-    let job = Driven::new(&engine, 1, 600);
+    let backend = connect(folder.path());
+    let job = Driven::new(&backend, 1, 600);
     job.start(0, None);
     let from = job.runs(0);
     let number = slurm_job(folder.path(), 1);
     let snapshot = job.is_done_up_to(0);
     let paused = job.pauses(0);
     assert!((snapshot..600).contains(&paused), "{snapshot} {paused}");
-    let to = another_than(&engine, &from);
+    let to = another_than(&backend, &from);
     job.start(1, Some(&to));
     assert_eq!(job.runs(1), to);
     assert_eq!(slurm_job(folder.path(), 1), number);
     assert!(job.is_done_up_to(1) >= paused, "it went on from there");
-    let readings = engine.usage();
+    let readings = backend.usage();
     let reading = readings
         .iter()
         .find(|(node, _)| *node == to)
@@ -238,8 +238,8 @@ fn a_job_survives_its_node_and_late_words_of_it() {
         );
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let engine = connect(folder.path());
-    let job = Driven::new(&engine, 2, 900);
+    let backend = connect(folder.path());
+    let job = Driven::new(&backend, 2, 900);
     job.start(0, None);
     let died = job.runs(0);
     let number = slurm_job(folder.path(), 2);
@@ -250,7 +250,7 @@ fn a_job_survives_its_node_and_late_words_of_it() {
         .expect("started");
     node("kill", &died);
     assert!(job.is_lost(0).is_node_death());
-    job.engine.stop(2, 0);
+    job.backend.stop(2, 0);
     job.start(1, None);
     assert_ne!(job.runs(1), died);
     assert_eq!(slurm_job(folder.path(), 2), number, "Slurm has requeued it");
@@ -275,8 +275,8 @@ fn another_driver_finds_what_a_lost_one_has_begun() {
         return;
     };
     if let Some(folder) = std::env::var_os(LOST_DRIVER) {
-        let engine = connect(Path::new(&folder));
-        let job = Driven::new(&engine, 3, 300);
+        let backend = connect(Path::new(&folder));
+        let job = Driven::new(&backend, 3, 300);
         job.start(0, None);
         job.is_done_up_to(0);
         eprintln!("the job runs");
@@ -304,8 +304,8 @@ fn another_driver_finds_what_a_lost_one_has_begun() {
         .args(["requeue", &number.to_string()])
         .status();
     assert!(requeue.expect("it starts").success());
-    let engine = connect(folder.path());
-    let job = Driven::new(&engine, 3, 300);
+    let backend = connect(folder.path());
+    let job = Driven::new(&backend, 3, 300);
     job.start(1000, None);
     job.runs(1000);
     assert_eq!(slurm_job(folder.path(), 3), Some(number), "it goes on");
@@ -321,13 +321,13 @@ fn a_job_that_is_stopped_goes_on_from_its_last_state_in_another_submission() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let engine = connect(folder.path());
-    let job = Driven::new(&engine, 4, 300);
+    let backend = connect(folder.path());
+    let job = Driven::new(&backend, 4, 300);
     job.start(0, None);
     job.runs(0);
     let done = job.is_done_up_to(0);
     let number = slurm_job(folder.path(), 4);
-    engine.stop(4, 0);
+    backend.stop(4, 0);
     job.start(1, None);
     job.runs(1);
     assert_ne!(slurm_job(folder.path(), 4), number);
@@ -341,8 +341,8 @@ fn a_node_that_does_not_exist_is_an_error_at_once() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let engine = connect(folder.path());
-    let mut job = Driven::new(&engine, 5, 10);
+    let backend = connect(folder.path());
+    let mut job = Driven::new(&backend, 5, 10);
     job.spec.placement.is_pinned = true;
     job.start(0, Some(&NodeId::from("no-such-node")));
     let error = job.is_lost(0);

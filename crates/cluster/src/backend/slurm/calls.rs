@@ -14,7 +14,7 @@ use super::command::{command, output};
 use super::pools::{end, Kind, Phase, Pools, Worker};
 use super::process::{self, Process};
 use super::site::Site;
-use crate::engine::{CallSpec, EngineError, Reply};
+use crate::backend::{BackendError, CallSpec, Reply};
 use crate::planner::NodeId;
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
 use crate::worker::Reading;
@@ -80,7 +80,7 @@ impl Calls {
         let reply = reply.or_else(|| state.replies.remove(&id));
         drop(state);
         if let Some(reply) = reply {
-            reply(Err(EngineError::cancelled()));
+            reply(Err(BackendError::cancelled()));
         }
         match process {
             Some(process) if is_hard => {
@@ -97,7 +97,7 @@ impl Calls {
     }
 
     /// What the workers have used, with where they are.
-    pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+    pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let deadline = Instant::now() + USAGE_PATIENCE;
         let processes: Vec<_> = {
             let state = self.state.lock();
@@ -122,7 +122,7 @@ impl Calls {
         let answers = asked.into_iter().map(|(node, receiver)| {
             let left = deadline.saturating_duration_since(Instant::now());
             let answer = receiver.recv_timeout(left).unwrap_or_else(|_| {
-                Err(EngineError::lost(format!(
+                Err(BackendError::lost(format!(
                     "a worker on {node} did not say in time what it used"
                 )))
             });
@@ -131,7 +131,7 @@ impl Calls {
                     outcome: Outcome::Usage(reading),
                     ..
                 }) => Ok(reading),
-                other => Err(EngineError::lost(format!(
+                other => Err(BackendError::lost(format!(
                     "a worker on {node} answered {other:?}"
                 ))),
             });
@@ -183,7 +183,7 @@ impl Calls {
         drop(state);
         let waiting = waiting.into_iter().flat_map(|(_, pool)| pool.waiting);
         for reply in waiting.map(|(_, reply)| reply).chain(replies.into_values()) {
-            reply(Err(EngineError::cancelled()));
+            reply(Err(BackendError::cancelled()));
         }
         if has_others {
             // Those that wait in Slurm's queue do not hear us. Nobody is left to be told.
@@ -318,7 +318,7 @@ impl Calls {
             .node
             .map_or_else(|| "any node".to_owned(), |node| node.to_string());
         for (_, reply) in given_up {
-            reply(Err(EngineError::impossible(format!(
+            reply(Err(BackendError::impossible(format!(
                 "no worker could be started on {place}: {said}"
             ))));
         }

@@ -12,7 +12,7 @@ use super::command::is_rejection;
 use super::folder::{Attempt, JobFolder, Kind, Name, Start};
 use super::site::Site;
 use super::tracked::{Claim, Phase, Tracked};
-use crate::engine::{EngineError, JobEvent, JobEvents, StartSpec};
+use crate::backend::{BackendError, JobEvent, JobEvents, StartSpec};
 use crate::planner::NodeId;
 use crate::wire::{Answer, Frame, Outcome};
 use crate::worker::JobOutcome;
@@ -28,12 +28,12 @@ impl Tracked {
         known: Option<Self>,
         spec: StartSpec,
         events: JobEvents,
-    ) -> Result<Option<Self>, EngineError> {
+    ) -> Result<Option<Self>, BackendError> {
         let name = format!("{:016x}", spec.job);
         let folder = JobFolder::new(site.jobs().join(name));
         let failed = |what: &str, error: io::Error| {
             let folder = folder.path().display();
-            EngineError::impossible(format!("could not {what} {folder}: {error}"))
+            BackendError::impossible(format!("could not {what} {folder}: {error}"))
         };
         let before = folder.start().map_err(|error| failed("read", error))?;
         let submission = before.as_ref().map_or(0, |start| start.attempt.submission);
@@ -158,7 +158,7 @@ impl Tracked {
         site: &Site,
         spec: &StartSpec,
         attempt: Attempt,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), BackendError> {
         let start = Start {
             job: spec.job,
             kind: spec.kind.clone(),
@@ -172,7 +172,7 @@ impl Tracked {
         };
         self.folder.write_start(&start).map_err(|error| {
             let folder = self.folder.path().display();
-            EngineError::impossible(format!("could not write to {folder}: {error}"))
+            BackendError::impossible(format!("could not write to {folder}: {error}"))
         })
     }
 
@@ -183,7 +183,7 @@ impl Tracked {
         slurm_job: u64,
         attempt: Attempt,
         spec: &StartSpec,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), BackendError> {
         let others = site.others(&spec.placement)?;
         self.write_start(site, spec, attempt)?;
         let leaves = |node: &NodeId| others.contains(&node.to_string());
@@ -193,7 +193,7 @@ impl Tracked {
         };
         batch::exclude(slurm_job, &others, begin)
             .and_then(|()| batch::release(slurm_job))
-            .map_err(EngineError::lost)?;
+            .map_err(BackendError::lost)?;
         self.attempt = attempt;
         Ok(())
     }
@@ -206,7 +206,7 @@ impl Tracked {
         attempt: Attempt,
         spec: &StartSpec,
         row: &Row,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), BackendError> {
         let others = site.others(&spec.placement)?;
         self.write_start(site, spec, attempt)?;
         if row.is_pending() {
@@ -217,7 +217,7 @@ impl Tracked {
         Ok(())
     }
 
-    fn submit(&mut self, site: &Site, board: &Board, spec: &StartSpec) -> Result<(), EngineError> {
+    fn submit(&mut self, site: &Site, board: &Board, spec: &StartSpec) -> Result<(), BackendError> {
         let others = site.others(&spec.placement)?;
         let attempt = Attempt {
             submission: self.attempt.submission + 1,
@@ -227,9 +227,11 @@ impl Tracked {
         let submitted = board.add_new(|| batch::submit(site, &self.folder, attempt, spec, &others));
         let slurm_job = match submitted {
             Some(Ok(slurm_job)) => slurm_job,
-            Some(Err(error)) if is_rejection(&error) => return Err(EngineError::impossible(error)),
-            Some(Err(error)) => return Err(EngineError::lost(error)),
-            None => return Err(EngineError::lost("the cluster is closed")),
+            Some(Err(error)) if is_rejection(&error) => {
+                return Err(BackendError::impossible(error))
+            }
+            Some(Err(error)) => return Err(BackendError::lost(error)),
+            None => return Err(BackendError::lost("the cluster is closed")),
         };
         self.attempt = attempt;
         self.slurm_job = Some(slurm_job);

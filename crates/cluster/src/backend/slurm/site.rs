@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use heist_sync::Mutex;
 
 use super::command::{command, output};
-use crate::engine::{EngineError, Node, Placement};
+use crate::backend::{BackendError, Node, Placement};
 use crate::fingerprint::{Build, Fingerprint};
 use crate::planner::NodeId;
 use crate::wire::Limits;
@@ -17,7 +17,7 @@ use crate::worker::OBJECTS_VARIABLE;
 /// How long an answer about the nodes is good.
 const NODES_KEPT: Duration = Duration::from_secs(1);
 
-/// What all parts of the engine share.
+/// What all parts of the backend share.
 #[derive(Debug)]
 pub(super) struct Site {
     /// The name in Slurm of all workers of this connection.
@@ -59,7 +59,7 @@ impl Site {
     }
 
     /// The nodes of the partition, as they were a second ago at most.
-    pub(super) fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+    pub(super) fn nodes(&self) -> Result<Vec<Node>, BackendError> {
         if let Some((at, nodes)) = &*self.nodes.lock() {
             if at.elapsed() < NODES_KEPT {
                 return Ok(nodes.clone());
@@ -67,7 +67,7 @@ impl Site {
         }
         let mut sinfo = command("sinfo");
         sinfo.args(["--noheader", "--Node", "--format=%P|%N|%c|%m|%T"]);
-        let text = output(&mut sinfo).map_err(EngineError::lost)?;
+        let text = output(&mut sinfo).map_err(BackendError::lost)?;
         let nodes = parse(&text, self.partition.as_deref())?;
         *self.nodes.lock() = Some((Instant::now(), nodes.clone()));
         Ok(nodes)
@@ -84,7 +84,7 @@ impl Site {
 
     /// The nodes that are left out so that work runs where `placement` wants it. They are
     /// named, in place of the one that is meant, because Slurm lets that be changed later.
-    pub(super) fn others(&self, placement: &Placement) -> Result<Vec<String>, EngineError> {
+    pub(super) fn others(&self, placement: &Placement) -> Result<Vec<String>, BackendError> {
         let Some(wanted) = &placement.node else {
             return Ok(Vec::new());
         };
@@ -95,7 +95,7 @@ impl Site {
             }
             let names: Vec<_> = nodes.iter().map(|node| node.id.to_string()).collect();
             let names = names.join(", ");
-            return Err(EngineError::impossible(format!(
+            return Err(BackendError::impossible(format!(
                 "it was to run on {wanted}; the nodes are {names}"
             )));
         }
@@ -105,7 +105,7 @@ impl Site {
 }
 
 /// What sinfo says, a line for each node and partition; the default partition has a star.
-fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, EngineError> {
+fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, BackendError> {
     let mut found = Vec::new();
     for line in text.lines() {
         let fields: Vec<_> = line.split('|').map(str::trim).collect();
@@ -119,7 +119,7 @@ fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, EngineError> 
             Some((of, node))
         };
         let Some((of, node)) = read() else {
-            return Err(EngineError::lost(format!(
+            return Err(BackendError::lost(format!(
                 "sinfo said {line:?}; a partition, a node, its processors, MiB and state were \
                  expected, with a bar between"
             )));

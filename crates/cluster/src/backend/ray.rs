@@ -1,4 +1,4 @@
-//! The engine for many machines: a Ray cluster, whose workers load the program's library.
+//! The backend for many machines: a Ray cluster, whose workers load the program's library.
 //!
 //! A side-car, a Python process beside this one, speaks to Ray for us: actors answer calls,
 //! one after the other, an attempt at a job has an actor of its own, shared data is in Ray's
@@ -17,8 +17,8 @@ use heist_sync::Mutex;
 
 use super::hosted::{Attempts, Host, Opened};
 use super::{
-    CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Placement, Program, Reply,
-    StartSpec,
+    Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Node, Placement, Program,
+    Reply, StartSpec,
 };
 use crate::fingerprint::{Build, Fingerprint};
 use crate::object::ObjectId;
@@ -119,18 +119,18 @@ impl Ray {
     }
 }
 
-impl EngineOptions for Ray {
-    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+impl BackendOptions for Ray {
+    fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
         let address = match self.address {
             Some(address) => address,
             None => match env::var("RAY_ADDRESS") {
                 Ok(address) if !address.is_empty() => address,
                 Ok(_) | Err(env::VarError::NotPresent) => "auto".to_owned(),
-                Err(error) => return Err(EngineError::setup(format!("RAY_ADDRESS: {error}"))),
+                Err(error) => return Err(BackendError::setup(format!("RAY_ADDRESS: {error}"))),
             },
         };
         if address.contains("://") || address == "local" {
-            return Err(EngineError::setup(format!(
+            return Err(BackendError::setup(format!(
                 "the address of Ray is {address:?}; host:port or \"auto\" is accepted"
             )));
         }
@@ -153,7 +153,7 @@ impl EngineOptions for Ray {
         let answer = sidecar.ask(&connect, hello.to_bytes(), CONNECT_PATIENCE);
         let answer = answer.map_err(|error| {
             let printed = process.last_words();
-            EngineError::setup(format!(
+            BackendError::setup(format!(
                 "could not connect to Ray at {address} with {} and {}: {error}{printed}",
                 python.display(),
                 library.display()
@@ -162,7 +162,7 @@ impl EngineOptions for Ray {
         frame(&answer)
             .and_then(|answer| usage::understand(&answer, &program.build))
             .map_err(|error| {
-                EngineError::setup(format!("{} cannot be used: {error}", library.display()))
+                BackendError::setup(format!("{} cannot be used: {error}", library.display()))
             })?;
         let fingerprint = program.fingerprint;
         let shared = Arc::new(Shared {
@@ -172,7 +172,7 @@ impl EngineOptions for Ray {
             next_host: AtomicU64::new(1),
             hosts: Mutex::default(),
         });
-        Ok(Arc::new(RayEngine {
+        Ok(Arc::new(RayBackend {
             shared,
             attempts: Attempts::new(fingerprint, program.build),
             process,
@@ -191,7 +191,7 @@ fn variable(name: &str) -> Option<PathBuf> {
 const PACKAGE: &str = "package/heist_ray";
 
 /// A folder with the side-car and what it ships.
-fn prepare(library: &Path) -> Result<tempfile::TempDir, EngineError> {
+fn prepare(library: &Path) -> Result<tempfile::TempDir, BackendError> {
     let write = || {
         let folder = tempfile::Builder::new().prefix("heist-ray-").tempdir()?;
         let package = folder.path().join(PACKAGE);
@@ -204,7 +204,7 @@ fn prepare(library: &Path) -> Result<tempfile::TempDir, EngineError> {
         Ok(folder)
     };
     write().map_err(|error: std::io::Error| {
-        EngineError::setup(format!(
+        BackendError::setup(format!(
             "could not copy the library {} into a folder for Ray: {error}",
             library.display()
         ))
@@ -213,7 +213,7 @@ fn prepare(library: &Path) -> Result<tempfile::TempDir, EngineError> {
 
 /// The side-car ends when it is dropped, and with it what runs in Ray for us.
 #[derive(Debug)]
-struct RayEngine {
+struct RayBackend {
     shared: Arc<Shared>,
     attempts: Arc<Attempts>,
     process: Process,
@@ -230,10 +230,10 @@ struct Shared {
 }
 
 impl Shared {
-    fn nodes(&self, patience: Duration) -> Result<Vec<Node>, EngineError> {
+    fn nodes(&self, patience: Duration) -> Result<Vec<Node>, BackendError> {
         let nodes = self.sidecar.ask(&Op::Nodes, Vec::new(), patience)?;
         serde_json::from_slice(&nodes).map_err(|error| {
-            EngineError::lost(format!("what Ray says of its nodes has no use: {error}"))
+            BackendError::lost(format!("what Ray says of its nodes has no use: {error}"))
         })
     }
 
@@ -247,7 +247,7 @@ impl Shared {
             is_pinned: placement.is_pinned,
         };
         let shared = Arc::clone(self);
-        let ready = move |answer: Result<Vec<u8>, EngineError>| {
+        let ready = move |answer: Result<Vec<u8>, BackendError>| {
             opened(answer.map(|name| {
                 let node = NodeId::from(String::from_utf8_lossy(&name).into_owned());
                 shared.hosts.lock().insert(host, node.clone());
@@ -294,12 +294,12 @@ impl Drop for RayHost {
     }
 }
 
-impl Engine for RayEngine {
+impl Backend for RayBackend {
     fn name(&self) -> &'static str {
         "ray"
     }
 
-    fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+    fn nodes(&self) -> Result<Vec<Node>, BackendError> {
         self.shared.nodes(PATIENCE)
     }
 
@@ -325,7 +325,7 @@ impl Engine for RayEngine {
             .tell(&Op::Cancel { call: id, is_hard }, request.to_bytes());
     }
 
-    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
         let object = id.to_string();
         let put = self
             .shared
@@ -334,7 +334,7 @@ impl Engine for RayEngine {
         put.map(|_| ())
     }
 
-    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError> {
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError> {
         let object = id.to_string();
         self.shared
             .sidecar
@@ -365,7 +365,7 @@ impl Engine for RayEngine {
         self.attempts.stop(job, epoch);
     }
 
-    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         usage::read(&self.shared)
     }
 
@@ -392,8 +392,8 @@ fn answer_to(reply: Reply) -> sidecar::Answered {
     Box::new(move |answer| reply(answer.and_then(|bytes| frame(&bytes))))
 }
 
-fn frame(bytes: &[u8]) -> Result<Frame, EngineError> {
+fn frame(bytes: &[u8]) -> Result<Frame, BackendError> {
     FrameReader::new(bytes, Limits::default())
         .read()
-        .map_err(|error| EngineError::lost(format!("an answer cannot be understood: {error}")))
+        .map_err(|error| BackendError::lost(format!("an answer cannot be understood: {error}")))
 }

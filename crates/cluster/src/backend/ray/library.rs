@@ -3,13 +3,13 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::engine::EngineError;
+use crate::backend::BackendError;
 
 /// The library of the crate that has `export!`, beside the program: the one that is running,
 /// if no other is named.
-pub(super) fn find(crates: &[String], program: Option<&Path>) -> Result<PathBuf, EngineError> {
+pub(super) fn find(crates: &[String], program: Option<&Path>) -> Result<PathBuf, BackendError> {
     let [name] = crates else {
-        return Err(EngineError::setup(match crates {
+        return Err(BackendError::setup(match crates {
             [] => "this program has no library with remote functions: a crate of it needs \
                    heist_cluster::export!() and the crate types cdylib and rlib"
                 .to_owned(),
@@ -22,7 +22,7 @@ pub(super) fn find(crates: &[String], program: Option<&Path>) -> Result<PathBuf,
     };
     let program = program.map_or_else(env::current_exe, |program| Ok(program.to_owned()));
     let program = program.map_err(|error| {
-        EngineError::setup(format!("could not find out which program this is: {error}"))
+        BackendError::setup(format!("could not find out which program this is: {error}"))
     })?;
     let file = format!(
         "{}{name}{}",
@@ -39,7 +39,7 @@ pub(super) fn find(crates: &[String], program: Option<&Path>) -> Result<PathBuf,
             .iter()
             .map(|place| place.display().to_string())
             .collect();
-        EngineError::setup(format!(
+        BackendError::setup(format!(
             "the library of the crate {name} is in none of {}; build it (`cargo build` with \
              the crate type cdylib), or say where it is with Ray::cdylib or \
              HEIST_CLUSTER_LIBRARY",

@@ -9,7 +9,7 @@ use super::batch::{self, Begin, Row};
 use super::board::Board;
 use super::folder::{Attempt, JobFolder, Kind, Name};
 use super::site::Site;
-use crate::engine::{EngineError, JobEvent, JobEvents, StartSpec};
+use crate::backend::{BackendError, JobEvent, JobEvents, StartSpec};
 use crate::planner::NodeId;
 use crate::wire::{Frame, Outcome};
 
@@ -188,7 +188,7 @@ impl Tracked {
                 Outcome::Refused(refusal) => {
                     JobEvent::Refused(refusal.explained(&site.build, &payload))
                 }
-                other => JobEvent::Lost(EngineError::lost(format!(
+                other => JobEvent::Lost(BackendError::lost(format!(
                     "the attempt ended with {other:?}"
                 ))),
             });
@@ -245,7 +245,7 @@ impl Tracked {
             }
         };
         if let Some(message) = lost {
-            claim.tell(JobEvent::Lost(EngineError::node_died(message)));
+            claim.tell(JobEvent::Lost(BackendError::node_died(message)));
             if row.is_none_or(|row| !row.is_live()) {
                 self.cancel(board);
             }

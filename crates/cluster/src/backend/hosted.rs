@@ -1,4 +1,4 @@
-//! Jobs on engines that can give each attempt a worker to talk to while it runs.
+//! Jobs on backends that can give each attempt a worker to talk to while it runs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
-use super::{Cpus, EngineError, JobEvent, JobEvents, Placement, Reply, StartSpec};
+use super::{BackendError, Cpus, JobEvent, JobEvents, Placement, Reply, StartSpec};
 use crate::fingerprint::{Build, Fingerprint};
 use crate::planner::NodeId;
 use crate::wire::{Answer, Ask, Frame, Outcome, Request};
@@ -25,10 +25,10 @@ pub(super) trait Host: Send + Sync {
 }
 
 /// Takes a host, when there is room for one.
-pub(super) type Opened = Box<dyn FnOnce(Result<Arc<dyn Host>, EngineError>) + Send>;
+pub(super) type Opened = Box<dyn FnOnce(Result<Arc<dyn Host>, BackendError>) + Send>;
 
 /// Takes the answer to a request, understood.
-type Answered = Box<dyn FnOnce(Result<(Outcome, Vec<u8>), EngineError>) + Send>;
+type Answered = Box<dyn FnOnce(Result<(Outcome, Vec<u8>), BackendError>) + Send>;
 
 /// The attempts that run.
 pub(super) struct Attempts {
@@ -207,7 +207,7 @@ impl Attempts {
             Box::new(move |answer| {
                 reply(answer.and_then(|frame| match frame.understand::<Answer>() {
                     Ok(answer) => Ok((answer.outcome, frame.payload)),
-                    Err(error) => Err(EngineError::lost(format!(
+                    Err(error) => Err(BackendError::lost(format!(
                         "an answer cannot be understood: {error}"
                     ))),
                 }));
@@ -216,6 +216,6 @@ impl Attempts {
     }
 }
 
-fn unexpected(to: &str, outcome: &Outcome) -> EngineError {
-    EngineError::lost(format!("the answer to {to} was {outcome:?}"))
+fn unexpected(to: &str, outcome: &Outcome) -> BackendError {
+    BackendError::lost(format!("the answer to {to} was {outcome:?}"))
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::command::{command, output};
 use super::folder::{Attempt, JobFolder};
 use super::site::Site;
-use crate::engine::{Cpus, StartSpec};
+use crate::backend::{Cpus, StartSpec};
 use crate::worker::{batch_variable, WORKER_VARIABLE};
 
 /// What an attempt prints.

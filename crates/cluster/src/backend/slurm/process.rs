@@ -9,7 +9,7 @@ use std::sync::Arc;
 use heist_sync::thread::{self, JoinHandle};
 
 use super::site::Site;
-use crate::engine::link::Link;
+use crate::backend::link::Link;
 use crate::planner::NodeId;
 use crate::worker::WORKER_VARIABLE;
 

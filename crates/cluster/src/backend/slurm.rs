@@ -1,4 +1,4 @@
-//! The engine that uses Slurm: workers that srun places, and jobs that are batch jobs.
+//! The backend that uses Slurm: workers that srun places, and jobs that are batch jobs.
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use heist_sync::{thread, Mutex};
 
 use super::{
-    CallSpec, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
+    Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
 use crate::object::ObjectId;
 use crate::planner::NodeId;
@@ -35,7 +35,7 @@ mod process;
 mod site;
 mod tracked;
 
-/// What this engine needs of Slurm.
+/// What this backend needs of Slurm.
 const COMMANDS: [&str; 6] = ["sinfo", "srun", "sbatch", "squeue", "scontrol", "scancel"];
 
 /// The oldest version that has what is used here.
@@ -162,8 +162,8 @@ impl Slurm {
     }
 }
 
-impl EngineOptions for Slurm {
-    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+impl BackendOptions for Slurm {
+    fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Slurm::program")?;
         check_commands()?;
@@ -184,15 +184,15 @@ impl EngineOptions for Slurm {
         });
         for path in [site.objects(), site.jobs()] {
             fs::create_dir_all(&path).map_err(|error| {
-                EngineError::setup(format!("could not make {}: {error}", path.display()))
+                BackendError::setup(format!("could not make {}: {error}", path.display()))
             })?;
         }
         let nodes = site
             .nodes()
-            .map_err(|error| EngineError::setup(error.to_string()))?;
+            .map_err(|error| BackendError::setup(error.to_string()))?;
         if nodes.is_empty() {
             let partition = site.partition.as_deref().unwrap_or("(the default)");
-            return Err(EngineError::setup(format!(
+            return Err(BackendError::setup(format!(
                 "Slurm has no nodes in the partition {partition}; `sinfo` shows those that it has"
             )));
         }
@@ -203,8 +203,8 @@ impl EngineOptions for Slurm {
         thread::Builder::new()
             .name("heist-cluster-slurm".to_owned())
             .spawn(move || watcher.run(&receiver))
-            .map_err(|error| EngineError::setup(format!("could not start a thread: {error}")))?;
-        Ok(Arc::new(SlurmEngine {
+            .map_err(|error| BackendError::setup(format!("could not start a thread: {error}")))?;
+        Ok(Arc::new(SlurmBackend {
             site,
             calls,
             board,
@@ -215,15 +215,15 @@ impl EngineOptions for Slurm {
 }
 
 /// Makes sure that Slurm can be used from here.
-fn check_commands() -> Result<(), EngineError> {
+fn check_commands() -> Result<(), BackendError> {
     for name in COMMANDS {
         let text = output(command(name).arg("--version")).map_err(|error| {
-            EngineError::setup(format!("Slurm cannot be used from here: {error}"))
+            BackendError::setup(format!("Slurm cannot be used from here: {error}"))
         })?;
         let version = version(&text).filter(|version| *version >= VERSION_MIN);
         if version.is_none() {
             let (year, month) = VERSION_MIN;
-            return Err(EngineError::setup(format!(
+            return Err(BackendError::setup(format!(
                 "`{name} --version` said {:?}; Slurm {year}.{month:02} or newer is needed",
                 text.trim()
             )));
@@ -239,9 +239,9 @@ fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 /// The folder, and what removes it in the end if nobody has named it.
-fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), EngineError> {
+fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), BackendError> {
     let failed = |path: &Path, error: std::io::Error| {
-        EngineError::setup(format!(
+        BackendError::setup(format!(
             "could not make a folder in {} that the nodes share: {error}; \
              Slurm::folder names another one",
             path.display()
@@ -254,7 +254,7 @@ fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDi
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let state = state.or_else(|| Some(std::env::home_dir()?.join(".local/state")));
     let state = state.ok_or_else(|| {
-        EngineError::setup("there is no home directory; Slurm::folder names a folder to use")
+        BackendError::setup("there is no home directory; Slurm::folder names a folder to use")
     })?;
     let base = state.join("heist-cluster");
     let made = fs::create_dir_all(&base)
@@ -265,7 +265,7 @@ fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDi
 
 /// What runs for it ends when it is dropped.
 #[derive(Debug)]
-struct SlurmEngine {
+struct SlurmBackend {
     site: Arc<Site>,
     calls: Arc<Calls>,
     board: Arc<Board>,
@@ -273,7 +273,7 @@ struct SlurmEngine {
     _temporary: Option<tempfile::TempDir>,
 }
 
-impl SlurmEngine {
+impl SlurmBackend {
     fn tell(&self, message: Message) {
         // The watcher ends after us.
         let _ = self.sender.send(message);
@@ -284,12 +284,12 @@ impl SlurmEngine {
     }
 }
 
-impl Engine for SlurmEngine {
+impl Backend for SlurmBackend {
     fn name(&self) -> &'static str {
         "slurm"
     }
 
-    fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+    fn nodes(&self) -> Result<Vec<Node>, BackendError> {
         self.site.nodes()
     }
 
@@ -301,20 +301,20 @@ impl Engine for SlurmEngine {
         self.calls.cancel(id, is_hard);
     }
 
-    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
         let write = |file: &mut BufWriter<fs::File>| file.write_all(&bytes);
         whole_file::write(&self.site.objects(), &id.to_string(), true, write).map_err(|error| {
-            EngineError::setup(format!(
+            BackendError::setup(format!(
                 "could not write shared data to {}: {error}",
                 self.object(id).display()
             ))
         })
     }
 
-    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError> {
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError> {
         let path = self.object(id);
         fs::read(&path).map_err(|error| {
-            EngineError::lost(format!(
+            BackendError::lost(format!(
                 "could not read shared data from {}: {error}",
                 path.display()
             ))
@@ -345,7 +345,7 @@ impl Engine for SlurmEngine {
 
     /// Sums what our own processes on each node have used. What others use there is between
     /// them and Slurm, and not known; where no process is ours, our use is nothing.
-    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         // Slurm may not answer in time; whoever asks for usage has asked for the nodes before.
         let nodes = self.site.known_nodes();
         let calls = self.calls.usage();
@@ -356,7 +356,7 @@ impl Engine for SlurmEngine {
                 processes.map(|(_, reading)| reading.as_ref()).collect();
             processes
                 .map(|processes| sum(node, &processes))
-                .map_err(EngineError::clone)
+                .map_err(BackendError::clone)
         };
         let alive = nodes.iter().filter(|node| node.is_alive);
         alive.map(|node| (node.id.clone(), read(node))).collect()
@@ -391,7 +391,7 @@ fn sum(node: &Node, processes: &[&Reading]) -> Reading {
     sum
 }
 
-impl Drop for SlurmEngine {
+impl Drop for SlurmBackend {
     fn drop(&mut self) {
         self.close();
     }

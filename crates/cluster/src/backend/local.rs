@@ -1,4 +1,4 @@
-//! The engine that is always there: worker processes on this machine.
+//! The backend that is always there: worker processes on this machine.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,8 @@ use super::hosted::{Attempts, Host, Opened};
 use super::link::Link;
 use super::queue::{Queue, Room};
 use super::{
-    CallSpec, Cpus, Engine, EngineError, EngineOptions, JobEvents, Node, Program, Reply, StartSpec,
+    Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Node, Program, Reply,
+    StartSpec,
 };
 use crate::object::ObjectId;
 use crate::planner::NodeId;
@@ -104,13 +105,13 @@ impl Local {
     }
 }
 
-impl EngineOptions for Local {
-    fn connect(self, program: Program) -> Result<Arc<dyn Engine>, EngineError> {
+impl BackendOptions for Local {
+    fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Local::program")?;
         let folder = tempfile::Builder::new().prefix("heist-cluster-").tempdir();
         let folder = folder.map_err(|error| {
-            EngineError::setup(format!("could not make a folder for shared data: {error}"))
+            BackendError::setup(format!("could not make a folder for shared data: {error}"))
         })?;
         let nodes: Vec<_> = (1..=self.nodes)
             .map(|number| NodeId::from(format!("n{number}")))
@@ -133,16 +134,16 @@ impl EngineOptions for Local {
         for at in 0..self.nodes as usize {
             shared.launch(at).map_err(|error| {
                 let program = shared.program.display();
-                EngineError::setup(format!("could not start a worker, {program}: {error}"))
+                BackendError::setup(format!("could not start a worker, {program}: {error}"))
             })?;
         }
-        Ok(Arc::new(LocalEngine { shared }))
+        Ok(Arc::new(LocalBackend { shared }))
     }
 }
 
 /// The workers end when it is dropped.
 #[derive(Debug)]
-struct LocalEngine {
+struct LocalBackend {
     shared: Arc<Shared>,
 }
 
@@ -201,7 +202,7 @@ impl std::fmt::Debug for Item {
 }
 
 impl Item {
-    fn fail(self, error: EngineError) {
+    fn fail(self, error: BackendError) {
         match self {
             Self::Call(_, reply) => reply(Err(error)),
             Self::Host(opened) => opened(Err(error)),
@@ -260,7 +261,7 @@ impl Shared {
             let Some(link) = link else {
                 // It died a moment ago.
                 self.state.lock().queue.release(&room);
-                item.fail(EngineError::node_died(format!("{} is gone", room.node)));
+                item.fail(BackendError::node_died(format!("{} is gone", room.node)));
                 continue;
             };
             match item {
@@ -353,7 +354,7 @@ fn ended(shared: &Weak<Shared>, at: usize) {
         };
         drop(state);
         for item in waiting {
-            item.fail(EngineError::impossible(
+            item.fail(BackendError::impossible(
                 "no worker stays alive on this machine",
             ));
         }
@@ -389,12 +390,12 @@ impl Drop for LocalHost {
     }
 }
 
-impl Engine for LocalEngine {
+impl Backend for LocalBackend {
     fn name(&self) -> &'static str {
         "local"
     }
 
-    fn nodes(&self) -> Result<Vec<Node>, EngineError> {
+    fn nodes(&self) -> Result<Vec<Node>, BackendError> {
         Ok(self.shared.state.lock().queue.nodes().cloned().collect())
     }
 
@@ -413,7 +414,7 @@ impl Engine for LocalEngine {
         let node = running.map(|(_, node)| node.clone());
         drop(state);
         if let Some(item) = waiting {
-            item.fail(EngineError::cancelled());
+            item.fail(BackendError::cancelled());
         }
         let Some(node) = node else {
             return;
@@ -439,20 +440,20 @@ impl Engine for LocalEngine {
         }
     }
 
-    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), EngineError> {
+    fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
         let path = self.shared.folder.path().join(id.to_string());
         fs::write(&path, bytes).map_err(|error| {
-            EngineError::setup(format!(
+            BackendError::setup(format!(
                 "could not write shared data to {}: {error}",
                 path.display()
             ))
         })
     }
 
-    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, EngineError> {
+    fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError> {
         let path = self.shared.folder.path().join(id.to_string());
         fs::read(&path).map_err(|error| {
-            EngineError::lost(format!(
+            BackendError::lost(format!(
                 "could not read shared data from {}: {error}",
                 path.display()
             ))
@@ -486,7 +487,7 @@ impl Engine for LocalEngine {
         self.shared.attempts.stop(job, epoch);
     }
 
-    fn usage(&self) -> Vec<(NodeId, Result<Reading, EngineError>)> {
+    fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let deadline = Instant::now() + USAGE_PATIENCE;
         let fingerprint = self.shared.fingerprint;
         let asked: Vec<_> = self
@@ -512,7 +513,7 @@ impl Engine for LocalEngine {
                         );
                     }
                     None => {
-                        drop(sender.send(Err(EngineError::node_died(format!("{node} is gone")))));
+                        drop(sender.send(Err(BackendError::node_died(format!("{node} is gone")))));
                     }
                 }
                 (node, receiver)
@@ -523,7 +524,7 @@ impl Engine for LocalEngine {
             .map(|(node, receiver)| {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let answer = receiver.recv_timeout(left).unwrap_or_else(|_| {
-                    Err(EngineError::lost(format!(
+                    Err(BackendError::lost(format!(
                         "{node} did not say in time what it used"
                     )))
                 });
@@ -536,7 +537,7 @@ impl Engine for LocalEngine {
                         family_cpu_ms: Vec::new(),
                         ..reading
                     }),
-                    other => Err(EngineError::lost(format!("{node} answered {other:?}"))),
+                    other => Err(BackendError::lost(format!("{node} answered {other:?}"))),
                 });
                 (node, reading)
             })
@@ -554,7 +555,7 @@ impl Engine for LocalEngine {
             .collect();
         drop(state);
         for item in waiting {
-            item.fail(EngineError::cancelled());
+            item.fail(BackendError::cancelled());
         }
         for (_, mut child, _) in children {
             let _ = child.kill();
@@ -563,7 +564,7 @@ impl Engine for LocalEngine {
     }
 }
 
-impl Drop for LocalEngine {
+impl Drop for LocalBackend {
     fn drop(&mut self) {
         self.close();
     }
