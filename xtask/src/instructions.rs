@@ -46,9 +46,9 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<Outc
             .date()
             .to_string(),
         compiler: compiler()?,
-        join: engines.cost("engine-heist", &FIB)?,
-        serial: engines.cost("engine-serial", &FIB)?,
-        spawn: engines.cost("engine-heist", &SPAWN)?,
+        join: engines.cost("peer-heist", &FIB)?,
+        serial: engines.cost("peer-serial", &FIB)?,
+        spawn: engines.cost("peer-heist", &SPAWN)?,
     };
     let path = root.join(RECORD);
     if args.record {
@@ -125,7 +125,7 @@ impl Engines {
             // A rival in the same workspace may declare a newer compiler than it needs.
             .args(["--ignore-rust-version", "--target-dir"])
             .arg(&folder)
-            .args(["--package", "engine-heist", "--package", "engine-serial"])
+            .args(["--package", "peer-heist", "--package", "peer-serial"])
             .status()
             .context("could not start cargo to build the engines")?;
         ensure!(status.success(), "the engines could not be built: {status}");

@@ -3,7 +3,7 @@
 //! when rayon runs on another scheduler.
 //!
 //! They are written for this benchmark against rayon's public interface. An
-//! engine calls [`demos`] with the [`Form`] that it measures.
+//! peer calls [`demos`] with the [`Form`] that it measures.
 #![forbid(unsafe_code)]
 
 mod demo;

@@ -13,10 +13,10 @@ pub(crate) struct Args {
     /// Run only these workloads (names of files in `definitions/`, or in `groups/` for a whole group)
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Run only these peers (names of folders in `engines/`) and their serial baselines
+    /// Run only these peers (names of folders in `peers/`) and their serial baselines
     #[arg(long, value_name = "PEER", value_delimiter = ',')]
     pub(crate) peers: Vec<String>,
-    /// How often every engine runs every workload [default: 5, with --quick 2]
+    /// How often every peer runs every workload [default: 5, with --quick 2]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Small sizes: about two minutes for everything, for a first look only
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Numbers of workers
     #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) workers: Vec<u32>,
-    /// Seed of the order of engines within a round
+    /// Seed of the order of peers within a round
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Keep a dated record in `record/`, named after the machine unless NAME is given

@@ -1,4 +1,4 @@
-//! Builds the engines with the compilers that are there.
+//! Builds the peers with the compilers that are there.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,9 +10,9 @@ use serde::Deserialize;
 use crate::lock::Lock;
 use crate::peer::{Build, Cpp, Java, Patched, Peer};
 
-/// An engine that can be run.
+/// A peer that can be run.
 #[derive(Clone, Debug)]
-pub(crate) struct Engine {
+pub(crate) struct BuiltPeer {
     pub(crate) name: String,
     pub(crate) baseline: Option<String>,
     /// The program and its first arguments.
@@ -23,7 +23,7 @@ pub(crate) struct Engine {
 /// What came out of building.
 #[derive(Debug)]
 pub(crate) struct Built {
-    pub(crate) engines: Vec<Engine>,
+    pub(crate) peers: Vec<BuiltPeer>,
     /// Peers that could not be built, with the reason.
     pub(crate) skipped: Vec<(String, String)>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
     let lock = Lock::read(bench).map_err(anyhow::Error::msg)?;
 
     let mut built = Built {
-        engines: Vec::new(),
+        peers: Vec::new(),
         skipped: Vec::new(),
     };
     for peer in peers {
@@ -62,12 +62,12 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
                     version.unwrap_or_else(|| first_line("rustc", &["--version"])),
                 )
             }),
-            Build::Patched(patched) => patched_engine(&peer, patched, target),
+            Build::Patched(patched) => patched_peer(&peer, patched, target),
             Build::Cpp(file) => cpp(&peer, file, &outputs).and_then(with_version),
             Build::Java(file) => java(&peer, file, &outputs).and_then(with_version),
         };
         match outcome {
-            Ok((command, version)) => built.engines.push(Engine {
+            Ok((command, version)) => built.peers.push(BuiltPeer {
                 name: peer.name,
                 baseline: peer.baseline,
                 command,
@@ -82,7 +82,7 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
     Ok(built)
 }
 
-/// Builds Rust engines of one workspace in one go and returns the programs by package.
+/// Builds Rust peers of one workspace in one go and returns the programs by package.
 fn cargo(workspace: &Path, target: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
     #[derive(Deserialize)]
     struct Message {
@@ -110,11 +110,11 @@ fn cargo(workspace: &Path, target: &Path, names: &[&str]) -> Result<BTreeMap<Str
         ])
         .stderr(Stdio::inherit());
     for name in names {
-        command.args(["--package", &format!("engine-{name}")]);
+        command.args(["--package", &format!("peer-{name}")]);
     }
     let output = command
         .output()
-        .context("cannot start cargo to build the engines")?;
+        .context("cannot start cargo to build the peers")?;
     let mut executables = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let message: Message = serde_json::from_str(line)
@@ -129,13 +129,13 @@ fn cargo(workspace: &Path, target: &Path, names: &[&str]) -> Result<BTreeMap<Str
 /// The program of a peer among those that cargo built.
 fn program(executables: &BTreeMap<String, String>, peer: &str) -> Result<Vec<String>, String> {
     executables
-        .get(&format!("engine-{peer}"))
+        .get(&format!("peer-{peer}"))
         .map(|path| vec![path.clone()])
         .ok_or_else(|| "cargo could not build it; see its messages above".to_owned())
 }
 
-/// Builds an engine that is a workspace of its own, and makes sure of its patches.
-fn patched_engine(
+/// Builds a peer that is a workspace of its own, and makes sure of its patches.
+fn patched_peer(
     peer: &Peer,
     patched: &Patched,
     target: &Path,
@@ -202,7 +202,7 @@ fn compile(peer: &str, command: &mut Command, outputs: &Path, debian: &str) -> R
     ))
 }
 
-/// Adds what the engine answers to `version`.
+/// Adds what the peer answers to `version`.
 fn with_version(command: Vec<String>) -> Result<(Vec<String>, String), String> {
     let output = Command::new(&command[0])
         .args(&command[1..])
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patched_engines_are_built_like_the_others_and_from_the_same_packages() {
+    fn patched_peers_are_built_like_the_others_and_from_the_same_packages() {
         let bench = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
         let profile = |folder: &Path| {
             let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
@@ -247,14 +247,14 @@ mod tests {
             let lock = Lock::read(folder).unwrap();
             lock.version(package).map(str::to_owned)
         };
-        let mut patched_engines = 0;
-        for peer in crate::peer::load(&bench.join("engines")).unwrap() {
+        let mut patched_peers = 0;
+        for peer in crate::peer::load(&bench.join("peers")).unwrap() {
             if let Build::Patched(Patched { package, .. }) = peer.build {
-                patched_engines += 1;
+                patched_peers += 1;
                 assert_eq!(profile(&peer.folder), profile(bench));
                 assert_eq!(version(&peer.folder, &package), version(bench, &package));
             }
         }
-        assert!(patched_engines > 0);
+        assert!(patched_peers > 0);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Definition {
     pub(crate) unit: String,
     /// What one unit of work is.
     pub(crate) one_unit: String,
-    /// The word by which engines know the workload; several definitions may
+    /// The word by which peers know the workload; several definitions may
     /// share one and differ in sizes.
     pub(crate) program: String,
     /// Which number of a sample is the headline: `ns_per_unit` or a further
@@ -43,7 +43,7 @@ pub(crate) struct Definition {
     /// Peers are not run with fewer workers, where that would say nothing.
     #[serde(default)]
     pub(crate) workers_min: u32,
-    /// The engines that have it.
+    /// The peers that have it.
     pub(crate) peers: Vec<String>,
     /// Further columns.
     #[serde(default)]
@@ -100,15 +100,15 @@ pub(crate) struct Bar {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Size {
-    /// Passed on to the engine as they are.
+    /// Passed on to the peer as they are.
     pub(crate) sizes: BTreeMap<String, u64>,
-    /// Samples per engine and round at most.
+    /// Samples per peer and round at most.
     pub(crate) samples: u64,
-    /// Time per engine and round after which no further sample begins.
+    /// Time per peer and round after which no further sample begins.
     pub(crate) budget_ms: u64,
     /// Rounds at most, for workloads where more would only cost time.
     pub(crate) rounds_max: Option<u32>,
-    /// The result of every engine.
+    /// The result of every peer.
     pub(crate) checksum: String,
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn load() -> String {
 pub(crate) struct Ticks {
     /// By the whole machine.
     busy: u64,
-    /// By this process and the engines that have ended.
+    /// By this process and the peers that have ended.
     ours: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The benchmark: builds the engines, runs them interleaved, checks every
+//! The benchmark: builds the peers, runs them interleaved, checks every
 //! result against the definitions, prints tables and keeps a dated record.
 #![forbid(unsafe_code)]
 
@@ -36,17 +36,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does everything; false if a result was wrong or an engine failed.
+/// Does everything; false if a result was wrong or a peer failed.
 fn benchmark(args: &args::Args) -> Result<bool> {
     let runner = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bench = runner.parent().unwrap_or(runner);
     let definitions = definition::load(&bench.join("definitions"))?;
     let groups = group::load(&bench.join("groups"), &definitions)?;
     let definitions = args.choose_workloads(definitions)?;
-    let peers = args.choose_peers(peer::load(&bench.join("engines"))?)?;
+    let peers = args.choose_peers(peer::load(&bench.join("peers"))?)?;
     let built = build::build(bench, peers)?;
     let machine = machine::Machine::look(bench);
-    let plan = run::Plan::new(args, definitions, groups, built.engines);
+    let plan = run::Plan::new(args, definitions, groups, built.peers);
     let runs = plan.run()?;
     let report = report::Report {
         plan: &plan,

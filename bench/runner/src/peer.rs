@@ -1,4 +1,4 @@
-//! A peer as data: the `peer.toml` in its folder of `engines/`.
+//! A peer as data: the `peer.toml` in its folder of `peers/`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ pub(crate) struct Peer {
     pub(crate) build: Build,
 }
 
-/// How an engine is built and where its version comes from.
+/// How a peer is built and where its version comes from.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Build {
-    /// The package `engine-NAME` of this workspace; the version is that of
+    /// The package `peer-NAME` of this workspace; the version is that of
     /// `package` in the lock file, or the compiler's.
     Cargo {
         package: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) enum Build {
     Java(Java),
 }
 
-/// The package `engine-NAME` of a workspace of its own, in which patches take
+/// The package `peer-NAME` of a workspace of its own, in which patches take
 /// the place of published packages; refused where one does not.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +42,7 @@ pub(crate) struct Patched {
     pub(crate) patches: Vec<String>,
 }
 
-/// One C++ file, for `g++`; the engine answers `version`.
+/// One C++ file, for `g++`; the peer answers `version`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cpp {
@@ -53,7 +53,7 @@ pub(crate) struct Cpp {
     pub(crate) debian: String,
 }
 
-/// One Java file, for `javac`; the engine answers `version`.
+/// One Java file, for `javac`; the peer answers `version`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Java {
@@ -75,10 +75,10 @@ struct File {
 }
 
 /// Reads every peer of a folder.
-pub(crate) fn load(engines: &Path) -> Result<Vec<Peer>> {
-    let reading = || format!("cannot read the engines in {}", engines.display());
+pub(crate) fn load(folder: &Path) -> Result<Vec<Peer>> {
+    let reading = || format!("cannot read the peers in {}", folder.display());
     let mut peers = Vec::new();
-    for entry in std::fs::read_dir(engines).with_context(reading)? {
+    for entry in std::fs::read_dir(folder).with_context(reading)? {
         let folder = entry.with_context(reading)?.path();
         let path = folder.join("peer.toml");
         let name = folder
@@ -87,7 +87,7 @@ pub(crate) fn load(engines: &Path) -> Result<Vec<Peer>> {
             .to_string_lossy()
             .into_owned();
         let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}; every engine has one", path.display()))?;
+            .with_context(|| format!("cannot read {}; every peer has one", path.display()))?;
         peers.push(parse(name, folder, &text).with_context(|| format!("in {}", path.display()))?);
     }
     peers.sort_by(|a, b| a.name.cmp(&b.name));
@@ -97,7 +97,7 @@ pub(crate) fn load(engines: &Path) -> Result<Vec<Peer>> {
                 peers
                     .iter()
                     .any(|other| other.name == *baseline && other.baseline.is_none()),
-                "the baseline `{baseline}` of the peer `{}` is no serial engine",
+                "the baseline `{baseline}` of the peer `{}` is no serial peer",
                 peer.name
             );
         }
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn the_committed_peers_can_be_read() {
-        let engines = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../engines"));
-        let peers = load(engines).unwrap();
+        let peers = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../peers"));
+        let peers = load(peers).unwrap();
         assert!(peers
             .iter()
             .any(|peer| peer.name == "serial" && peer.baseline.is_none()));

@@ -62,9 +62,9 @@ impl Report<'_> {
         ];
         let versions: Vec<String> = self
             .plan
-            .engines
+            .peers
             .iter()
-            .map(|engine| format!("{} {}", engine.name, engine.version))
+            .map(|peer| format!("{} {}", peer.name, peer.version))
             .collect();
         lines.push(format!("- Peers: {}", versions.join(", ")));
         for (name, reason) in self.skipped {
@@ -81,9 +81,9 @@ impl Report<'_> {
         };
         let mut rows: Vec<Row> = Vec::new();
         let mut failures = Vec::new();
-        for engine in &self.plan.engines {
-            rows.extend(self.row(&figures, &engine.name, engine.baseline.as_deref()));
-            failures.extend(figures.failures(&engine.name));
+        for peer in &self.plan.peers {
+            rows.extend(self.row(&figures, &peer.name, peer.baseline.as_deref()));
+            failures.extend(figures.failures(&peer.name));
         }
         rows.sort_by(|a, b| a.key.total_cmp(&b.key));
 
@@ -161,10 +161,10 @@ impl Report<'_> {
 
     /// The parallel peers that are not on heist themselves.
     fn rivals(&self) -> impl Iterator<Item = &str> {
-        let parallel = self.plan.engines.iter();
+        let parallel = self.plan.peers.iter();
         parallel
-            .filter(|engine| engine.baseline.is_some() && !engine.name.contains("heist"))
-            .map(|engine| engine.name.as_str())
+            .filter(|peer| peer.baseline.is_some() && !peer.name.contains("heist"))
+            .map(|peer| peer.name.as_str())
     }
 
     fn columns(&self, definition: &Definition) -> Vec<String> {
@@ -227,7 +227,7 @@ struct Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::Engine;
+    use crate::build::BuiltPeer;
     use crate::definition::tests::fib;
     use crate::figures::tests::run;
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn report_with(definition: Definition, runs: &[Run]) -> String {
-        let engine = |name: &str, baseline: Option<&str>| Engine {
+        let peer = |name: &str, baseline: Option<&str>| BuiltPeer {
             name: name.to_owned(),
             baseline: baseline.map(str::to_owned),
             command: Vec::new(),
@@ -245,10 +245,10 @@ mod tests {
         let plan = Plan {
             definitions: vec![definition],
             groups: Vec::new(),
-            engines: vec![
-                engine("serial", None),
-                engine("rayon", Some("serial")),
-                engine("heist", Some("serial")),
+            peers: vec![
+                peer("serial", None),
+                peer("rayon", Some("serial")),
+                peer("heist", Some("serial")),
             ],
             workers: vec![1, 2],
             rounds: 1,

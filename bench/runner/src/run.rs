@@ -1,4 +1,4 @@
-//! Runs the engines: round by round, within a round workload by workload, and
+//! Runs the peers: round by round, within a round workload by workload, and
 //! within a workload in an order that the seed shuffles.
 
 use std::io::Read;
@@ -10,7 +10,7 @@ use heist_bench_workloads::Sample;
 use wait_timeout::ChildExt;
 
 use crate::args::Args;
-use crate::build::Engine;
+use crate::build::BuiltPeer;
 use crate::definition::{Definition, Size};
 use crate::group::{Group, RatioBar};
 use crate::machine::Ticks;
@@ -21,14 +21,14 @@ use crate::sample::{check, samples};
 pub(crate) struct Plan {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) engines: Vec<Engine>,
+    pub(crate) peers: Vec<BuiltPeer>,
     pub(crate) workers: Vec<u32>,
     pub(crate) rounds: u32,
     pub(crate) quick: bool,
     pub(crate) seed: u64,
 }
 
-/// One start of one engine.
+/// One start of one peer.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) workload: String,
@@ -56,12 +56,12 @@ impl Plan {
         args: &Args,
         definitions: Vec<Definition>,
         groups: Vec<Group>,
-        engines: Vec<Engine>,
+        peers: Vec<BuiltPeer>,
     ) -> Self {
         Self {
             definitions,
             groups,
-            engines,
+            peers,
             workers: args.workers.clone(),
             rounds: args.rounds(),
             quick: args.quick,
@@ -83,7 +83,7 @@ impl Plan {
         groups.filter(move |group| group.bar.iter().any(is_run))
     }
 
-    /// Runs everything; a failure of an engine is part of the result.
+    /// Runs everything; a failure of a peer is part of the result.
     pub(crate) fn run(&self) -> Result<Vec<Run>> {
         let mut rng = fastrand::Rng::with_seed(self.seed);
         let mut runs = Vec::new();
@@ -99,8 +99,8 @@ impl Plan {
                 }
                 let mut jobs = self.jobs(definition);
                 rng.shuffle(&mut jobs);
-                for (engine, workers) in jobs {
-                    let run = self.start(definition, engine, workers, round)?;
+                for (peer, workers) in jobs {
+                    let run = self.start(definition, peer, workers, round)?;
                     if let Some(failure) = &run.failure {
                         eprintln!("failed: {} on {}: {failure}", run.workload, run.peer);
                     }
@@ -113,37 +113,37 @@ impl Plan {
         Ok(runs)
     }
 
-    /// Which engines run a workload with how many workers; baselines with one.
-    fn jobs(&self, definition: &Definition) -> Vec<(&Engine, u32)> {
-        let engines = self
-            .engines
+    /// Which peers run a workload with how many workers; baselines with one.
+    fn jobs(&self, definition: &Definition) -> Vec<(&BuiltPeer, u32)> {
+        let peers = self
+            .peers
             .iter()
             .filter(|each| definition.peers.contains(&each.name));
-        engines
-            .flat_map(|engine| {
-                let workers = if engine.baseline.is_some() {
+        peers
+            .flat_map(|peer| {
+                let workers = if peer.baseline.is_some() {
                     let enough = |workers: &u32| *workers >= definition.workers_min;
                     self.workers.iter().copied().filter(enough).collect()
                 } else {
                     vec![1]
                 };
-                workers.into_iter().map(move |workers| (engine, workers))
+                workers.into_iter().map(move |workers| (peer, workers))
             })
             .collect()
     }
 
-    /// Starts one engine and collects its samples.
+    /// Starts one peer and collects its samples.
     fn start(
         &self,
         definition: &Definition,
-        engine: &Engine,
+        peer: &BuiltPeer,
         workers: u32,
         round: u32,
     ) -> Result<Run> {
         let size = definition.size(self.quick);
         let ticks = Ticks::now();
         let started = Instant::now();
-        let outcome = Self::output(definition, engine, workers, size)?;
+        let outcome = Self::output(definition, peer, workers, size)?;
         let (wall_s, foreign_s) = (
             started.elapsed().as_secs_f64(),
             Ticks::now().foreign_s_since(ticks),
@@ -155,7 +155,7 @@ impl Plan {
             }
             Err(failure) => (Vec::new(), Some(failure)),
         };
-        let (workload, peer) = (definition.name.clone(), engine.name.clone());
+        let (workload, peer) = (definition.name.clone(), peer.name.clone());
         Ok(Run {
             workload,
             peer,
@@ -168,16 +168,16 @@ impl Plan {
         })
     }
 
-    /// Runs the program; the inner error is the engine's, the outer ours.
+    /// Runs the program; the inner error is the peer's, the outer ours.
     fn output(
         definition: &Definition,
-        engine: &Engine,
+        peer: &BuiltPeer,
         workers: u32,
         size: &Size,
     ) -> Result<Result<String, String>> {
-        let mut command = Command::new(&engine.command[0]);
+        let mut command = Command::new(&peer.command[0]);
         command
-            .args(&engine.command[1..])
+            .args(&peer.command[1..])
             .arg(&definition.program)
             .arg(format!("workers={workers}"))
             .arg(format!("samples={}", size.samples))
@@ -191,28 +191,28 @@ impl Plan {
             .stderr(Stdio::piped());
         let mut child = command
             .spawn()
-            .with_context(|| format!("cannot start the engine of {}: {command:?}", engine.name))?;
+            .with_context(|| format!("cannot start the peer of {}: {command:?}", peer.name))?;
         // Generous: one sample of a slow peer may exceed the budget many times.
         let limit = Duration::from_millis(size.budget_ms * 20) + Duration::from_secs(20);
-        // Engines print a few lines only, which the pipes hold until the end.
+        // Peers print a few lines only, which the pipes hold until the end.
         let Some(status) = child
             .wait_timeout(limit)
-            .context("cannot wait for an engine")?
+            .context("cannot wait for a peer")?
         else {
             child
                 .kill()
-                .context("cannot end an engine that ran too long")?;
+                .context("cannot end a peer that ran too long")?;
             child
                 .wait()
-                .context("cannot wait for an engine that was ended")?;
+                .context("cannot wait for a peer that was ended")?;
             return Ok(Err(format!("ended after {} s", limit.as_secs())));
         };
         let (mut text, mut errors) = (String::new(), String::new());
         if let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) {
             out.read_to_string(&mut text)
-                .context("cannot read an engine's samples")?;
+                .context("cannot read a peer's samples")?;
             err.read_to_string(&mut errors)
-                .context("cannot read an engine's messages")?;
+                .context("cannot read a peer's messages")?;
         }
         if status.success() {
             Ok(Ok(text))
@@ -234,9 +234,9 @@ mod tests {
     use crate::definition::tests::fib;
     use crate::group::tests::pair;
 
-    fn engine(name: &str, baseline: Option<&str>) -> Engine {
+    fn peer(name: &str, baseline: Option<&str>) -> BuiltPeer {
         let (name, version) = (name.to_owned(), String::new());
-        Engine {
+        BuiltPeer {
             name,
             baseline: baseline.map(str::to_owned),
             command: Vec::new(),
@@ -248,10 +248,10 @@ mod tests {
         Plan {
             definitions: vec![definition],
             groups,
-            engines: vec![
-                engine("serial", None),
-                engine("rayon", Some("serial")),
-                engine("paralight", Some("serial")),
+            peers: vec![
+                peer("serial", None),
+                peer("rayon", Some("serial")),
+                peer("paralight", Some("serial")),
             ],
             workers: vec![1, 2],
             rounds: 1,
@@ -262,8 +262,7 @@ mod tests {
 
     fn jobs_of(plan: &Plan) -> Vec<(&str, u32)> {
         let jobs = plan.jobs(&plan.definitions[0]).into_iter();
-        jobs.map(|(engine, workers)| (&*engine.name, workers))
-            .collect()
+        jobs.map(|(peer, workers)| (&*peer.name, workers)).collect()
     }
 
     #[test]

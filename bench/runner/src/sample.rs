@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_prints_nothing_has_failed() {
+    fn a_peer_that_prints_nothing_has_failed() {
         assert!(samples("").unwrap_err().contains("without a sample"));
         assert!(samples("hello").unwrap_err().contains("`hello`"));
     }

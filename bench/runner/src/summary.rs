@@ -90,7 +90,7 @@ mod tests {
         let plan = Plan {
             definitions: names.iter().map(definition).collect(),
             groups: vec![group],
-            engines: Vec::new(),
+            peers: Vec::new(),
             workers: vec![1, 2],
             rounds: 1,
             quick: false,

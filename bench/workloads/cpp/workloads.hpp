@@ -1,5 +1,5 @@
-// The problems of the benchmark for C++ engines: the same as in the Rust crate
-// beside this folder, with the same checksums. An engine defines a class with
+// The problems of the benchmark for C++ peers: the same as in the Rust crate
+// beside this folder, with the same checksums. A peer defines a class with
 // the constructs of its runtime and calls `serve` from `main`:
 //
 //   explicit Peer(size_t workers);
@@ -616,7 +616,7 @@ void run_sort(P& peer, const Request& request) {
     });
 }
 
-// The body of an engine's `main`.
+// The body of a peer's `main`.
 template <class P>
 int serve(int count, char** words) {
     Request request(count, words);
@@ -656,7 +656,7 @@ int serve(int count, char** words) {
     } else if (workload == "spawn_outside") {
         run_spawns<P>(request, [&](auto task) { return peer.outside(task); });
     } else if (workload == "sort_unstable_u64") run_sort(peer, request);
-    else fail("this engine has no workload `" + workload + "`");
+    else fail("this peer has no workload `" + workload + "`");
     return 0;
 }
 

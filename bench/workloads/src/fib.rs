@@ -21,7 +21,7 @@ fn run_on(request: &Request, mut fib: impl FnMut(u64) -> u64) -> Result<(), Stri
     request.repeat(|| measure::sample(joins, || fib(black_box(n))))
 }
 
-// Out of line in every engine, so that the serial one is not unrolled by inlining.
+// Out of line in every peer, so that the serial one is not unrolled by inlining.
 #[inline(never)]
 fn fib<P: ForkJoin>(context: &mut P::Context<'_>, n: u64) -> u64 {
     if n < 2 {

@@ -1,7 +1,7 @@
 //! The problems of the benchmark, written once over what a peer can do, so
-//! that between two engines only the parallel construct differs.
+//! that between two peers only the parallel construct differs.
 //!
-//! An engine implements the traits of [`peer`] that fit its runtime and calls
+//! A peer implements the traits of [`peer`] that fit its runtime and calls
 //! [`serve`] from `main`; [`fork_join`], [`loops`], [`spawns`] and [`mixed`] run
 //! the workload that the command line asks for if it is one of theirs.
 #![deny(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What a peer may be able to do; an engine implements what its runtime has.
+//! What a peer may be able to do; a peer implements what its runtime has.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub trait ForkJoin {
 }
 
 /// A peer whose joins are handed a context that must go on by value to be of use. No trait
-/// can say that together with contexts that are borrowed, so the bodies are the engine's:
+/// can say that together with contexts that are borrowed, so the bodies are the peer's:
 /// those of `fib` and `tree`, word for word.
 pub trait ByValue {
     /// The Fibonacci number, inside the pool; called from outside.

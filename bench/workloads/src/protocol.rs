@@ -1,7 +1,7 @@
-//! How the runner and an engine talk: a request on the command line, one line
+//! How the runner and a peer talk: a request on the command line, one line
 //! of JSON per sample on standard output.
 //!
-//! `engine-rayon fib workers=2 samples=5 budget_ms=400 n=34` takes up to five
+//! `peer-rayon fib workers=2 samples=5 budget_ms=400 n=34` takes up to five
 //! samples of `fib` within 400 ms. The word after the program is the workload,
 //! everything else is `key=value` with an unsigned number.
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// Whether an engine has the workload that it was asked for.
+/// Whether a peer has the workload that it was asked for.
 pub type Outcome = Result<bool, String>;
 
 /// One measurement of one workload.
@@ -150,16 +150,13 @@ fn emit(sample: &Sample) -> Result<(), String> {
         .map_err(|error| format!("cannot print a sample: {error}"))
 }
 
-/// The body of an engine's `main`: reads the request and lets `answer` serve it.
+/// The body of a peer's `main`: reads the request and lets `answer` serve it.
 pub fn serve(answer: impl FnOnce(&Request) -> Outcome) -> ExitCode {
     let outcome = Request::parse(std::env::args().skip(1)).and_then(|request| {
         if answer(&request)? {
             Ok(())
         } else {
-            Err(format!(
-                "this engine has no workload `{}`",
-                request.workload
-            ))
+            Err(format!("this peer has no workload `{}`", request.workload))
         }
     });
     match outcome {
