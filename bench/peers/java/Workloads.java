@@ -25,8 +25,8 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 @SuppressWarnings("serial") // tasks are never serialised
-public final class Peer {
-    private Peer() {}
+public final class Workloads {
+    private Workloads() {}
 
     public static void main(String[] words) {
         try {
