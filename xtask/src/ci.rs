@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::fuzz;
-use crate::instructions;
 use crate::model;
 use crate::mutate;
 use crate::sanitize;
@@ -22,9 +21,6 @@ pub struct Args {
     /// the instructions of a join.
     #[arg(long)]
     slow: bool,
-    /// Leave out `cargo test --workspace`, because it has just passed.
-    #[arg(long)]
-    tests_passed: bool,
 }
 
 /// Runs the steps, and returns whether all passed.
@@ -51,13 +47,9 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         "rustdoc",
         cargo(&["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
-    runner.command("coverage", &mut cargo(&["xtask", "coverage", "--check"]))?;
+    runner.command("coverage", &mut cargo(&["lab", "coverage", "--check"]))?;
     targets::add_steps(&mut runner)?;
-    if args.tests_passed {
-        runner.skip("test", "it has just passed")?;
-    } else {
-        runner.command("test", &mut cargo(&["test", "--workspace"]))?;
-    }
+    runner.command("test", &mut cargo(&["test", "--workspace"]))?;
     runner.command(
         "test release",
         &mut cargo(&["test", "--release", "-p", "heist-core", "-p", "heist"]),
@@ -68,25 +60,8 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         sanitize::add_steps(&mut runner)?;
         soak::add_steps(&mut runner)?;
         fuzz::add_steps(&mut runner)?;
-        runner.command("rayon tests", &mut cargo(&["xtask", "rayon-tests"]))?;
-        runner.command("rayon iterators", &mut cargo(&["xtask", "rayon-iterators"]))?;
-        #[cfg(target_os = "linux")]
-        crate::cluster::add_steps(&mut runner)?;
-        // Where the system has no membarrier.
-        runner.command(
-            "test fences",
-            cargo(&["test", "--release", "-p", "heist-core", "--tests"])
-                .env("HEIST_BARRIER", "fence"),
-        )?;
-        runner.command(
-            "rayon tests fences",
-            cargo(&["xtask", "rayon-tests", "--no-doc"]).env("HEIST_BARRIER", "fence"),
-        )?;
+        lab_steps(&mut runner)?;
         bench_steps(root, &mut runner)?;
-        runner.step("instructions", |out| {
-            let outcome = instructions::run(root, instructions::Args::default(), out);
-            Ok(outcome.unwrap_or_else(|error| Outcome::Failed(format!("{error:#}"))))
-        })?;
     }
     Ok(runner.finish()?)
 }
@@ -124,6 +99,27 @@ fn tidy_step(root: &Path, out: &mut impl Write) -> io::Result<Outcome> {
         0 => Outcome::Passed,
         count => Outcome::Failed(format!("{count} violations")),
     })
+}
+
+/// Rayon's tests, the real backends of clusters, and the cost of a join; also without membarrier.
+fn lab_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    runner.command("rayon tests", &mut cargo(&["lab", "rayon-tests"]))?;
+    runner.command("rayon iterators", &mut cargo(&["lab", "rayon-iterators"]))?;
+    runner.command("instructions", &mut cargo(&["lab", "instructions"]))?;
+    for backend in ["ray", "slurm"] {
+        let name = format!("cluster {backend}");
+        runner.command(&name, &mut cargo(&["lab", "cluster", "suite", backend]))?;
+    }
+    let fence = ("HEIST_BARRIER", "fence");
+    runner.command(
+        "test fences",
+        cargo(&["test", "--release", "-p", "heist-core", "--tests"]).env(fence.0, fence.1),
+    )?;
+    runner.command(
+        "rayon tests fences",
+        cargo(&["lab", "rayon-tests", "--no-doc"]).env(fence.0, fence.1),
+    )?;
+    Ok(())
 }
 
 /// The benchmark is a workspace of its own; these steps keep it from rotting.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
-use crate::model;
+use crate::build;
 use crate::steps::Runner;
 
 /// How to fuzz.
@@ -76,18 +76,18 @@ fn add_step<W: Write>(
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("rustc -vV did not say which system it is for")?;
     let root = runner.root();
-    let found = model::target_folder(&root, "fuzz").join("found");
+    let found = build::target_folder(&root, "fuzz").join("found");
     std::fs::create_dir_all(&found)?;
     let mut command = Command::new("cargo");
     command
         .args(["run", "--release", "--manifest-path", "fuzz/Cargo.toml"])
         .arg("--target-dir")
-        .arg(model::target_folder(&root, "fuzz"))
+        .arg(build::target_folder(&root, "fuzz"))
         .args(["--target", host, "--bin", target, "--"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", found.display()))
         .arg(format!("-max_len={len_max}"))
         .args(["-timeout=30", "-print_final_stats=1"])
-        .env("RUSTFLAGS", model::flags(FLAGS));
+        .env("RUSTFLAGS", build::flags(FLAGS));
     Ok(runner.command(name, &mut command)?)
 }

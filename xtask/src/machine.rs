@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{fs, thread};
 
 /// The processor by name, with the numbers that tell its generation.
-pub(crate) fn processor() -> String {
+pub fn processor() -> String {
     processor_in(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
 }
 
@@ -24,16 +24,20 @@ fn processor_in(text: &str) -> String {
     }
 }
 
-pub(crate) fn cores() -> usize {
+/// How many threads can run at once.
+#[must_use]
+pub fn cores() -> usize {
     thread::available_parallelism().map_or(0, usize::from)
 }
 
-pub(crate) fn compiler() -> String {
+/// The version of the compiler.
+#[must_use]
+pub fn compiler() -> String {
     said_by("rustc", &["--version"])
 }
 
 /// The present commit, with a mark if there are changes.
-pub(crate) fn commit(root: &Path) -> String {
+pub fn commit(root: &Path) -> String {
     let root = root.to_string_lossy();
     let describe = ["describe", "--always", "--dirty", "--exclude=*"];
     said_by("git", &[&["-C", &*root], &describe[..]].concat())
@@ -50,13 +54,13 @@ fn said_by(program: &str, arguments: &[&str]) -> String {
 }
 
 /// The load averages of one, five and fifteen minutes, where the system tells them.
-pub(crate) fn load() -> String {
+pub fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// All of that but the load, in two lines of Markdown.
-pub(crate) fn described(root: &Path) -> String {
+pub fn described(root: &Path) -> String {
     format!(
         "- Machine: {}, {} cores, Linux {}\n- Compiler: {}; heist at commit {}\n",
         processor(),
@@ -68,14 +72,16 @@ pub(crate) fn described(root: &Path) -> String {
 }
 
 /// `DATE-NAME.md` among the records, with a number behind it if there is one already.
-pub(crate) fn new_record(root: &Path, name: &str) -> PathBuf {
+pub fn new_record(root: &Path, name: &str) -> PathBuf {
     let date = jiff::Zoned::now().date();
     let folder = root.join("bench/record");
-    let first = folder.join(format!("{date}-{name}.md"));
-    let more = (2..).map(|number| folder.join(format!("{date}-{name}-{number}.md")));
-    let mut all = std::iter::once(first).chain(more);
-    all.find(|path| !path.exists())
-        .expect("there are numbers without end")
+    let mut path = folder.join(format!("{date}-{name}.md"));
+    let mut number = 1;
+    while path.exists() {
+        number += 1;
+        path = folder.join(format!("{date}-{name}-{number}.md"));
+    }
+    path
 }
 
 #[cfg(test)]

@@ -6,13 +6,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-#[cfg(target_os = "linux")]
-use xtask::cluster;
-use xtask::steps::{Outcome, Runner};
-use xtask::{
-    ci, coverage, fuzz, instructions, model, mutate, programs, rayon_iterators, rayon_tests,
-    repository_root, sanitize, soak, targets, tidy,
-};
+use xtask::steps::Runner;
+use xtask::{ci, fuzz, model, mutate, repository_root, sanitize, soak, targets, tidy};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -34,16 +29,6 @@ enum Chore {
     Targets(targets::Args),
     /// Run everything that a change must pass, cheapest first.
     Ci(ci::Args),
-    /// Run rayon's own tests, as published, on the stand-in for rayon-core.
-    RayonTests(rayon_tests::Args),
-    /// Run rayon's own tests of iterators, as published, on heist.
-    RayonIterators(rayon_tests::Args),
-    /// Say how much of rayon's public iterators heist has, and what is missing.
-    Coverage(coverage::Args),
-    /// Run published programs on rayon and on heist: their own tests, equal results, times.
-    Programs(programs::Args),
-    /// Count the instructions of a join and of a spawn, and compare them with the record.
-    Instructions(instructions::Args),
     /// Let a fuzzer choose pipelines of parallel iterators, and compare them with std's.
     Fuzz(fuzz::Args),
     /// Mix everything that heist offers for minutes or hours, with delays at the instants that
@@ -51,9 +36,6 @@ enum Chore {
     Soak(soak::Args),
     /// Run the tests of the crates with unsafe code under the compiler's sanitizers.
     Sanitize(sanitize::Args),
-    /// Start, disturb and stop three-node test clusters of real engines on this machine.
-    #[cfg(target_os = "linux")]
-    Cluster(cluster::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
         /// What the runner is told, such as `--quick`.
@@ -80,20 +62,9 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Mutate(arguments) => mutate::run(&root, &arguments, &mut out)?,
         Chore::Targets(arguments) => targets::run(&root, &arguments, &mut out)?,
         Chore::Ci(arguments) => ci::run(&root, &arguments, &mut out)?,
-        Chore::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
-        Chore::RayonIterators(arguments) => rayon_iterators::run(&root, &arguments, &mut out)?,
-        Chore::Coverage(arguments) => coverage::run(&root, &arguments, &mut out)?,
-        Chore::Programs(arguments) => programs::run(&root, &arguments, &mut out)?,
-        Chore::Instructions(arguments) => {
-            let outcome = instructions::run(&root, arguments, &mut out)?;
-            writeln!(out, "{outcome}")?;
-            !matches!(outcome, Outcome::Failed(_))
-        }
         Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
         Chore::Soak(arguments) => soak::run(&root, &arguments, &mut out)?,
         Chore::Sanitize(arguments) => sanitize::run(&root, arguments, &mut out)?,
-        #[cfg(target_os = "linux")]
-        Chore::Cluster(arguments) => return cluster::run(&root, &arguments, &mut out),
         Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {

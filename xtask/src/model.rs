@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
+use crate::build::{flags, target_folder};
 use crate::steps::{Outcome, Runner};
 
 /// Adds the models to a run: one step for loom, one for shuttle.
@@ -31,19 +32,6 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A folder for what is built with one set of flags; a shared one would be
-/// rebuilt whenever the flags change.
-pub(crate) fn target_folder(root: &Path, name: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    root.join(target).join(name)
-}
-
-/// `RUSTFLAGS` with `more` behind what the caller has set.
-pub(crate) fn flags(more: &str) -> String {
-    let present = std::env::var("RUSTFLAGS").unwrap_or_default();
-    format!("{present} {more}").trim_start().to_owned()
 }
 
 /// Where the models for one tool are.

@@ -12,16 +12,18 @@ use crate::steps::Line;
 
 /// How a program ended, and what it wrote to its standard output.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub struct Ended {
     /// `None` if it was stopped at the limit.
-    pub(crate) status: Option<ExitStatus>,
-    pub(crate) time: Duration,
-    pub(crate) output: String,
+    pub status: Option<ExitStatus>,
+    /// From start to end.
+    pub time: Duration,
+    /// Its standard output.
+    pub output: String,
 }
 
 impl Ended {
     /// Why it did not end well.
-    pub(crate) fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<String> {
         match self.status {
             Some(status) if status.success() => None,
             Some(status) => Some(status.to_string()),
@@ -36,7 +38,7 @@ impl Ended {
 /// # Errors
 ///
 /// Fails if it cannot be started or the files cannot be written.
-pub(crate) fn run(
+pub fn run(
     command: &mut Command,
     log: &Path,
     errors: Option<&Path>,

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::model;
+use crate::build;
 use crate::steps::Runner;
 
 /// Under which sanitizer.
@@ -101,8 +101,8 @@ fn add_step<W: Write>(
     command
         .args(tests)
         .args(["--target", TARGET, "--target-dir"])
-        .arg(model::target_folder(&runner.root(), &name))
-        .env("RUSTFLAGS", model::flags(&sanitizer.flags()));
+        .arg(build::target_folder(&runner.root(), &name))
+        .env("RUSTFLAGS", build::flags(&sanitizer.flags()));
     Ok(runner.command(&name, &mut command)?)
 }
 
@@ -198,7 +198,7 @@ impl Sanitizer {
 
     /// What a program with this source does.
     fn probe(self, root: &Path, source: &str) -> Result<Output, String> {
-        let folder = model::target_folder(root, &self.to_string());
+        let folder = build::target_folder(root, &self.to_string());
         let program = folder.join("probe");
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let mut command = self.tool("rustc");

@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
+use crate::build;
 use crate::machine;
-use crate::model;
 use crate::steps::Runner;
 
 /// How to soak.
@@ -74,7 +74,7 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
 /// Returns where the report will be.
 fn add_step<W: Write>(runner: &mut Runner<'_, W>, args: &Args) -> anyhow::Result<PathBuf> {
     let name = if args.plain { "soak-plain" } else { "soak" };
-    let folder = model::target_folder(&runner.root(), name);
+    let folder = build::target_folder(&runner.root(), name);
     let report = folder.join("report.md");
     if !cfg!(target_os = "linux") {
         runner.skip(name, "memory and threads are read from Linux")?;
@@ -97,7 +97,7 @@ fn add_step<W: Write>(runner: &mut Runner<'_, W>, args: &Args) -> anyhow::Result
         if !args.plain {
             command
                 .env("HEIST_SOAK_SEED", seed.to_string())
-                .env("RUSTFLAGS", model::flags("--cfg heist_soak"))
+                .env("RUSTFLAGS", build::flags("--cfg heist_soak"))
                 .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
         }
         command

@@ -1,19 +1,22 @@
 //! Running one step after the other: each with its name, time and result, a table at the end.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Runs steps until one fails; the steps after that are only noted as not run.
+/// Runs steps, whatever becomes of those before.
 #[derive(Debug)]
 pub struct Runner<'a, W> {
     root: PathBuf,
     out: &'a mut W,
     steps: Vec<Step>,
-    failed: bool,
 }
+
+/// The exit code of a program that has nothing to do here, as in automake's tests.
+const SKIPPED: u8 = 77;
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +43,6 @@ impl<'a, W: Write> Runner<'a, W> {
             root: root.to_owned(),
             out,
             steps: Vec::new(),
-            failed: false,
         }
     }
 
@@ -62,6 +64,9 @@ impl<'a, W: Write> Runner<'a, W> {
             out.flush()?;
             Ok(match command.current_dir(root).status() {
                 Ok(status) if status.success() => Outcome::Passed,
+                Ok(status) if status.code() == Some(SKIPPED.into()) => {
+                    Outcome::Skipped("it says above why".to_owned())
+                }
                 Ok(status) => Outcome::Failed(format!("{} of: {}", end(status), Line(command))),
                 Err(error) => {
                     Outcome::Failed(format!("could not start {}: {error}", Line(command)))
@@ -80,18 +85,12 @@ impl<'a, W: Write> Runner<'a, W> {
         name: &str,
         run: impl FnOnce(&mut W) -> io::Result<Outcome>,
     ) -> io::Result<()> {
-        let (time, outcome) = if self.failed {
-            let reason = "an earlier step failed".to_owned();
-            (Duration::ZERO, Outcome::Skipped(reason))
-        } else {
-            writeln!(self.out, "\n== {name}")?;
-            let start = Instant::now();
-            let outcome = run(self.out)?;
-            let time = start.elapsed();
-            writeln!(self.out, "== {name}: {outcome} ({})", seconds(time))?;
-            (time, outcome)
-        };
-        self.failed |= matches!(outcome, Outcome::Failed(_));
+        let clock = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
+        writeln!(self.out, "\n== {clock} {name}")?;
+        let start = Instant::now();
+        let outcome = run(self.out)?;
+        let time = start.elapsed();
+        writeln!(self.out, "== {name}: {outcome} ({})", seconds(time))?;
         self.steps.push(Step {
             name: name.to_owned(),
             time,
@@ -109,38 +108,55 @@ impl<'a, W: Write> Runner<'a, W> {
         self.step(name, |_| Ok(Outcome::Skipped(reason.to_owned())))
     }
 
-    /// Prints the table, and returns whether no step failed.
+    /// Prints a table of the steps, the longest first, and then those that failed. Returns whether
+    /// none did.
     ///
     /// # Errors
     ///
     /// Fails only if the report cannot be written.
-    pub fn finish(self) -> io::Result<bool> {
+    pub fn finish(mut self) -> io::Result<bool> {
         let width = self.steps.iter().map(|step| step.name.len()).max();
-        let width = width.unwrap_or(0);
+        let width = width.unwrap_or(0).max("total".len());
+        let total = self.steps.iter().map(|step| step.time).sum();
+        self.steps.sort_by_key(|step| Reverse(step.time));
         writeln!(self.out)?;
-        let mut total = Duration::ZERO;
-        for Step {
-            name,
-            time,
-            outcome,
-        } in &self.steps
-        {
-            total += *time;
-            writeln!(self.out, "{name:width$}  {:>9}  {outcome}", seconds(*time))?;
+        for step in &self.steps {
+            let (name, time, outcome) = (&step.name, seconds(step.time), &step.outcome);
+            writeln!(self.out, "{name:width$}  {time:>9}  {outcome}")?;
         }
         writeln!(self.out, "{:width$}  {:>9}", "total", seconds(total))?;
-        let failure = self
+        let has_failed = |step: &&Step| matches!(step.outcome, Outcome::Failed(_));
+        let failed: Vec<&str> = self
             .steps
             .iter()
-            .find(|step| matches!(step.outcome, Outcome::Failed(_)));
-        if let Some(step) = failure {
-            writeln!(
-                self.out,
-                "\nstopped at the step {}: {}",
-                step.name, step.outcome
-            )?;
+            .filter(has_failed)
+            .map(|step| &*step.name)
+            .collect();
+        if !failed.is_empty() {
+            writeln!(self.out, "\nfailed: {}", failed.join(", "))?;
         }
-        Ok(!self.failed)
+        Ok(failed.is_empty())
+    }
+}
+
+impl Outcome {
+    /// Passed, or failed for a reason that has been printed.
+    #[must_use]
+    pub fn of(passed: bool) -> Self {
+        match passed {
+            true => Self::Passed,
+            false => Self::Failed("see above".to_owned()),
+        }
+    }
+
+    /// The exit code of a program that does one step, as [`Runner::command`] reads it.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Passed => ExitCode::SUCCESS,
+            Self::Failed(_) => ExitCode::FAILURE,
+            Self::Skipped(_) => SKIPPED.into(),
+        }
     }
 }
 
@@ -173,7 +189,9 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-pub(crate) fn quoted(word: &std::ffi::OsStr) -> String {
+/// A word as a shell reads it.
+#[must_use]
+pub fn quoted(word: &std::ffi::OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_=./:,+".contains(char);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -196,8 +214,9 @@ fn seconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::process::Stdio;
+
+    use super::*;
 
     fn report(run: impl FnOnce(&mut Runner<'_, Vec<u8>>)) -> (bool, String) {
         let mut out = Vec::new();
@@ -208,21 +227,48 @@ mod tests {
     }
 
     #[test]
-    fn nothing_runs_after_the_first_failure() {
+    fn a_failure_does_not_hide_the_steps_after_it() {
         let (passed, text) = report(|runner| {
-            runner.step("first", |_| Ok(Outcome::Passed)).unwrap();
-            runner
-                .step("second", |_| Ok(Outcome::Failed("it rains".into())))
-                .unwrap();
-            runner.step("third", |_| panic!("it must not run")).unwrap();
+            let rain = || Ok(Outcome::Failed("it rains".into()));
+            runner.step("first", |_| rain()).unwrap();
+            runner.step("second", |_| Ok(Outcome::Passed)).unwrap();
+            runner.step("third", |_| rain()).unwrap();
         });
         assert!(!passed);
+        assert!(text.contains("== second: passed"), "{text}");
+        assert!(text.ends_with("\nfailed: first, third\n"), "{text}");
+    }
+
+    #[test]
+    fn the_table_begins_with_the_longest_step() {
+        let (_, text) = report(|runner| {
+            runner.skip("short", "no time").unwrap();
+            let wait = |_: &mut Vec<u8>| {
+                std::thread::sleep(Duration::from_millis(20));
+                Ok(Outcome::Passed)
+            };
+            runner.step("long", wait).unwrap();
+        });
+        let (_, table) = text.rsplit_once("\n\n").unwrap();
+        let names: Vec<&str> = table
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        assert_eq!(names, ["long", "short", "total"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_may_say_that_it_has_nothing_to_do() {
+        let (passed, text) = report(|runner| {
+            let mut program = Command::new("sh");
+            runner
+                .command("probe", program.args(["-c", "exit 77"]))
+                .unwrap();
+        });
+        assert!(passed);
         assert!(
-            text.contains("third       0.0 s  skipped: an earlier step failed\n"),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("stopped at the step second: FAILED, it rains\n"),
+            text.contains("== probe: skipped: it says above why"),
             "{text}"
         );
     }

@@ -27,7 +27,13 @@ const TARGETS: [&str; 6] = [
 ];
 
 /// The packages that are no libraries.
-const PROGRAMS: [&str; 4] = ["heist-cli", "xtask", "pi-and-primes", "deep-zoom"];
+const PROGRAMS: [&str; 5] = [
+    "heist-cli",
+    "heist-lab",
+    "xtask",
+    "pi-and-primes",
+    "deep-zoom",
+];
 
 /// The packages that speak to processes as Unix does.
 const UNIX_ONLY: [&str; 2] = ["heist-cluster", "heist-cluster-suite"];

@@ -126,8 +126,8 @@ pub fn whatever_happens(test: impl FnOnce(), tidy_up: impl FnOnce()) {
 
 /// The program that starts, kills and cuts off nodes of real backends.
 #[must_use]
-pub fn xtask() -> Option<OsString> {
-    std::env::var_os("HEIST_XTASK")
+pub fn lab() -> Option<OsString> {
+    std::env::var_os("HEIST_LAB")
 }
 
 /// Has that program do something.
@@ -136,8 +136,8 @@ pub fn xtask() -> Option<OsString> {
 ///
 /// If it cannot.
 pub fn disturb(what: &[&str]) {
-    let xtask = xtask().expect("a test cluster has set HEIST_XTASK");
-    let mut command = Command::new(xtask);
+    let lab = lab().expect("a test cluster has set HEIST_LAB");
+    let mut command = Command::new(lab);
     command.arg("cluster").args(what).stdout(Stdio::null());
     let status = command.status().expect("the program starts");
     assert!(status.success(), "{what:?}: {status}");

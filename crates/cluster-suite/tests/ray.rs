@@ -1,4 +1,4 @@
-//! The suite on Ray, inside of `cargo xtask cluster with ray -- cargo test ..`.
+//! The suite on Ray, inside of `cargo lab cluster with ray -- cargo test ..`.
 
 use std::collections::BTreeSet;
 use std::io::{stderr, Write as _};
@@ -28,10 +28,10 @@ impl World for OnRay {
     }
 
     fn absence() -> Option<String> {
-        let missing = ["RAY_ADDRESS", "HEIST_XTASK"]
+        let missing = ["RAY_ADDRESS", "HEIST_LAB"]
             .into_iter()
             .find(|name| std::env::var_os(name).is_none());
-        missing.map(|name| format!("{name} is not set; `cargo xtask cluster with ray` sets it"))
+        missing.map(|name| format!("{name} is not set; `cargo lab cluster with ray` sets it"))
     }
 
     fn kill(_: &Cluster, node: &NodeId) {

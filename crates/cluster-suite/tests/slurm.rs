@@ -1,4 +1,4 @@
-//! The suite on Slurm, inside of `cargo xtask cluster with slurm -- cargo test ..`.
+//! The suite on Slurm, inside of `cargo lab cluster with slurm -- cargo test ..`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,10 +24,10 @@ impl World for OnSlurm {
     }
 
     fn absence() -> Option<String> {
-        let missing = ["SLURM_CONF", "HEIST_XTASK"]
+        let missing = ["SLURM_CONF", "HEIST_LAB"]
             .into_iter()
             .find(|name| std::env::var_os(name).is_none());
-        missing.map(|name| format!("{name} is not set; `cargo xtask cluster with slurm` sets it"))
+        missing.map(|name| format!("{name} is not set; `cargo lab cluster with slurm` sets it"))
     }
 
     fn kill(_: &Cluster, node: &NodeId) {

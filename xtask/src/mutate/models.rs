@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::model::{target_folder, Models};
+use crate::build::target_folder;
+use crate::model::Models;
 use crate::process::{self, Ended};
 use crate::steps::Line;
 

@@ -8,8 +8,8 @@ use super::{INTERNAL, KNOWN, PREFIX};
 
 /// Where programs that users run come from.
 const ROOMS: [&str; 4] = ["crates", "cli", "compat/rayon-core", "examples"];
-/// The project's own chores. They set much for backends; only what is heist's own counts.
-const CHORES: &str = "xtask";
+/// The project's own chores. They set much for other programs; only what is heist's own counts.
+const CHORES: [&str; 2] = ["lab", "xtask"];
 
 /// A source file.
 struct Source {
@@ -23,7 +23,7 @@ fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let doctor = root.join("cli").join("src").join("doctor");
     let mut sources = Vec::new();
-    for room in ROOMS.into_iter().chain([CHORES]) {
+    for room in ROOMS.into_iter().chain(CHORES) {
         let files = walkdir::WalkDir::new(root.join(room)).into_iter();
         for file in files.filter_entry(|entry| entry.path() != doctor) {
             let path = file.expect("a readable folder").into_path();
@@ -31,7 +31,7 @@ fn sources() -> Vec<Source> {
             if is_source {
                 sources.push(Source {
                     text: fs::read_to_string(path).expect("text"),
-                    is_for_users: room != CHORES,
+                    is_for_users: !CHORES.contains(&room),
                 });
             }
         }

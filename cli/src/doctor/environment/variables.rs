@@ -209,27 +209,27 @@ pub(super) const INTERNAL: [Internal; 15] = [
     },
     Internal {
         name: "HEIST_CLUSTER",
-        why: "`cargo xtask cluster` knows the processes of its test clusters by it",
+        why: "`cargo lab cluster` knows the processes of its test clusters by it",
     },
     Internal {
         name: "HEIST_NODE",
-        why: "`cargo xtask cluster` knows by it which node a process plays",
+        why: "`cargo lab cluster` knows by it which node a process plays",
     },
     Internal {
         name: "HEIST_HOST",
-        why: "`cargo xtask cluster` knows by it which process plays a machine",
+        why: "`cargo lab cluster` knows by it which process plays a machine",
     },
     Internal {
         name: "HEIST_CLUSTER_STATE",
-        why: "`cargo xtask cluster` tells tests by it where its test cluster is described",
+        why: "`cargo lab cluster` tells tests by it where its test cluster is described",
     },
     Internal {
         name: "HEIST_CLUSTER_NETNS",
-        why: "`cargo xtask cluster` tells tests by it that nodes can be cut off",
+        why: "`cargo lab cluster` tells tests by it that nodes can be cut off",
     },
     Internal {
-        name: "HEIST_XTASK",
-        why: "`cargo xtask cluster` tells tests by it which program disturbs the nodes",
+        name: "HEIST_LAB",
+        why: "`cargo lab cluster` tells tests by it which program disturbs the nodes",
     },
     Internal {
         name: "HEIST_FAULT",

@@ -157,12 +157,12 @@ impl Driven {
 /// none, with a line that says why, where there is no cluster.
 fn keeper() -> Option<(OsString, MutexGuard<'static, ()>)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let variables = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_XTASK"];
+    let variables = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_LAB"];
     if let Some(name) = variables
         .iter()
         .find(|name| std::env::var_os(name).is_none())
     {
-        eprintln!("skipped: {name} is not set; `cargo xtask cluster with slurm` sets it");
+        eprintln!("skipped: {name} is not set; `cargo lab cluster with slurm` sets it");
     }
     let xtask = variables.iter().filter_map(std::env::var_os).nth(2)?;
     Some((xtask, ONE_AT_A_TIME.lock()))

@@ -13,10 +13,9 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure, Context};
 use serde::{Deserialize, Serialize};
-
-use crate::model::target_folder;
-use crate::process;
-use crate::steps::Outcome;
+use xtask::build::target_folder;
+use xtask::process;
+use xtask::steps::Outcome;
 
 /// What to do with the counts.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -212,7 +211,7 @@ impl Record {
 
     fn text(&self) -> anyhow::Result<String> {
         Ok(format!(
-            "# Instructions of one join and one spawn; `cargo xtask instructions --record` wrote it.\n{}",
+            "# Instructions of one join and one spawn; `cargo lab instructions --record` wrote it.\n{}",
             toml::to_string(self)?
         ))
     }
@@ -282,7 +281,7 @@ impl fmt::Display for Comparison<'_> {
         if self.figures().any(|(.., more)| more < -TOLERANCE) {
             writeln!(
                 f,
-                "below the record: keep it with `cargo xtask instructions --record`"
+                "below the record: keep it with `cargo lab instructions --record`"
             )?;
         }
         Ok(())
@@ -354,7 +353,7 @@ mod tests {
     fn a_figure_below_the_record_passes_and_asks_to_be_recorded() {
         let (outcome, text) = compared(&record(50.0, 200.0), &record(70.0, 200.0));
         assert_eq!(outcome, Outcome::Passed);
-        assert!(text.contains("cargo xtask instructions --record"), "{text}");
+        assert!(text.contains("cargo lab instructions --record"), "{text}");
     }
 
     #[test]

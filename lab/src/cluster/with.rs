@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::process::{kill_process, Pid, Signal};
 use wait_timeout::ChildExt as _;
+use xtask::steps::Line;
 
 use super::interrupt::Interrupt;
 use super::lifecycle::{down, start_cluster};
 use super::processes::Process;
 use super::{Cluster, Options};
-use crate::steps::Line;
 
 /// Starts a cluster, runs `command` with what a client needs in its environment, takes the
 /// cluster down whatever happens, and returns the command's exit code: 128 and the signal's
@@ -31,7 +31,7 @@ pub fn with(root: &Path, options: &Options, command: &[OsString]) -> anyhow::Res
     anyhow::ensure!(
         started.is_new,
         "there already is a cluster of {engine}, which this command would take down in the end; \
-         `cargo xtask cluster down {engine}` first",
+         `cargo lab cluster down {engine}` first",
         engine = options.engine
     );
     let code = run(&started.cluster, command, &interrupt);

@@ -75,7 +75,7 @@ impl Cluster {
         };
         serde_json::from_str(&text).map(Some).with_context(|| {
             let path = path.display();
-            format!("{path} does not describe a cluster; `cargo xtask cluster down` mends that")
+            format!("{path} does not describe a cluster; `cargo lab cluster down` mends that")
         })
     }
 

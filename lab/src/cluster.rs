@@ -24,8 +24,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use xtask::steps::{quoted, Outcome};
 
-use crate::steps::{quoted, Runner};
 use interrupt::Interrupt;
 use lifecycle::start_cluster;
 use processes::Member;
@@ -64,6 +64,8 @@ enum Action {
     Partition { node: String },
     /// Connect a node again that was cut off.
     Heal { node: String },
+    /// Run the suite of heist-cluster on a cluster of three nodes.
+    Suite { engine: Engine },
     /// Measure what heist-cluster costs above each engine's own client.
     Bench(bench::Args),
     /// Start a cluster, run a command with what a client needs in its environment, and stop
@@ -186,6 +188,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Action::Suite { engine } => return suite(root, *engine, out),
         Action::With { options, command } => {
             return with(root, options, command).map(ExitCode::from);
         }
@@ -193,35 +196,27 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// The suite of `cluster` on three nodes of each real engine; `cargo test` runs it on worker
-/// processes of this machine.
-///
-/// # Errors
-///
-/// Fails if the report cannot be written.
-pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
-    for engine in ENGINES {
-        let name = format!("cluster {engine}");
-        if let Err(reason) = available(&runner.root(), engine) {
-            runner.skip(&name, &reason)?;
-            continue;
-        }
-        let mut command = Command::new("cargo");
-        command.args(["xtask", "cluster", "with"]);
-        command.arg(engine.to_string());
-        // Nodes in namespaces can be cut off, and nobody outside reaches them.
-        if engine == Engine::Ray && can_isolate() {
-            command.arg("--netns").env("HEIST_CLUSTER_NETNS", "1");
-        }
-        // The suite, and what is true of this engine only.
-        let tests = format!(
-            "cargo test -p heist-cluster-suite --test {engine} && \
-             cargo test -p heist-cluster --lib {engine}"
-        );
-        command.args(["--", "sh", "-c", &tests]);
-        runner.command(&name, &mut command)?;
+/// Runs the suite on three nodes of a real backend, if it can be had here; `cargo test` runs it on
+/// worker processes of this machine.
+fn suite(root: &Path, engine: Engine, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    if let Err(reason) = available(root, engine) {
+        let outcome = Outcome::Skipped(reason);
+        writeln!(out, "{outcome}")?;
+        return Ok(outcome.exit_code());
     }
-    Ok(())
+    let mut options = Options::new(engine);
+    // Nodes in namespaces can be cut off, and nobody outside reaches them.
+    options.netns = engine == Engine::Ray && can_isolate();
+    // The suite, and what is true of this backend only.
+    let mut tests = format!(
+        "cargo test -p heist-cluster-suite --test {engine} && \
+         cargo test -p heist-cluster --lib {engine}"
+    );
+    if options.netns {
+        tests = format!("export HEIST_CLUSTER_NETNS=1 && {tests}");
+    }
+    let command = ["sh".into(), "-c".into(), tests.into()];
+    with(root, &options, &command).map(ExitCode::from)
 }
 
 /// Whether this user may make network namespaces.
@@ -312,8 +307,9 @@ impl fmt::Display for Usage<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::Parser;
+
+    use super::*;
 
     #[derive(Debug, Parser)]
     struct Line {

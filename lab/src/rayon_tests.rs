@@ -12,8 +12,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use xtask::build;
+
 use crate::libtest::{self, Program, Results};
-use crate::model;
 use crate::published::{self, Runtime};
 use core_package::REPLACED;
 
@@ -84,7 +85,7 @@ struct Suites {
 
 impl Suites {
     fn prepare(root: &Path, args: &Args) -> anyhow::Result<Self> {
-        let folder = model::target_folder(root, "rayon-tests");
+        let folder = build::target_folder(root, "rayon-tests");
         let target = folder.join("target");
         let stand_in = root.join("compat/rayon-core");
         let original = published::unpack("rayon-core", published::RAYON_CORE, &folder)?;

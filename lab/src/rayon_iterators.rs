@@ -10,8 +10,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use xtask::build;
+
 use crate::libtest;
-use crate::model;
 use crate::published;
 use crate::rayon_tests::{Args, RAYON};
 use package::{CUT_OUT, LEFT_OUT};
@@ -62,7 +63,7 @@ struct Suites {
 
 impl Suites {
     fn prepare(root: &Path, args: &Args) -> anyhow::Result<Self> {
-        let folder = model::target_folder(root, "rayon-iterators");
+        let folder = build::target_folder(root, "rayon-iterators");
         let heist = root.join("crates/heist");
         let original = published::unpack("rayon", RAYON, &folder)?;
         let tests = folder.join("tests");

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
+use xtask::build;
 
-use crate::model;
 use crate::published;
 use crate::rayon_tests::RAYON;
 use report::Report;
@@ -63,7 +63,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     }
     let is_fresh = fs::read_to_string(&record).is_ok_and(|recorded| recorded == text);
     if !is_fresh {
-        let remedy = "`cargo xtask coverage --write` renews it";
+        let remedy = "`cargo lab coverage --write` renews it";
         writeln!(out, "FAILED: {RECORD} is stale; {remedy}")?;
     }
     let is_enough = report.reaches(LEAST_PERCENT);
@@ -74,7 +74,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
 }
 
 fn rayons(root: &Path) -> anyhow::Result<BTreeSet<Entry>> {
-    let folder = model::target_folder(root, "coverage");
+    let folder = build::target_folder(root, "coverage");
     let user = published::fetch("rayon", RAYON, &folder)?;
     let mut world = World::default();
     world.add("rayon", &expanded(&user, "rayon", &folder.join("target"))?)?;
@@ -82,7 +82,7 @@ fn rayons(root: &Path) -> anyhow::Result<BTreeSet<Entry>> {
 }
 
 fn ours(root: &Path) -> anyhow::Result<BTreeSet<Entry>> {
-    let target = model::target_folder(root, "coverage").join("target");
+    let target = build::target_folder(root, "coverage").join("target");
     let mut world = World::default();
     for (package, name) in [("heist", "heist"), ("heist-par", "heist_par")] {
         world.add(name, &expanded(root, package, &target)?)?;

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use xtask::steps::Line;
 
 use super::interrupt::Interrupt;
 use super::lifecycle::demand_free;
@@ -20,7 +21,6 @@ use super::packages::succeed;
 use super::processes::{members, CLUSTER, NODE};
 use super::state::{random, write_secret, Cluster, Node};
 use super::{namespaces, Options};
-use crate::steps::Line;
 
 /// Where the head listens, on its own address.
 const PORT: u16 = 6399;

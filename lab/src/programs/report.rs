@@ -4,10 +4,11 @@ use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use xtask::machine;
+
 use super::job::Rounds;
 use super::own_tests::OwnTests;
 use super::recipe::Recipe;
-use crate::machine;
 
 /// What was found out about one program.
 #[derive(Debug, Default)]
@@ -233,8 +234,9 @@ fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     #[test]
     fn a_table_is_as_wide_as_its_widest_cells() {

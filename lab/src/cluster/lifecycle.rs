@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use xtask::build;
 
 use super::interrupt::Interrupt;
 use super::processes::{self, Member, Process};
 use super::state::{self, folder, Cluster, Lock, Node};
 use super::{namespaces, packages, ray, slurm, Engine, Options};
-use crate::model;
 
 const NODES: usize = 3;
 /// How long processes have to end by themselves.
@@ -134,7 +134,7 @@ fn set_cable(node: &str, cable: namespaces::Cable) -> anyhow::Result<()> {
     anyhow::ensure!(
         cluster.options.netns,
         "only nodes in network namespaces can be cut off, and these are not; \
-         `cargo xtask cluster down ray`, then `cargo xtask cluster up ray --netns`"
+         `cargo lab cluster down ray`, then `cargo lab cluster up ray --netns`"
     );
     namespaces::set_cable(node, cable)
 }
@@ -148,7 +148,7 @@ pub(super) enum Packages {
 
 impl Packages {
     fn install(root: &Path, engine: Engine) -> anyhow::Result<Self> {
-        let folder = model::target_folder(root, "cluster");
+        let folder = build::target_folder(root, "cluster");
         Ok(match engine {
             Engine::Ray => Self::Ray {
                 python: packages::ray(&folder)?,
@@ -182,7 +182,7 @@ pub(super) fn start_cluster(
         anyhow::ensure!(
             cluster.options == *options,
             "there is a cluster with other options ({}); \
-             `cargo xtask cluster down {engine}` first",
+             `cargo lab cluster down {engine}` first",
             cluster.options
         );
         let is_new = false;
@@ -191,7 +191,7 @@ pub(super) fn start_cluster(
     take_down(engine)?;
     let packages = Packages::install(root, engine)?;
     if options.netns {
-        packages::program("ip", "iproute2", &model::target_folder(root, "cluster"))?;
+        packages::program("ip", "iproute2", &build::target_folder(root, "cluster"))?;
     }
     state::private_folder(&folder)?;
     let mut cluster = plan(options, &folder, &packages, keeper)?;
@@ -233,7 +233,7 @@ pub(super) fn plan(
     let program = std::env::current_exe().context("could not find out which program this is")?;
     for (name, path) in [
         ("HEIST_CLUSTER_STATE", &folder.join(state::FILE)),
-        ("HEIST_XTASK", &program),
+        ("HEIST_LAB", &program),
     ] {
         environment.insert(name.to_owned(), path.display().to_string());
     }
@@ -302,7 +302,7 @@ fn take_down(engine: Engine) -> anyhow::Result<usize> {
 
 fn present(engine: Engine) -> anyhow::Result<Cluster> {
     Cluster::read(&folder(engine)?)?.with_context(|| {
-        format!("there is no cluster of {engine}; `cargo xtask cluster up {engine}` starts one")
+        format!("there is no cluster of {engine}; `cargo lab cluster up {engine}` starts one")
     })
 }
 

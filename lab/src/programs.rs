@@ -15,8 +15,8 @@ use std::process::Command;
 use std::{fs, io};
 
 use anyhow::Context;
+use xtask::build;
 
-use crate::model;
 use crate::published::{set_runtime, unpack, Runtime};
 use job::Driver;
 use own_tests::OwnTests;
@@ -59,7 +59,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         Some(name) => Some(report::record_path(&folder.join("record"), name)?),
         None => None,
     };
-    let work = model::target_folder(root, "programs");
+    let work = build::target_folder(root, "programs");
     let sides = [
         Side::new(&work, "rayon", Runtime::Rayon),
         Side::new(

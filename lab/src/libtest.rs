@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
-
-use crate::process;
+use xtask::process;
 
 /// A test program that cargo has built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context;
-
-use crate::process;
-use crate::steps::Line;
+use xtask::process;
+use xtask::steps::Line;
 
 /// The only release of Ray that is used: others start and listen differently.
 pub(super) const RAY: &str = "2.60.0";

@@ -286,8 +286,9 @@ fn find(entries: &[Entry], folder: &Path, known: &[Member]) -> Vec<Member> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::process::{Command, Stdio};
+
+    use super::*;
 
     const FOLDER: &str = "/run/heist";
 

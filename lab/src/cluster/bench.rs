@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
+use xtask::machine;
 
 use super::{available, with, Options, ENGINES};
-use crate::machine;
 
 /// How to measure.
 #[derive(Clone, Debug, clap::Args)]
@@ -83,7 +83,7 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
 
 /// Where the engines' tables are put together.
 fn table_file(root: &Path) -> anyhow::Result<std::path::PathBuf> {
-    let folder = crate::model::target_folder(root, "cluster");
+    let folder = xtask::build::target_folder(root, "cluster");
     std::fs::create_dir_all(&folder)?;
     let path = folder.join("bench.md");
     std::fs::write(&path, "")?;

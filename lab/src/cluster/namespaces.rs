@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
-
-use crate::steps::Line;
+use xtask::steps::Line;
 
 /// The namespace of the switch.
 const SWITCH: &str = "heist-lan";

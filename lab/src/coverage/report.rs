@@ -97,7 +97,7 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "# How much of rayon's iterators heist has\n\n\
-             Written by `cargo xtask coverage --write`, which compares the public names of rayon\n\
+             Written by `cargo lab coverage --write`, which compares the public names of rayon\n\
              {RAYON} with those of heist, and checked by `cargo xtask ci`: at least {LEAST_PERCENT} % must be there.\n\
              What rayon has at its root is rayon-core's, which has tests of its own. Of methods,\n\
              traits and types the number of parameters must be the same. Of an implementation the\n\

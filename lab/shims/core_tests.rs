@@ -31,8 +31,9 @@ mod broadcast {
 }
 #[cfg(test)]
 mod join {
-    use crate::unwind;
     use rayon_core::*;
+
+    use crate::unwind;
     mod test;
 }
 #[cfg(test)]

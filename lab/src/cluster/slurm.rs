@@ -16,13 +16,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use xtask::steps::Line;
 
 use super::interrupt::Interrupt;
 use super::lifecycle::demand_free;
 use super::packages;
 use super::processes::{CLUSTER, NODE};
 use super::state::{random, write_secret, Cluster};
-use crate::steps::Line;
 
 const CONTROLLER: &str = "controller";
 const CONTROLLER_ADDRESS: &str = "127.0.0.10";

@@ -1,0 +1,58 @@
+//! `cargo lab`: the laboratories from the command line.
+
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+#[cfg(target_os = "linux")]
+use heist_lab::cluster;
+use heist_lab::{coverage, instructions, programs, rayon_iterators, rayon_tests};
+use xtask::repository_root;
+use xtask::steps::Outcome;
+
+/// Laboratories, which a newcomer need not open.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo lab")]
+struct Arguments {
+    #[command(subcommand)]
+    laboratory: Laboratory,
+}
+
+#[derive(Debug, Subcommand)]
+enum Laboratory {
+    /// Start, disturb and stop three-node test clusters of real backends on this machine.
+    #[cfg(target_os = "linux")]
+    Cluster(cluster::Args),
+    /// Run published programs on rayon and on heist: their own tests, equal results, times.
+    Programs(programs::Args),
+    /// Run rayon's own tests, as published, on the stand-in for rayon-core.
+    RayonTests(rayon_tests::Args),
+    /// Run rayon's own tests of iterators, as published, on heist.
+    RayonIterators(rayon_tests::Args),
+    /// Say how much of rayon's public iterators heist has, and what is missing.
+    Coverage(coverage::Args),
+    /// Count the instructions of a join and of a spawn, and compare them with the record.
+    Instructions(instructions::Args),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let laboratory = Arguments::parse().laboratory;
+    let root = repository_root()?;
+    let mut out = std::io::stdout();
+    let passed = match laboratory {
+        #[cfg(target_os = "linux")]
+        Laboratory::Cluster(arguments) => return cluster::run(&root, &arguments, &mut out),
+        Laboratory::Programs(arguments) => programs::run(&root, &arguments, &mut out)?,
+        Laboratory::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
+        Laboratory::RayonIterators(arguments) => rayon_iterators::run(&root, &arguments, &mut out)?,
+        Laboratory::Coverage(arguments) => coverage::run(&root, &arguments, &mut out)?,
+        Laboratory::Instructions(arguments) => {
+            let outcome = instructions::run(&root, arguments, &mut out)?;
+            writeln!(out, "{outcome}")?;
+            return Ok(outcome.exit_code());
+        }
+    };
+    Ok(Outcome::of(passed).exit_code())
+}
