@@ -1,7 +1,8 @@
 //! Parallel iterators over arrays.
 
-use crate::delegate::{delegate, delegate_indexed};
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use crate::iter::IntoParallelIterator;
+use crate::part::{delegate, delegate_indexed};
+use crate::part::{IndexedPart, Part};
 use crate::{slice, vec};
 
 /// The items of an array, by value.
@@ -25,13 +26,13 @@ impl<T: Send, const N: usize> IntoParallelIterator for [T; N] {
     }
 }
 
-impl<T: Send, const N: usize> ParallelIterator for IntoIter<T, N> {
-    type Item = T;
+impl<T: Send, const N: usize> Part for IntoIter<T, N> {
+    type Output = T;
 
     delegate!(items);
 }
 
-impl<T: Send, const N: usize> IndexedParallelIterator for IntoIter<T, N> {
+impl<T: Send, const N: usize> IndexedPart for IntoIter<T, N> {
     delegate_indexed!(items);
 }
 

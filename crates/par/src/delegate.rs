@@ -1,4 +1,4 @@
-//! Parallel iterators that are another one under a name of their own.
+//! Sources that are another one under a name of their own.
 
 /// A source that is another one, `$inner`, under a name of its own: made of a
 /// collection, of which `$into` makes what gives the other one. If it shares items by
@@ -24,18 +24,18 @@ macro_rules! source {
             inner: $inner,
         }
 
-        impl<$($lifetime,)? $($param: $bound),+> $crate::iter::ParallelIterator
+        impl<$($lifetime,)? $($param: $bound),+> $crate::part::Part
             for $name<$($lifetime,)? $($param),+>
         {
-            type Item = $item;
+            type Output = $item;
 
-            $crate::delegate::delegate!(inner);
+            $crate::part::delegate!(inner);
         }
 
-        impl<$($lifetime,)? $($param: $bound),+> $crate::iter::IndexedParallelIterator
+        impl<$($lifetime,)? $($param: $bound),+> $crate::part::IndexedPart
             for $name<$($lifetime,)? $($param),+>
         {
-            $crate::delegate::delegate_indexed!(inner);
+            $crate::part::delegate_indexed!(inner);
         }
     };
     (
@@ -46,7 +46,7 @@ macro_rules! source {
             for $from
         {
             type Iter = $name<$($lifetime,)? $($param),+>;
-            type Item = <Self::Iter as $crate::iter::ParallelIterator>::Item;
+            type Item = <Self::Iter as $crate::part::Part>::Output;
 
             fn into_par_iter(self) -> Self::Iter {
                 let $collection = self;
@@ -65,68 +65,3 @@ macro_rules! source {
     };
 }
 pub(crate) use source;
-
-/// The methods of `ParallelIterator`, of a struct whose field `$inner` is the other one.
-/// A `$marker` is a field without contents.
-macro_rules! delegate {
-    ($inner:ident $(, $marker:ident)?) => {
-        #[inline]
-        fn steps(&self) -> usize {
-            self.$inner.steps()
-        }
-
-        fn split(&mut self) -> Option<Self> {
-            Some(Self {
-                $inner: self.$inner.split()?,
-                $($marker: self.$marker,)?
-            })
-        }
-
-        #[inline]
-        fn run<Consume>(
-            &mut self,
-            budget: &mut usize,
-            consume: Consume,
-        ) -> std::ops::ControlFlow<()>
-        where
-            Consume: FnMut(Self::Item) -> std::ops::ControlFlow<()>,
-        {
-            self.$inner.run(budget, consume)
-        }
-
-        fn opt_len(&self) -> Option<usize> {
-            self.$inner.opt_len()
-        }
-
-        fn split_policy(&self) -> $crate::SplitPolicy {
-            self.$inner.split_policy()
-        }
-
-        fn pause(&mut self) {
-            self.$inner.pause();
-        }
-    };
-}
-pub(crate) use delegate;
-
-/// The methods of `IndexedParallelIterator`, in the same way.
-macro_rules! delegate_indexed {
-    ($inner:ident $(, $marker:ident)?) => {
-        #[inline]
-        fn len(&self) -> usize {
-            $crate::iter::IndexedParallelIterator::len(&self.$inner)
-        }
-
-        fn split_off(&mut self, index: usize) -> Self {
-            Self {
-                $inner: self.$inner.split_off(index),
-                $($marker: self.$marker,)?
-            }
-        }
-
-        fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
-            self.$inner.into_seq()
-        }
-    };
-}
-pub(crate) use delegate_indexed;

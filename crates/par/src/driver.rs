@@ -15,7 +15,7 @@
 //! goes on one level up: or else the stacks would grow with each theft.
 
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use heist_core::policy::Grain;
 use heist_core::{join_context, participate, poll_for_thieves};
 use heist_sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ pub(crate) trait Consumer<T>: Sized + Send {
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = T>,
+        P: Part<Output = T>,
     {
         part.run(budget, |item| self.consume(item))
     }
@@ -56,8 +56,8 @@ pub(crate) trait Consumer<T>: Sized + Send {
 /// of all pools the caller takes part in the global one.
 pub(crate) fn drive<P, C>(part: P, consumer: C) -> C
 where
-    P: ParallelIterator,
-    C: Consumer<P::Item>,
+    P: Part,
+    C: Consumer<P::Output>,
 {
     match part.steps() {
         0 => consumer,
@@ -69,8 +69,8 @@ where
 /// Block after block, of which there is mostly one.
 fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
-    P: ParallelIterator,
-    C: Consumer<P::Item>,
+    P: Part,
+    C: Consumer<P::Output>,
 {
     let mut policy = part.split_policy();
     while policy.in_blocks && !consumer.is_full() {
@@ -90,8 +90,8 @@ where
 /// All of a part, without splitting it.
 fn alone<P, C>(mut part: P, mut consumer: C) -> C
 where
-    P: ParallelIterator,
-    C: Consumer<P::Item>,
+    P: Part,
+    C: Consumer<P::Output>,
 {
     while part.steps() > 0 && !consumer.is_full() {
         let all = &mut { usize::MAX };
@@ -134,8 +134,8 @@ impl Run {
     /// not. So which items end up in one part depends on nothing else.
     fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
     where
-        P: ParallelIterator,
-        C: Consumer<P::Item>,
+        P: Part,
+        C: Consumer<P::Output>,
     {
         if consumer.is_full() {
             return consumer;
@@ -145,7 +145,7 @@ impl Run {
         let Some(upper) = upper else {
             return alone(part, consumer);
         };
-        let others = consumer.split(part.opt_len());
+        let others = consumer.split(part.known_len());
         self.levels -= 1;
         let (mut consumer, others) = join_context(
             |_| self.beforehand(part, consumer, len),
@@ -165,8 +165,8 @@ impl Run {
         neighbour_ended: &AtomicBool,
     ) -> Outcome<P, C>
     where
-        P: ParallelIterator,
-        C: Consumer<P::Item>,
+        P: Part,
+        C: Consumer<P::Output>,
     {
         let mut above = None;
         let clock = Clock::start();
@@ -236,10 +236,10 @@ impl Run {
     /// nobody wanted it. Something is left of one of the two at most.
     fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Outcome<P, C>, Outcome<P, C>)
     where
-        P: ParallelIterator,
-        C: Consumer<P::Item>,
+        P: Part,
+        C: Consumer<P::Output>,
     {
-        let others = consumer.split(lower.opt_len());
+        let others = consumer.split(lower.known_len());
         // For the upper part too, although a thief runs it on another stack: who waits for
         // it may steal what it is split into, and so on by turns.
         let levels = self.levels - 1;

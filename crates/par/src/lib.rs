@@ -11,6 +11,7 @@ mod integer;
 pub mod iter;
 mod loops;
 pub mod option;
+mod part;
 pub mod range;
 pub mod range_inclusive;
 pub mod result;

@@ -2,7 +2,7 @@
 
 use crate::driver::drive;
 use crate::iter::consumer::{ForEach, Reduce};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::{ControlFlow, Range};
 
 /// Calls `body` with sub-ranges that together are `range`, each index once,
@@ -114,8 +114,8 @@ pub fn sub_ranges(range: Range<usize>) -> SubRanges {
     SubRanges { range }
 }
 
-impl ParallelIterator for SubRanges {
-    type Item = Range<usize>;
+impl Part for SubRanges {
+    type Output = Range<usize>;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -215,8 +215,8 @@ fn halve<const D: usize>(block: &mut [Range<usize>; D]) -> Option<[Range<usize>;
     Some(upper)
 }
 
-impl<const D: usize> ParallelIterator for Tiles<D> {
-    type Item = [Range<usize>; D];
+impl<const D: usize> Part for Tiles<D> {
+    type Output = [Range<usize>; D];
 
     fn steps(&self) -> usize {
         let all = self.blocks.iter().map(cells);

@@ -2,7 +2,8 @@
 
 use crate::delegate::source;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use crate::iter::IntoParallelIterator;
+use crate::part::{IndexedPart, Part};
 
 /// What is in an option, by value.
 #[derive(Clone, Debug)]
@@ -20,20 +21,20 @@ impl<T: Send> IntoParallelIterator for Option<T> {
     }
 }
 
-impl<T: Send> ParallelIterator for IntoIter<T> {
-    type Item = T;
+impl<T: Send> Part for IntoIter<T> {
+    type Output = T;
 
     indexed!();
 }
 
-impl<T: Send> IndexedParallelIterator for IntoIter<T> {
+impl<T: Send> IndexedPart for IntoIter<T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         usize::from(self.item.is_some())
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        assert!(index <= self.len());
+        assert!(index <= self.part_len());
         let item = self.item.take_if(|_| index == 0);
         Self { item }
     }

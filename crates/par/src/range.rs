@@ -1,7 +1,8 @@
 //! Parallel iterators over ranges of integers and of characters.
 
 use crate::integer::{IndexedRangeInteger, RangeInteger};
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use crate::iter::IntoParallelIterator;
+use crate::part::{IndexedPart, Part};
 use std::ops::{ControlFlow, Range};
 
 /// The integers of a range, or the characters.
@@ -17,10 +18,10 @@ pub struct Iter<T> {
 // For all types at once: or else the compiler could not tell the type of `0..10`.
 impl<T> IntoParallelIterator for Range<T>
 where
-    Iter<T>: ParallelIterator,
+    Iter<T>: Part,
 {
     type Iter = Iter<T>;
-    type Item = <Iter<T> as ParallelIterator>::Item;
+    type Item = <Iter<T> as Part>::Output;
 
     fn into_par_iter(self) -> Iter<T> {
         Iter { range: self }
@@ -29,15 +30,15 @@ where
 
 // For all types at once: or else it could not tell the type of `0..10` from what is done
 // with the items.
-impl<T: RangeInteger> ParallelIterator for Iter<T>
+impl<T: RangeInteger> Part for Iter<T>
 where
     Range<T>: Iterator<Item = T>,
 {
-    type Item = T;
+    type Output = T;
 
     #[inline]
     fn steps(&self) -> usize {
-        self.opt_len().unwrap_or(usize::MAX)
+        self.known_len().unwrap_or(usize::MAX)
     }
 
     fn split(&mut self) -> Option<Self> {
@@ -63,23 +64,23 @@ where
     }
 
     #[inline]
-    fn opt_len(&self) -> Option<usize> {
+    fn known_len(&self) -> Option<usize> {
         self.range.start.distance(self.range.end)
     }
 }
 
-impl<T: IndexedRangeInteger> IndexedParallelIterator for Iter<T>
+impl<T: IndexedRangeInteger> IndexedPart for Iter<T>
 where
     Range<T>: Iterator<Item = T>,
 {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.steps()
     }
 
     #[inline]
     fn split_off(&mut self, index: usize) -> Self {
-        assert!(index <= self.len());
+        assert!(index <= self.part_len());
         let middle = self.range.start.forward(index);
         let end = std::mem::replace(&mut self.range.end, middle);
         Self { range: middle..end }

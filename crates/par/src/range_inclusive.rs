@@ -1,7 +1,8 @@
 //! Parallel iterators over ranges of integers and of characters with their last one.
 
 use crate::integer::{InclusiveRangeInteger, RangeInteger};
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use crate::iter::IntoParallelIterator;
+use crate::part::{IndexedPart, Part};
 use std::mem::replace;
 use std::ops::{ControlFlow, Range, RangeInclusive};
 
@@ -18,10 +19,10 @@ pub struct Iter<T> {
 // For all types at once: or else the compiler could not tell the type of `0..=9`.
 impl<T> IntoParallelIterator for RangeInclusive<T>
 where
-    Iter<T>: ParallelIterator,
+    Iter<T>: Part,
 {
     type Iter = Iter<T>;
-    type Item = <Iter<T> as ParallelIterator>::Item;
+    type Item = <Iter<T> as Part>::Output;
 
     fn into_par_iter(self) -> Iter<T> {
         Iter { range: self }
@@ -38,16 +39,16 @@ impl<T: RangeInteger> Iter<T> {
 
 // For all types at once: or else it could not tell the type of `0..=9` from what is done
 // with the items.
-impl<T: RangeInteger> ParallelIterator for Iter<T>
+impl<T: RangeInteger> Part for Iter<T>
 where
     Range<T>: Iterator<Item = T>,
     RangeInclusive<T>: Iterator<Item = T>,
 {
-    type Item = T;
+    type Output = T;
 
     #[inline]
     fn steps(&self) -> usize {
-        self.opt_len().unwrap_or(usize::MAX)
+        self.known_len().unwrap_or(usize::MAX)
     }
 
     fn split(&mut self) -> Option<Self> {
@@ -79,7 +80,7 @@ where
     }
 
     #[inline]
-    fn opt_len(&self) -> Option<usize> {
+    fn known_len(&self) -> Option<usize> {
         match self.bounds() {
             Some((first, last)) => first.distance(last)?.checked_add(1),
             None => Some(0),
@@ -87,18 +88,18 @@ where
     }
 }
 
-impl<T: InclusiveRangeInteger> IndexedParallelIterator for Iter<T>
+impl<T: InclusiveRangeInteger> IndexedPart for Iter<T>
 where
     Range<T>: Iterator<Item = T>,
     RangeInclusive<T>: Iterator<Item = T>,
 {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.steps()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let len = self.len();
+        let len = self.part_len();
         assert!(index <= len);
         let all = replace(&mut self.range, T::NONE);
         if index == 0 {

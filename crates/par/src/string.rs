@@ -1,7 +1,8 @@
 //! Parallel iterators that take characters out of a `String`.
 
 use crate::iter::drain::range_within;
-use crate::iter::{ParallelDrainRange, ParallelIterator};
+use crate::iter::ParallelDrainRange;
+use crate::part::Part;
 use crate::str::text::{Anywhere, Text};
 use std::fmt;
 use std::marker::PhantomData;
@@ -41,8 +42,8 @@ impl Drain<'_> {
     }
 }
 
-impl ParallelIterator for Drain<'_> {
-    type Item = char;
+impl Part for Drain<'_> {
+    type Output = char;
 
     #[inline]
     fn steps(&self) -> usize {

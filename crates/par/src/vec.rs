@@ -1,30 +1,15 @@
 //! Parallel iterators that take items out of a vector.
 
-use crate::delegate::{delegate, delegate_indexed};
+mod into_iter;
+mod taken;
+
+pub use into_iter::IntoIter;
+pub(crate) use taken::{Lent, Taken};
+
 use crate::iter::drain::range_within;
-use crate::iter::plumbing::split_in_half;
-use crate::iter::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelDrainRange, ParallelIterator,
-};
-use std::fmt;
-use std::ops::{ControlFlow, Range, RangeBounds};
-use std::ptr::NonNull;
-use std::sync::Arc;
-
-/// The items of a vector, by value.
-#[derive(Debug)]
-#[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct IntoIter<T> {
-    items: Taken<T, Vec<T>>,
-}
-
-impl<T> IntoIter<T> {
-    fn new(vec: Vec<T>) -> Self {
-        let all = 0..vec.len();
-        let items = Taken::new(vec, all);
-        Self { items }
-    }
-}
+use crate::iter::{IntoParallelIterator, ParallelDrainRange};
+use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
+use std::ops::RangeBounds;
 
 impl<T: Send> IntoParallelIterator for Vec<T> {
     type Iter = IntoIter<T>;
@@ -62,22 +47,6 @@ impl<'data, T: Send> IntoParallelIterator for &'data mut Vec<T> {
     }
 }
 
-impl<T: Send> ParallelIterator for IntoIter<T> {
-    type Item = T;
-
-    delegate!(items);
-}
-
-impl<T: Send> IndexedParallelIterator for IntoIter<T> {
-    delegate_indexed!(items);
-}
-
-impl<T: Clone> Clone for IntoIter<T> {
-    fn clone(&self) -> Self {
-        Self::new(self.items.as_slice().to_vec())
-    }
-}
-
 /// A range of the items of a vector, which keeps the others: see
 /// [`ParallelDrainRange`].
 #[derive(Debug)]
@@ -97,274 +66,12 @@ impl<'data, T: Send> ParallelDrainRange<usize> for &'data mut Vec<T> {
     }
 }
 
-impl<T: Send> ParallelIterator for Drain<'_, T> {
-    type Item = T;
+impl<T: Send> Part for Drain<'_, T> {
+    type Output = T;
 
     delegate!(items);
 }
 
-impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
+impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(items);
-}
-
-/// Items taken out of a vector, where they still lie; `V` is the vector or holds it.
-pub(crate) struct Taken<T, V: Holder<T>> {
-    /// These come first, to be dropped first: they lie in the keeper's memory.
-    items: Items<T>,
-    keeper: Arc<Keeper<T, V>>,
-}
-
-impl<T, V: Holder<T>> Taken<T, V> {
-    fn new(mut holder: V, range: Range<usize>) -> Self {
-        let vec = holder.vec();
-        let len = vec.len();
-        assert!(range.start <= range.end && range.end <= len);
-        // If all this is leaked, the vector knows of no items that are taken.
-        // SAFETY: there are more items than that.
-        unsafe { vec.set_len(range.start) };
-        let vec_first = NonNull::new(vec.as_mut_ptr()).expect("a vector's pointer is not null");
-        // SAFETY: within the items that there are.
-        let (first, tail) = unsafe { (vec_first.add(range.start), vec_first.add(range.end)) };
-        Self {
-            items: Items {
-                first,
-                len: range.len(),
-            },
-            keeper: Arc::new(Keeper {
-                holder,
-                tail,
-                tail_len: len - range.end,
-            }),
-        }
-    }
-
-    fn as_slice(&self) -> &[T] {
-        self.items.as_slice()
-    }
-}
-
-impl<T: fmt::Debug, V: Holder<T>> fmt::Debug for Taken<T, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_slice().fmt(f)
-    }
-}
-
-impl<T: Send, V: Holder<T> + Send> ParallelIterator for Taken<T, V> {
-    type Item = T;
-
-    #[inline]
-    fn steps(&self) -> usize {
-        self.items.len
-    }
-
-    fn split(&mut self) -> Option<Self> {
-        split_in_half(self)
-    }
-
-    #[inline]
-    fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
-    where
-        C: FnMut(T) -> ControlFlow<()>,
-    {
-        let len = self.items.len.min(*budget);
-        *budget -= len;
-        let rest = self.items.split_off(len);
-        // The keeper is here as long as these, and need not be cloned for them.
-        let mut front = std::mem::replace(&mut self.items, rest);
-        front.try_for_each(consume)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        Some(self.items.len)
-    }
-}
-
-impl<T: Send, V: Holder<T> + Send> IndexedParallelIterator for Taken<T, V> {
-    fn len(&self) -> usize {
-        self.items.len
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        let items = self.items.split_off(index);
-        let keeper = Arc::clone(&self.keeper);
-        Self { items, keeper }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
-        self
-    }
-}
-
-impl<T, V: Holder<T>> Iterator for Taken<T, V> {
-    type Item = T;
-
-    #[inline]
-    fn next(&mut self) -> Option<T> {
-        self.items.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.items.size_hint()
-    }
-}
-
-impl<T, V: Holder<T>> DoubleEndedIterator for Taken<T, V> {
-    #[inline]
-    fn next_back(&mut self) -> Option<T> {
-        self.items.len = self.items.len.checked_sub(1)?;
-        // SAFETY: it was the last of its own, and is no more.
-        Some(unsafe { self.items.first.add(self.items.len).read() })
-    }
-}
-
-impl<T, V: Holder<T>> ExactSizeIterator for Taken<T, V> {}
-
-/// Items that are its own, in memory that somebody else keeps for as long as it lives:
-/// the [`Keeper`] of the [`Taken`] in which, or in whose methods, this is.
-struct Items<T> {
-    first: NonNull<T>,
-    len: usize,
-}
-
-// SAFETY: the items are its own.
-unsafe impl<T: Send> Send for Items<T> {}
-// SAFETY: by reference it shows the items, and that is all.
-unsafe impl<T: Sync> Sync for Items<T> {}
-
-impl<T> Items<T> {
-    fn as_slice(&self) -> &[T] {
-        // SAFETY: the items are there, and its own.
-        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.len) }
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        assert!(index <= self.len);
-        let len = self.len - index;
-        self.len = index;
-        // SAFETY: within the items.
-        let first = unsafe { self.first.add(index) };
-        Self { first, len }
-    }
-}
-
-impl<T> Drop for Items<T> {
-    fn drop(&mut self) {
-        let items = std::ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.len);
-        // SAFETY: they are its own, and not used again.
-        unsafe { items.drop_in_place() };
-    }
-}
-
-impl<T> Iterator for Items<T> {
-    type Item = T;
-
-    #[inline]
-    fn next(&mut self) -> Option<T> {
-        self.len = self.len.checked_sub(1)?;
-        let item = self.first;
-        // SAFETY: within the items, or just after the last.
-        self.first = unsafe { item.add(1) };
-        // SAFETY: it was the first of its own, and is no more.
-        Some(unsafe { item.read() })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.len, Some(self.len))
-    }
-}
-
-/// The vector out of which items were taken, without them and those behind them.
-struct Keeper<T, V: Holder<T>> {
-    holder: V,
-    /// The items behind those that were taken, which go back.
-    tail: NonNull<T>,
-    tail_len: usize,
-}
-
-// SAFETY: the vector and the tail are its own.
-unsafe impl<T: Send, V: Holder<T> + Send> Send for Keeper<T, V> {}
-// SAFETY: nothing can be done with it by reference.
-unsafe impl<T: Send, V: Holder<T> + Send> Sync for Keeper<T, V> {}
-
-impl<T, V: Holder<T>> Drop for Keeper<T, V> {
-    fn drop(&mut self) {
-        if self.tail_len == 0 {
-            return;
-        }
-        let vec = self.holder.vec();
-        let len = vec.len();
-        // SAFETY: the tail lies in the vector's memory, and what lay between it and the
-        // items before is gone with the last part.
-        unsafe {
-            let gap = vec.as_mut_ptr().add(len);
-            self.tail.as_ptr().copy_to(gap, self.tail_len);
-        }
-        // SAFETY: so many are there now.
-        unsafe { vec.set_len(len + self.tail_len) };
-    }
-}
-
-/// What holds a vector.
-///
-/// # Safety
-///
-/// It is always the same vector, and the holder does nothing with it before it is
-/// dropped itself.
-pub(crate) unsafe trait Holder<T> {
-    /// That vector.
-    fn vec(&mut self) -> &mut Vec<T>;
-}
-
-// SAFETY: it is that vector.
-unsafe impl<T> Holder<T> for Vec<T> {
-    fn vec(&mut self) -> &mut Vec<T> {
-        self
-    }
-}
-
-// SAFETY: it does nothing at all.
-unsafe impl<T> Holder<T> for &mut Vec<T> {
-    fn vec(&mut self) -> &mut Vec<T> {
-        self
-    }
-}
-
-// SAFETY: see `drop`, which is all that it does.
-unsafe impl<T, C> Holder<T> for Lent<'_, T, C> {
-    fn vec(&mut self) -> &mut Vec<T> {
-        &mut self.vec
-    }
-}
-
-/// The vector that a collection was made into, and that is put back when it is dropped.
-pub(crate) struct Lent<'data, T, C> {
-    vec: Vec<T>,
-    collection: &'data mut C,
-    put_back: fn(Vec<T>) -> C,
-}
-
-impl<'data, T, C: Default> Lent<'data, T, C>
-where
-    Vec<T>: From<C>,
-{
-    /// Takes a range of items out of a collection.
-    pub(crate) fn take(
-        collection: &'data mut C,
-        range: Range<usize>,
-        put_back: fn(Vec<T>) -> C,
-    ) -> Taken<T, Self> {
-        let vec = Vec::from(std::mem::take(collection));
-        let lent = Self {
-            vec,
-            collection,
-            put_back,
-        };
-        Taken::new(lent, range)
-    }
-}
-
-impl<T, C> Drop for Lent<'_, T, C> {
-    fn drop(&mut self) {
-        *self.collection = (self.put_back)(std::mem::take(&mut self.vec));
-    }
 }

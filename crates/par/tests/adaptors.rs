@@ -1,6 +1,7 @@
 //! Adaptors give what the standard library's give, wherever they are cut.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 use heist_par::{Granularity, SplitPolicy};
 use std::cell::RefCell;
@@ -41,8 +42,8 @@ impl Dice {
 /// The same iterator, for which another granularity was asked.
 struct Asking<I>(I, Granularity);
 
-impl<I: ParallelIterator> ParallelIterator for Asking<I> {
-    type Item = I::Item;
+impl<I: Part> Part for Asking<I> {
+    type Output = I::Output;
 
     fn steps(&self) -> usize {
         self.0.steps()
@@ -54,13 +55,13 @@ impl<I: ParallelIterator> ParallelIterator for Asking<I> {
 
     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
     where
-        F: FnMut(I::Item) -> ControlFlow<()>,
+        F: FnMut(I::Output) -> ControlFlow<()>,
     {
         self.0.run(budget, consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.0.opt_len()
+    fn known_len(&self) -> Option<usize> {
+        self.0.known_len()
     }
 
     fn split_policy(&self) -> SplitPolicy {

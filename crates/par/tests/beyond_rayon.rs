@@ -2,6 +2,7 @@
 //! cancellation.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 use heist_par::{CancellationToken, WorkerLocal};
 use std::collections::HashSet;

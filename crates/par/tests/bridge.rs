@@ -3,6 +3,7 @@
 mod pieces;
 
 use heist_core::{join, ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
 use heist_par::iter::IterBridge;
 use heist_par::prelude::*;
 use pieces::{assert_gives, in_pieces, pool, Chance};

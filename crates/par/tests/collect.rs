@@ -1,6 +1,7 @@
 //! Collections from parallel iterators: what std collects, nothing lost, nothing twice.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
 use heist_par::iter::Either;
 use heist_par::prelude::*;
 use std::borrow::Cow;
@@ -256,8 +257,8 @@ struct Steps {
     said: usize,
 }
 
-impl ParallelIterator for Steps {
-    type Item = String;
+impl Part for Steps {
+    type Output = String;
 
     fn steps(&self) -> usize {
         self.steps
@@ -291,7 +292,7 @@ impl ParallelIterator for Steps {
         ControlFlow::Continue(())
     }
 
-    fn opt_len(&self) -> Option<usize> {
+    fn known_len(&self) -> Option<usize> {
         Some(self.said)
     }
 

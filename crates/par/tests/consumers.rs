@@ -1,6 +1,7 @@
 //! What ends a chain: the same answer as std's iterators, however the work is split.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
 use heist_par::iter::Either;
 use heist_par::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -35,8 +36,8 @@ impl Splitting {
     }
 }
 
-impl ParallelIterator for Splitting {
-    type Item = usize;
+impl Part for Splitting {
+    type Output = usize;
 
     fn steps(&self) -> usize {
         self.end - self.start

@@ -2,6 +2,7 @@
 
 mod pieces;
 
+use heist_par::iter::plumbing::{IndexedPart, Part};
 use heist_par::iter::{
     empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
 };

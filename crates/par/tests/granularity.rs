@@ -1,6 +1,7 @@
 //! What was asked for about parts holds, and decides nothing but how the work is cut.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::IndexedPart;
 use heist_par::iter::{MaxLen, MinLen};
 use heist_par::prelude::*;
 use heist_par::{range, Granularity};

@@ -1,6 +1,7 @@
 //! Loops call their bodies with sub-ranges, or tiles, that together are the whole.
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 use heist_par::{parallel_for, parallel_reduce, sub_ranges, tiles};
 use proptest::prelude::*;

@@ -144,7 +144,7 @@ impl<'a> Header<'a> {
     }
 
     /// A type with its arguments under all names by which users reach it.
-    fn reachable_names(&self, of: &Type) -> Vec<String> {
+    pub(super) fn reachable_names(&self, of: &Type) -> Vec<String> {
         let name = self.type_name(of);
         let aliases = self.aliases(of);
         let aliases = aliases.map(|alias| alias.name.clone() + &alias.parameters);

@@ -54,12 +54,14 @@ pub(super) fn surface(world: &World, root: &str) -> BTreeSet<Entry> {
         names: Names::default(),
         sealed: BTreeMap::new(),
         plumbing: BTreeSet::new(),
+        plumbed: BTreeMap::new(),
         entries: BTreeSet::new(),
     };
     surface.walk(&vec![root.to_owned()], "", &mut Vec::new());
     surface.add_trait_items();
     surface.find_aliases();
     surface.find_sealed();
+    surface.find_plumbed();
     for (scope, item) in world.impls() {
         surface.add_impl(scope, item);
     }
@@ -74,6 +76,8 @@ struct Surface<'a> {
     sealed: BTreeMap<Path, BTreeSet<String>>,
     /// The traits of the plumbing.
     plumbing: BTreeSet<Path>,
+    /// For which types each of those is implemented, under all their names.
+    plumbed: BTreeMap<Path, BTreeSet<String>>,
     entries: BTreeSet<Entry>,
 }
 
@@ -243,6 +247,57 @@ impl Surface<'_> {
         is_sealed.then_some(key.0)
     }
 
+    /// Notes the types of the traits of the plumbing.
+    fn find_plumbed(&mut self) {
+        for (scope, item) in self.world.impls() {
+            let Some((name, _)) = &item.trait_ else {
+                continue;
+            };
+            if let Some(path) = self.plumbing_trait(scope, name) {
+                let headers = self.headers(scope, item).into_iter();
+                let names = headers.flat_map(|header| header.reachable_names(&item.self_ty));
+                let names: Vec<String> = names.collect();
+                self.plumbed.entry(path).or_default().extend(names);
+            }
+        }
+    }
+
+    /// The trait of this name, if it belongs to the plumbing.
+    fn plumbing_trait(&self, scope: &Path, name: &syn::Path) -> Option<Path> {
+        match self.world.resolve(scope, &segments(name), Namespace::Type) {
+            Some(Target::Local(path, _)) => self.plumbing.get(&path).cloned(),
+            _ => None,
+        }
+    }
+
+    /// The types for which a parameter stands: those of a trait that nobody else can
+    /// implement, or, if something is implemented for all its types, of the plumbing.
+    fn types_of(&self, scope: &Path, bound: &syn::Path, is_self: bool) -> Option<Vec<String>> {
+        let types = match self.sealed_trait(scope, bound) {
+            Some(of) => self.sealed.get(&of),
+            None if is_self => self.plumbed.get(&self.plumbing_trait(scope, bound)?),
+            None => return None,
+        };
+        Some(types.into_iter().flatten().cloned().collect())
+    }
+
+    /// The head of an implementation for each of the types that its parameters stand for.
+    fn headers<'s>(&'s self, scope: &'s Path, item: &ItemImpl) -> Vec<Header<'s>> {
+        let header = Header::new(self.world, &self.names, scope, &item.generics);
+        let mut headers = vec![header];
+        for (parameter, bound) in bounds(&item.generics) {
+            let is_self = matches!(&*item.self_ty, Type::Path(of) if of.path.is_ident(&parameter));
+            let Some(types) = self.types_of(scope, bound, is_self) else {
+                continue;
+            };
+            headers = types
+                .iter()
+                .flat_map(|name| headers.iter().map(|header| header.with(&parameter, name)))
+                .collect();
+        }
+        headers
+    }
+
     fn add_impl(&mut self, scope: &Path, item: &ItemImpl) {
         let Some((path, _)) = &item.trait_ else {
             self.add_methods(scope, item);
@@ -250,17 +305,7 @@ impl Surface<'_> {
         };
         let header = Header::new(self.world, &self.names, scope, &item.generics);
         let widest = header.impl_names(path, &item.self_ty);
-        // A parameter that such a trait binds stands for that trait's types.
-        let mut headers = vec![header];
-        for (parameter, bound) in bounds(&item.generics) {
-            let Some(of) = self.sealed_trait(scope, bound) else {
-                continue;
-            };
-            let types = self.sealed.get(&of).into_iter().flatten();
-            headers = types
-                .flat_map(|name| headers.iter().map(|header| header.with(&parameter, name)))
-                .collect();
-        }
+        let headers = self.headers(scope, item);
         let found = headers.iter();
         let found: Vec<ImplName> = found
             .flat_map(|header| header.impl_names(path, &item.self_ty))

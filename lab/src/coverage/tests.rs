@@ -157,6 +157,20 @@ fn implementations_are_named_without_lifetimes_and_the_names_of_parameters() {
     );
 }
 
+#[test]
+fn an_implementation_for_all_of_the_plumbing_counts_for_each_type() {
+    let text = "
+        pub mod iter {
+            pub mod plumbing { pub trait Part {} }
+            pub trait Parallel {}
+            pub struct Map<T>(T);
+            impl<T> plumbing::Part for Map<T> {}
+            impl<P: plumbing::Part> Parallel for P {}
+        }";
+    let names = names(&[("a", text)], Kind::Impl);
+    assert_eq!(names[0], "iter::Parallel for iter::Map<_>");
+}
+
 const SEALED: &str = "
     pub mod range {
         pub trait Parallel {}

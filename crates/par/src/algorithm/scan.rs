@@ -1,7 +1,10 @@
 //! Prefix sums: each item combined with all before it.
 
 use super::part_len;
-use crate::iter::{IntoParallelIterator, ParallelIterator};
+use crate::driver::drive;
+use crate::iter::consumer::{collect, ForEach};
+use crate::iter::Map;
+use crate::vec::IntoIter;
 use heist_core::{current_num_threads, participate};
 
 /// Below so many items one worker is as fast as several.
@@ -123,7 +126,7 @@ where
         let (first, rest) = part.split_first().expect("a part is not empty");
         rest.iter().fold(first.clone(), |sum, item| op(&sum, item))
     };
-    let sums: Vec<T> = parts.into_par_iter().map(sum).collect();
+    let sums = collect(Map::new(IntoIter::new(parts), sum));
     let mut before = first;
     let parts = items.chunks_mut(len).zip(sums);
     let parts: Vec<_> = parts
@@ -132,8 +135,7 @@ where
             (part, std::mem::replace(&mut before, next))
         })
         .collect();
-    parts
-        .into_par_iter()
-        .for_each(|(part, before)| scan(part, before));
+    let scan = |(part, before)| scan(part, before);
+    drive(IntoIter::new(parts), ForEach::new(&scan));
     before
 }

@@ -1,7 +1,9 @@
 //! Parallel iterators over binary heaps, in no particular order.
 
-use crate::delegate::{delegate, delegate_indexed, source};
-use crate::iter::{IndexedParallelIterator, ParallelDrainFull, ParallelIterator};
+use crate::delegate::source;
+use crate::iter::ParallelDrainFull;
+use crate::part::{delegate, delegate_indexed};
+use crate::part::{IndexedPart, Part};
 use crate::vec::{Lent, Taken};
 use crate::{slice, vec};
 use std::collections::BinaryHeap;
@@ -37,12 +39,12 @@ impl<'a, T: Ord + Send> ParallelDrainFull for &'a mut BinaryHeap<T> {
     }
 }
 
-impl<T: Send> ParallelIterator for Drain<'_, T> {
-    type Item = T;
+impl<T: Send> Part for Drain<'_, T> {
+    type Output = T;
 
     delegate!(items);
 }
 
-impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
+impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(items);
 }

@@ -1,9 +1,9 @@
 //! Parallel iterators over hash maps.
 
-use crate::delegate::{delegate, delegate_indexed, source};
-use crate::iter::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelDrainFull, ParallelIterator,
-};
+use crate::delegate::source;
+use crate::iter::{IntoParallelIterator, ParallelDrainFull};
+use crate::part::{delegate, delegate_indexed};
+use crate::part::{IndexedPart, Part};
 use crate::vec;
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -63,12 +63,12 @@ impl<'a, K: Send, V: Send, S> ParallelDrainFull for &'a mut HashMap<K, V, S> {
     }
 }
 
-impl<K: Send, V: Send> ParallelIterator for Drain<'_, K, V> {
-    type Item = (K, V);
+impl<K: Send, V: Send> Part for Drain<'_, K, V> {
+    type Output = (K, V);
 
     delegate!(inner, marker);
 }
 
-impl<K: Send, V: Send> IndexedParallelIterator for Drain<'_, K, V> {
+impl<K: Send, V: Send> IndexedPart for Drain<'_, K, V> {
     delegate_indexed!(inner, marker);
 }

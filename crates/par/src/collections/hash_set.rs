@@ -1,9 +1,9 @@
 //! Parallel iterators over hash sets.
 
-use crate::delegate::{delegate, delegate_indexed, source};
-use crate::iter::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelDrainFull, ParallelIterator,
-};
+use crate::delegate::source;
+use crate::iter::{IntoParallelIterator, ParallelDrainFull};
+use crate::part::{delegate, delegate_indexed};
+use crate::part::{IndexedPart, Part};
 use crate::vec;
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -53,12 +53,12 @@ impl<'a, T: Send, S> ParallelDrainFull for &'a mut HashSet<T, S> {
     }
 }
 
-impl<T: Send> ParallelIterator for Drain<'_, T> {
-    type Item = T;
+impl<T: Send> Part for Drain<'_, T> {
+    type Output = T;
 
     delegate!(inner, marker);
 }
 
-impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
+impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(inner, marker);
 }

@@ -1,8 +1,10 @@
 //! Parallel iterators over double-ended queues.
 
-use crate::delegate::{delegate, delegate_indexed, source};
+use crate::delegate::source;
 use crate::iter::drain::range_within;
-use crate::iter::{Chain, IndexedParallelIterator, ParallelDrainRange, ParallelIterator};
+use crate::iter::{Chain, ParallelDrainRange, ParallelIterator};
+use crate::part::{delegate, delegate_indexed};
+use crate::part::{IndexedPart, Part};
 use crate::slice;
 use crate::vec::{self, Lent, Taken};
 use std::collections::VecDeque;
@@ -62,12 +64,12 @@ impl<'a, T: Send> ParallelDrainRange<usize> for &'a mut VecDeque<T> {
     }
 }
 
-impl<T: Send> ParallelIterator for Drain<'_, T> {
-    type Item = T;
+impl<T: Send> Part for Drain<'_, T> {
+    type Output = T;
 
     delegate!(items);
 }
 
-impl<T: Send> IndexedParallelIterator for Drain<'_, T> {
+impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(items);
 }

@@ -39,8 +39,8 @@ struct Guessing {
     policy: SplitPolicy,
 }
 
-impl ParallelIterator for Guessing {
-    type Item = usize;
+impl Part for Guessing {
+    type Output = usize;
 
     fn steps(&self) -> usize {
         match self.end - self.next {
@@ -142,8 +142,8 @@ struct Endless {
     policy: SplitPolicy,
 }
 
-impl ParallelIterator for Endless {
-    type Item = ();
+impl Part for Endless {
+    type Output = ();
 
     fn steps(&self) -> usize {
         usize::MAX
@@ -189,8 +189,8 @@ struct Comb {
     taken: Arc<AtomicUsize>,
 }
 
-impl ParallelIterator for Comb {
-    type Item = ();
+impl Part for Comb {
+    type Output = ();
 
     fn steps(&self) -> usize {
         match self.left {

@@ -38,7 +38,7 @@ pub use each::{Cloned, Copied, Inspect, Update};
 pub use enumerate::Enumerate;
 pub use filter::Filter;
 pub use filter_map::FilterMap;
-pub(super) use flat_map::Itself;
+pub(super) use flat_map::{Expand, Itself};
 pub use flat_map::{FlatMap, Flatten};
 pub use flat_map_iter::{FlatMapIter, FlattenIter};
 pub use fold::{Fold, FoldWith, TryFold, TryFoldWith};

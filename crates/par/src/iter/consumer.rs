@@ -1,6 +1,7 @@
 //! What is done with the items at the end of a chain: one consumer per file.
 
 mod collect;
+mod collect_any;
 mod extreme;
 mod find;
 mod for_each;
@@ -14,6 +15,7 @@ mod try_reduce;
 mod unzip;
 
 pub(crate) use collect::{collect_into, unzip_into};
+pub(crate) use collect_any::{collect, collect_onto};
 pub(crate) use extreme::extreme;
 pub(crate) use find::{find, Wanted};
 pub(crate) use for_each::ForEach;

@@ -1,7 +1,7 @@
 //! One of two kinds of parallel iterator.
 
-use super::{IndexedParallelIterator, ParallelIterator};
 use crate::granularity::SplitPolicy;
+use crate::part::{IndexedPart, Part};
 use ::either::Either;
 use std::ops::ControlFlow;
 
@@ -15,12 +15,12 @@ macro_rules! of_either {
     };
 }
 
-impl<L, R> ParallelIterator for Either<L, R>
+impl<L, R> Part for Either<L, R>
 where
-    L: ParallelIterator,
-    R: ParallelIterator<Item = L::Item>,
+    L: Part,
+    R: Part<Output = L::Output>,
 {
-    type Item = L::Item;
+    type Output = L::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -37,13 +37,13 @@ where
     #[inline]
     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
     where
-        F: FnMut(L::Item) -> ControlFlow<()>,
+        F: FnMut(L::Output) -> ControlFlow<()>,
     {
         of_either!(self, iter => iter.run(budget, consume))
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        of_either!(self, iter => iter.opt_len())
+    fn known_len(&self) -> Option<usize> {
+        of_either!(self, iter => iter.known_len())
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -55,13 +55,13 @@ where
     }
 }
 
-impl<L, R> IndexedParallelIterator for Either<L, R>
+impl<L, R> IndexedPart for Either<L, R>
 where
-    L: IndexedParallelIterator,
-    R: IndexedParallelIterator<Item = L::Item>,
+    L: IndexedPart,
+    R: IndexedPart<Output = L::Output>,
 {
-    fn len(&self) -> usize {
-        of_either!(self, iter => iter.len())
+    fn part_len(&self) -> usize {
+        of_either!(self, iter => iter.part_len())
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -71,7 +71,7 @@ where
         }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = L::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = L::Output> + ExactSizeIterator {
         match self {
             Either::Left(iter) => Either::Left(iter.into_seq()),
             Either::Right(iter) => Either::Right(iter.into_seq()),

@@ -8,27 +8,29 @@ use super::adaptor::{
 use super::consumer::{collect_into, unzip_into};
 use super::{IntoParallelIterator, ParallelIterator};
 use crate::granularity::SplitPolicy;
+use crate::part::IndexedPart;
 use std::cmp::Ordering;
 
 /// A parallel iterator that knows how many items it has, and can be cut at any index.
+///
+/// Implemented for each [`IndexedPart`].
 #[expect(
     clippy::len_without_is_empty,
     reason = "as the trait that it stands for"
 )]
-pub trait IndexedParallelIterator: ParallelIterator {
-    /// How many items there are.
-    fn len(&self) -> usize;
-
-    /// Cuts the items from this index on off. For those who write an iterator of their
-    /// own.
+pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
+    /// The number of items.
     ///
-    /// # Panics
+    /// # Examples
     ///
-    /// May panic if there are fewer items.
-    fn split_off(&mut self, index: usize) -> Self;
-
-    /// The same items one after the other. For those who write an iterator of their own.
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator;
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// assert_eq!((0..10).into_par_iter().chunks(4).len(), 3);
+    /// ```
+    fn len(&self) -> usize {
+        self.part_len()
+    }
 
     /// Gives each item with its index.
     ///
@@ -682,3 +684,5 @@ pub trait IndexedParallelIterator: ParallelIterator {
         WithWeight::new(self, weights)
     }
 }
+
+impl<P: IndexedPart> IndexedParallelIterator for P {}

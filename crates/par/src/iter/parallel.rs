@@ -1,4 +1,7 @@
-//! The trait of all parallel iterators.
+//! The trait of all parallel iterators, and those of what becomes one or is made of one.
+//!
+//! They name each other, and so lie in one file.
+// Long: a trait cannot be divided.
 
 use super::adaptor::{
     Chain, Cloned, Copied, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
@@ -7,12 +10,13 @@ use super::adaptor::{
     WithPolicy,
 };
 use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
-use super::{Either, FromParallelIterator, IntoParallelIterator, ParallelExtend, Try};
+use super::{Either, Try};
 use crate::algorithm::{par_exclusive_scan, par_inclusive_scan};
 use crate::cancellation::CancellationToken;
 use crate::driver::drive;
 use crate::granularity::{Granularity, SplitPolicy};
-use crate::vec;
+use crate::part::Part;
+use crate::vec::IntoIter;
 use std::cmp::Ordering;
 use std::collections::LinkedList;
 use std::iter::{Product, Sum};
@@ -29,41 +33,26 @@ use std::ops::ControlFlow;
 /// in no particular order of time, but the results of ordered consumers, such as
 /// [`collect`](Self::collect), are in the order of the sequence.
 ///
-/// The first methods are for those who write an iterator of their own: see
-/// [`plumbing`](super::plumbing).
-pub trait ParallelIterator: Sized + Send {
-    /// What it gives.
+/// Implemented for each [`Part`]: see [`plumbing`](super::plumbing) for how to write an
+/// iterator of one's own.
+pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
+    /// The type of the items.
     type Item: Send;
 
-    /// How many steps of [`run`](Self::run) are left: 0 if there are no items, 1 if it
-    /// is not worth splitting, and the largest number if nobody knows.
-    fn steps(&self) -> usize;
-
-    /// Splits the upper part off, about half, if it can be split.
-    fn split(&mut self) -> Option<Self>;
-
-    /// Takes steps from the lower end, as many as the budget says or are left, and hands
-    /// the items that they give to `consume`. The budget falls by the steps that were
-    /// taken. `Break` if `consume` has said so: then there is no more to do.
-    fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
-    where
-        F: FnMut(Self::Item) -> ControlFlow<()>;
-
-    /// How many items are left exactly, if that is known of this part and of all
-    /// those into which it can be split.
+    /// The exact number of items, if it is known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_par::prelude::*;
+    ///
+    /// let numbers = (0..10).into_par_iter();
+    /// assert_eq!(numbers.opt_len(), Some(10));
+    /// assert_eq!(numbers.filter(|n| n % 2 == 0).opt_len(), None);
+    /// ```
     fn opt_len(&self) -> Option<usize> {
-        None
+        self.known_len()
     }
-
-    /// What was asked for by [`with_min_len`](super::IndexedParallelIterator::with_min_len)
-    /// and its kin.
-    fn split_policy(&self) -> SplitPolicy {
-        SplitPolicy::default()
-    }
-
-    /// The part may go on on another thread: lets go of what belongs to this one. Those
-    /// that consist of other iterators tell them.
-    fn pause(&mut self) {}
 
     /// Calls `op` with each item.
     ///
@@ -182,7 +171,7 @@ pub trait ParallelIterator: Sized + Send {
     /// And [`by_exponential_blocks`] begins with a block of as many items as there are
     /// workers.
     ///
-    /// [`by_exponential_blocks`]: super::IndexedParallelIterator::by_exponential_blocks
+    /// [`by_exponential_blocks`]: crate::iter::IndexedParallelIterator::by_exponential_blocks
     ///
     /// # Cost
     ///
@@ -225,8 +214,8 @@ pub trait ParallelIterator: Sized + Send {
     /// # Cost
     ///
     /// Two clones for each part, of which there are some for each worker and one for each
-    /// theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
-    /// [`zip`](super::IndexedParallelIterator::zip) and the like make that two for each
+    /// theft. But above it, [`rev`](crate::iter::IndexedParallelIterator::rev),
+    /// [`zip`](crate::iter::IndexedParallelIterator::zip) and the like make that two for each
     /// grain of some microseconds.
     fn map_with<F, T, R>(self, init: T, op: F) -> MapWith<Self, T, F>
     where
@@ -259,8 +248,8 @@ pub trait ParallelIterator: Sized + Send {
     /// # Cost
     ///
     /// One call of `init` for each part, of which there are some for each worker and one
-    /// for each theft. But above it, [`rev`](super::IndexedParallelIterator::rev),
-    /// [`zip`](super::IndexedParallelIterator::zip) and the like make that one for each
+    /// for each theft. But above it, [`rev`](crate::iter::IndexedParallelIterator::rev),
+    /// [`zip`](crate::iter::IndexedParallelIterator::zip) and the like make that one for each
     /// grain of some microseconds.
     fn map_init<F, INIT, T, R>(self, init: INIT, op: F) -> MapInit<Self, INIT, F>
     where
@@ -755,7 +744,7 @@ pub trait ParallelIterator: Sized + Send {
     /// let balance = [100, -30, -20].into_par_iter().scan_inclusive(|a, b| a + b);
     /// assert_eq!(balance.collect::<Vec<_>>(), [100, 70, 50]);
     /// ```
-    fn scan_inclusive<F>(self, op: F) -> vec::IntoIter<Self::Item>
+    fn scan_inclusive<F>(self, op: F) -> IntoIter<Self::Item>
     where
         Self::Item: Clone + Sync,
         F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync + Send,
@@ -785,7 +774,7 @@ pub trait ParallelIterator: Sized + Send {
     /// let lengths = ["work", "stealing"].par_iter().map(|word| word.len());
     /// assert_eq!(lengths.scan_exclusive(0, |a, b| a + b).collect::<Vec<_>>(), [0, 4]);
     /// ```
-    fn scan_exclusive<F>(self, first: Self::Item, op: F) -> vec::IntoIter<Self::Item>
+    fn scan_exclusive<F>(self, first: Self::Item, op: F) -> IntoIter<Self::Item>
     where
         Self::Item: Clone + Sync,
         F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync + Send,
@@ -1213,7 +1202,7 @@ pub trait ParallelIterator: Sized + Send {
     /// the end. If the sequence can be reversed, [`rev`] and then
     /// [`find_first`](Self::find_first) looks at fewer items.
     ///
-    /// [`rev`]: super::IndexedParallelIterator::rev
+    /// [`rev`]: crate::iter::IndexedParallelIterator::rev
     ///
     /// # Examples
     ///
@@ -1438,5 +1427,97 @@ pub trait ParallelIterator: Sized + Send {
             Some(_) => LinkedList::from([self.collect()]),
             None => Chunks::of(self).into_list(),
         }
+    }
+}
+
+impl<P: Part> ParallelIterator for P {
+    type Item = P::Output;
+}
+
+/// What can be turned into a parallel iterator.
+///
+/// # Examples
+///
+/// ```
+/// use heist_par::prelude::*;
+///
+/// assert_eq!((1..=4_u32).into_par_iter().sum::<u32>(), 10);
+/// assert_eq!(vec![1, 2, 3].into_par_iter().map(|n| n * n).sum::<u32>(), 14);
+/// ```
+pub trait IntoParallelIterator {
+    /// What it turns into.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// What that gives.
+    type Item: Send;
+
+    /// Turns this into a parallel iterator.
+    fn into_par_iter(self) -> Self::Iter;
+}
+
+impl<I: ParallelIterator> IntoParallelIterator for I {
+    type Iter = Self;
+    type Item = I::Item;
+
+    fn into_par_iter(self) -> Self {
+        self
+    }
+}
+
+/// What can be made from the items of a parallel iterator: see
+/// [`collect`](ParallelIterator::collect).
+///
+/// # Examples
+///
+/// ```
+/// use heist_par::prelude::*;
+///
+/// /// The largest number, and how many there were.
+/// struct Largest(Option<u32>, usize);
+///
+/// impl FromParallelIterator<u32> for Largest {
+///     fn from_par_iter<I: IntoParallelIterator<Item = u32>>(numbers: I) -> Self {
+///         let each = numbers.into_par_iter().map(|number| (Some(number), 1));
+///         let (largest, count) = each.reduce(|| (None, 0), |a, b| (a.0.max(b.0), a.1 + b.1));
+///         Largest(largest, count)
+///     }
+/// }
+///
+/// let Largest(largest, count) = vec![5, 9, 7].into_par_iter().collect();
+/// assert_eq!((largest, count), (Some(9), 3));
+/// ```
+pub trait FromParallelIterator<T: Send>: Sized {
+    /// Makes it from all the items.
+    fn from_par_iter<I>(iter: I) -> Self
+    where
+        I: IntoParallelIterator<Item = T>;
+
+    /// Makes it from items that have been collected already.
+    #[doc(hidden)]
+    fn from_collected(items: Vec<T>) -> Self {
+        Self::from_par_iter(items)
+    }
+}
+
+/// What can take in the items of a parallel iterator.
+///
+/// # Examples
+///
+/// ```
+/// use heist_par::prelude::*;
+///
+/// let mut numbers = vec![1, 2];
+/// numbers.par_extend(3..6);
+/// assert_eq!(numbers, [1, 2, 3, 4, 5]);
+/// ```
+pub trait ParallelExtend<T: Send> {
+    /// Takes in all the items, in their order where there is one.
+    fn par_extend<I>(&mut self, iter: I)
+    where
+        I: IntoParallelIterator<Item = T>;
+
+    /// Takes in items that have been collected already.
+    #[doc(hidden)]
+    fn extend_collected(&mut self, items: Vec<T>) {
+        self.par_extend(items);
     }
 }

@@ -1,20 +1,19 @@
 //! For those who write a parallel iterator of their own.
 //!
-//! A parallel iterator is a sequence that can be cut. What it must be able to do is
-//! in [`ParallelIterator`]: say how many [`steps`](ParallelIterator::steps) are left,
-//! [`split`](ParallelIterator::split) its upper half off, and
-//! [`run`](ParallelIterator::run) some steps from its lower end, which hands the items
-//! to a closure. Everything else follows. When to split, and who runs what, is decided
-//! by the runtime, while it runs.
+//! A parallel iterator is a sequence that can be cut, a [`Part`]. It says how many
+//! [`steps`](Part::steps) are left, [`split`](Part::split)s its upper half off, and
+//! [`run`](Part::run)s some steps from its lower end, which hands the items to a closure.
+//! The methods of [`ParallelIterator`](super::ParallelIterator) follow from that. When to
+//! split, and who runs what, is decided by the runtime, while it runs.
 //!
 //! If items can be counted and the sequence can be cut anywhere, implement
-//! [`IndexedParallelIterator`] too, and the three methods are one line each: the
-//! functions of this module.
+//! [`IndexedPart`] too, and the three methods are one line each: the functions of this
+//! module.
 //!
 //! # Examples
 //!
 //! ```
-//! use heist_par::iter::plumbing;
+//! use heist_par::iter::plumbing::{self, IndexedPart, Part};
 //! use heist_par::prelude::*;
 //! use std::ops::ControlFlow;
 //!
@@ -24,11 +23,11 @@
 //!     end: u64,
 //! }
 //!
-//! impl ParallelIterator for Squares {
-//!     type Item = (u64, u64);
+//! impl Part for Squares {
+//!     type Output = (u64, u64);
 //!
 //!     fn steps(&self) -> usize {
-//!         self.len()
+//!         self.part_len()
 //!     }
 //!
 //!     fn split(&mut self) -> Option<Self> {
@@ -37,18 +36,18 @@
 //!
 //!     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
 //!     where
-//!         F: FnMut(Self::Item) -> ControlFlow<()>,
+//!         F: FnMut(Self::Output) -> ControlFlow<()>,
 //!     {
 //!         plumbing::run_front(self, budget, consume)
 //!     }
 //!
-//!     fn opt_len(&self) -> Option<usize> {
-//!         Some(self.len())
+//!     fn known_len(&self) -> Option<usize> {
+//!         Some(self.part_len())
 //!     }
 //! }
 //!
-//! impl IndexedParallelIterator for Squares {
-//!     fn len(&self) -> usize {
+//! impl IndexedPart for Squares {
+//!     fn part_len(&self) -> usize {
 //!         (self.end - self.next) as usize
 //!     }
 //!
@@ -58,7 +57,7 @@
 //!         Self { next: middle, end }
 //!     }
 //!
-//!     fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+//!     fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
 //!         let range = self.next as u32..self.end as u32;
 //!         range.map(|n| (n.into(), u64::from(n) * u64::from(n)))
 //!     }
@@ -68,25 +67,24 @@
 //! assert_eq!(squares.map(|(_, square)| square).sum::<u64>(), 332_833_500);
 //! ```
 
-use super::IndexedParallelIterator;
-#[cfg(doc)]
-use super::ParallelIterator;
+pub use crate::part::{IndexedPart, Part};
+
 use std::ops::ControlFlow;
 
-/// [`split`](ParallelIterator::split) for an iterator that can be cut anywhere: in the
+/// [`split`](Part::split) for an iterator that can be cut anywhere: in the
 /// middle.
-pub fn split_in_half<I: IndexedParallelIterator>(iter: &mut I) -> Option<I> {
-    let len = iter.len();
+pub fn split_in_half<I: IndexedPart>(iter: &mut I) -> Option<I> {
+    let len = iter.part_len();
     (len > 1).then(|| iter.split_off(len / 2))
 }
 
-/// [`run`](ParallelIterator::run) for an iterator that can be cut anywhere: cuts the
+/// [`run`](Part::run) for an iterator that can be cut anywhere: cuts the
 /// first items off and goes through them.
 #[inline]
 pub fn run_front<I, F>(iter: &mut I, budget: &mut usize, consume: F) -> ControlFlow<()>
 where
-    I: IndexedParallelIterator,
-    F: FnMut(I::Item) -> ControlFlow<()>,
+    I: IndexedPart,
+    F: FnMut(I::Output) -> ControlFlow<()>,
 {
     let front = front(iter, budget);
     front.into_seq().try_for_each(consume)
@@ -94,8 +92,8 @@ where
 
 /// Cuts the first items off, as many as the budget allows, and charges it.
 #[inline]
-pub fn front<I: IndexedParallelIterator>(iter: &mut I, budget: &mut usize) -> I {
-    let len = iter.len().min(*budget);
+pub fn front<I: IndexedPart>(iter: &mut I, budget: &mut usize) -> I {
+    let len = iter.part_len().min(*budget);
     *budget -= len;
     let rest = iter.split_off(len);
     std::mem::replace(iter, rest)
@@ -106,7 +104,7 @@ macro_rules! indexed {
     () => {
         #[inline]
         fn steps(&self) -> usize {
-            $crate::iter::IndexedParallelIterator::len(self)
+            $crate::part::IndexedPart::part_len(self)
         }
 
         fn split(&mut self) -> Option<Self> {
@@ -120,13 +118,13 @@ macro_rules! indexed {
             consume: Consume,
         ) -> std::ops::ControlFlow<()>
         where
-            Consume: FnMut(Self::Item) -> std::ops::ControlFlow<()>,
+            Consume: FnMut(Self::Output) -> std::ops::ControlFlow<()>,
         {
             $crate::iter::plumbing::run_front(self, budget, consume)
         }
 
-        fn opt_len(&self) -> Option<usize> {
-            Some($crate::iter::IndexedParallelIterator::len(self))
+        fn known_len(&self) -> Option<usize> {
+            Some($crate::part::IndexedPart::part_len(self))
         }
     };
 }

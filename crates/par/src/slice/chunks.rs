@@ -2,7 +2,7 @@
 
 use super::Cut;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 
 /// A type of chunks: they are `$slice`s of a slice of `$bound` items, cut from the
 /// `$end`; `$seq` is the method with which to go through them one by one.
@@ -35,15 +35,15 @@ macro_rules! chunks {
             }
         }
 
-        impl<'data, T: $bound> ParallelIterator for $name<'data, T> {
-            type Item = $slice;
+        impl<'data, T: $bound> Part for $name<'data, T> {
+            type Output = $slice;
 
             indexed!();
         }
 
-        impl<'data, T: $bound> IndexedParallelIterator for $name<'data, T> {
+        impl<'data, T: $bound> IndexedPart for $name<'data, T> {
             #[inline]
-            fn len(&self) -> usize {
+            fn part_len(&self) -> usize {
                 self.slice.len().div_ceil(self.chunk_size)
             }
 

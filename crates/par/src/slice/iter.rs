@@ -1,7 +1,8 @@
 //! References to the items of a slice, one by one.
 
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use crate::iter::IntoParallelIterator;
+use crate::part::{IndexedPart, Part};
 
 /// References to the items of a slice.
 #[derive(Debug)]
@@ -34,15 +35,15 @@ impl<'data, T: Sync> IntoParallelIterator for &'data Box<[T]> {
     }
 }
 
-impl<'data, T: Sync> ParallelIterator for Iter<'data, T> {
-    type Item = &'data T;
+impl<'data, T: Sync> Part for Iter<'data, T> {
+    type Output = &'data T;
 
     indexed!();
 }
 
-impl<'data, T: Sync> IndexedParallelIterator for Iter<'data, T> {
+impl<'data, T: Sync> IndexedPart for Iter<'data, T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.slice.len()
     }
 
@@ -82,15 +83,15 @@ impl<'data, T: Send> IntoParallelIterator for &'data mut Box<[T]> {
     }
 }
 
-impl<'data, T: Send> ParallelIterator for IterMut<'data, T> {
-    type Item = &'data mut T;
+impl<'data, T: Send> Part for IterMut<'data, T> {
+    type Output = &'data mut T;
 
     indexed!();
 }
 
-impl<'data, T: Send> IndexedParallelIterator for IterMut<'data, T> {
+impl<'data, T: Send> IndexedPart for IterMut<'data, T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.slice.len()
     }
 

@@ -1,8 +1,8 @@
 //! Slices that are cut where a closure says: at separators, or between neighbours.
 
 use super::Cut;
-use crate::delegate::delegate;
-use crate::iter::ParallelIterator;
+use crate::part::delegate;
+use crate::part::Part;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -29,12 +29,12 @@ macro_rules! pieces {
             }
         }
 
-        impl<'data, T, P> ParallelIterator for $name<'data, T, P>
+        impl<'data, T, P> Part for $name<'data, T, P>
         where
             T: $bound,
             P: $closure + Sync + Send,
         {
-            type Item = $slice;
+            type Output = $slice;
 
             delegate!(pieces);
         }
@@ -227,12 +227,12 @@ impl<S: Cut, M: Marks<S::Item>> Pieces<S, M> {
     }
 }
 
-impl<S, M> ParallelIterator for Pieces<S, M>
+impl<S, M> Part for Pieces<S, M>
 where
     S: Cut + Send,
     M: Marks<S::Item> + OneByOne<S>,
 {
-    type Item = S;
+    type Output = S;
 
     /// An item to look at is a step, and the last piece is one.
     #[inline]

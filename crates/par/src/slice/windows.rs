@@ -1,7 +1,7 @@
 //! Windows of a slice: neighbouring items, wherever they begin.
 
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 
 /// Windows of a slice: see [`ParallelSlice::par_windows`](super::ParallelSlice::par_windows).
 #[derive(Debug)]
@@ -27,15 +27,15 @@ impl<T> Clone for Windows<'_, T> {
     }
 }
 
-impl<'data, T: Sync> ParallelIterator for Windows<'data, T> {
-    type Item = &'data [T];
+impl<'data, T: Sync> Part for Windows<'data, T> {
+    type Output = &'data [T];
 
     indexed!();
 }
 
-impl<'data, T: Sync> IndexedParallelIterator for Windows<'data, T> {
+impl<'data, T: Sync> IndexedPart for Windows<'data, T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.slice.len().saturating_sub(self.window_size - 1)
     }
 
@@ -74,16 +74,16 @@ impl<T, const N: usize> Clone for ArrayWindows<'_, T, N> {
     }
 }
 
-impl<'data, T: Sync, const N: usize> ParallelIterator for ArrayWindows<'data, T, N> {
-    type Item = &'data [T; N];
+impl<'data, T: Sync, const N: usize> Part for ArrayWindows<'data, T, N> {
+    type Output = &'data [T; N];
 
     indexed!();
 }
 
-impl<'data, T: Sync, const N: usize> IndexedParallelIterator for ArrayWindows<'data, T, N> {
+impl<'data, T: Sync, const N: usize> IndexedPart for ArrayWindows<'data, T, N> {
     #[inline]
-    fn len(&self) -> usize {
-        self.windows.len()
+    fn part_len(&self) -> usize {
+        self.windows.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {

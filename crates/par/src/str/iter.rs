@@ -2,7 +2,7 @@
 
 use super::pattern::Pattern;
 use super::text::{Anywhere, Behind, Text};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ macro_rules! text_iterators {
             }
         }
 
-        impl<'ch $(, $param: Pattern)?> ParallelIterator for $name<'ch $(, $param)?> {
-            type Item = $item;
+        impl<'ch $(, $param: Pattern)?> Part for $name<'ch $(, $param)?> {
+            type Output = $item;
 
             #[inline]
             fn steps(&self) -> usize {
@@ -142,8 +142,8 @@ impl<'ch, P: Pattern> Split<'ch, P> {
     }
 }
 
-impl<'ch, P: Pattern> ParallelIterator for Split<'ch, P> {
-    type Item = &'ch str;
+impl<'ch, P: Pattern> Part for Split<'ch, P> {
+    type Output = &'ch str;
 
     #[inline]
     fn steps(&self) -> usize {

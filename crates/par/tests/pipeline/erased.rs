@@ -2,7 +2,7 @@
 //! the program runs; and an iterator of somebody else's making, as a test of the
 //! plumbing.
 
-use heist_par::iter::plumbing;
+use heist_par::iter::plumbing::{self, IndexedPart, Part};
 use heist_par::prelude::*;
 use heist_par::SplitPolicy;
 use std::ops::ControlFlow;
@@ -16,34 +16,34 @@ trait DynIterator: Send {
     fn steps(&self) -> usize;
     fn split(&mut self) -> Option<Box<dyn DynIterator>>;
     fn run(&mut self, budget: &mut usize, consume: Consume<'_>) -> ControlFlow<()>;
-    fn opt_len(&self) -> Option<usize>;
+    fn known_len(&self) -> Option<usize>;
     fn split_policy(&self) -> SplitPolicy;
     fn pause(&mut self);
 }
 
 impl<I: ParallelIterator<Item = Item> + 'static> DynIterator for I {
     fn steps(&self) -> usize {
-        ParallelIterator::steps(self)
+        Part::steps(self)
     }
 
     fn split(&mut self) -> Option<Box<dyn DynIterator>> {
-        ParallelIterator::split(self).map(|upper| Box::new(upper) as _)
+        Part::split(self).map(|upper| Box::new(upper) as _)
     }
 
     fn run(&mut self, budget: &mut usize, consume: Consume<'_>) -> ControlFlow<()> {
-        ParallelIterator::run(self, budget, consume)
+        Part::run(self, budget, consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        ParallelIterator::opt_len(self)
+    fn known_len(&self) -> Option<usize> {
+        Part::known_len(self)
     }
 
     fn split_policy(&self) -> SplitPolicy {
-        ParallelIterator::split_policy(self)
+        Part::split_policy(self)
     }
 
     fn pause(&mut self) {
-        ParallelIterator::pause(self);
+        Part::pause(self);
     }
 }
 
@@ -56,8 +56,8 @@ impl Any {
     }
 }
 
-impl ParallelIterator for Any {
-    type Item = Item;
+impl Part for Any {
+    type Output = Item;
 
     fn steps(&self) -> usize {
         self.0.steps()
@@ -74,8 +74,8 @@ impl ParallelIterator for Any {
         self.0.run(budget, &mut consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.0.opt_len()
+    fn known_len(&self) -> Option<usize> {
+        self.0.known_len()
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -101,29 +101,29 @@ trait DynIndexed: Send {
 
 impl<I: IndexedParallelIterator<Item = Item> + 'static> DynIndexed for I {
     fn len(&self) -> usize {
-        IndexedParallelIterator::len(self)
+        IndexedPart::part_len(self)
     }
 
     fn split_off(&mut self, index: usize) -> Box<dyn DynIndexed> {
-        Box::new(IndexedParallelIterator::split_off(self, index))
+        Box::new(IndexedPart::split_off(self, index))
     }
 
     fn into_seq(self: Box<Self>) -> Box<dyn Sequence> {
         // Collected, because what it borrows is not known to live.
-        let items: Vec<_> = IndexedParallelIterator::into_seq(*self).collect();
+        let items: Vec<_> = IndexedPart::into_seq(*self).collect();
         Box::new(items.into_iter())
     }
 
     fn run(&mut self, budget: &mut usize, consume: Consume<'_>) -> ControlFlow<()> {
-        ParallelIterator::run(self, budget, consume)
+        Part::run(self, budget, consume)
     }
 
     fn split_policy(&self) -> SplitPolicy {
-        ParallelIterator::split_policy(self)
+        Part::split_policy(self)
     }
 
     fn pause(&mut self) {
-        ParallelIterator::pause(self);
+        Part::pause(self);
     }
 }
 
@@ -136,8 +136,8 @@ impl Indexed {
     }
 }
 
-impl ParallelIterator for Indexed {
-    type Item = Item;
+impl Part for Indexed {
+    type Output = Item;
 
     fn steps(&self) -> usize {
         self.0.len()
@@ -154,7 +154,7 @@ impl ParallelIterator for Indexed {
         self.0.run(budget, &mut consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
+    fn known_len(&self) -> Option<usize> {
         Some(self.0.len())
     }
 
@@ -167,8 +167,8 @@ impl ParallelIterator for Indexed {
     }
 }
 
-impl IndexedParallelIterator for Indexed {
-    fn len(&self) -> usize {
+impl IndexedPart for Indexed {
+    fn part_len(&self) -> usize {
         self.0.len()
     }
 

@@ -6,6 +6,7 @@
 mod erased;
 
 use erased::{Any, Indexed, Item};
+use heist_par::iter::plumbing::IndexedPart;
 use heist_par::iter::{repeat_n, Either};
 use heist_par::prelude::*;
 use heist_par::Granularity;

@@ -23,6 +23,7 @@ macro_rules! check {
 /// As well, cut at an index and one by one.
 macro_rules! check_indexed {
     ($iter:expr, $expected:expr) => {{
+        use heist_par::iter::plumbing::IndexedPart as _;
         let expected = Vec::from_iter($expected);
         check!($iter, expected.clone());
         let len = expected.len();

@@ -1,6 +1,7 @@
 //! Ranges, above all at the ends of their types.
 
 use crate::{first, in_pieces, together, Dice};
+use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 
 /// All ranges with these bounds are those of the standard library.

@@ -1,6 +1,7 @@
 //! Items by value are dropped once, whatever happens, and drains leave the others.
 
 use crate::{first, in_pieces, numbers, pool, together, Dice, SIZES};
+use heist_par::iter::plumbing::IndexedPart;
 use heist_par::prelude::*;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;

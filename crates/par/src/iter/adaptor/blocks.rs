@@ -1,12 +1,12 @@
 //! `by_uniform_blocks` and `by_exponential_blocks`: one block of items after the other.
 
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use heist_core::current_num_threads;
 use std::ops::ControlFlow;
 
 /// Blocks of the same length one after the other: see
-/// [`IndexedParallelIterator::by_uniform_blocks`].
+/// [`by_uniform_blocks`](crate::iter::IndexedParallelIterator::by_uniform_blocks).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct UniformBlocks<I> {
@@ -14,7 +14,7 @@ pub struct UniformBlocks<I> {
 }
 
 /// Blocks that are twice as long as the one before, one after the other: see
-/// [`IndexedParallelIterator::by_exponential_blocks`].
+/// [`by_exponential_blocks`](crate::iter::IndexedParallelIterator::by_exponential_blocks).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct ExponentialBlocks<I> {
@@ -59,19 +59,19 @@ struct Blocks<I> {
     growth: usize,
 }
 
-impl<I: IndexedParallelIterator> Blocks<I> {
+impl<I: IndexedPart> Blocks<I> {
     fn len(&self) -> usize {
         self.len.unwrap_or_else(current_num_threads)
     }
 
     fn is_one(&self) -> bool {
-        self.base.len() <= self.len()
+        self.base.part_len() <= self.len()
     }
 
     /// Cuts the first block off, or a block in half.
     fn split(&mut self) -> Option<Self> {
         let mut len = self.len();
-        let base = if self.base.len() <= len {
+        let base = if self.base.part_len() <= len {
             self.base.split()?
         } else {
             let rest = self.base.split_off(len);
@@ -85,12 +85,12 @@ impl<I: IndexedParallelIterator> Blocks<I> {
 
 macro_rules! in_blocks {
     ($($name:ident),*) => { $(
-        impl<I: IndexedParallelIterator> ParallelIterator for $name<I> {
-            type Item = I::Item;
+        impl<I: IndexedPart> Part for $name<I> {
+            type Output = I::Output;
 
             #[inline]
             fn steps(&self) -> usize {
-                self.blocks.base.len()
+                self.blocks.base.part_len()
             }
 
             fn split(&mut self) -> Option<Self> {
@@ -101,13 +101,13 @@ macro_rules! in_blocks {
             #[inline]
             fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
             where
-                C: FnMut(I::Item) -> ControlFlow<()>,
+                C: FnMut(I::Output) -> ControlFlow<()>,
             {
                 self.blocks.base.run(budget, consume)
             }
 
-            fn opt_len(&self) -> Option<usize> {
-                Some(self.blocks.base.len())
+            fn known_len(&self) -> Option<usize> {
+                Some(self.blocks.base.part_len())
             }
 
             fn split_policy(&self) -> SplitPolicy {

@@ -2,10 +2,10 @@
 
 use crate::cancellation::CancellationToken;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 
-/// The items before a flag is set: see [`ParallelIterator::with_cancellation`].
+/// The items before a flag is set: see [`with_cancellation`](crate::iter::ParallelIterator::with_cancellation).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WithCancellation<I> {
@@ -19,8 +19,8 @@ impl<I> WithCancellation<I> {
     }
 }
 
-impl<I: ParallelIterator> ParallelIterator for WithCancellation<I> {
-    type Item = I::Item;
+impl<I: Part> Part for WithCancellation<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -40,7 +40,7 @@ impl<I: ParallelIterator> ParallelIterator for WithCancellation<I> {
     #[inline]
     fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
     where
-        F: FnMut(I::Item) -> ControlFlow<()>,
+        F: FnMut(I::Output) -> ControlFlow<()>,
     {
         let (token, mut wants_more) = (&self.token, ControlFlow::Continue(()));
         let _ = self.base.run(budget, |item| {

@@ -1,11 +1,11 @@
 //! `chain`: the items of one iterator, and then those of another.
 
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 
 /// The items of one iterator, and then those of another: see
-/// [`ParallelIterator::chain`].
+/// [`chain`](crate::iter::ParallelIterator::chain).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Chain<A, B> {
@@ -22,12 +22,12 @@ impl<A, B> Chain<A, B> {
     }
 }
 
-impl<A, B> ParallelIterator for Chain<A, B>
+impl<A, B> Part for Chain<A, B>
 where
-    A: ParallelIterator,
-    B: ParallelIterator<Item = A::Item>,
+    A: Part,
+    B: Part<Output = A::Output>,
 {
-    type Item = A::Item;
+    type Output = A::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -61,7 +61,7 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(A::Item) -> ControlFlow<()>,
+        C: FnMut(A::Output) -> ControlFlow<()>,
     {
         if let Some(a) = &mut self.a {
             a.run(budget, &mut consume)?;
@@ -76,9 +76,9 @@ where
         }
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        let a = self.a.as_ref().map_or(Some(0), A::opt_len)?;
-        let b = self.b.as_ref().map_or(Some(0), B::opt_len)?;
+    fn known_len(&self) -> Option<usize> {
+        let a = self.a.as_ref().map_or(Some(0), A::known_len)?;
+        let b = self.b.as_ref().map_or(Some(0), B::known_len)?;
         a.checked_add(b)
     }
 
@@ -98,20 +98,20 @@ where
     }
 }
 
-impl<A, B> IndexedParallelIterator for Chain<A, B>
+impl<A, B> IndexedPart for Chain<A, B>
 where
-    A: IndexedParallelIterator,
-    B: IndexedParallelIterator<Item = A::Item>,
+    A: IndexedPart,
+    B: IndexedPart<Output = A::Output>,
 {
-    fn len(&self) -> usize {
-        let a = self.a.as_ref().map_or(0, A::len);
-        let b = self.b.as_ref().map_or(0, B::len);
+    fn part_len(&self) -> usize {
+        let a = self.a.as_ref().map_or(0, A::part_len);
+        let b = self.b.as_ref().map_or(0, B::part_len);
         a.checked_add(b)
             .expect("a chain has at most `usize::MAX` items")
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let in_a = self.a.as_ref().map_or(0, A::len);
+        let in_a = self.a.as_ref().map_or(0, A::part_len);
         match &mut self.a {
             Some(a) if index < in_a => Self {
                 a: Some(a.split_off(index)),
@@ -124,8 +124,8 @@ where
         }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = A::Item> + ExactSizeIterator {
-        let len = self.len();
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = A::Output> + ExactSizeIterator {
+        let len = self.part_len();
         let a = self.a.into_iter().flat_map(A::into_seq);
         let b = self.b.into_iter().flat_map(B::into_seq);
         let items = a.chain(b);

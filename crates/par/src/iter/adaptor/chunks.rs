@@ -4,12 +4,12 @@ use super::both_ends::both_ends;
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::iter::{Chain, Rev, Take};
 use std::sync::Arc;
 use std::vec;
 
-/// Vectors of so many items: see [`IndexedParallelIterator::chunks`].
+/// Vectors of so many items: see [`chunks`](crate::iter::IndexedParallelIterator::chunks).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Chunks<I> {
@@ -17,7 +17,7 @@ pub struct Chunks<I> {
 }
 
 /// What a closure makes of so many items at a time: see
-/// [`IndexedParallelIterator::fold_chunks`].
+/// [`fold_chunks`](crate::iter::IndexedParallelIterator::fold_chunks).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FoldChunks<I, ID, F> {
@@ -29,7 +29,7 @@ pub struct FoldChunks<I, ID, F> {
 debug_without_closures!(FoldChunks<I; ID, F> { cut });
 
 /// What a closure makes of so many items at a time, from clones of a value: see
-/// [`IndexedParallelIterator::fold_chunks_with`].
+/// [`fold_chunks_with`](crate::iter::IndexedParallelIterator::fold_chunks_with).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FoldChunksWith<I, T, F> {
@@ -48,8 +48,8 @@ impl<I> Chunks<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> ParallelIterator for Chunks<I> {
-    type Item = Vec<I::Item>;
+impl<I: IndexedPart> Part for Chunks<I> {
+    type Output = Vec<I::Output>;
 
     indexed!();
 
@@ -62,8 +62,8 @@ impl<I: IndexedParallelIterator> ParallelIterator for Chunks<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for Chunks<I> {
-    fn len(&self) -> usize {
+impl<I: IndexedPart> IndexedPart for Chunks<I> {
+    fn part_len(&self) -> usize {
         self.cut.len()
     }
 
@@ -72,7 +72,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for Chunks<I> {
         Self { cut }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
         by_chunks(self.cut.base.into_seq(), self.cut.size, |items| {
             let mut chunk = Vec::with_capacity(items.size_hint().0);
             items.for_each(|item| chunk.push(item));
@@ -92,14 +92,14 @@ impl<I, ID, F> FoldChunks<I, ID, F> {
     }
 }
 
-impl<I, ID, T, F> ParallelIterator for FoldChunks<I, ID, F>
+impl<I, ID, T, F> Part for FoldChunks<I, ID, F>
 where
-    I: IndexedParallelIterator,
+    I: IndexedPart,
     ID: Fn() -> T + Send + Sync,
-    F: Fn(T, I::Item) -> T + Send + Sync,
+    F: Fn(T, I::Output) -> T + Send + Sync,
     T: Send,
 {
-    type Item = T;
+    type Output = T;
 
     indexed!();
 
@@ -112,14 +112,14 @@ where
     }
 }
 
-impl<I, ID, T, F> IndexedParallelIterator for FoldChunks<I, ID, F>
+impl<I, ID, T, F> IndexedPart for FoldChunks<I, ID, F>
 where
-    I: IndexedParallelIterator,
+    I: IndexedPart,
     ID: Fn() -> T + Send + Sync,
-    F: Fn(T, I::Item) -> T + Send + Sync,
+    F: Fn(T, I::Output) -> T + Send + Sync,
     T: Send,
 {
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.cut.len()
     }
 
@@ -150,13 +150,13 @@ impl<I, T, F> FoldChunksWith<I, T, F> {
     }
 }
 
-impl<I, T, F> ParallelIterator for FoldChunksWith<I, T, F>
+impl<I, T, F> Part for FoldChunksWith<I, T, F>
 where
-    I: IndexedParallelIterator,
+    I: IndexedPart,
     T: Send + Clone,
-    F: Fn(T, I::Item) -> T + Send + Sync,
+    F: Fn(T, I::Output) -> T + Send + Sync,
 {
-    type Item = T;
+    type Output = T;
 
     indexed!();
 
@@ -169,13 +169,13 @@ where
     }
 }
 
-impl<I, T, F> IndexedParallelIterator for FoldChunksWith<I, T, F>
+impl<I, T, F> IndexedPart for FoldChunksWith<I, T, F>
 where
-    I: IndexedParallelIterator,
+    I: IndexedPart,
     T: Send + Clone,
-    F: Fn(T, I::Item) -> T + Send + Sync,
+    F: Fn(T, I::Output) -> T + Send + Sync,
 {
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.cut.len()
     }
 
@@ -217,13 +217,13 @@ impl<I> Cut<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> Cut<I> {
+impl<I: IndexedPart> Cut<I> {
     fn len(&self) -> usize {
-        self.base.len().div_ceil(self.size)
+        self.base.part_len().div_ceil(self.size)
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let base_index = index.saturating_mul(self.size).min(self.base.len());
+        let base_index = index.saturating_mul(self.size).min(self.base.part_len());
         let base = self.base.split_off(base_index);
         Self { base, ..*self }
     }

@@ -2,25 +2,25 @@
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Clones of the items: see [`ParallelIterator::cloned`].
+/// Clones of the items: see [`cloned`](crate::iter::ParallelIterator::cloned).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Cloned<I> {
     base: I,
 }
 
-/// Copies of the items: see [`ParallelIterator::copied`].
+/// Copies of the items: see [`copied`](crate::iter::ParallelIterator::copied).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Copied<I> {
     base: I,
 }
 
-/// The items, of which a closure has had a look: see [`ParallelIterator::inspect`].
+/// The items, of which a closure has had a look: see [`inspect`](crate::iter::ParallelIterator::inspect).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Inspect<I, F> {
@@ -30,7 +30,7 @@ pub struct Inspect<I, F> {
 
 debug_without_closures!(Inspect<I; F> { base });
 
-/// The items as a closure has changed them: see [`ParallelIterator::update`].
+/// The items as a closure has changed them: see [`update`](crate::iter::ParallelIterator::update).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Update<I, F> {
@@ -58,12 +58,12 @@ macro_rules! each {
             }
         }
 
-        impl<$($generic)+> ParallelIterator for $name<$($arg),+>
+        impl<$($generic)+> Part for $name<$($arg),+>
         where
-            I: ParallelIterator,
+            I: Part,
             $($bounds)+
         {
-            type Item = $type;
+            type Output = $type;
 
             #[inline]
             fn steps(&self) -> usize {
@@ -84,8 +84,8 @@ macro_rules! each {
                 self.base.run(budget, |$item| consume($gives))
             }
 
-            fn opt_len(&self) -> Option<usize> {
-                self.base.opt_len()
+            fn known_len(&self) -> Option<usize> {
+                self.base.known_len()
             }
 
             fn split_policy(&self) -> SplitPolicy {
@@ -97,13 +97,13 @@ macro_rules! each {
             }
         }
 
-        impl<$($generic)+> IndexedParallelIterator for $name<$($arg),+>
+        impl<$($generic)+> IndexedPart for $name<$($arg),+>
         where
-            I: IndexedParallelIterator,
+            I: IndexedPart,
             $($bounds)+
         {
-            fn len(&self) -> usize {
-                self.base.len()
+            fn part_len(&self) -> usize {
+                self.base.part_len()
             }
 
             fn split_off(&mut self, index: usize) -> Self {
@@ -121,24 +121,24 @@ macro_rules! each {
 
 each! {
     ['a, T, I] Cloned<I> { base }
-    where [I: ParallelIterator<Item = &'a T>, T: 'a + Clone + Send]
+    where [I: Part<Output = &'a T>, T: 'a + Clone + Send]
     item => T::clone(item), T
 }
 
 each! {
     ['a, T, I] Copied<I> { base }
-    where [I: ParallelIterator<Item = &'a T>, T: 'a + Copy + Send]
+    where [I: Part<Output = &'a T>, T: 'a + Copy + Send]
     item => *item, T
 }
 
 each! {
     [I, F] Inspect<I, F> { base, op }
-    where [I: ParallelIterator, F: Fn(&I::Item) + Sync + Send]
-    item => { op(&item); item }, I::Item
+    where [I: Part, F: Fn(&I::Output) + Sync + Send]
+    item => { op(&item); item }, I::Output
 }
 
 each! {
     [I, F] Update<I, F> { base, op }
-    where [I: ParallelIterator, F: Fn(&mut I::Item) + Sync + Send]
-    item => { let mut item = item; op(&mut item); item }, I::Item
+    where [I: Part, F: Fn(&mut I::Output) + Sync + Send]
+    item => { let mut item = item; op(&mut item); item }, I::Output
 }

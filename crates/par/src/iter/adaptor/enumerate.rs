@@ -1,10 +1,10 @@
 //! `enumerate`: each item with its index.
 
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 
-/// Each item with its index: see [`IndexedParallelIterator::enumerate`].
+/// Each item with its index: see [`enumerate`](crate::iter::IndexedParallelIterator::enumerate).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Enumerate<I> {
@@ -19,12 +19,12 @@ impl<I> Enumerate<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
-    type Item = (usize, I::Item);
+impl<I: IndexedPart> Part for Enumerate<I> {
+    type Output = (usize, I::Output);
 
     #[inline]
     fn steps(&self) -> usize {
-        self.base.len()
+        self.base.part_len()
     }
 
     fn split(&mut self) -> Option<Self> {
@@ -34,7 +34,7 @@ impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(Self::Item) -> ControlFlow<()>,
+        C: FnMut(Self::Output) -> ControlFlow<()>,
     {
         let next = &mut self.first;
         self.base.run(budget, |item| {
@@ -44,8 +44,8 @@ impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
         })
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        Some(self.base.len())
+    fn known_len(&self) -> Option<usize> {
+        Some(self.base.part_len())
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -57,9 +57,9 @@ impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for Enumerate<I> {
-    fn len(&self) -> usize {
-        self.base.len()
+impl<I: IndexedPart> IndexedPart for Enumerate<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -68,8 +68,8 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for Enumerate<I> {
         Self { base, first }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
-        let end = self.first + self.base.len();
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
+        let end = self.first + self.base.part_len();
         (self.first..end).zip(self.base.into_seq())
     }
 }

@@ -2,11 +2,11 @@
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The items of which a closure says yes: see [`ParallelIterator::filter`].
+/// The items of which a closure says yes: see [`filter`](crate::iter::ParallelIterator::filter).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Filter<I, P> {
@@ -23,12 +23,12 @@ impl<I, P> Filter<I, P> {
     }
 }
 
-impl<I, P> ParallelIterator for Filter<I, P>
+impl<I, P> Part for Filter<I, P>
 where
-    I: ParallelIterator,
-    P: Fn(&I::Item) -> bool + Sync + Send,
+    I: Part,
+    P: Fn(&I::Output) -> bool + Sync + Send,
 {
-    type Item = I::Item;
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -44,7 +44,7 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let predicate = &*self.predicate;
         self.base.run(budget, |item| {

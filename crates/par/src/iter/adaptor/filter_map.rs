@@ -2,12 +2,12 @@
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What a closure makes of the items, where it makes something: see
-/// [`ParallelIterator::filter_map`].
+/// [`filter_map`](crate::iter::ParallelIterator::filter_map).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FilterMap<I, P> {
@@ -24,13 +24,13 @@ impl<I, P> FilterMap<I, P> {
     }
 }
 
-impl<I, P, R> ParallelIterator for FilterMap<I, P>
+impl<I, P, R> Part for FilterMap<I, P>
 where
-    I: ParallelIterator,
-    P: Fn(I::Item) -> Option<R> + Sync + Send,
+    I: Part,
+    P: Fn(I::Output) -> Option<R> + Sync + Send,
     R: Send,
 {
-    type Item = R;
+    type Output = R;
 
     #[inline]
     fn steps(&self) -> usize {

@@ -2,19 +2,19 @@
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::iter::{IntoParallelIterator, ParallelIterator};
+use crate::part::Part;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The items of the parallel iterators that the items are: see
-/// [`ParallelIterator::flatten`].
+/// [`flatten`](crate::iter::ParallelIterator::flatten).
 pub type Flatten<I> = FlatMap<I, Itself>;
 
 /// The items of the parallel iterators that a closure makes: see
-/// [`ParallelIterator::flat_map`].
+/// [`flat_map`](crate::iter::ParallelIterator::flat_map).
 #[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct FlatMap<I: ParallelIterator, F: Expand<I::Item>> {
+pub struct FlatMap<I: Part, F: Expand<I::Output>> {
     /// What items have become and is not at its end, before all else.
     front: VecDeque<F::Iter>,
     /// `None` in a part of what an item has become.
@@ -25,13 +25,13 @@ pub struct FlatMap<I: ParallelIterator, F: Expand<I::Item>> {
     op: Arc<F>,
 }
 
-debug_without_closures!(FlatMap<I; F> { base } where I: ParallelIterator, F: Expand<I::Item>);
+debug_without_closures!(FlatMap<I; F> { base } where I: Part, F: Expand<I::Output>);
 
 /// So many steps of the base are taken at once at most, and their items expanded, even
 /// if that is more than the budget allows to run.
 const BATCH_MAX: usize = 16;
 
-impl<I: ParallelIterator, F: Expand<I::Item>> FlatMap<I, F> {
+impl<I: Part, F: Expand<I::Output>> FlatMap<I, F> {
     pub(crate) fn new(base: I, op: F) -> Self {
         Self {
             front: VecDeque::new(),
@@ -54,8 +54,8 @@ impl<I: ParallelIterator, F: Expand<I::Item>> FlatMap<I, F> {
 
 impl<I, F> Clone for FlatMap<I, F>
 where
-    I: ParallelIterator + Clone,
-    F: Expand<I::Item>,
+    I: Part + Clone,
+    F: Expand<I::Output>,
 {
     /// # Panics
     ///
@@ -69,12 +69,12 @@ where
     }
 }
 
-impl<I, F> ParallelIterator for FlatMap<I, F>
+impl<I, F> Part for FlatMap<I, F>
 where
-    I: ParallelIterator,
-    F: Expand<I::Item>,
+    I: Part,
+    F: Expand<I::Output>,
 {
-    type Item = <F::Iter as ParallelIterator>::Item;
+    type Output = <F::Iter as Part>::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -116,7 +116,7 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(Self::Item) -> ControlFlow<()>,
+        C: FnMut(Self::Output) -> ControlFlow<()>,
     {
         let (front, op) = (&mut self.front, &*self.op);
         while *budget > 0 {
@@ -164,7 +164,7 @@ where
     }
 
     fn pause(&mut self) {
-        self.front.iter_mut().for_each(ParallelIterator::pause);
+        self.front.iter_mut().for_each(Part::pause);
         if let Some(base) = &mut self.base {
             base.pause();
         }
@@ -175,35 +175,13 @@ where
 #[expect(unnameable_types, reason = "a detail of `FlatMap`")]
 pub trait Expand<T>: Sync + Send {
     /// What it makes.
-    type Iter: ParallelIterator;
+    type Iter: Part;
 
     /// Makes it.
     fn expand(&self, item: T) -> Self::Iter;
-}
-
-impl<T, F, PI> Expand<T> for F
-where
-    F: Fn(T) -> PI + Sync + Send,
-    PI: IntoParallelIterator,
-{
-    type Iter = PI::Iter;
-
-    #[inline]
-    fn expand(&self, item: T) -> PI::Iter {
-        self(item).into_par_iter()
-    }
 }
 
 /// Makes of an item what itself can be turned into.
 #[expect(unnameable_types, reason = "a detail of `Flatten`")]
 #[derive(Debug)]
 pub struct Itself;
-
-impl<T: IntoParallelIterator> Expand<T> for Itself {
-    type Iter = T::Iter;
-
-    #[inline]
-    fn expand(&self, item: T) -> T::Iter {
-        item.into_par_iter()
-    }
-}

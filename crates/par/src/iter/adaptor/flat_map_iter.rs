@@ -2,12 +2,12 @@
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The items of the sequences that a closure makes: see
-/// [`ParallelIterator::flat_map_iter`].
+/// [`flat_map_iter`](crate::iter::ParallelIterator::flat_map_iter).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FlatMapIter<I, F> {
@@ -25,13 +25,13 @@ impl<I, F> FlatMapIter<I, F> {
 }
 
 // A sequence is one step: it is never left half done, and need not be `Send`.
-impl<I, F, SI> ParallelIterator for FlatMapIter<I, F>
+impl<I, F, SI> Part for FlatMapIter<I, F>
 where
-    I: ParallelIterator,
-    F: Fn(I::Item) -> SI + Sync + Send,
+    I: Part,
+    F: Fn(I::Output) -> SI + Sync + Send,
     SI: IntoIterator<Item: Send>,
 {
-    type Item = SI::Item;
+    type Output = SI::Item;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -63,7 +63,7 @@ where
     }
 }
 
-/// The items of sequences: see [`ParallelIterator::flatten_iter`].
+/// The items of sequences: see [`flatten_iter`](crate::iter::ParallelIterator::flatten_iter).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FlattenIter<I> {
@@ -76,11 +76,11 @@ impl<I> FlattenIter<I> {
     }
 }
 
-impl<I> ParallelIterator for FlattenIter<I>
+impl<I> Part for FlattenIter<I>
 where
-    I: ParallelIterator<Item: IntoIterator<Item: Send>>,
+    I: Part<Output: IntoIterator<Item: Send>>,
 {
-    type Item = <I::Item as IntoIterator>::Item;
+    type Output = <I::Output as IntoIterator>::Item;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -95,9 +95,9 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(Self::Item) -> ControlFlow<()>,
+        C: FnMut(Self::Output) -> ControlFlow<()>,
     {
-        let each = |items: I::Item| items.into_iter().try_for_each(&mut consume);
+        let each = |items: I::Output| items.into_iter().try_for_each(&mut consume);
         self.base.run(budget, each)
     }
 

@@ -3,22 +3,23 @@
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use crate::granularity::SplitPolicy;
-use crate::iter::{ParallelIterator, Try};
+use crate::iter::Try;
+use crate::part::Part;
 use std::marker::PhantomData;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 
-/// What each part is folded into: see [`ParallelIterator::fold`].
+/// What each part is folded into: see [`fold`](crate::iter::ParallelIterator::fold).
 pub type Fold<I, ID, F> = FoldParts<I, Call<ID>, Plain, F>;
 
-/// What each part is folded into: see [`ParallelIterator::fold_with`].
+/// What each part is folded into: see [`fold_with`](crate::iter::ParallelIterator::fold_with).
 pub type FoldWith<I, T, F> = FoldParts<I, Template<T>, Plain, F>;
 
-/// What each part is folded into, unless it fails: see [`ParallelIterator::try_fold`].
+/// What each part is folded into, unless it fails: see [`try_fold`](crate::iter::ParallelIterator::try_fold).
 pub type TryFold<I, U, ID, F> = FoldParts<I, Call<ID>, Tried<U>, F>;
 
 /// What each part is folded into, unless it fails: see
-/// [`ParallelIterator::try_fold_with`].
+/// [`try_fold_with`](crate::iter::ParallelIterator::try_fold_with).
 pub type TryFoldWith<I, U, F> = FoldParts<I, Template<<U as Try>::Output>, Tried<U>, F>;
 
 /// What each part is folded into.
@@ -93,14 +94,14 @@ impl<I: Clone, S: Seed, O: Outcome<S::Value>, F> Clone for FoldParts<I, S, O, F>
     }
 }
 
-impl<I, S, O, F> ParallelIterator for FoldParts<I, S, O, F>
+impl<I, S, O, F> Part for FoldParts<I, S, O, F>
 where
-    I: ParallelIterator,
+    I: Part,
     S: Seed,
     O: Outcome<S::Value>,
-    F: Fn(S::Value, I::Item) -> O::Given + Sync + Send,
+    F: Fn(S::Value, I::Output) -> O::Given + Sync + Send,
 {
-    type Item = O::Given;
+    type Output = O::Given;
 
     /// Those of the base: the last of them gives the item. If there are none, one for it.
     #[inline]

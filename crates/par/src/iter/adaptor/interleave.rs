@@ -3,9 +3,9 @@
 use super::both_ends::{both_ends, take_from};
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 
-/// The items of two iterators by turns: see [`IndexedParallelIterator::interleave`].
+/// The items of two iterators by turns: see [`interleave`](crate::iter::IndexedParallelIterator::interleave).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Interleave<A, B> {
@@ -16,10 +16,10 @@ pub struct Interleave<A, B> {
 }
 
 /// The items of two iterators by turns, until it is the turn of one that has no more:
-/// see [`IndexedParallelIterator::interleave_shortest`].
+/// see [`interleave_shortest`](crate::iter::IndexedParallelIterator::interleave_shortest).
 pub type InterleaveShortest<A, B> = Interleave<A, B>;
 
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator> Interleave<A, B> {
+impl<A: IndexedPart, B: IndexedPart> Interleave<A, B> {
     pub(crate) fn new(a: A, b: B) -> Self {
         Self {
             a,
@@ -29,19 +29,19 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator> Interleave<A, B> {
     }
 
     pub(crate) fn shortest(mut a: A, mut b: B) -> Self {
-        let b_len = b.len().min(a.len());
-        let a_len = a.len().min(b_len.saturating_add(1));
+        let b_len = b.part_len().min(a.part_len());
+        let a_len = a.part_len().min(b_len.saturating_add(1));
         drop((a.split_off(a_len), b.split_off(b_len)));
         Self::new(a, b)
     }
 }
 
-impl<A, B> ParallelIterator for Interleave<A, B>
+impl<A, B> Part for Interleave<A, B>
 where
-    A: IndexedParallelIterator,
-    B: IndexedParallelIterator<Item = A::Item>,
+    A: IndexedPart,
+    B: IndexedPart<Output = A::Output>,
 {
-    type Item = A::Item;
+    type Output = A::Output;
 
     indexed!();
 
@@ -55,18 +55,18 @@ where
     }
 }
 
-impl<A, B> IndexedParallelIterator for Interleave<A, B>
+impl<A, B> IndexedPart for Interleave<A, B>
 where
-    A: IndexedParallelIterator,
-    B: IndexedParallelIterator<Item = A::Item>,
+    A: IndexedPart,
+    B: IndexedPart<Output = A::Output>,
 {
-    fn len(&self) -> usize {
-        let len = self.a.len().checked_add(self.b.len());
+    fn part_len(&self) -> usize {
+        let len = self.a.part_len().checked_add(self.b.part_len());
         len.expect("interleaved iterators have at most usize::MAX items together")
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let (a_len, b_len) = (self.a.len(), self.b.len());
+        let (a_len, b_len) = (self.a.part_len(), self.b.part_len());
         // By turns, as long as both have some; of the longer one otherwise.
         let a_turns = (index + usize::from(!self.b_first)) / 2;
         let of_a = a_turns.clamp(index.saturating_sub(b_len), a_len);
@@ -77,10 +77,10 @@ where
         }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = A::Item> + ExactSizeIterator {
-        let len = self.len();
-        let by_turns = 2 * self.a.len().min(self.b.len());
-        let a_longer = self.a.len() > self.b.len();
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = A::Output> + ExactSizeIterator {
+        let len = self.part_len();
+        let by_turns = 2 * self.a.part_len().min(self.b.part_len());
+        let a_longer = self.a.part_len() > self.b.part_len();
         let (mut a, mut b) = (self.a.into_seq(), self.b.into_seq());
         both_ends(len, move |index, front| {
             let of_a = if index < by_turns {

@@ -2,23 +2,23 @@
 
 use super::both_ends::{both_ends, take_from};
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow::{self, Continue};
 
-/// The same value between each two items: see [`ParallelIterator::intersperse`].
+/// The same value between each two items: see [`intersperse`](crate::iter::ParallelIterator::intersperse).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct Intersperse<I: ParallelIterator> {
+pub struct Intersperse<I: Part> {
     base: I,
-    between: I::Item,
+    between: I::Output,
     /// An item has come before this part, so that each item has `between` before it.
     begun: bool,
     /// The part ends with `between`.
     ends_between: bool,
 }
 
-impl<I: ParallelIterator> Intersperse<I> {
-    pub(crate) fn new(base: I, between: I::Item) -> Self {
+impl<I: Part> Intersperse<I> {
+    pub(crate) fn new(base: I, between: I::Output) -> Self {
         Self {
             base,
             between,
@@ -35,11 +35,11 @@ impl<I: ParallelIterator> Intersperse<I> {
     }
 }
 
-impl<I> ParallelIterator for Intersperse<I>
+impl<I> Part for Intersperse<I>
 where
-    I: ParallelIterator<Item: Clone>,
+    I: Part<Output: Clone>,
 {
-    type Item = I::Item;
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -49,11 +49,11 @@ where
 
     fn split(&mut self) -> Option<Self> {
         // Nobody could say whether the upper part has the first item of all.
-        if !self.begun && self.base.opt_len().is_none() {
+        if !self.begun && self.base.known_len().is_none() {
             return None;
         }
         let base = self.base.split()?;
-        let begun = self.begun || self.base.opt_len() != Some(0);
+        let begun = self.begun || self.base.known_len() != Some(0);
         Some(Self {
             base,
             between: self.between.clone(),
@@ -65,7 +65,7 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let (between, begun) = (&self.between, &mut self.begun);
         self.base.run(budget, |item| {
@@ -82,8 +82,8 @@ where
         Continue(())
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.len_with(self.base.opt_len()?)
+    fn known_len(&self) -> Option<usize> {
+        self.len_with(self.base.known_len()?)
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -95,18 +95,18 @@ where
     }
 }
 
-impl<I> IndexedParallelIterator for Intersperse<I>
+impl<I> IndexedPart for Intersperse<I>
 where
-    I: IndexedParallelIterator<Item: Clone>,
+    I: IndexedPart<Output: Clone>,
 {
-    fn len(&self) -> usize {
-        let len = self.len_with(self.base.len());
+    fn part_len(&self) -> usize {
+        let len = self.len_with(self.base.part_len());
         len.expect("interspersed items are at most usize::MAX with what is between them")
     }
 
     fn split_off(&mut self, index: usize) -> Self {
         let is_between = |index: usize| (index % 2 == 0) == self.begun;
-        let (len, base_len) = (self.len(), self.base.len());
+        let (len, base_len) = (self.part_len(), self.base.part_len());
         let of_base = (index / 2 + usize::from(!self.begun && index % 2 == 1)).min(base_len);
         let upper = Self {
             base: self.base.split_off(of_base),
@@ -120,8 +120,8 @@ where
         upper
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
-        let (len, begun, last) = (self.len(), self.begun, self.ends_between);
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
+        let (len, begun, last) = (self.part_len(), self.begun, self.ends_between);
         let (mut base, between) = (self.base.into_seq(), self.between);
         both_ends(len, move |index, front| {
             if (index % 2 == 0) == begun || (last && index + 1 == len) {

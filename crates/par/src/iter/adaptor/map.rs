@@ -2,11 +2,11 @@
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What a closure makes of each item: see [`ParallelIterator::map`].
+/// What a closure makes of each item: see [`map`](crate::iter::ParallelIterator::map).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Map<I, F> {
@@ -29,13 +29,13 @@ impl<I, F> Map<I, F> {
     }
 }
 
-impl<I, F, R> ParallelIterator for Map<I, F>
+impl<I, F, R> Part for Map<I, F>
 where
-    I: ParallelIterator,
-    F: Fn(I::Item) -> R + Sync + Send,
+    I: Part,
+    F: Fn(I::Output) -> R + Sync + Send,
     R: Send,
 {
-    type Item = R;
+    type Output = R;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -56,8 +56,8 @@ where
         self.base.run(budget, |item| consume(op(item)))
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.base.opt_len()
+    fn known_len(&self) -> Option<usize> {
+        self.base.known_len()
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -69,14 +69,14 @@ where
     }
 }
 
-impl<I, F, R> IndexedParallelIterator for Map<I, F>
+impl<I, F, R> IndexedPart for Map<I, F>
 where
-    I: IndexedParallelIterator,
-    F: Fn(I::Item) -> R + Sync + Send,
+    I: IndexedPart,
+    F: Fn(I::Output) -> R + Sync + Send,
     R: Send,
 {
-    fn len(&self) -> usize {
-        self.base.len()
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {

@@ -3,21 +3,21 @@
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use send_wrapper::SendWrapper;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What a closure makes of each item with the help of a clone of a value: see
-/// [`ParallelIterator::map_with`].
+/// [`map_with`](crate::iter::ParallelIterator::map_with).
 pub type MapWith<I, T, F> = MapWithState<I, Template<T>, F>;
 
 /// What a closure makes of each item with the help of a value that another has made:
-/// see [`ParallelIterator::map_init`].
+/// see [`map_init`](crate::iter::ParallelIterator::map_init).
 pub type MapInit<I, INIT, F> = MapWithState<I, Call<INIT>, F>;
 
 /// What a closure makes of each item with the help of a value: see
-/// [`ParallelIterator::map_with`] and [`ParallelIterator::map_init`].
+/// [`map_with`](crate::iter::ParallelIterator::map_with) and [`map_init`](crate::iter::ParallelIterator::map_init).
 #[expect(unnameable_types, reason = "it is named `MapWith` or `MapInit`")]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct MapWithState<I, S: Seed, F> {
@@ -74,14 +74,14 @@ impl<I: Clone, S: Seed, F> Clone for MapWithState<I, S, F> {
     }
 }
 
-impl<I, S, F, R> ParallelIterator for MapWithState<I, S, F>
+impl<I, S, F, R> Part for MapWithState<I, S, F>
 where
-    I: ParallelIterator,
+    I: Part,
     S: Seed,
-    F: Fn(&mut S::Value, I::Item) -> R + Sync + Send,
+    F: Fn(&mut S::Value, I::Output) -> R + Sync + Send,
     R: Send,
 {
-    type Item = R;
+    type Output = R;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -106,8 +106,8 @@ where
         self.base.run(budget, |item| consume(op(state, item)))
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.base.opt_len()
+    fn known_len(&self) -> Option<usize> {
+        self.base.known_len()
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -120,15 +120,15 @@ where
     }
 }
 
-impl<I, S, F, R> IndexedParallelIterator for MapWithState<I, S, F>
+impl<I, S, F, R> IndexedPart for MapWithState<I, S, F>
 where
-    I: IndexedParallelIterator,
+    I: IndexedPart,
     S: Seed,
-    F: Fn(&mut S::Value, I::Item) -> R + Sync + Send,
+    F: Fn(&mut S::Value, I::Output) -> R + Sync + Send,
     R: Send,
 {
-    fn len(&self) -> usize {
-        self.base.len()
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {

@@ -2,11 +2,11 @@
 
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use heist_sync::thread::panicking;
 use std::ops::ControlFlow;
 
-/// The items, until something panics: see [`ParallelIterator::panic_fuse`].
+/// The items, until something panics: see [`panic_fuse`](crate::iter::ParallelIterator::panic_fuse).
 ///
 /// When it blows, the whole operation is about to panic, and nobody will look at the
 /// items that are missing.
@@ -31,8 +31,8 @@ impl<I> PanicFuse<I> {
     }
 }
 
-impl<I: ParallelIterator> ParallelIterator for PanicFuse<I> {
-    type Item = I::Item;
+impl<I: Part> Part for PanicFuse<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -52,7 +52,7 @@ impl<I: ParallelIterator> ParallelIterator for PanicFuse<I> {
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let fuse = Armed::new(&self.fuse);
         if fuse.has_blown() {
@@ -66,8 +66,8 @@ impl<I: ParallelIterator> ParallelIterator for PanicFuse<I> {
         })
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.base.opt_len()
+    fn known_len(&self) -> Option<usize> {
+        self.base.known_len()
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -79,9 +79,9 @@ impl<I: ParallelIterator> ParallelIterator for PanicFuse<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for PanicFuse<I> {
-    fn len(&self) -> usize {
-        self.base.len()
+impl<I: IndexedPart> IndexedPart for PanicFuse<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -91,7 +91,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for PanicFuse<I> {
 
     /// All or nothing: iterators of known length cannot end before their time. But they
     /// are short, where others go on from here.
-    fn into_seq(mut self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+    fn into_seq(mut self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         let fuse = Armed::new(&self.fuse);
         if fuse.has_blown() {
             drop(self.base.split_off(0));

@@ -2,12 +2,12 @@
 
 use super::{debug_without_closures, Enumerate};
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The indices of the items of which a closure says yes: see
-/// [`IndexedParallelIterator::positions`].
+/// [`positions`](crate::iter::IndexedParallelIterator::positions).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Positions<I, P> {
@@ -17,21 +17,21 @@ pub struct Positions<I, P> {
 
 debug_without_closures!(Positions<I; P> { base });
 
-impl<I: IndexedParallelIterator, P> Positions<I, P> {
+impl<I: IndexedPart, P> Positions<I, P> {
     pub(crate) fn new(base: I, predicate: P) -> Self {
         Self {
-            base: base.enumerate(),
+            base: Enumerate::new(base),
             predicate: Arc::new(predicate),
         }
     }
 }
 
-impl<I, P> ParallelIterator for Positions<I, P>
+impl<I, P> Part for Positions<I, P>
 where
-    I: IndexedParallelIterator,
-    P: Fn(I::Item) -> bool + Sync + Send,
+    I: IndexedPart,
+    P: Fn(I::Output) -> bool + Sync + Send,
 {
-    type Item = usize;
+    type Output = usize;
 
     #[inline]
     fn steps(&self) -> usize {

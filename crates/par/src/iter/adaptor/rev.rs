@@ -2,9 +2,9 @@
 
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 
-/// From the last item to the first: see [`IndexedParallelIterator::rev`].
+/// From the last item to the first: see [`rev`](crate::iter::IndexedParallelIterator::rev).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Rev<I> {
@@ -17,8 +17,8 @@ impl<I> Rev<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> ParallelIterator for Rev<I> {
-    type Item = I::Item;
+impl<I: IndexedPart> Part for Rev<I> {
+    type Output = I::Output;
 
     indexed!();
 
@@ -31,18 +31,18 @@ impl<I: IndexedParallelIterator> ParallelIterator for Rev<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for Rev<I> {
-    fn len(&self) -> usize {
-        self.base.len()
+impl<I: IndexedPart> IndexedPart for Rev<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let lower = self.base.split_off(self.base.len() - index);
+        let lower = self.base.split_off(self.base.part_len() - index);
         let base = std::mem::replace(&mut self.base, lower);
         Self { base }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq().rev()
     }
 }

@@ -3,14 +3,14 @@
 use crate::driver::drive;
 use crate::granularity::SplitPolicy;
 use crate::iter::consumer::ForEach;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 
-/// The first items only: see [`IndexedParallelIterator::take`]. The same iterator, which
+/// The first items only: see [`take`](crate::iter::IndexedParallelIterator::take). The same iterator, which
 /// has been cut.
 pub type Take<I> = I;
 
-/// All but the first items: see [`IndexedParallelIterator::skip`].
+/// All but the first items: see [`skip`](crate::iter::IndexedParallelIterator::skip).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Skip<I> {
@@ -19,23 +19,23 @@ pub struct Skip<I> {
     base: I,
 }
 
-impl<I: IndexedParallelIterator> Skip<I> {
+impl<I: IndexedPart> Skip<I> {
     pub(crate) fn new(mut iter: I, len: usize) -> Self {
-        let base = iter.split_off(len.min(iter.len()));
-        let skipped = Some(iter).filter(|skipped| skipped.len() > 0);
+        let base = iter.split_off(len.min(iter.part_len()));
+        let skipped = Some(iter).filter(|skipped| skipped.part_len() > 0);
         Self { skipped, base }
     }
 
     /// Goes through what is skipped, for the sake of what that does besides.
     fn go_through_skipped(&mut self) {
         if let Some(skipped) = self.skipped.take() {
-            drive(skipped, ForEach::new(&drop::<I::Item>));
+            drive(skipped, ForEach::new(&drop::<I::Output>));
         }
     }
 }
 
-impl<I: IndexedParallelIterator> ParallelIterator for Skip<I> {
-    type Item = I::Item;
+impl<I: IndexedPart> Part for Skip<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -53,14 +53,14 @@ impl<I: IndexedParallelIterator> ParallelIterator for Skip<I> {
     #[inline]
     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
     where
-        F: FnMut(I::Item) -> ControlFlow<()>,
+        F: FnMut(I::Output) -> ControlFlow<()>,
     {
         self.go_through_skipped();
         self.base.run(budget, consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        Some(self.base.len())
+    fn known_len(&self) -> Option<usize> {
+        Some(self.base.part_len())
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -72,9 +72,9 @@ impl<I: IndexedParallelIterator> ParallelIterator for Skip<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for Skip<I> {
-    fn len(&self) -> usize {
-        self.base.len()
+impl<I: IndexedPart> IndexedPart for Skip<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -84,7 +84,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for Skip<I> {
         Self { skipped, base }
     }
 
-    fn into_seq(mut self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+    fn into_seq(mut self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.go_through_skipped();
         self.base.into_seq()
     }

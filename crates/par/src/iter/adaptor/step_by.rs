@@ -2,9 +2,9 @@
 
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 
-/// Each n-th item: see [`IndexedParallelIterator::step_by`].
+/// Each n-th item: see [`step_by`](crate::iter::IndexedParallelIterator::step_by).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct StepBy<I> {
@@ -20,8 +20,8 @@ impl<I> StepBy<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> ParallelIterator for StepBy<I> {
-    type Item = I::Item;
+impl<I: IndexedPart> Part for StepBy<I> {
+    type Output = I::Output;
 
     indexed!();
 
@@ -34,18 +34,18 @@ impl<I: IndexedParallelIterator> ParallelIterator for StepBy<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for StepBy<I> {
-    fn len(&self) -> usize {
-        self.base.len().div_ceil(self.step)
+impl<I: IndexedPart> IndexedPart for StepBy<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len().div_ceil(self.step)
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let base_index = index.saturating_mul(self.step).min(self.base.len());
+        let base_index = index.saturating_mul(self.step).min(self.base.part_len());
         let base = self.base.split_off(base_index);
         Self { base, ..*self }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq().step_by(self.step)
     }
 }

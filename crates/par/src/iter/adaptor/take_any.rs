@@ -2,10 +2,10 @@
 
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-/// So many of the items, wherever they lie: see [`ParallelIterator::take_any`].
+/// So many of the items, wherever they lie: see [`take_any`](crate::iter::ParallelIterator::take_any).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAny<I> {
@@ -21,8 +21,8 @@ impl<I> TakeAny<I> {
     }
 }
 
-impl<I: ParallelIterator> ParallelIterator for TakeAny<I> {
-    type Item = I::Item;
+impl<I: Part> Part for TakeAny<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -42,7 +42,7 @@ impl<I: ParallelIterator> ParallelIterator for TakeAny<I> {
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let (quota, mut ended) = (&self.quota, self.quota.is_spent());
         if ended {
@@ -78,7 +78,7 @@ impl<I: ParallelIterator> ParallelIterator for TakeAny<I> {
 }
 
 /// All but so many of the items, wherever they lie: see
-/// [`ParallelIterator::skip_any`].
+/// [`skip_any`](crate::iter::ParallelIterator::skip_any).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct SkipAny<I> {
@@ -94,8 +94,8 @@ impl<I> SkipAny<I> {
     }
 }
 
-impl<I: ParallelIterator> ParallelIterator for SkipAny<I> {
-    type Item = I::Item;
+impl<I: Part> Part for SkipAny<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -111,7 +111,7 @@ impl<I: ParallelIterator> ParallelIterator for SkipAny<I> {
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let quota = &self.quota;
         if quota.is_spent() {

@@ -3,11 +3,11 @@
 use super::debug_without_closures;
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 
-/// The items until a closure says no to one: see [`ParallelIterator::take_any_while`].
+/// The items until a closure says no to one: see [`take_any_while`](crate::iter::ParallelIterator::take_any_while).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAnyWhile<I, P> {
@@ -29,12 +29,12 @@ impl<I, P> TakeAnyWhile<I, P> {
     }
 }
 
-impl<I, P> ParallelIterator for TakeAnyWhile<I, P>
+impl<I, P> Part for TakeAnyWhile<I, P>
 where
-    I: ParallelIterator,
-    P: Fn(&I::Item) -> bool + Sync + Send,
+    I: Part,
+    P: Fn(&I::Output) -> bool + Sync + Send,
 {
-    type Item = I::Item;
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -57,7 +57,7 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let (predicate, taking, mut ended) = (&*self.predicate, &self.taking, false);
         let flow = self.base.run(budget, |item| {
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// The items since a closure said no to one: see [`ParallelIterator::skip_any_while`].
+/// The items since a closure said no to one: see [`skip_any_while`](crate::iter::ParallelIterator::skip_any_while).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct SkipAnyWhile<I, P> {
@@ -106,12 +106,12 @@ impl<I, P> SkipAnyWhile<I, P> {
     }
 }
 
-impl<I, P> ParallelIterator for SkipAnyWhile<I, P>
+impl<I, P> Part for SkipAnyWhile<I, P>
 where
-    I: ParallelIterator,
-    P: Fn(&I::Item) -> bool + Sync + Send,
+    I: Part,
+    P: Fn(&I::Output) -> bool + Sync + Send,
 {
-    type Item = I::Item;
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -130,7 +130,7 @@ where
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         let (predicate, skipping) = (&*self.predicate, &self.skipping);
         if skipping.is_spent() {

@@ -1,11 +1,11 @@
 //! `with_weight`: split by what the items cost, not by their number.
 
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Items that are split by their weight: see [`IndexedParallelIterator::with_weight`].
+/// Items that are split by their weight: see [`with_weight`](crate::iter::IndexedParallelIterator::with_weight).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WithWeight<I> {
@@ -16,7 +16,7 @@ pub struct WithWeight<I> {
     first: usize,
 }
 
-impl<I: IndexedParallelIterator> WithWeight<I> {
+impl<I: IndexedPart> WithWeight<I> {
     /// `weights` are those of the items, in their order.
     pub(crate) fn new(base: I, weights: impl Iterator<Item = usize>) -> Self {
         // Nothing is free: or else a part could have items and no weight.
@@ -37,17 +37,17 @@ impl<I: IndexedParallelIterator> WithWeight<I> {
     /// How many items of this part weigh no more than that, together.
     fn as_many_as(&self, weight: usize) -> usize {
         let limit = self.below(self.first).saturating_add(weight);
-        let part = &self.up_to[self.first..self.first + self.base.len()];
+        let part = &self.up_to[self.first..self.first + self.base.part_len()];
         part.partition_point(|&up_to| up_to <= limit)
     }
 }
 
-impl<I: IndexedParallelIterator> ParallelIterator for WithWeight<I> {
-    type Item = I::Item;
+impl<I: IndexedPart> Part for WithWeight<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
-        let len = self.base.len();
+        let len = self.base.part_len();
         match self.below(self.first + len) - self.below(self.first) {
             // Weights beyond the largest number count for nothing; the items do.
             0 => len,
@@ -56,7 +56,7 @@ impl<I: IndexedParallelIterator> ParallelIterator for WithWeight<I> {
     }
 
     fn split(&mut self) -> Option<Self> {
-        let len = self.base.len();
+        let len = self.base.part_len();
         if len < 2 {
             return None;
         }
@@ -73,9 +73,9 @@ impl<I: IndexedParallelIterator> ParallelIterator for WithWeight<I> {
 
     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
     where
-        F: FnMut(I::Item) -> ControlFlow<()>,
+        F: FnMut(I::Output) -> ControlFlow<()>,
     {
-        if self.base.len() == 0 || *budget == 0 {
+        if self.base.part_len() == 0 || *budget == 0 {
             return ControlFlow::Continue(());
         }
         // One at least, whatever it weighs.
@@ -86,8 +86,8 @@ impl<I: IndexedParallelIterator> ParallelIterator for WithWeight<I> {
         self.base.run(&mut count, consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        Some(self.base.len())
+    fn known_len(&self) -> Option<usize> {
+        Some(self.base.part_len())
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -99,9 +99,9 @@ impl<I: IndexedParallelIterator> ParallelIterator for WithWeight<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for WithWeight<I> {
-    fn len(&self) -> usize {
-        self.base.len()
+impl<I: IndexedPart> IndexedPart for WithWeight<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -112,7 +112,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for WithWeight<I> {
         }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq()
     }
 }

@@ -2,11 +2,11 @@
 
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 /// What is in the options, until somebody finds an empty one: see
-/// [`ParallelIterator::while_some`].
+/// [`while_some`](crate::iter::ParallelIterator::while_some).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WhileSome<I> {
@@ -22,12 +22,12 @@ impl<I> WhileSome<I> {
     }
 }
 
-impl<I, T> ParallelIterator for WhileSome<I>
+impl<I, T> Part for WhileSome<I>
 where
-    I: ParallelIterator<Item = Option<T>>,
+    I: Part<Output = Option<T>>,
     T: Send,
 {
-    type Item = T;
+    type Output = T;
 
     #[inline]
     fn steps(&self) -> usize {

@@ -2,10 +2,10 @@
 //! finely to cut.
 
 use crate::granularity::SplitPolicy;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 
-/// The same items, cut as was asked for: see [`ParallelIterator::with_granularity`].
+/// The same items, cut as was asked for: see [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WithPolicy<I> {
@@ -14,11 +14,11 @@ pub struct WithPolicy<I> {
 }
 
 /// The same items in parts that are not too short: see
-/// [`IndexedParallelIterator::with_min_len`].
+/// [`with_min_len`](crate::iter::IndexedParallelIterator::with_min_len).
 pub type MinLen<I> = WithPolicy<I>;
 
 /// The same items in parts that are not too long: see
-/// [`IndexedParallelIterator::with_max_len`].
+/// [`with_max_len`](crate::iter::IndexedParallelIterator::with_max_len).
 pub type MaxLen<I> = WithPolicy<I>;
 
 impl<I> WithPolicy<I> {
@@ -31,8 +31,8 @@ impl<I> WithPolicy<I> {
     }
 }
 
-impl<I: ParallelIterator> ParallelIterator for WithPolicy<I> {
-    type Item = I::Item;
+impl<I: Part> Part for WithPolicy<I> {
+    type Output = I::Output;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -47,13 +47,13 @@ impl<I: ParallelIterator> ParallelIterator for WithPolicy<I> {
     #[inline]
     fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
     where
-        C: FnMut(I::Item) -> ControlFlow<()>,
+        C: FnMut(I::Output) -> ControlFlow<()>,
     {
         self.base.run(budget, consume)
     }
 
-    fn opt_len(&self) -> Option<usize> {
-        self.base.opt_len()
+    fn known_len(&self) -> Option<usize> {
+        self.base.known_len()
     }
 
     fn split_policy(&self) -> SplitPolicy {
@@ -65,9 +65,9 @@ impl<I: ParallelIterator> ParallelIterator for WithPolicy<I> {
     }
 }
 
-impl<I: IndexedParallelIterator> IndexedParallelIterator for WithPolicy<I> {
-    fn len(&self) -> usize {
-        self.base.len()
+impl<I: IndexedPart> IndexedPart for WithPolicy<I> {
+    fn part_len(&self) -> usize {
+        self.base.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -75,7 +75,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for WithPolicy<I> {
         self.over(upper)
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq()
     }
 }

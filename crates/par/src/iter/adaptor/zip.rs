@@ -2,9 +2,9 @@
 
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 
-/// Pairs of the items of two iterators: see [`IndexedParallelIterator::zip`].
+/// Pairs of the items of two iterators: see [`zip`](crate::iter::IndexedParallelIterator::zip).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Zip<A, B> {
@@ -13,23 +13,23 @@ pub struct Zip<A, B> {
 }
 
 /// Pairs of the items of two iterators that are equally long: see
-/// [`IndexedParallelIterator::zip_eq`].
+/// [`zip_eq`](crate::iter::IndexedParallelIterator::zip_eq).
 pub type ZipEq<A, B> = Zip<A, B>;
 
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator> Zip<A, B> {
+impl<A: IndexedPart, B: IndexedPart> Zip<A, B> {
     pub(crate) fn new(mut a: A, mut b: B) -> Self {
-        let len = a.len().min(b.len());
+        let len = a.part_len().min(b.part_len());
         drop((a.split_off(len), b.split_off(len)));
         Self { a, b }
     }
 }
 
-impl<A, B> ParallelIterator for Zip<A, B>
+impl<A, B> Part for Zip<A, B>
 where
-    A: IndexedParallelIterator,
-    B: IndexedParallelIterator,
+    A: IndexedPart,
+    B: IndexedPart,
 {
-    type Item = (A::Item, B::Item);
+    type Output = (A::Output, B::Output);
 
     indexed!();
 
@@ -43,13 +43,13 @@ where
     }
 }
 
-impl<A, B> IndexedParallelIterator for Zip<A, B>
+impl<A, B> IndexedPart for Zip<A, B>
 where
-    A: IndexedParallelIterator,
-    B: IndexedParallelIterator,
+    A: IndexedPart,
+    B: IndexedPart,
 {
-    fn len(&self) -> usize {
-        self.a.len()
+    fn part_len(&self) -> usize {
+        self.a.part_len()
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -57,7 +57,7 @@ where
         Self { a, b }
     }
 
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
         self.a.into_seq().zip(self.b.into_seq())
     }
 }

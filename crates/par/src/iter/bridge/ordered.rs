@@ -1,7 +1,7 @@
 //! A bridge that keeps the order: the iterator travels from worker to worker.
 
 use super::take_batch;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -31,11 +31,11 @@ impl<I: Iterator> OrderedBridge<I> {
     }
 }
 
-impl<I> ParallelIterator for OrderedBridge<I>
+impl<I> Part for OrderedBridge<I>
 where
     I: Iterator<Item: Send> + Send,
 {
-    type Item = I::Item;
+    type Output = I::Item;
 
     #[inline]
     fn steps(&self) -> usize {

@@ -19,7 +19,7 @@
 //! let it go on.
 
 use super::{take_batch, BATCH_NS};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{hint, Clock, Mutex};
 use std::collections::VecDeque;
@@ -258,11 +258,11 @@ impl<Iter: Iterator> Drop for Turn<'_, Iter> {
     }
 }
 
-impl<Iter> ParallelIterator for IterBridge<Iter>
+impl<Iter> Part for IterBridge<Iter>
 where
     Iter: Iterator<Item: Send> + Send,
 {
-    type Item = Iter::Item;
+    type Output = Iter::Item;
 
     #[inline]
     fn steps(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Collects items whose number is known: each is written once, into its place.
 
 use crate::driver::{drive, Consumer};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 
 /// Appends the `len` items of the iterator to the vector.
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 pub(crate) fn collect_into<T, I>(vec: &mut Vec<T>, iter: I, len: usize)
 where
     T: Send,
-    I: ParallelIterator<Item = T>,
+    I: Part<Output = T>,
 {
     let places = drive(iter, Places::at_end(vec, len));
     // SAFETY: those of this vector, which was not touched since.
@@ -28,7 +28,7 @@ pub(crate) fn unzip_into<A, B, I>(left: &mut Vec<A>, right: &mut Vec<B>, iter: I
 where
     A: Send,
     B: Send,
-    I: ParallelIterator<Item = (A, B)>,
+    I: Part<Output = (A, B)>,
 {
     let places = Pairs(Places::at_end(left, len), Places::at_end(right, len));
     let Pairs(left_places, right_places) = drive(iter, places);
@@ -137,7 +137,7 @@ impl<T: Send> Consumer<T> for Places<T> {
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = T>,
+        P: Part<Output = T>,
     {
         let mut grain = Grain::new(self);
         part.run(budget, |item| {
@@ -192,7 +192,7 @@ impl<A: Send, B: Send> Consumer<(A, B)> for Pairs<A, B> {
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = (A, B)>,
+        P: Part<Output = (A, B)>,
     {
         let mut left_grain = Grain::new(&mut self.0);
         let mut right_grain = Grain::new(&mut self.1);

@@ -1,17 +1,17 @@
 //! The smallest or the largest item.
 
 use crate::driver::{drive, Consumer};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow::{self, Continue};
 
 /// The item that is left if of each two neighbours `op` leaves one.
 ///
 /// Apart from [`Reduce`](super::Reduce), because these loops, and those over large
 /// accumulators, are compiled well in different forms.
-pub(crate) fn extreme<I, OP>(iter: I, op: OP) -> Option<I::Item>
+pub(crate) fn extreme<I, OP>(iter: I, op: OP) -> Option<I::Output>
 where
-    I: ParallelIterator,
-    OP: Fn(I::Item, I::Item) -> I::Item + Sync,
+    I: Part,
+    OP: Fn(I::Output, I::Output) -> I::Output + Sync,
 {
     let extreme = Extreme {
         so_far: None,
@@ -42,7 +42,7 @@ where
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = T>,
+        P: Part<Output = T>,
     {
         let Some(so_far) = self.so_far.take() else {
             return part.run(budget, |item| self.consume(item));

@@ -5,7 +5,7 @@
 //! A part that has found something tells its key, and parts with larger keys stop.
 
 use crate::driver::{drive, Consumer};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::ops::{ControlFlow, Range};
 
@@ -20,8 +20,8 @@ pub(crate) enum Wanted {
 /// What `op` makes of the item that is wanted among those of which it makes anything.
 pub(crate) fn find<I, F, R>(iter: I, wanted: Wanted, op: F) -> Option<R>
 where
-    I: ParallelIterator,
-    F: Fn(I::Item) -> Option<R> + Sync,
+    I: Part,
+    F: Fn(I::Output) -> Option<R> + Sync,
     R: Send,
 {
     let find = Find {
@@ -92,7 +92,7 @@ where
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = T>,
+        P: Part<Output = T>,
     {
         let (op, best, key) = (self.op, self.best, self.keys.start);
         part.run(budget, |item| {

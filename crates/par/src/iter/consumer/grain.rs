@@ -1,6 +1,6 @@
 //! The items of a grain as an ordinary iterator, for what only such iterators are given to.
 
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{self, Continue};
 
@@ -8,16 +8,16 @@ use std::ops::ControlFlow::{self, Continue};
 ///
 /// `fold`, and what is made of it, is one call of `run`. `next` is one for each step that
 /// gives items, and a few for those between.
-pub(crate) struct GrainItems<'p, P: ParallelIterator> {
+pub(crate) struct GrainItems<'p, P: Part> {
     part: &'p mut P,
     budget: &'p mut usize,
     /// The last answer of `run`, once it has been given.
     flow: &'p mut Option<ControlFlow<()>>,
     /// Items that came with one that was asked for.
-    ahead: VecDeque<P::Item>,
+    ahead: VecDeque<P::Output>,
 }
 
-impl<P: ParallelIterator> GrainItems<'_, P> {
+impl<P: Part> GrainItems<'_, P> {
     /// Hands the items to `op`, which need not take them all: the others are dropped.
     #[inline]
     pub(crate) fn with<R>(
@@ -37,10 +37,10 @@ impl<P: ParallelIterator> GrainItems<'_, P> {
     }
 }
 
-impl<P: ParallelIterator> Iterator for GrainItems<'_, P> {
-    type Item = P::Item;
+impl<P: Part> Iterator for GrainItems<'_, P> {
+    type Item = P::Output;
 
-    fn next(&mut self) -> Option<P::Item> {
+    fn next(&mut self) -> Option<P::Output> {
         let mut first = self.ahead.pop_front();
         let mut steps = 1;
         while first.is_none() && self.flow.is_none() && *self.budget > 0 {
@@ -66,7 +66,7 @@ impl<P: ParallelIterator> Iterator for GrainItems<'_, P> {
     #[inline]
     fn fold<B, F>(self, init: B, mut f: F) -> B
     where
-        F: FnMut(B, P::Item) -> B,
+        F: FnMut(B, P::Output) -> B,
     {
         let mut so_far = Some(self.ahead.into_iter().fold(init, &mut f));
         if self.flow.is_none() {

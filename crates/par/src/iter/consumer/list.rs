@@ -5,8 +5,10 @@
 //! whoever is free, and the memory of a chunk is given back while it is copied: so not
 //! much more memory is ever in use than the result takes.
 
+use super::ForEach;
 use crate::driver::{drive, Consumer};
-use crate::iter::{IntoParallelIterator, ParallelIterator};
+use crate::part::Part;
+use crate::vec::IntoIter;
 use heist_core::current_num_threads;
 use std::collections::LinkedList;
 use std::mem::{size_of, MaybeUninit};
@@ -48,7 +50,7 @@ impl<T: Send> Chunks<T> {
     }
 
     /// All items of the iterator.
-    pub(crate) fn of<I: ParallelIterator<Item = T>>(iter: I) -> Self {
+    pub(crate) fn of<I: Part<Output = T>>(iter: I) -> Self {
         drive(iter, Self::new())
     }
 
@@ -119,9 +121,8 @@ impl<T: Send> Chunks<T> {
             moves.push((chunk, here));
             places = behind;
         }
-        moves
-            .into_par_iter()
-            .for_each(|(chunk, places)| move_items(chunk, places));
+        let move_all = |(chunk, places)| move_items(chunk, places);
+        drive(IntoIter::new(moves), ForEach::new(&move_all));
         // SAFETY: the places of the chunks are all of those, and each chunk has moved.
         unsafe { vec.set_len(old_len + added) };
     }
@@ -172,7 +173,7 @@ impl<T: Send> Consumer<T> for Chunks<T> {
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = T>,
+        P: Part<Output = T>,
     {
         let mut last = std::mem::take(&mut self.last);
         let flow = part.run(budget, |item| {

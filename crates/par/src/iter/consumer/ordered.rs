@@ -1,7 +1,8 @@
 //! Hands the items to one closure, in their order, while others make the next ones.
 
+use super::collect;
 use crate::granularity::UNKNOWN;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use heist_core::{join, participate};
 use heist_sync::Clock;
 use std::ops::ControlFlow;
@@ -16,8 +17,8 @@ const BLOCK_STEPS: usize = 16_384;
 /// Two blocks at a time: while `op` takes in one, the workers make the next.
 pub(crate) fn in_order<I, F>(iter: I, mut op: F)
 where
-    I: ParallelIterator,
-    F: FnMut(I::Item) + Send,
+    I: Part,
+    F: FnMut(I::Output) + Send,
 {
     participate(move || {
         let mut source = Source::new(iter);
@@ -40,7 +41,7 @@ struct Source<I> {
     is_endless: bool,
 }
 
-impl<I: ParallelIterator> Source<I> {
+impl<I: Part> Source<I> {
     fn new(iter: I) -> Self {
         Self {
             parts: vec![iter],
@@ -50,7 +51,7 @@ impl<I: ParallelIterator> Source<I> {
     }
 
     /// The items of the next block, or `None` at the end.
-    fn next_block(&mut self) -> Option<Vec<I::Item>> {
+    fn next_block(&mut self) -> Option<Vec<I::Output>> {
         let mut part = self.parts.pop()?;
         let mut levels = part.split_policy().levels();
         while part.steps() > self.steps && !(self.is_endless && part.steps() == UNKNOWN) {
@@ -65,7 +66,7 @@ impl<I: ParallelIterator> Source<I> {
         let items = if part.steps() == UNKNOWN {
             self.first_of(part)
         } else {
-            part.collect()
+            collect(part)
         };
         if clock.elapsed_ns() < BLOCK_NS {
             self.steps = (self.steps * 2).min(BLOCK_STEPS);
@@ -74,7 +75,7 @@ impl<I: ParallelIterator> Source<I> {
     }
 
     /// The items of the first steps of a part of which nobody knows how long it is.
-    fn first_of(&mut self, mut part: I) -> Vec<I::Item> {
+    fn first_of(&mut self, mut part: I) -> Vec<I::Output> {
         let mut items = Vec::new();
         let _ = part.run(&mut { self.steps }, |item| {
             items.push(item);

@@ -2,7 +2,7 @@
 
 use super::grain::GrainItems;
 use crate::driver::{drive, Consumer};
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::iter::{empty, once, Product, Sum};
 use std::marker::PhantomData;
 use std::ops::ControlFlow::{self, Continue};
@@ -10,8 +10,8 @@ use std::ops::ControlFlow::{self, Continue};
 /// The sum of all items.
 pub(crate) fn sum<I, S>(iter: I) -> S
 where
-    I: ParallelIterator,
-    S: Send + Sum<I::Item> + Sum<S>,
+    I: Part,
+    S: Send + Sum<I::Output> + Sum<S>,
 {
     total::<_, _, Sums>(iter)
 }
@@ -19,14 +19,14 @@ where
 /// The product of all items.
 pub(crate) fn product<I, S>(iter: I) -> S
 where
-    I: ParallelIterator,
-    S: Send + Product<I::Item> + Product<S>,
+    I: Part,
+    S: Send + Product<I::Output> + Product<S>,
 {
     total::<_, _, Products>(iter)
 }
 
 /// How many items there are.
-pub(crate) fn count<I: ParallelIterator>(iter: I) -> usize {
+pub(crate) fn count<I: Part>(iter: I) -> usize {
     total::<_, _, Counts>(iter)
 }
 
@@ -80,9 +80,9 @@ impl<T> Combine<T, usize> for Counts {
 
 fn total<I, S, By>(iter: I) -> S
 where
-    I: ParallelIterator,
+    I: Part,
     S: Send,
-    By: Combine<I::Item, S> + Send,
+    By: Combine<I::Output, S> + Send,
 {
     let total = Total::<S, By> {
         so_far: None,
@@ -125,7 +125,7 @@ where
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
-        P: ParallelIterator<Item = T>,
+        P: Part<Output = T>,
     {
         let (next, flow) = GrainItems::with(part, budget, |items| By::items(items));
         self.add(next);

@@ -1,7 +1,8 @@
 //! Combines what is in all items, until a failure.
 
 use crate::driver::{drive, Consumer};
-use crate::iter::{ParallelIterator, Try};
+use crate::iter::Try;
+use crate::part::Part;
 use heist_sync::atomic::{AtomicBool, Ordering};
 use std::ops::ControlFlow;
 
@@ -9,7 +10,7 @@ use std::ops::ControlFlow;
 /// failure: of an item or of `op`.
 pub(crate) fn try_reduce<I, R, OP>(iter: I, op: OP) -> Option<R>
 where
-    I: ParallelIterator<Item = R>,
+    I: Part<Output = R>,
     R: Try + Send,
     OP: Fn(R::Output, R::Output) -> R + Sync,
 {

@@ -2,18 +2,18 @@
 
 use super::{unzip_into, Chunks, Reduce};
 use crate::driver::drive;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use either::Either;
 use std::ops::ControlFlow;
 
 /// The left halves and the right halves of all pairs.
 pub(crate) fn unzip<I, A, B>(iter: I) -> (Vec<A>, Vec<B>)
 where
-    I: ParallelIterator<Item = (A, B)>,
+    I: Part<Output = (A, B)>,
     A: Send,
     B: Send,
 {
-    let Some(len) = iter.opt_len() else {
+    let Some(len) = iter.known_len() else {
         return into_two(iter, |sides, (left, right)| {
             sides.0.push(left);
             sides.1.push(right);
@@ -27,10 +27,10 @@ where
 /// What `side` puts on the left, and what it puts on the right.
 pub(crate) fn partition<I, A, B, F>(iter: I, side: F) -> (Vec<A>, Vec<B>)
 where
-    I: ParallelIterator,
+    I: Part,
     A: Send,
     B: Send,
-    F: Fn(I::Item) -> Either<A, B> + Sync,
+    F: Fn(I::Output) -> Either<A, B> + Sync,
 {
     into_two(iter, |sides, item| match side(item) {
         Either::Left(item) => sides.0.push(item),
@@ -40,10 +40,10 @@ where
 
 fn into_two<I, A, B, F>(iter: I, put: F) -> (Vec<A>, Vec<B>)
 where
-    I: ParallelIterator,
+    I: Part,
     A: Send,
     B: Send,
-    F: Fn(&mut (Chunks<A>, Chunks<B>), I::Item) + Sync,
+    F: Fn(&mut (Chunks<A>, Chunks<B>), I::Output) + Sync,
 {
     let begin = || (Chunks::new(), Chunks::new());
     let take = |sides: &mut (Chunks<A>, Chunks<B>), item| {

@@ -1,9 +1,9 @@
 //! Collections that take one item after the other: the items are made in parallel,
 //! and put in by the caller.
 
-use super::{FromParallelIterator, ParallelExtend};
 use crate::driver::drive;
 use crate::iter::consumer::Reduce;
+use crate::iter::{FromParallelIterator, ParallelExtend};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};

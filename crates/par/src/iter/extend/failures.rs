@@ -1,6 +1,6 @@
 //! Options and results: a collection if all items are there, or else a failure.
 
-use super::FromParallelIterator;
+use crate::iter::FromParallelIterator;
 use crate::iter::{IntoParallelIterator, ParallelIterator, Try};
 use heist_sync::Mutex;
 use std::ops::ControlFlow;

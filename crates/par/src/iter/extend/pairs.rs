@@ -1,8 +1,8 @@
 //! Two collections at once, and either of two.
 
-use super::{FromParallelIterator, ParallelExtend};
 use crate::iter::consumer::{partition, unzip};
 use crate::iter::IntoParallelIterator;
+use crate::iter::{FromParallelIterator, ParallelExtend};
 use either::Either;
 
 impl<A, B, FromA, FromB> ParallelExtend<(A, B)> for (FromA, FromB)

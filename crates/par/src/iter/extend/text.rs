@@ -1,9 +1,9 @@
 //! Text, from characters and from pieces of text.
 
 use super::collections::from_empty;
-use super::{FromParallelIterator, ParallelExtend};
 use crate::driver::drive;
 use crate::iter::consumer::Reduce;
+use crate::iter::{FromParallelIterator, ParallelExtend};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
 use std::collections::LinkedList;

@@ -1,7 +1,7 @@
 //! Vectors, and what a vector turns into.
 
-use super::{FromParallelIterator, ParallelExtend};
-use crate::iter::consumer::{collect_into, Chunks};
+use crate::iter::consumer::collect_onto;
+use crate::iter::{FromParallelIterator, ParallelExtend};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -13,11 +13,7 @@ impl<T: Send> ParallelExtend<T> for Vec<T> {
     where
         I: IntoParallelIterator<Item = T>,
     {
-        let iter = iter.into_par_iter();
-        match iter.opt_len() {
-            Some(len) => collect_into(self, iter, len),
-            None => Chunks::of(iter).move_to(self),
-        }
+        collect_onto(self, iter.into_par_iter());
     }
 
     fn extend_collected(&mut self, mut items: Self) {

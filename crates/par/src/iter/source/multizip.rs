@@ -2,10 +2,8 @@
 
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::iter::{
-    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator,
-    IntoParallelRefMutIterator, ParallelIterator,
-};
+use crate::iter::{IntoParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator};
+use crate::part::{IndexedPart, Part};
 
 /// Tuples of the items of up to twelve iterators, as many as the shortest one has.
 ///
@@ -40,7 +38,7 @@ macro_rules! into_multi_zip {
         impl<$($lifetime,)? $($name),*> IntoParallelIterator for $tuple
         where
             $($name: $into,)*
-            $(<$name as $into>::Iter: IndexedParallelIterator,)*
+            $(<$name as $into>::Iter: IndexedPart,)*
         {
             type Iter = MultiZip<($(<$name as $into>::Iter,)*)>;
             type Item = ($(<$name as $into>::Item,)*);
@@ -70,25 +68,25 @@ macro_rules! multi_zip {
 
         impl<$first, $($other),*> MultiZip<($first, $($other,)*)>
         where
-            $first: IndexedParallelIterator,
-            $($other: IndexedParallelIterator,)*
+            $first: IndexedPart,
+            $($other: IndexedPart,)*
         {
             /// Cuts all to the length of the shortest.
             #[expect(non_snake_case, reason = "variables are called as their types")]
             fn new(mut tuple: ($first, $($other,)*)) -> Self {
                 let ($first, $($other,)*) = &mut tuple;
-                let len = $first.len()$(.min($other.len()))*;
+                let len = $first.part_len()$(.min($other.part_len()))*;
                 drop(($first.split_off(len), $($other.split_off(len),)*));
                 Self { tuple }
             }
         }
 
-        impl<$first, $($other),*> ParallelIterator for MultiZip<($first, $($other,)*)>
+        impl<$first, $($other),*> Part for MultiZip<($first, $($other,)*)>
         where
-            $first: IndexedParallelIterator,
-            $($other: IndexedParallelIterator,)*
+            $first: IndexedPart,
+            $($other: IndexedPart,)*
         {
-            type Item = ($first::Item, $($other::Item,)*);
+            type Output = ($first::Output, $($other::Output,)*);
 
             indexed!();
 
@@ -99,14 +97,14 @@ macro_rules! multi_zip {
             }
         }
 
-        impl<$first, $($other),*> IndexedParallelIterator for MultiZip<($first, $($other,)*)>
+        impl<$first, $($other),*> IndexedPart for MultiZip<($first, $($other,)*)>
         where
-            $first: IndexedParallelIterator,
-            $($other: IndexedParallelIterator,)*
+            $first: IndexedPart,
+            $($other: IndexedPart,)*
         {
             #[inline]
-            fn len(&self) -> usize {
-                self.tuple.0.len()
+            fn part_len(&self) -> usize {
+                self.tuple.0.part_len()
             }
 
             #[expect(non_snake_case, reason = "variables are called as their types")]
@@ -117,7 +115,7 @@ macro_rules! multi_zip {
             }
 
             #[expect(non_snake_case, reason = "variables are called as their types")]
-            fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+            fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
                 let ($first, $($other,)*) = self.tuple;
                 let zipped = $first.into_seq()$(.zip($other.into_seq()))*;
                 zipped.map(|nested!($first => $($other)*)| ($first, $($other,)*))

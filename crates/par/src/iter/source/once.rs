@@ -1,7 +1,7 @@
 //! One item, and none.
 
 use crate::iter::plumbing::indexed;
-use crate::iter::{IndexedParallelIterator, ParallelIterator};
+use crate::part::{IndexedPart, Part};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -26,15 +26,15 @@ pub struct Once<T> {
     item: Option<T>,
 }
 
-impl<T: Send> ParallelIterator for Once<T> {
-    type Item = T;
+impl<T: Send> Part for Once<T> {
+    type Output = T;
 
     indexed!();
 }
 
-impl<T: Send> IndexedParallelIterator for Once<T> {
+impl<T: Send> IndexedPart for Once<T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         usize::from(self.item.is_some())
     }
 
@@ -68,15 +68,15 @@ pub struct Empty<T> {
     item: PhantomData<T>,
 }
 
-impl<T: Send> ParallelIterator for Empty<T> {
-    type Item = T;
+impl<T: Send> Part for Empty<T> {
+    type Output = T;
 
     indexed!();
 }
 
-impl<T: Send> IndexedParallelIterator for Empty<T> {
+impl<T: Send> IndexedPart for Empty<T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         0
     }
 

@@ -1,7 +1,8 @@
 //! Clones of one item: so many, or without an end.
 
 use crate::iter::plumbing::split_in_half;
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Zip};
+use crate::iter::{IntoParallelIterator, Zip};
+use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 
 /// Gives clones of an item without an end. Take some of them, zip it with what has an
@@ -55,15 +56,15 @@ impl<T: Clone + Send> Repeat<T> {
     /// ```
     pub fn zip<Z>(self, zip_op: Z) -> Zip<RepeatN<T>, Z::Iter>
     where
-        Z: IntoParallelIterator<Iter: IndexedParallelIterator>,
+        Z: IntoParallelIterator<Iter: IndexedPart>,
     {
         let other = zip_op.into_par_iter();
-        self.take(other.len()).zip(other)
+        Zip::new(self.take(other.part_len()), other)
     }
 }
 
-impl<T: Clone + Send> ParallelIterator for Repeat<T> {
-    type Item = T;
+impl<T: Clone + Send> Part for Repeat<T> {
+    type Output = T;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -126,8 +127,8 @@ impl<T: Clone> RepeatN<T> {
     }
 }
 
-impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
-    type Item = T;
+impl<T: Clone + Send> Part for RepeatN<T> {
+    type Output = T;
 
     #[inline]
     fn steps(&self) -> usize {
@@ -155,14 +156,14 @@ impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
         ControlFlow::Continue(())
     }
 
-    fn opt_len(&self) -> Option<usize> {
+    fn known_len(&self) -> Option<usize> {
         Some(self.len)
     }
 }
 
-impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
+impl<T: Clone + Send> IndexedPart for RepeatN<T> {
     #[inline]
-    fn len(&self) -> usize {
+    fn part_len(&self) -> usize {
         self.len
     }
 

@@ -1,7 +1,7 @@
 //! `split`: pieces of data that a closure knows how to split.
 
 use crate::iter::adaptor::debug_without_closures;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -83,12 +83,12 @@ where
     }
 }
 
-impl<D, S> ParallelIterator for Split<D, S>
+impl<D, S> Part for Split<D, S>
 where
     D: Send,
     S: Fn(D) -> (D, Option<D>) + Sync + Send,
 {
-    type Item = D;
+    type Output = D;
 
     #[inline]
     fn steps(&self) -> usize {

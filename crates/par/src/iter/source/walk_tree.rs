@@ -1,7 +1,7 @@
 //! The nodes of a tree whose children a closure tells.
 
 use crate::iter::adaptor::debug_without_closures;
-use crate::iter::ParallelIterator;
+use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -80,13 +80,13 @@ macro_rules! walk_types {
 
         debug_without_closures!($name<S; B> { walk });
 
-        impl<S, B, I> ParallelIterator for $name<S, B>
+        impl<S, B, I> Part for $name<S, B>
         where
             S: Send,
             B: Fn(&S) -> I + Send + Sync,
             I: IntoIterator<Item = S>,
         {
-            type Item = S;
+            type Output = S;
 
             #[inline]
             fn steps(&self) -> usize {

@@ -1,0 +1,66 @@
+//! Parts that are another one under a name of their own.
+
+/// The methods of `Part`, of a struct whose field `$inner` is the other one.
+/// A `$marker` is a field without contents.
+macro_rules! delegate {
+    ($inner:ident $(, $marker:ident)?) => {
+        #[inline]
+        fn steps(&self) -> usize {
+            self.$inner.steps()
+        }
+
+        fn split(&mut self) -> Option<Self> {
+            Some(Self {
+                $inner: self.$inner.split()?,
+                $($marker: self.$marker,)?
+            })
+        }
+
+        #[inline]
+        fn run<Consume>(
+            &mut self,
+            budget: &mut usize,
+            consume: Consume,
+        ) -> std::ops::ControlFlow<()>
+        where
+            Consume: FnMut(Self::Output) -> std::ops::ControlFlow<()>,
+        {
+            self.$inner.run(budget, consume)
+        }
+
+        fn known_len(&self) -> Option<usize> {
+            self.$inner.known_len()
+        }
+
+        fn split_policy(&self) -> $crate::SplitPolicy {
+            self.$inner.split_policy()
+        }
+
+        fn pause(&mut self) {
+            self.$inner.pause();
+        }
+    };
+}
+pub(crate) use delegate;
+
+/// The methods of `IndexedPart`, in the same way.
+macro_rules! delegate_indexed {
+    ($inner:ident $(, $marker:ident)?) => {
+        #[inline]
+        fn part_len(&self) -> usize {
+            self.$inner.part_len()
+        }
+
+        fn split_off(&mut self, index: usize) -> Self {
+            Self {
+                $inner: self.$inner.split_off(index),
+                $($marker: self.$marker,)?
+            }
+        }
+
+        fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
+            self.$inner.into_seq()
+        }
+    };
+}
+pub(crate) use delegate_indexed;
