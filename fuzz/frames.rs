@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use heist_cluster::wire::{Answer, Ask, Frame, FrameReader, Limits, ReadError, Request};
+use heist_cluster::protocol::{Answer, Ask, Frame, FrameReader, Limits, ReadError, Request};
 use heist_cluster::Fingerprint;
 use libfuzzer_sys::fuzz_target;
 

@@ -6,22 +6,17 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::{Config, NodeId, Priority};
-use heist_cluster::{
-    job, Cluster, Job, JobContext, JobHandle, JobOptions, Options, RemoteError, Stop,
-};
+use heist_cluster::{job, Cluster, Job, JobContext, JobHandle, JobOptions, RemoteError, Stop};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_bytes::ByteBuf;
 
+use crate::stage::{wait_for, Stage, PATIENCE};
 use crate::work::mix;
-use crate::world::Stage;
-
-/// How long a test waits for what must happen.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A node that may die; on others of its backend the backend itself may depend.
 const MORTAL: &str = "n3";
@@ -128,37 +123,6 @@ impl Job for Counting {
             self.next += 1;
         }
         Ok((self.value, checksum(&self.ballast)))
-    }
-}
-
-/// A listener for events, and what it hears.
-#[must_use]
-pub fn listening(options: Options) -> (Options, Receiver<ClusterEvent>) {
-    let (sender, receiver) = mpsc::channel();
-    let options = options.on_event(move |event| drop(sender.send(event.clone())));
-    (options, receiver)
-}
-
-/// The first event that `wanted` has a use for.
-///
-/// # Panics
-///
-/// If there is none in time; a test has failed then.
-pub fn wait_for<T>(
-    events: &Receiver<ClusterEvent>,
-    mut wanted: impl FnMut(&EventKind) -> Option<T>,
-) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    let mut heard = Vec::new();
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let event = events
-            .recv_timeout(left)
-            .unwrap_or_else(|_| panic!("waited in vain; heard {heard:#?}"));
-        if let Some(found) = wanted(&event.what) {
-            return found;
-        }
-        heard.push(event.what.to_string());
     }
 }
 

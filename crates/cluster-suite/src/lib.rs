@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 pub mod calls;
 pub mod chunks;
 pub mod jobs;
+pub mod stage;
 mod work;
 pub mod world;
 

@@ -6,16 +6,15 @@ use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use heist_cluster::backend::BackendOptions;
-use heist_cluster::event::ClusterEvent;
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Options};
 
 use crate::jobs;
+use crate::stage::{self, Stage};
 
 /// A backend with three nodes of two processors, called n1 to n3.
 pub trait World {
@@ -43,17 +42,6 @@ pub trait World {
     fn revive(cluster: &Cluster, node: &NodeId);
 }
 
-/// What a test of jobs has.
-#[derive(Debug)]
-pub struct Stage<'a> {
-    /// The cluster.
-    pub cluster: &'a Cluster,
-    /// What happens.
-    pub events: &'a Receiver<ClusterEvent>,
-    /// A folder that vanishes with the test.
-    pub folder: &'a Path,
-}
-
 /// Runs a test in the world `W`, or says why not.
 ///
 /// # Panics
@@ -64,7 +52,7 @@ pub fn on<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let (options, events) = jobs::listening(options);
+    let (options, events) = stage::listening(options);
     let backend = W::backend(folder.path());
     let cluster = Cluster::connect_with(backend, options).expect("the backend can be reached");
     test(&Stage {
@@ -185,7 +173,7 @@ pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
     assert!(refused.is_err_and(|error| error.to_string().contains("in use by another driver")));
     driver.kill().expect("the driver runs");
     driver.wait().expect("the driver is dead");
-    let (options, events) = jobs::listening(Options::new().store(&store));
+    let (options, events) = stage::listening(Options::new().store(&store));
     let backend = W::backend(folder.path());
     let cluster = Cluster::connect_with(backend, options).expect("a cluster");
     jobs::a_durable_job_goes_on(&cluster, &events);

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use heist_cluster::wire::{Answer, Ask, Frame, FrameReader, Limits, Outcome, Request};
+use heist_cluster::protocol::{Answer, Ask, Frame, FrameReader, Limits, Outcome, Request};
 use heist_cluster::{Cluster, Fingerprint, Local, Refusal, RemoteError};
 use heist_cluster_suite::calls;
 

@@ -11,7 +11,8 @@ use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Fingerprint, Options, Ray, RemoteError};
 use heist_cluster_suite::jobs::{self, Fate};
-use heist_cluster_suite::world::{self, Stage, World};
+use heist_cluster_suite::stage::Stage;
+use heist_cluster_suite::world::{self, World};
 use heist_cluster_suite::{calls, until};
 
 heist_cluster_suite::suite!(OnRay);

@@ -4,19 +4,20 @@
 //! and the rebalancer among it. A backend finds a place, delivers bytes, says when a machine
 //! is lost, and never runs a call twice of its own accord.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::{Build, Fingerprint};
-use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::wire::{Frame, Limits};
-use crate::worker::{is_initialised, JobOutcome, Reading, Refusal};
+use crate::protocol::environment::is_initialised;
+use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::reading::Reading;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::JobOutcome;
+use crate::protocol::{Frame, Limits};
 
-mod cpus;
 mod hosted;
 mod kind;
 pub(crate) mod link;
@@ -25,7 +26,8 @@ mod queue;
 mod ray;
 pub(crate) mod slurm;
 
-pub use cpus::Cpus;
+pub use crate::error::BackendError;
+pub use crate::protocol::cpus::Cpus;
 pub use kind::BackendKind;
 pub use local::Local;
 pub use ray::Ray;
@@ -254,81 +256,3 @@ pub trait Backend: Send + Sync {
     /// asked for later fails.
     fn close(&self);
 }
-
-/// What a backend could not do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BackendError {
-    kind: BackendErrorKind,
-    message: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum BackendErrorKind {
-    Setup,
-    NodeDied,
-    Lost,
-    Cancelled,
-    Impossible,
-}
-
-impl BackendError {
-    /// It could not be started or reached.
-    pub fn setup(message: impl Into<String>) -> Self {
-        Self::new(BackendErrorKind::Setup, message)
-    }
-
-    /// The machine, or the worker's process there, is gone.
-    pub fn node_died(message: impl Into<String>) -> Self {
-        Self::new(BackendErrorKind::NodeDied, message)
-    }
-
-    /// The backend does not know what became of it, or is itself gone.
-    pub fn lost(message: impl Into<String>) -> Self {
-        Self::new(BackendErrorKind::Lost, message)
-    }
-
-    /// It was cancelled.
-    #[must_use]
-    pub fn cancelled() -> Self {
-        Self::new(BackendErrorKind::Cancelled, "it was cancelled")
-    }
-
-    /// It cannot be done here, now or later.
-    pub fn impossible(message: impl Into<String>) -> Self {
-        Self::new(BackendErrorKind::Impossible, message)
-    }
-
-    fn new(kind: BackendErrorKind, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { kind, message }
-    }
-
-    /// True if the machine or the worker's process there is gone.
-    #[must_use]
-    pub fn is_node_death(&self) -> bool {
-        self.kind == BackendErrorKind::NodeDied
-    }
-
-    /// True if it was cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.kind == BackendErrorKind::Cancelled
-    }
-
-    /// True if another attempt may go better.
-    #[must_use]
-    pub fn is_passing(&self) -> bool {
-        matches!(
-            self.kind,
-            BackendErrorKind::NodeDied | BackendErrorKind::Lost
-        )
-    }
-}
-
-impl fmt::Display for BackendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for BackendError {}

@@ -1,11 +1,16 @@
 //! The driver's side of jobs: which attempt is valid, what is kept, what moves.
 //!
-//! [`handle`] is what the rest of the crate holds; [`table`] is the protocol, a plain state
-//! machine; [`reactor`] is the thread that feeds it and does what it says; [`store`] keeps states on disk; [`rates`] turns counters into what
-//! the planner reads. README.md beside them has the states and the bad interleavings.
+//! The rest of the crate holds the `handle`. The `reactor` is the thread that feeds the state
+//! machine of jobs (`machine`) and does what that says. The `store` keeps states on disk, and
+//! `rates` turns counters into what the planner reads. README.md beside them has the states
+//! and the bad interleavings.
 
 pub(crate) mod handle;
+mod machine;
+pub(crate) mod messages;
+pub(crate) mod options;
 mod rates;
 mod reactor;
+mod record;
+mod results;
 pub(crate) mod store;
-pub(crate) mod table;

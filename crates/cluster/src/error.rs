@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::BackendError;
-use crate::worker::Refusal;
+use crate::protocol::refusal::Refusal;
 
 /// Why there is no result of a call or of a job.
 ///
@@ -111,3 +110,81 @@ impl fmt::Display for ClusterError {
 }
 
 impl std::error::Error for ClusterError {}
+
+/// What a backend could not do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackendError {
+    kind: BackendErrorKind,
+    message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum BackendErrorKind {
+    Setup,
+    NodeDied,
+    Lost,
+    Cancelled,
+    Impossible,
+}
+
+impl BackendError {
+    /// It could not be started or reached.
+    pub fn setup(message: impl Into<String>) -> Self {
+        Self::new(BackendErrorKind::Setup, message)
+    }
+
+    /// The machine, or the worker's process there, is gone.
+    pub fn node_died(message: impl Into<String>) -> Self {
+        Self::new(BackendErrorKind::NodeDied, message)
+    }
+
+    /// The backend does not know what became of it, or is itself gone.
+    pub fn lost(message: impl Into<String>) -> Self {
+        Self::new(BackendErrorKind::Lost, message)
+    }
+
+    /// It was cancelled.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(BackendErrorKind::Cancelled, "it was cancelled")
+    }
+
+    /// It cannot be done here, now or later.
+    pub fn impossible(message: impl Into<String>) -> Self {
+        Self::new(BackendErrorKind::Impossible, message)
+    }
+
+    fn new(kind: BackendErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { kind, message }
+    }
+
+    /// True if the machine or the worker's process there is gone.
+    #[must_use]
+    pub fn is_node_death(&self) -> bool {
+        self.kind == BackendErrorKind::NodeDied
+    }
+
+    /// True if it was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.kind == BackendErrorKind::Cancelled
+    }
+
+    /// True if another attempt may go better.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self.kind,
+            BackendErrorKind::NodeDied | BackendErrorKind::Lost
+        )
+    }
+}
+
+impl fmt::Display for BackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for BackendError {}

@@ -31,7 +31,7 @@ impl ClusterEvent {
     /// Something that happens now.
     #[must_use]
     pub fn new(what: EventKind) -> Self {
-        let at_ms = crate::worker::unix_ms();
+        let at_ms = crate::protocol::clock::unix_ms();
         Self { at_ms, what }
     }
 }

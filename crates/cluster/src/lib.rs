@@ -76,33 +76,22 @@ compile_error!("heist-cluster speaks to its workers through Unix sockets, and ne
 #[cfg(test)]
 extern crate self as heist_cluster;
 
+mod api;
 pub mod backend;
-mod call;
-mod chunks;
-mod cluster;
 mod driver;
 mod error;
 pub mod event;
-mod fingerprint;
-mod form;
-mod job;
-mod job_handle;
-mod json;
-mod object;
-mod options;
-mod outgoing;
 pub mod planner;
+pub mod protocol;
 mod remote;
 mod whole_file;
-pub mod wire;
 mod worker;
 
+pub use api::call::RemoteFuture;
+pub use api::chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
+pub use api::cluster::{Calls, Cluster};
 pub use backend::{Local, Ray, Slurm};
-pub use call::RemoteFuture;
-pub use chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
-pub use cluster::{Calls, Cluster};
 pub use error::{ClusterError, RemoteError};
-pub use fingerprint::Fingerprint;
 /// The value of that name derefs to the function, so it is called as before, with its types
 /// checked; where a closure is wanted, write `|x| square(x)`.
 ///
@@ -174,7 +163,12 @@ pub use fingerprint::Fingerprint;
 /// let result = cluster.call(square, "seven");
 /// ```
 pub use heist_cluster_attribute::remote;
+pub use protocol::fingerprint::Fingerprint;
 
+pub use api::job_handle::{JobHandle, JobStatus, UnfinishedJob};
+pub use api::json::{ForeignProgram, JsonCall, JsonJob};
+pub use api::object::Remote;
+pub use driver::options::Options;
 /// Workers know the type by its path. The type is not generic.
 ///
 /// # Examples
@@ -199,36 +193,24 @@ pub use heist_cluster_attribute::remote;
 /// let job = cluster.submit(Idle, JobOptions::new("idle"));
 /// ```
 pub use heist_cluster_attribute::job;
-pub use job::{Job, JobContext, JobOptions, Pause, RegisteredJob, Stop};
-pub use job_handle::{JobHandle, JobStatus, UnfinishedJob};
-pub use json::{ForeignProgram, JsonCall, JsonJob};
-pub use object::{ObjectId, Remote};
-pub use options::Options;
-pub use remote::{CallOptions, RemoteFunction};
-pub use worker::{init, CallContext, JobOutcome, JobReading, Reading, Refusal};
+pub use protocol::object_id::ObjectId;
+pub use protocol::reading::{JobReading, Reading};
+pub use protocol::refusal::Refusal;
+pub use protocol::JobOutcome;
+pub use remote::context::CallContext;
+pub use remote::function::{CallOptions, RemoteFunction};
+pub use remote::job::{Job, JobContext, Pause, RegisteredJob, Stop};
+pub use remote::job_options::JobOptions;
+pub use worker::stdio::init;
 
 /// What the attributes and macros write down.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::fingerprint::Part;
-    pub use crate::remote::{Library, Registration};
+    pub use crate::protocol::fingerprint::Part;
+    pub use crate::remote::registry::{Library, Registration};
+    pub use crate::worker::answer::answer;
     pub use crate::worker::ffi;
     pub use inventory::submit;
-
-    /// What a worker answers to a frame, for the fuzzer.
-    pub fn answer(frame: crate::wire::Frame) -> crate::wire::Frame {
-        crate::worker::worker().answer(frame)
-    }
-}
-
-/// The name of the test that [`test_worker!`] defines.
-const TEST_WORKER: &str = "heist_cluster_worker";
-
-/// What makes a test program run that test alone.
-fn test_worker_arguments() -> Vec<String> {
-    ["--exact", TEST_WORKER, "--nocapture"]
-        .map(str::to_owned)
-        .to_vec()
 }
 
 /// Makes a test program one whose processes can be workers; stands once in its root.

@@ -8,9 +8,9 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
 use super::{BackendError, Cpus, JobEvent, JobEvents, Placement, Reply, StartSpec};
-use crate::fingerprint::{Build, Fingerprint};
 use crate::planner::NodeId;
-use crate::wire::{Answer, Ask, Frame, Outcome, Request};
+use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::{Answer, Ask, Frame, Outcome, Request};
 
 /// A worker that belongs to an attempt, until it is dropped.
 pub(super) trait Host: Send + Sync {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use heist_sync::{thread, Mutex};
 
 use super::{BackendError, Reply};
-use crate::outgoing::Outgoing;
-use crate::wire::{self, Answer, Frame, FrameReader, Limits, ReadError};
+use crate::protocol::outgoing::Outgoing;
+use crate::protocol::{self, Answer, Frame, FrameReader, Limits, ReadError};
 
 /// The driver's end of a connection.
 pub(crate) struct Link {
@@ -115,7 +115,7 @@ impl Waiting {
                     payload_bytes,
                     ..
                 }) => {
-                    let answer = wire::decode::<Answer>(&header);
+                    let answer = protocol::decode::<Answer>(&header);
                     let error = BackendError::impossible(format!(
                         "the answer of {} has {payload_bytes} bytes, which is too much",
                         self.name
@@ -154,7 +154,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::wire::Outcome;
+    use crate::protocol::Outcome;
 
     /// A watchdog, and no bar.
     const PATIENCE: Duration = Duration::from_secs(60);

@@ -18,11 +18,11 @@ use super::{
     Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Node, Program, Reply,
     StartSpec,
 };
-use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};
-use crate::worker::Reading;
-use crate::worker::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
+use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::reading::Reading;
+use crate::protocol::{Answer, Ask, Frame, Limits, Outcome, Request};
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
@@ -100,7 +100,7 @@ impl Local {
     /// [`test_worker!`](macro@crate::test_worker) stands for.
     #[must_use]
     pub fn under_test_harness(mut self) -> Self {
-        self.arguments = crate::test_worker_arguments();
+        self.arguments = crate::protocol::environment::test_worker_arguments();
         self
     }
 }

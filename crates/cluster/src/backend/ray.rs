@@ -6,30 +6,29 @@
 //! Ray's runtime environment carries the library to the nodes, so nothing needs to be
 //! installed there but Ray. Requests and answers pass through Ray unopened.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs};
 
-use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::atomic::AtomicU64;
 use heist_sync::Mutex;
 
-use super::hosted::{Attempts, Host, Opened};
+use super::hosted::Attempts;
 use super::{
-    Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Node, Placement, Program,
-    Reply, StartSpec,
+    Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
-use crate::fingerprint::{Build, Fingerprint};
-use crate::object::ObjectId;
 use crate::planner::NodeId;
-use crate::wire::{Ask, Frame, FrameReader, Limits, Request};
-use crate::worker::Reading;
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::reading::Reading;
+use crate::protocol::Ask;
 
 mod library;
+mod shared;
 mod sidecar;
 mod usage;
 
+use shared::{answer_to, frame, request, Shared};
 use sidecar::{Op, Process, Sidecar};
 
 /// How long Ray may take to let us in.
@@ -219,81 +218,6 @@ struct RayBackend {
     process: Process,
 }
 
-#[derive(Debug)]
-struct Shared {
-    sidecar: Arc<Sidecar>,
-    fingerprint: Fingerprint,
-    build: Arc<Build>,
-    next_host: AtomicU64,
-    /// The actors of jobs, and where they are.
-    hosts: Mutex<HashMap<u64, NodeId>>,
-}
-
-impl Shared {
-    fn nodes(&self, patience: Duration) -> Result<Vec<Node>, BackendError> {
-        let nodes = self.sidecar.ask(&Op::Nodes, Vec::new(), patience)?;
-        serde_json::from_slice(&nodes).map_err(|error| {
-            BackendError::lost(format!("what Ray says of its nodes has no use: {error}"))
-        })
-    }
-
-    fn open(self: &Arc<Self>, cpus: Cpus, placement: &Placement, opened: Opened) {
-        // Only uniqueness matters.
-        let host = self.next_host.fetch_add(1, Ordering::Relaxed);
-        let op = Op::Open {
-            host,
-            cpus: cpus.into(),
-            node: placement.node.as_ref(),
-            is_pinned: placement.is_pinned,
-        };
-        let shared = Arc::clone(self);
-        let ready = move |answer: Result<Vec<u8>, BackendError>| {
-            opened(answer.map(|name| {
-                let node = NodeId::from(String::from_utf8_lossy(&name).into_owned());
-                shared.hosts.lock().insert(host, node.clone());
-                let id = host;
-                Arc::new(RayHost { shared, id, node }) as Arc<dyn Host>
-            }));
-        };
-        self.sidecar.send(&op, Vec::new(), Box::new(ready));
-    }
-
-    fn ask_host(&self, host: u64, request: &Frame, reply: Reply) {
-        self.sidecar
-            .send(&Op::Ask { host }, request.to_bytes(), answer_to(reply));
-    }
-}
-
-/// The actor of an attempt at a job.
-#[derive(Debug)]
-struct RayHost {
-    shared: Arc<Shared>,
-    id: u64,
-    node: NodeId,
-}
-
-impl Host for RayHost {
-    fn node(&self) -> NodeId {
-        self.node.clone()
-    }
-
-    fn send(&self, _: u64, request: Frame, reply: Reply) {
-        self.shared.ask_host(self.id, &request, reply);
-    }
-
-    fn kill(&self) {
-        self.shared.hosts.lock().remove(&self.id);
-        let op = Op::Close { host: self.id };
-        self.shared.sidecar.tell(&op, Vec::new());
-    }
-}
-
-impl Drop for RayHost {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 impl Backend for RayBackend {
     fn name(&self) -> &'static str {
         "ray"
@@ -374,26 +298,6 @@ impl Backend for RayBackend {
     }
 }
 
-fn request(id: u64, fingerprint: Fingerprint, ask: Ask) -> Frame {
-    let request = Request {
-        id,
-        fingerprint,
-        ask,
-    };
-    Frame::new(&request, Vec::new())
-}
-
 fn names(objects: &[ObjectId]) -> Vec<String> {
     objects.iter().map(ToString::to_string).collect()
-}
-
-/// Passes on the frame in an answer of the side-car.
-fn answer_to(reply: Reply) -> sidecar::Answered {
-    Box::new(move |answer| reply(answer.and_then(|bytes| frame(&bytes))))
-}
-
-fn frame(bytes: &[u8]) -> Result<Frame, BackendError> {
-    FrameReader::new(bytes, Limits::default())
-        .read()
-        .map_err(|error| BackendError::lost(format!("an answer cannot be understood: {error}")))
 }

@@ -13,10 +13,10 @@ use heist_sync::{thread, Mutex};
 use super::{
     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
-use crate::object::ObjectId;
 use crate::planner::NodeId;
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::reading::Reading;
 use crate::whole_file;
-use crate::worker::Reading;
 use board::Board;
 use calls::Calls;
 use command::{command, output};
@@ -28,7 +28,6 @@ mod begin;
 mod board;
 mod calls;
 mod command;
-pub(crate) mod folder;
 mod jobs;
 mod pools;
 mod process;
@@ -157,7 +156,7 @@ impl Slurm {
     /// [`test_worker!`](macro@crate::test_worker) stands for.
     #[must_use]
     pub fn under_test_harness(mut self) -> Self {
-        self.arguments = crate::test_worker_arguments();
+        self.arguments = crate::protocol::environment::test_worker_arguments();
         self
     }
 }
@@ -386,7 +385,7 @@ fn sum(node: &Node, processes: &[&Reading]) -> Reading {
         sum.jobs.extend(reading.jobs.iter().cloned());
     }
     if processes.is_empty() {
-        sum.at_ms = crate::worker::unix_ms();
+        sum.at_ms = crate::protocol::clock::unix_ms();
     }
     sum
 }

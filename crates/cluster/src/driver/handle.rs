@@ -1,24 +1,27 @@
 //! The driver of jobs, from outside of its thread: what can be wished, and what it shows.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heist_sync::thread::{self, JoinHandle};
-use heist_sync::{Condvar, Mutex};
+use heist_sync::Mutex;
 
+use super::machine::Machine;
+use super::messages::{Checkpoint, Input, Submission, View};
 use super::rates::Rates;
 use super::reactor::{measure, Message, Reactor};
+use super::results::{Results, Shown};
 use super::store::{Description, JobResult, Journal, Store, Unfinished};
-use super::table::{Checkpoint, Input, Submission, Table, View};
-use crate::backend::{Backend, Cpus};
+use crate::backend::Backend;
+use crate::driver::options::Options;
 use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::CallCounts;
-use crate::job::JobOptions;
-use crate::options::Options;
 use crate::planner::{JobId, Planner};
+use crate::protocol::cpus::Cpus;
+use crate::remote::job_options::JobOptions;
 
 /// The driver of jobs, from outside of its thread.
 pub(crate) struct Driver {
@@ -27,52 +30,7 @@ pub(crate) struct Driver {
     /// Usage is measured until it is dropped.
     _measuring: Sender<()>,
     store: Option<Arc<Store>>,
-    board: Arc<Board>,
-}
-
-/// What the reactor's thread shows to others.
-#[derive(Debug, Default)]
-pub(super) struct Board {
-    state: Mutex<Shown>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Shown {
-    views: BTreeMap<u64, View>,
-    results: HashMap<u64, JobResult>,
-    /// The names of jobs that are not over.
-    names: HashSet<JobId>,
-    /// The numbers of all jobs that this driver was given.
-    ours: HashSet<u64>,
-    /// Nothing will change any more.
-    is_closed: bool,
-}
-
-impl Board {
-    /// Shows how the jobs stand.
-    pub(super) fn show(&self, views: impl Iterator<Item = View>) {
-        self.state.lock().views = views.map(|view| (view.job, view)).collect();
-        self.changed.notify_all();
-    }
-
-    /// Says that nothing will change any more.
-    pub(super) fn close(&self) {
-        self.state.lock().is_closed = true;
-        self.changed.notify_all();
-    }
-
-    /// Tells whoever waits for a job.
-    pub(super) fn finish(&self, job: u64, result: JobResult) {
-        let mut shown = self.state.lock();
-        if let Some(view) = shown.views.get(&job) {
-            let id = view.options.id.clone();
-            shown.names.remove(&id);
-        }
-        shown.results.insert(job, result);
-        drop(shown);
-        self.changed.notify_all();
-    }
+    results: Arc<Results>,
 }
 
 impl Driver {
@@ -100,13 +58,13 @@ impl Driver {
         let planner = planner.map_err(|error| {
             ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
         })?;
-        let board = Arc::new(Board::default());
+        let results = Arc::new(Results::default());
         let (sender, receiver) = mpsc::channel();
         let reactor = Reactor {
             backend: Arc::clone(backend),
             sender: sender.clone(),
             began: Instant::now(),
-            table: Table::default(),
+            machine: Machine::default(),
             store: store.clone(),
             journal,
             listener,
@@ -115,7 +73,7 @@ impl Driver {
             moving: HashMap::new(),
             said: None,
             nodes: HashSet::new(),
-            board: Arc::clone(&board),
+            results: Arc::clone(&results),
             counts: Box::new(counts),
         };
         let failed = |error: io::Error| {
@@ -133,7 +91,7 @@ impl Driver {
             thread: Mutex::new(Some(thread)),
             _measuring: measuring,
             store,
-            board,
+            results,
         })
     }
 
@@ -152,7 +110,7 @@ impl Driver {
         };
         if let Some(store) = &self.store {
             if let Err(error) = store.add(&description, &checkpoint) {
-                let mut shown = self.board.state.lock();
+                let mut shown = self.results.state.lock();
                 shown.names.remove(&description.options.id);
                 return Err(error);
             }
@@ -177,7 +135,7 @@ impl Driver {
     }
 
     fn reserve(&self, id: &JobId) -> Result<(), ClusterErrorKind> {
-        if self.board.state.lock().names.insert(id.clone()) {
+        if self.results.state.lock().names.insert(id.clone()) {
             return Ok(());
         }
         Err(ClusterErrorKind::Job(format!(
@@ -196,7 +154,7 @@ impl Driver {
         let Description {
             job, kind, options, ..
         } = description;
-        self.board.state.lock().ours.insert(job);
+        self.results.state.lock().ours.insert(job);
         self.tell(Input::Submit(Submission {
             job,
             kind,
@@ -213,7 +171,7 @@ impl Driver {
             return Ok(Vec::new());
         };
         let mut found = store.unfinished()?;
-        let shown = self.board.state.lock();
+        let shown = self.results.state.lock();
         found.retain(|unfinished| !shown.ours.contains(&unfinished.description.job));
         Ok(found)
     }
@@ -257,7 +215,7 @@ impl Driver {
         mut look: impl FnMut(&mut Shown) -> Option<T>,
     ) -> Option<T> {
         let deadline = Instant::now() + patience;
-        let mut shown = self.board.state.lock();
+        let mut shown = self.results.state.lock();
         loop {
             if let Some(found) = look(&mut shown) {
                 return Some(found);
@@ -266,7 +224,7 @@ impl Driver {
             if left.is_zero() || shown.is_closed {
                 return None;
             }
-            shown = self.board.changed.wait_timeout(shown, left);
+            shown = self.results.changed.wait_timeout(shown, left);
         }
     }
 
@@ -283,7 +241,7 @@ impl Driver {
     }
 
     pub(crate) fn view(&self, job: u64) -> Option<View> {
-        self.board.state.lock().views.get(&job).cloned()
+        self.results.state.lock().views.get(&job).cloned()
     }
 }
 

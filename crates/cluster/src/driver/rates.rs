@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use super::table::View;
-use crate::backend::{BackendError, Node};
+use super::messages::View;
+use crate::backend::Node;
+use crate::error::BackendError;
 use crate::event::{JobUsage, NodeUsage};
 use crate::planner::{JobSample, NodeId, NodeSample, Resources};
-use crate::worker::Reading;
+use crate::protocol::reading::Reading;
 
 /// Two readings that are nearer than this give no rate worth the name.
 const APART_MIN: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! The thread that runs the table of jobs and the rebalancer.
+//! The thread that runs the machine of jobs and the rebalancer.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 
 use heist_sync::thread;
 
-use super::handle::Board;
+use super::machine::Machine;
+use super::messages::{Action, Input, View};
 use super::rates::{Rates, Readings};
+use super::results::Results;
 use super::store::{Journal, Store};
-use super::table::{Action, Input, Table, View};
 use crate::backend::{Backend, Node};
+use crate::driver::options::Listener;
 use crate::event::{CallCounts, ClusterEvent, EventKind};
-use crate::options::Listener;
 use crate::planner::{JobId, NodeId, Outcome, Planner};
 
-/// How often the table looks at the time.
+/// How often the machine looks at the time.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What the thread is told.
@@ -57,12 +58,12 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// Feeds the table of jobs, and does what it says.
+/// Feeds the machine of jobs, and does what it says.
 pub(super) struct Reactor {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) sender: Sender<Message>,
     pub(super) began: Instant,
-    pub(super) table: Table,
+    pub(super) machine: Machine,
     pub(super) store: Option<Arc<Store>>,
     pub(super) journal: Option<Journal>,
     pub(super) listener: Option<Listener>,
@@ -74,7 +75,7 @@ pub(super) struct Reactor {
     pub(super) said: Option<String>,
     /// Nodes that were there.
     pub(super) nodes: HashSet<NodeId>,
-    pub(super) board: Arc<Board>,
+    pub(super) results: Arc<Results>,
     pub(super) counts: Box<dyn Fn() -> CallCounts + Send>,
 }
 
@@ -92,7 +93,7 @@ impl Reactor {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let open: Vec<_> = self.table.views().filter(|view| !view.is_over).collect();
+        let open: Vec<_> = self.machine.views().filter(|view| !view.is_over).collect();
         for View { job, epoch, .. } in open {
             self.backend.stop(job, epoch);
         }
@@ -103,7 +104,7 @@ impl Reactor {
             calls: (self.counts)(),
         });
         self.say(EventKind::Ended);
-        self.board.close();
+        self.results.close();
     }
 
     fn now(&self) -> Duration {
@@ -112,7 +113,7 @@ impl Reactor {
 
     fn step(&mut self, input: Input) {
         let is_tick = matches!(input, Input::Tick);
-        let actions = self.table.step(self.now(), input);
+        let actions = self.machine.step(self.now(), input);
         if is_tick && actions.is_empty() {
             return;
         }
@@ -144,13 +145,13 @@ impl Reactor {
                 Action::Say(what) => self.say(what),
             }
         }
-        self.board.show(self.table.views());
+        self.results.show(self.machine.views());
         for (job, result) in results {
             match &self.store {
-                None => self.board.finish(job, result),
+                None => self.results.finish(job, result),
                 Some(store) => {
-                    let board = Arc::clone(&self.board);
-                    store.close(job, result, move |result| board.finish(job, result));
+                    let results = Arc::clone(&self.results);
+                    store.close(job, result, move |result| results.finish(job, result));
                 }
             }
         }
@@ -183,7 +184,7 @@ impl Reactor {
                 });
             }
         }
-        let views: Vec<_> = self.table.views().collect();
+        let views: Vec<_> = self.machine.views().collect();
         let measured = self.rates.take(now, nodes, readings, &views);
         self.say(EventKind::Usage {
             nodes: measured.node_usage,

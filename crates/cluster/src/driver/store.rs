@@ -16,14 +16,14 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::thread::{self, JoinHandle};
 use serde::{Deserialize, Serialize};
 
-use super::table::Checkpoint;
+use super::messages::Checkpoint;
 use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::ClusterEvent;
-use crate::job::JobOptions;
 use crate::planner::JobId;
+use crate::protocol::clock::unix_ms;
+use crate::protocol::{self, Frame, FrameReader, Limits};
+use crate::remote::job_options::JobOptions;
 use crate::whole_file;
-use crate::wire::{Frame, FrameReader, Limits};
-use crate::worker::unix_ms;
 
 /// What a job is, as `job.json` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -343,7 +343,7 @@ fn write_checkpoint(folder: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     };
     let header = Frame::new(&header, Vec::new()).header;
     whole_file::write(folder, "checkpoint", true, |file| {
-        crate::wire::write_frame(file, &header, &checkpoint.state)
+        protocol::write_frame(file, &header, &checkpoint.state)
     })
 }
 
@@ -352,7 +352,7 @@ fn close(folder: &Path, result: &JobResult) -> io::Result<()> {
     let header = Frame::new(&result.as_ref().err(), Vec::new()).header;
     let payload = result.as_deref().unwrap_or_default();
     whole_file::write(folder, "over", true, |file| {
-        crate::wire::write_frame(file, &header, payload)
+        protocol::write_frame(file, &header, payload)
     })?;
     fs::remove_file(folder.join("checkpoint"))
 }

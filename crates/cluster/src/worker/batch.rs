@@ -3,7 +3,7 @@
 //! The README.md of the backend that uses Slurm has the protocol.
 
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -11,24 +11,16 @@ use heist_sync::thread;
 use signal_hook::consts::SIGUSR1;
 use signal_hook::iterator::Signals;
 
-use super::worker;
-use crate::backend::slurm::folder::{Attempt, JobFolder, Kind, Name, Start};
-use crate::wire::{Answer, Ask, Frame, Outcome, Request};
-use crate::worker::JobOutcome;
-
-/// What the worker's variable begins with, if it is one of these.
-pub(super) const PREFIX: &str = "batch:";
+use super::answer::worker;
+use crate::protocol::job_folder::{Attempt, JobFolder, Kind, Name, Start};
+use crate::protocol::{Answer, Ask, Frame, JobOutcome, Outcome, Request};
+use crate::remote::context;
 
 /// How often the process says what it has used, and looks for what is wanted of it.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// The exit code with which Slurm puts a job aside to be released, if it is told so.
 const PAUSED_CODE: i32 = 85;
-
-/// The variable that makes a process such a worker.
-pub(crate) fn batch_variable(submission: u32, folder: &Path) -> String {
-    format!("{PREFIX}{submission}:{}", folder.display())
-}
 
 /// What happens while the attempt runs.
 enum Happened {
@@ -188,7 +180,7 @@ impl Running {
 
     fn begun(&self, answer: &Frame) {
         if let Some(Outcome::Done) = outcome(answer) {
-            let node = Frame::new(&super::node(), Vec::new());
+            let node = Frame::new(&context::node(), Vec::new());
             if let Err(error) = self.folder.show(self.name(Kind::Running), &node) {
                 complain(&format!("could not say that the job runs: {error}"));
             }

@@ -11,9 +11,12 @@
 
 use std::slice;
 
-use super::{respond, worker, Objects, Refusal};
-use crate::object::ObjectId;
-use crate::wire::{Frame, FrameReader, Limits, Outcome};
+use super::answer::{respond, worker};
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::{Frame, FrameReader, Limits, Outcome};
+use crate::remote::context;
+use crate::remote::objects::Objects;
 
 /// Answers the request in `len` bytes at `request`, and waits until it is done. The answer
 /// lies at `*answer` until it is given to [`free`].
@@ -89,7 +92,7 @@ pub unsafe fn name(name: *const u8, len: usize) {
     // SAFETY: by the contract.
     let name = unsafe { bytes(name, len) };
     // A process stays where it is.
-    let _ = super::NODE.set(String::from_utf8_lossy(name).into_owned());
+    context::set_node(String::from_utf8_lossy(name).into_owned());
 }
 
 /// # Safety

@@ -8,25 +8,19 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 
-use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::thread;
 
-use super::{batch, respond, worker, Objects, Refusal};
-use crate::json;
-use crate::outgoing::Outgoing;
-use crate::wire::{self, Ask, FrameReader, Limits, Outcome, ReadError, Request};
-
-/// Makes a process a worker; says where its answers go: `socket`, the other end of its
-/// standard input, or a path; or that it is a batch job.
-pub(crate) const WORKER_VARIABLE: &str = "HEIST_CLUSTER_WORKER";
-/// In [`WORKER_VARIABLE`], has a program say what it has, in place of serving.
-pub(crate) const DESCRIBE: &str = "describe";
-/// The name of the machine.
-pub(crate) const NODE_VARIABLE: &str = "HEIST_CLUSTER_NODE";
-/// Where shared data lies.
-pub(crate) const OBJECTS_VARIABLE: &str = "HEIST_CLUSTER_OBJECTS";
-
-static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
+use super::answer::{respond, worker};
+use super::batch;
+use crate::protocol::environment::{
+    set_initialised, BATCH_PREFIX, DESCRIBE, NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE,
+};
+use crate::protocol::outgoing::Outgoing;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::{self, Ask, FrameReader, Limits, Outcome, ReadError, Request};
+use crate::remote::context;
+use crate::remote::description;
+use crate::remote::objects::Objects;
 
 /// Call this first in `main`: in a process that a backend started as a worker it serves
 /// requests and never returns; everywhere else it does nothing.
@@ -38,20 +32,19 @@ static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
 /// // The program begins here.
 /// ```
 pub fn init() {
-    // Only read by this process's own calls of connect, later.
-    IS_INITIALISED.store(true, Ordering::Relaxed);
+    set_initialised();
     if let Some(answers) = taken(WORKER_VARIABLE) {
         if let Some(node) = taken(NODE_VARIABLE) {
-            let _ = super::NODE.set(node);
+            context::set_node(node);
         }
         if let Some(folder) = taken(OBJECTS_VARIABLE) {
             Objects::here().set_folder(PathBuf::from(folder));
         }
         if answers == DESCRIBE {
-            let described = json::describe(&mut io::stdout());
+            let described = description::write(&mut io::stdout());
             process::exit(i32::from(described.is_err()));
         }
-        let served = match answers.strip_prefix(batch::PREFIX) {
+        let served = match answers.strip_prefix(BATCH_PREFIX) {
             Some(what) => batch::run(what),
             None => serve(&answers).map(|()| 0),
         };
@@ -67,11 +60,6 @@ fn code(error: &io::Error) -> i32 {
     }
     let _ = writeln!(io::stderr(), "heist-cluster: the worker ends: {error}");
     1
-}
-
-/// True if [`init`] was called in this process.
-pub(crate) fn is_initialised() -> bool {
-    IS_INITIALISED.load(Ordering::Relaxed)
 }
 
 /// A variable that is for this process and not for those that it starts.
@@ -148,7 +136,7 @@ fn addressee(error: &ReadError) -> u64 {
         ReadError::Oversized {
             header: Some(header),
             ..
-        } => wire::decode::<Request>(header).map_or(0, |request| request.id),
+        } => protocol::decode::<Request>(header).map_or(0, |request| request.id),
         _ => 0,
     }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::backend::BackendError;
+use crate::error::BackendError;
 
 /// The library of the crate that has `export!`, beside the program: the one that is running,
 /// if no other is named.

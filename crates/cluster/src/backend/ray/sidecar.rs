@@ -16,10 +16,10 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::BackendError;
-use crate::outgoing::Outgoing;
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::wire::{Frame, FrameReader, Limits};
+use crate::protocol::outgoing::Outgoing;
+use crate::protocol::{Frame, FrameReader, Limits};
 
 /// The name of the program of the side-car, in its folder.
 const SCRIPT: &str = "sidecar.py";

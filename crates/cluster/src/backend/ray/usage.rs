@@ -3,13 +3,14 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::shared::{answer_to, request, Shared};
 use super::sidecar::Op;
-use super::{answer_to, request, Shared};
-use crate::backend::{BackendError, Reply};
-use crate::fingerprint::Build;
+use crate::backend::Reply;
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::wire::{Answer, Ask, Frame, Outcome};
-use crate::worker::Reading;
+use crate::protocol::fingerprint::Build;
+use crate::protocol::reading::Reading;
+use crate::protocol::{Answer, Ask, Frame, Outcome};
 
 /// How long all nodes together have for that.
 const PATIENCE: Duration = Duration::from_secs(2);

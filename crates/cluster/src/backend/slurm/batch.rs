@@ -5,10 +5,11 @@ use std::fs;
 use std::process::Command;
 
 use super::command::{command, output};
-use super::folder::{Attempt, JobFolder};
 use super::site::Site;
-use crate::backend::{Cpus, StartSpec};
-use crate::worker::{batch_variable, WORKER_VARIABLE};
+use crate::backend::StartSpec;
+use crate::protocol::cpus::Cpus;
+use crate::protocol::environment::{batch_variable, WORKER_VARIABLE};
+use crate::protocol::job_folder::{Attempt, JobFolder};
 
 /// What an attempt prints.
 pub(super) const LOG: &str = "log";

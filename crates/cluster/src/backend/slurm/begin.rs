@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use super::batch::{self, Begin, Row};
 use super::board::Board;
 use super::command::is_rejection;
-use super::folder::{Attempt, JobFolder, Kind, Name, Start};
 use super::site::Site;
 use super::tracked::{Claim, Phase, Tracked};
-use crate::backend::{BackendError, JobEvent, JobEvents, StartSpec};
+use crate::backend::{JobEvent, JobEvents, StartSpec};
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::wire::{Answer, Frame, Outcome};
-use crate::worker::JobOutcome;
+use crate::protocol::job_folder::{Attempt, JobFolder, Kind, Name, Start};
+use crate::protocol::JobOutcome;
+use crate::protocol::{Answer, Frame, Outcome};
 
 /// How long Slurm may take to put away an attempt that has ended.
 const HOLD_PATIENCE: Duration = Duration::from_secs(30);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use heist_sync::Mutex;
 
 use super::batch;
-use crate::backend::BackendError;
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::worker::Reading;
+use crate::protocol::reading::Reading;
 
 /// A reading that has not changed for so long says nothing any more.
 const READING_MAX: Duration = Duration::from_secs(10);

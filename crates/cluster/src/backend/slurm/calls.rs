@@ -14,10 +14,11 @@ use super::command::{command, output};
 use super::pools::{end, Kind, Phase, Pools, Worker};
 use super::process::{self, Process};
 use super::site::Site;
-use crate::backend::{BackendError, CallSpec, Reply};
+use crate::backend::{CallSpec, Reply};
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::wire::{Answer, Ask, Frame, Outcome, Request};
-use crate::worker::Reading;
+use crate::protocol::reading::Reading;
+use crate::protocol::{Answer, Ask, Frame, Outcome, Request};
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_millis(1500);

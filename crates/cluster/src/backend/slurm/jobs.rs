@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use super::batch::{self, Row};
 use super::board::Board;
 use super::calls::Calls;
-use super::folder::Kind;
 use super::site::Site;
 use super::tracked::Tracked;
 use crate::backend::{JobEvent, JobEvents, StartSpec};
+use crate::protocol::job_folder::Kind;
 
 /// How often files are looked at while a job runs.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

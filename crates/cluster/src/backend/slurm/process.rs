@@ -11,7 +11,7 @@ use heist_sync::thread::{self, JoinHandle};
 use super::site::Site;
 use crate::backend::link::Link;
 use crate::planner::NodeId;
-use crate::worker::WORKER_VARIABLE;
+use crate::protocol::environment::WORKER_VARIABLE;
 
 /// What runs on the node: says where that is, and makes way for the worker. What the
 /// functions print is for people, so it goes where errors go, and answers alone to the output.

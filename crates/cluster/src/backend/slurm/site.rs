@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use heist_sync::Mutex;
 
 use super::command::{command, output};
-use crate::backend::{BackendError, Node, Placement};
-use crate::fingerprint::{Build, Fingerprint};
+use crate::backend::{Node, Placement};
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::wire::Limits;
-use crate::worker::OBJECTS_VARIABLE;
+use crate::protocol::environment::OBJECTS_VARIABLE;
+use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::Limits;
 
 /// How long an answer about the nodes is good.
 const NODES_KEPT: Duration = Duration::from_secs(1);

@@ -10,11 +10,12 @@ use heist_sync::MutexGuard;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
-use super::folder::{JobFolder, Kind, Name};
 use super::*;
-use crate::backend::{Cpus, JobEvent, Placement};
-use crate::wire::{self, Answer, Frame, Limits, Outcome};
-use crate::worker::JobOutcome;
+use crate::backend::{JobEvent, Placement};
+use crate::protocol::cpus::Cpus;
+use crate::protocol::job_folder::{JobFolder, Kind, Name};
+use crate::protocol::JobOutcome;
+use crate::protocol::{self, Answer, Frame, Limits, Outcome};
 use crate::{job, Fingerprint, Job, JobContext, RegisteredJob, Stop};
 
 /// How long a test waits for what must happen.
@@ -73,7 +74,7 @@ impl Driven {
                 epoch: 0,
                 kind: Sum::NAME.to_owned(),
                 name: format!("sum-{job}"),
-                state: Arc::new(wire::encode(&state).expect("a state can be written")),
+                state: Arc::new(protocol::encode(&state).expect("a state can be written")),
                 cpus: Cpus::from(1),
                 threads: 1,
                 placement: Placement::default(),
@@ -122,7 +123,7 @@ impl Driven {
     fn is_done_up_to(&self, epoch: u32) -> u64 {
         self.wait(epoch, |event| match event {
             JobEvent::Snapshot { state, .. } => {
-                Some(wire::decode::<Sum>(state).expect("a state").next)
+                Some(protocol::decode::<Sum>(state).expect("a state").next)
             }
             _ => None,
         })
@@ -133,7 +134,7 @@ impl Driven {
         let result = self.wait(epoch, |event| match event {
             JobEvent::Ended { outcome, payload } => {
                 assert_eq!(*outcome, JobOutcome::Finished);
-                Some(wire::decode::<(u64, usize)>(payload).expect("a result"))
+                Some(protocol::decode::<(u64, usize)>(payload).expect("a result"))
             }
             _ => None,
         });
@@ -146,7 +147,7 @@ impl Driven {
         self.wait(epoch, |event| match event {
             JobEvent::Ended { outcome, payload } => {
                 assert!(matches!(outcome, JobOutcome::Paused { .. }), "{outcome:?}");
-                Some(wire::decode::<Sum>(payload).expect("a state").next)
+                Some(protocol::decode::<Sum>(payload).expect("a state").next)
             }
             _ => None,
         })
@@ -173,7 +174,7 @@ fn connect(folder: &Path) -> Arc<dyn Backend> {
         limits: Limits::default(),
         executable: None,
         fingerprint: Fingerprint::of_this_program(),
-        build: Arc::clone(crate::remote::registry().build()),
+        build: Arc::clone(crate::remote::registry::registry().build()),
         libraries: Vec::new(),
     };
     let slurm = Slurm::new().folder(folder).under_test_harness();

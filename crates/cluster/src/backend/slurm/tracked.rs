@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
 use super::board::Board;
-use super::folder::{Attempt, JobFolder, Kind, Name};
 use super::site::Site;
-use crate::backend::{BackendError, JobEvent, JobEvents, StartSpec};
+use crate::backend::{JobEvent, JobEvents, StartSpec};
+use crate::error::BackendError;
 use crate::planner::NodeId;
-use crate::wire::{Frame, Outcome};
+use crate::protocol::job_folder::{Attempt, JobFolder, Kind, Name};
+use crate::protocol::{Frame, Outcome};
 
 /// How long a job waits for the node that somebody wishes for, but does not insist on.
 const WISH_PATIENCE: Duration = Duration::from_secs(5);

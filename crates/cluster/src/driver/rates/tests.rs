@@ -1,8 +1,8 @@
 //! Readings and what they come to.
 
 use super::*;
-use crate::job::JobOptions;
-use crate::worker::JobReading;
+use crate::protocol::reading::JobReading;
+use crate::remote::job_options::JobOptions;
 
 const NODE: &str = "n1";
 

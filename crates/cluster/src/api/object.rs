@@ -3,43 +3,15 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{de::DeserializeOwned, Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::backend::Backend;
 use crate::error::RemoteError;
-use crate::wire;
-use crate::worker::Objects;
-
-/// The name of some shared data, unique among all clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ObjectId {
-    pub(crate) cluster: u64,
-    pub(crate) number: u64,
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}-{:x}", self.cluster, self.number)
-    }
-}
-
-impl FromStr for ObjectId {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('-').and_then(|(cluster, number)| {
-            let cluster = u64::from_str_radix(cluster, 16).ok()?;
-            let number = u64::from_str_radix(number, 16).ok()?;
-            Some(Self { cluster, number })
-        });
-        parts.ok_or_else(|| {
-            format!("{text:?} is no object; one is two hexadecimal numbers with a dash between")
-        })
-    }
-}
+use crate::protocol;
+use crate::protocol::object_id::ObjectId;
+use crate::remote::objects::Objects;
 
 /// Data that calls share, made by [`Cluster::put`](crate::Cluster::put).
 ///
@@ -106,7 +78,7 @@ impl<T: DeserializeOwned + Send + Sync + 'static> Remote<T> {
             None => Objects::here().get(self.id).map_err(RemoteError::malformed),
             Some(home) => {
                 let bytes = home.backend.fetch(self.id)?;
-                let value = wire::decode(&bytes).map(Arc::new);
+                let value = protocol::decode(&bytes).map(Arc::new);
                 value.map_err(|error| {
                     RemoteError::malformed(format!(
                         "object {} cannot be understood: {error}",
@@ -144,7 +116,7 @@ pub(crate) fn encode_with_objects(
     value: &impl Serialize,
 ) -> Result<(Vec<u8>, Vec<ObjectId>), String> {
     WRITTEN.with(|written| *written.borrow_mut() = Some(Vec::new()));
-    let bytes = wire::encode(value);
+    let bytes = protocol::encode(value);
     let objects = WRITTEN.with(|written| written.borrow_mut().take());
     let mut objects = objects.unwrap_or_default();
     objects.sort_unstable();

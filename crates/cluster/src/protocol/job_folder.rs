@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::Fingerprint;
+use crate::protocol::fingerprint::Fingerprint;
+use crate::protocol::{self, Answer, Frame, FrameReader, Limits};
 use crate::whole_file;
-use crate::wire::{self, Answer, Frame, FrameReader, Limits};
 
 /// Which run of a job this is: how often it was submitted to Slurm, and how often Slurm has
 /// requeued it since. A later one is greater.
@@ -191,14 +191,14 @@ impl JobFolder {
     /// Writes what must survive the machine.
     pub(crate) fn write(&self, name: Name, frame: &Frame) -> io::Result<()> {
         whole_file::write(&self.0, &name.to_string(), true, |file| {
-            wire::write_frame(file, &frame.header, &frame.payload)
+            protocol::write_frame(file, &frame.header, &frame.payload)
         })
     }
 
     /// Writes what nobody misses after an accident.
     pub(crate) fn show(&self, name: Name, frame: &Frame) -> io::Result<()> {
         whole_file::write(&self.0, &name.to_string(), false, |file| {
-            wire::write_frame(file, &frame.header, &frame.payload)
+            protocol::write_frame(file, &frame.header, &frame.payload)
         })
     }
 
@@ -232,7 +232,7 @@ const START: &str = "start.json";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Outcome;
+    use crate::protocol::Outcome;
 
     fn state(progress: f64, state: &[u8]) -> Frame {
         let outcome = Outcome::Snapshot { progress };

@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use heist_sync::Mutex;
 use serde::de::DeserializeOwned;
 
-use crate::object::ObjectId;
-use crate::wire;
+use crate::protocol;
+use crate::protocol::object_id::ObjectId;
 
 /// How many values a process keeps.
 const KEPT_MAX: usize = 32;
@@ -40,18 +40,18 @@ impl Objects {
         OBJECTS.get_or_init(Self::default)
     }
 
-    pub(super) fn set_folder(&self, folder: PathBuf) {
+    pub(crate) fn set_folder(&self, folder: PathBuf) {
         // A process is made a worker once.
         let _ = self.folder.set(folder);
     }
 
     /// True if the bytes of this one are not wanted.
-    pub(super) fn has(&self, id: ObjectId) -> bool {
+    pub(crate) fn has(&self, id: ObjectId) -> bool {
         let state = self.state.lock();
         state.offered.contains_key(&id) || state.kept.iter().any(|(kept, _)| *kept == id)
     }
 
-    pub(super) fn offer(&self, id: ObjectId, bytes: Vec<u8>) {
+    pub(crate) fn offer(&self, id: ObjectId, bytes: Vec<u8>) {
         self.state.lock().offered.insert(id, bytes);
     }
 
@@ -85,7 +85,7 @@ impl Objects {
                 ))
             }
         };
-        let value = wire::decode(&bytes).map(Arc::new);
+        let value = protocol::decode(&bytes).map(Arc::new);
         let value = value.map_err(|error| format!("object {id} cannot be understood: {error}"))?;
         let mut state = self.state.lock();
         state.kept.push_back((id, Arc::clone(&value) as Value));

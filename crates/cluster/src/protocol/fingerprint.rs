@@ -41,12 +41,6 @@ const NAMED_MAX: usize = 4;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// That of the program, or library, in which this is called.
-    #[must_use]
-    pub fn of_this_program() -> Self {
-        crate::remote::registry().build().fingerprint()
-    }
-
     /// One that was [shown](fmt::Display) before.
     ///
     /// # Errors
@@ -153,8 +147,8 @@ pub(crate) fn list(differences: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire;
-    use crate::worker::Refusal;
+    use crate::protocol;
+    use crate::protocol::refusal::Refusal;
 
     fn build(parts: &[(&str, u64)]) -> Build {
         let mut build = Build::default();
@@ -198,7 +192,7 @@ mod tests {
             differences: Vec::new(),
         };
         assert_ne!(driver.fingerprint(), worker.fingerprint());
-        let payload = wire::encode(&worker).expect("a build can be written");
+        let payload = protocol::encode(&worker).expect("a build can be written");
         let said = refusal.explained(&driver, &payload).to_string();
         assert!(
             said.contains("differs in the sources of the package shapes"),

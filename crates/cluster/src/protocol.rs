@@ -12,11 +12,20 @@
 
 use serde::{de::DeserializeOwned, Serialize};
 
+pub(crate) mod clock;
+pub(crate) mod cpus;
+pub(crate) mod environment;
+pub(crate) mod fingerprint;
 mod frame;
+pub(crate) mod job_folder;
 mod message;
+pub(crate) mod object_id;
+pub(crate) mod outgoing;
+pub(crate) mod reading;
+pub(crate) mod refusal;
 
 pub use frame::{write_frame, Frame, FrameReader, Limits, ReadError, MAGIC, PAYLOAD_VARIABLE};
-pub use message::{Answer, Ask, Outcome, Request};
+pub use message::{Answer, Ask, JobOutcome, Outcome, Request};
 
 /// The usual form of a value, in bytes.
 ///

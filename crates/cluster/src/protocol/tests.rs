@@ -1,7 +1,7 @@
 //! Frames of all sorts, whole and damaged.
 
 use super::*;
-use crate::wire::encode;
+use crate::protocol::encode;
 
 fn read_all(bytes: &[u8], limits: Limits) -> Vec<Result<Frame, String>> {
     let mut reader = FrameReader::new(bytes, limits);

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::cluster::Shared;
+use super::session::Shared;
+use crate::driver::messages::{Input, View};
 use crate::driver::store::{JobResult, Unfinished};
-use crate::driver::table::{Input, View};
-use crate::error::{ClusterError, RemoteError};
+use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::planner::{JobId, NodeId};
-use crate::wire;
+use crate::protocol;
 
 /// A job that was submitted: its result, and what can be done with it.
 ///
@@ -121,7 +121,7 @@ impl<T> JobHandle<T> {
                 self.id,
                 alive.join(", ")
             );
-            return Err(crate::error::ClusterErrorKind::Job(message).into());
+            return Err(ClusterErrorKind::Job(message).into());
         }
         let (job, expected) = (self.job, None);
         self.shared
@@ -171,7 +171,7 @@ impl<T: DeserializeOwned> JobHandle<T> {
     pub fn wait_timeout(&self, patience: Duration) -> Option<Result<T, RemoteError>> {
         let result = self.wait_bytes(patience)?;
         Some(result.and_then(|bytes| {
-            wire::decode(&bytes).map_err(|error| {
+            protocol::decode(&bytes).map_err(|error| {
                 RemoteError::malformed(format!(
                     "the result of job {} cannot be understood: {error}",
                     self.id

@@ -1,156 +1,47 @@
-//! The state machine of all jobs: events and wishes in, actions out; no clock, no I/O.
-//!
-//! Each attempt at a job has an epoch. Only what the attempt of the present epoch says
-//! counts; whatever ends an attempt, for good or bad, raises the epoch before another one
-//! begins. So a result is accepted once, and a late attempt changes nothing.
+//! One job as its driver knows it: the phases of an attempt, and the way from each to the next.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{Cpus, JobEvent, Placement, StartSpec};
-use crate::error::RemoteError;
+use super::messages::{Action, Checkpoint, View};
+use crate::backend::{Placement, StartSpec};
+use crate::error::{BackendError, RemoteError};
 use crate::event::EventKind;
-use crate::job::JobOptions;
-use crate::planner::{Mobility, Move, NodeId};
-use crate::worker::JobOutcome;
+use crate::planner::{Mobility, NodeId};
+use crate::protocol::cpus::Cpus;
+use crate::protocol::JobOutcome;
+use crate::remote::job_options::JobOptions;
 
 /// How long a moved job may take to run again before it goes back.
-const LOADING_MAX: Duration = Duration::from_secs(15);
+pub(super) const LOADING_MAX: Duration = Duration::from_secs(15);
 
 /// How long a job may take to its next safe point before it is asked again to pause.
-const PAUSING_MAX: Duration = Duration::from_secs(5);
+pub(super) const PAUSING_MAX: Duration = Duration::from_secs(5);
 
 /// How long an answer to a request for the state is waited for before it is asked again.
 const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
 
-/// A state from which an attempt can begin.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Checkpoint {
-    /// Of the attempt that wrote it.
-    pub(crate) epoch: u32,
-    /// How much of the job is done, from 0 to 1.
-    pub(crate) progress: f64,
-    pub(crate) state: Arc<Vec<u8>>,
-}
-
-/// A job to be run.
-#[derive(Clone, Debug)]
-pub(crate) struct Submission {
-    pub(crate) job: u64,
-    pub(crate) kind: String,
-    pub(crate) options: JobOptions,
-    /// As the options say, in the form in which they are counted.
-    pub(crate) cpus: Cpus,
-    pub(crate) checkpoint: Checkpoint,
-    /// The first epoch to use.
-    pub(crate) epoch: u32,
-    pub(crate) resumed_after_ms: Option<u64>,
-}
-
-/// What the table is told.
 #[derive(Debug)]
-pub(crate) enum Input {
-    Submit(Submission),
-    /// Something became of an attempt.
-    Event {
-        job: u64,
-        epoch: u32,
-        event: JobEvent,
-    },
-    /// Somebody wants a job elsewhere.
-    Move {
-        job: u64,
-        to: NodeId,
-        expected: Option<Move>,
-    },
-    /// Nobody wants the result.
-    Cancel {
-        job: u64,
-    },
-    /// Time has passed.
-    Tick,
-}
-
-/// What is to be done, in this order.
-#[derive(Debug)]
-pub(crate) enum Action {
-    Start(StartSpec),
-    Pause {
-        job: u64,
-        epoch: u32,
-    },
-    Snapshot {
-        job: u64,
-        epoch: u32,
-    },
-    Stop {
-        job: u64,
-        epoch: u32,
-    },
-    /// Bring a state to safety.
-    Keep {
-        job: u64,
-        checkpoint: Checkpoint,
-    },
-    /// Tell whoever waits.
-    Finish {
-        job: u64,
-        result: Result<Vec<u8>, RemoteError>,
-    },
-    /// Tell the planner that a move is over.
-    MoveOver {
-        job: u64,
-        has_moved: bool,
-    },
-    Say(EventKind),
-}
-
-/// Where a job stands, for people and for the planner.
-#[derive(Clone, Debug)]
-pub(crate) struct View {
-    pub(crate) job: u64,
-    pub(crate) epoch: u32,
-    pub(crate) options: JobOptions,
-    /// Where it runs, if it does.
-    pub(crate) node: Option<NodeId>,
-    /// Since when, or since when it does not.
-    pub(crate) since: Duration,
-    pub(crate) is_moving: bool,
-    pub(crate) is_over: bool,
-    pub(crate) moves: u32,
-    pub(crate) losses: u32,
-    pub(crate) progress: f64,
-    pub(crate) state_bytes: u64,
-}
-
-/// All jobs of a driver.
-#[derive(Debug, Default)]
-pub(crate) struct Table {
-    jobs: BTreeMap<u64, Record>,
-}
-
-#[derive(Debug)]
-struct Record {
-    kind: String,
-    options: JobOptions,
-    cpus: Cpus,
-    epoch: u32,
-    first_epoch: u32,
-    phase: Phase,
+pub(super) struct Record {
+    pub(super) kind: String,
+    pub(super) options: JobOptions,
+    pub(super) cpus: Cpus,
+    pub(super) epoch: u32,
+    pub(super) first_epoch: u32,
+    pub(super) phase: Phase,
     /// Since when it is in this phase.
-    since: Duration,
-    checkpoint: Checkpoint,
+    pub(super) since: Duration,
+    pub(super) checkpoint: Checkpoint,
     /// When the last state was taken or asked for.
-    snapshot_at: Duration,
+    pub(super) snapshot_at: Duration,
     /// A request for the state is under way.
-    is_snapshot_asked: bool,
-    losses: u32,
-    moves: u32,
+    pub(super) is_snapshot_asked: bool,
+    pub(super) losses: u32,
+    pub(super) moves: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Phase {
+pub(super) enum Phase {
     /// The backend has it, and it does not run yet.
     Starting {
         step: Option<Step>,
@@ -169,189 +60,23 @@ enum Phase {
 
 /// A move between its pause and its end.
 #[derive(Clone, Debug, PartialEq)]
-struct Step {
-    from: NodeId,
-    to: NodeId,
-    asked: Duration,
-    paused: Duration,
+pub(super) struct Step {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) asked: Duration,
+    pub(super) paused: Duration,
     /// It goes back, because the target did not load it in time.
-    is_return: bool,
-}
-
-impl Table {
-    /// Takes what it is told at `now`, and says what is to be done.
-    pub(crate) fn step(&mut self, now: Duration, input: Input) -> Vec<Action> {
-        let mut actions = Vec::new();
-        match input {
-            Input::Submit(submission) => self.submit(now, submission, &mut actions),
-            Input::Event { job, epoch, event } => self.event(now, job, epoch, event, &mut actions),
-            Input::Move { job, to, expected } => {
-                self.begin_move(now, job, to, expected, &mut actions);
-            }
-            Input::Cancel { job } => {
-                if let Some(record) = self.open(job) {
-                    actions.push(Action::Stop {
-                        job,
-                        epoch: record.epoch,
-                    });
-                    record.finish(now, job, Err(RemoteError::Cancelled), &mut actions);
-                }
-            }
-            Input::Tick => {
-                for (job, record) in &mut self.jobs {
-                    record.tick(now, *job, &mut actions);
-                }
-            }
-        }
-        actions
-    }
-
-    pub(crate) fn views(&self) -> impl Iterator<Item = View> + '_ {
-        self.jobs.iter().map(|(job, record)| record.view(*job))
-    }
-
-    fn open(&mut self, job: u64) -> Option<&mut Record> {
-        self.jobs
-            .get_mut(&job)
-            .filter(|record| record.phase != Phase::Over)
-    }
-
-    fn submit(&mut self, now: Duration, submission: Submission, actions: &mut Vec<Action>) {
-        let Submission {
-            job,
-            kind,
-            options,
-            cpus,
-            checkpoint,
-            epoch,
-            resumed_after_ms,
-        } = submission;
-        actions.push(Action::Say(EventKind::Submitted {
-            job: options.id.clone(),
-            kind: kind.clone(),
-            priority: options.priority,
-            mobility: options.mobility,
-            cpus: options.cpus,
-            resumed_after_ms,
-        }));
-        let mut record = Record {
-            kind,
-            epoch,
-            first_epoch: epoch,
-            phase: Phase::Starting { step: None },
-            since: now,
-            checkpoint,
-            snapshot_at: now,
-            is_snapshot_asked: false,
-            losses: 0,
-            moves: 0,
-            options,
-            cpus,
-        };
-        let node = record.options.node.clone();
-        record.start(now, job, node, None, actions);
-        self.jobs.insert(job, record);
-    }
-
-    fn event(
-        &mut self,
-        now: Duration,
-        job: u64,
-        epoch: u32,
-        event: JobEvent,
-        actions: &mut Vec<Action>,
-    ) {
-        let Some(record) = self.jobs.get_mut(&job) else {
-            return;
-        };
-        if epoch == record.epoch && record.phase == Phase::Over {
-            return;
-        }
-        if epoch != record.epoch {
-            actions.push(Action::Say(EventKind::Late {
-                job: record.options.id.clone(),
-                epoch,
-                current: record.epoch,
-            }));
-            if matches!(event, JobEvent::Running { .. }) {
-                actions.push(Action::Stop { job, epoch });
-            }
-            return;
-        }
-        match event {
-            JobEvent::Running { node } => record.runs(now, job, node, actions),
-            JobEvent::Snapshot { progress, state } => {
-                record.is_snapshot_asked = false;
-                record.snapshot_at = now;
-                record.keep(job, progress, state, actions);
-            }
-            JobEvent::Ended { outcome, payload } => {
-                record.ended(now, job, outcome, payload, actions);
-            }
-            JobEvent::Refused(refusal) => {
-                record.finish(now, job, Err(RemoteError::Refused(refusal)), actions);
-            }
-            JobEvent::Lost(error) => record.lost(now, job, error, actions),
-        }
-    }
-
-    fn begin_move(
-        &mut self,
-        now: Duration,
-        job: u64,
-        to: NodeId,
-        expected: Option<Move>,
-        actions: &mut Vec<Action>,
-    ) {
-        let Some(record) = self.open(job) else {
-            return actions.push(Action::MoveOver {
-                job,
-                has_moved: false,
-            });
-        };
-        let id = record.options.id.clone();
-        let why = match &record.phase {
-            Phase::Running { node } if *node == to => format!("it runs on {to} already"),
-            Phase::Running { node } => {
-                let from = node.clone();
-                actions.push(Action::Say(EventKind::MoveBegan {
-                    job: id,
-                    from: Some(from.clone()),
-                    to: to.clone(),
-                    expected,
-                }));
-                actions.push(Action::Pause {
-                    job,
-                    epoch: record.epoch,
-                });
-                record.enter(
-                    now,
-                    Phase::Pausing {
-                        node: from,
-                        to,
-                        asked: now,
-                    },
-                );
-                return;
-            }
-            _ => "it does not run at the moment".to_owned(),
-        };
-        actions.push(Action::Say(EventKind::MoveFailed { job: id, why }));
-        actions.push(Action::MoveOver {
-            job,
-            has_moved: false,
-        });
-    }
+    pub(super) is_return: bool,
 }
 
 impl Record {
-    fn enter(&mut self, now: Duration, phase: Phase) {
+    pub(super) fn enter(&mut self, now: Duration, phase: Phase) {
         self.phase = phase;
         self.since = now;
     }
 
     /// Begins the attempt of the present epoch.
-    fn start(
+    pub(super) fn start(
         &mut self,
         now: Duration,
         job: u64,
@@ -379,7 +104,13 @@ impl Record {
         self.enter(now, Phase::Starting { step });
     }
 
-    fn runs(&mut self, now: Duration, job: u64, node: NodeId, actions: &mut Vec<Action>) {
+    pub(super) fn runs(
+        &mut self,
+        now: Duration,
+        job: u64,
+        node: NodeId,
+        actions: &mut Vec<Action>,
+    ) {
         let Phase::Starting { step } = &self.phase else {
             return;
         };
@@ -412,7 +143,13 @@ impl Record {
         self.enter(now, Phase::Running { node });
     }
 
-    fn keep(&mut self, job: u64, progress: f64, state: Vec<u8>, actions: &mut Vec<Action>) {
+    pub(super) fn keep(
+        &mut self,
+        job: u64,
+        progress: f64,
+        state: Vec<u8>,
+        actions: &mut Vec<Action>,
+    ) {
         let checkpoint = Checkpoint {
             epoch: self.epoch,
             progress,
@@ -431,7 +168,7 @@ impl Record {
         self.checkpoint = checkpoint;
     }
 
-    fn ended(
+    pub(super) fn ended(
         &mut self,
         now: Duration,
         job: u64,
@@ -471,11 +208,11 @@ impl Record {
         }
     }
 
-    fn lost(
+    pub(super) fn lost(
         &mut self,
         now: Duration,
         job: u64,
-        error: crate::backend::BackendError,
+        error: BackendError,
         actions: &mut Vec<Action>,
     ) {
         self.losses += 1;
@@ -525,7 +262,7 @@ impl Record {
         }
     }
 
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         now: Duration,
         job: u64,
@@ -545,7 +282,7 @@ impl Record {
         self.enter(now, Phase::Over);
     }
 
-    fn tick(&mut self, now: Duration, job: u64, actions: &mut Vec<Action>) {
+    pub(super) fn tick(&mut self, now: Duration, job: u64, actions: &mut Vec<Action>) {
         let every = Duration::from_millis(self.options.checkpoint_every_ms);
         let epoch = self.epoch;
         match &self.phase {
@@ -592,7 +329,7 @@ impl Record {
         }
     }
 
-    fn view(&self, job: u64) -> View {
+    pub(super) fn view(&self, job: u64) -> View {
         let node = match &self.phase {
             Phase::Running { node } | Phase::Pausing { node, .. } => Some(node.clone()),
             Phase::Starting { .. } | Phase::Over => None,
@@ -619,7 +356,3 @@ impl Record {
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
-
-#[cfg(test)]
-#[path = "table/tests.rs"]
-mod tests;

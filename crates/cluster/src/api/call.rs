@@ -12,12 +12,13 @@ use heist_sync::atomic::Ordering;
 use heist_sync::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
 
-use crate::backend::{BackendError, CallSpec, Placement};
-use crate::cluster::Shared;
+use super::session::Shared;
+use crate::backend::{CallSpec, Placement};
+use crate::error::BackendError;
 use crate::error::RemoteError;
-use crate::fingerprint::Build;
-use crate::object::ObjectId;
-use crate::wire::{self, Answer, Ask, Frame, Outcome, Request};
+use crate::protocol::fingerprint::Build;
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
 
 /// The result of a call that runs elsewhere: a future, and something to wait for.
 ///
@@ -340,7 +341,7 @@ impl<T> RemoteFuture<T> {
 
 fn read<T: DeserializeOwned>(result: Result<Returned, RemoteError>) -> Result<T, RemoteError> {
     let (bytes, _) = result?;
-    wire::decode(&bytes).map_err(|error| {
+    protocol::decode(&bytes).map_err(|error| {
         RemoteError::malformed(format!(
             "the result of the function cannot be understood: {error}"
         ))

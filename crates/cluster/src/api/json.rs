@@ -2,7 +2,7 @@
 //! place of values: for programs that cannot be linked with what they run.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -11,63 +11,24 @@ use std::sync::{mpsc, Arc};
 use std::time::Duration;
 
 use heist_sync::atomic::{AtomicU64, Ordering};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::call::{Call, RemoteFuture, What};
+use super::cluster::Cluster;
+use super::job_handle::{JobHandle, UnfinishedJob};
 use crate::backend::link::Link;
 use crate::backend::{BackendOptions, Placement, Program};
-use crate::call::{Call, RemoteFuture, What};
-use crate::cluster::Cluster;
+use crate::driver::options::Options;
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
-use crate::fingerprint::{Build, Fingerprint};
-use crate::job::JobOptions;
-use crate::job_handle::{JobHandle, UnfinishedJob};
-use crate::options::Options;
 use crate::planner::JobId;
-use crate::remote::{libraries, registry, CallOptions, Entry};
-use crate::wire::{Answer, Ask, Frame, Limits, Outcome, Request};
-use crate::worker::{DESCRIBE, WORKER_VARIABLE};
+use crate::protocol::environment::{DESCRIBE, WORKER_VARIABLE};
+use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::{Answer, Ask, Frame, Limits, Outcome, Request};
+use crate::remote::description::{Described, Description};
+use crate::remote::job_options::JobOptions;
 
 /// How long a program may take to put a value into another form.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What a program says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Description {
-    /// The parts of its [`Fingerprint`].
-    build: Build,
-    libraries: Vec<String>,
-    entries: Vec<Described>,
-}
-
-/// A function or a job of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Described {
-    Function { name: String, options: CallOptions },
-    Job { name: String, version: u32 },
-}
-
-/// Writes what this program has.
-pub(crate) fn describe(out: &mut impl Write) -> io::Result<()> {
-    let described = |(name, entry): (&str, Entry)| match entry {
-        Entry::Function { options, .. } => Described::Function {
-            name: name.to_owned(),
-            options,
-        },
-        Entry::Job { version, .. } => Described::Job {
-            name: name.to_owned(),
-            version,
-        },
-    };
-    let description = Description {
-        build: Build::clone(registry().build()),
-        libraries: libraries(),
-        entries: registry().entries().map(described).collect(),
-    };
-    serde_json::to_writer(&mut *out, &description)?;
-    out.flush()
-}
 
 /// A program that calls [`init`](crate::init), whose functions and jobs another one runs.
 ///

@@ -1,9 +1,15 @@
 //! Histories of jobs: single ones, and all that a small world can have.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::*;
-use crate::backend::BackendError;
+use crate::driver::messages::Checkpoint;
+use crate::driver::record::{LOADING_MAX, PAUSING_MAX};
+use crate::error::BackendError;
+use crate::protocol::cpus::Cpus;
+use crate::protocol::JobOutcome;
+use crate::remote::job_options::JobOptions;
 
 const JOB: u64 = 7;
 const SECOND: Duration = Duration::from_secs(1);
@@ -78,16 +84,16 @@ fn words(actions: &[Action]) -> Vec<String> {
     actions.iter().filter_map(word).collect()
 }
 
-/// A table with the job submitted, and what has happened since.
+/// A machine with the job submitted, and what has happened since.
 struct History {
-    table: Table,
+    machine: Machine,
     now: Duration,
 }
 
 impl History {
     fn new() -> Self {
         let mut history = Self {
-            table: Table::default(),
+            machine: Machine::default(),
             now: Duration::ZERO,
         };
         assert_eq!(
@@ -98,7 +104,7 @@ impl History {
     }
 
     fn tell(&mut self, input: Input) -> Vec<String> {
-        words(&self.table.step(self.now, input))
+        words(&self.machine.step(self.now, input))
     }
 
     fn wait(&mut self, time: Duration) -> Vec<String> {
@@ -238,11 +244,11 @@ fn a_pause_that_is_not_heard_is_asked_for_again() {
 
 #[test]
 fn a_pinned_job_goes_on_where_it_is_pinned() {
-    let mut table = Table::default();
+    let mut machine = Machine::default();
     let mut submission = submission();
     submission.options = JobOptions::new("job").pin("a");
-    table.step(Duration::ZERO, Input::Submit(submission));
-    let restarted = table.step(Duration::ZERO, lost(0));
+    machine.step(Duration::ZERO, Input::Submit(submission));
+    let restarted = machine.step(Duration::ZERO, lost(0));
     assert_eq!(words(&restarted), ["stop 0", "start 1 with [0] on a"]);
 }
 
@@ -347,7 +353,7 @@ impl World {
         }
     }
 
-    /// The backend does what the table wants.
+    /// The backend does what the machine wants.
     fn act(&mut self, action: &Action, finished: &mut Option<u8>) {
         match action {
             Action::Start(start) => {
@@ -399,8 +405,8 @@ impl World {
 }
 
 /// Plays the turns from the beginning; checks what must be true at each.
-fn play(turns: &[Turn]) -> (World, Table, Option<u8>) {
-    let mut table = Table::default();
+fn play(turns: &[Turn]) -> (World, Machine, Option<u8>) {
+    let mut machine = Machine::default();
     let mut world = World {
         attempts: Vec::new(),
         said: BTreeSet::new(),
@@ -412,7 +418,7 @@ fn play(turns: &[Turn]) -> (World, Table, Option<u8>) {
     };
     let mut finished = None;
     let mut now = Duration::ZERO;
-    for action in table.step(now, Input::Submit(submission())) {
+    for action in machine.step(now, Input::Submit(submission())) {
         world.act(&action, &mut finished);
     }
     for turn in turns {
@@ -451,11 +457,11 @@ fn play(turns: &[Turn]) -> (World, Table, Option<u8>) {
                 }
             }
         };
-        for action in table.step(now, input) {
+        for action in machine.step(now, input) {
             world.act(&action, &mut finished);
         }
     }
-    (world, table, finished)
+    (world, machine, finished)
 }
 
 /// All that can happen, depth first; histories that come to the same are gone on with once.
@@ -465,13 +471,13 @@ fn in_every_history_one_right_result_is_accepted_and_a_clean_move_repeats_nothin
     let mut open = vec![Vec::new()];
     let (mut histories, mut results) = (0_u32, 0_u32);
     while let Some(turns) = open.pop() {
-        let (world, table, finished) = play(&turns);
+        let (world, machine, finished) = play(&turns);
         if let Some(result) = finished {
             assert_eq!(result, LAST, "{turns:?}");
             results += 1;
         }
-        // The table's memory, time included, with the world's, is all that the future needs.
-        if !seen.insert((world.clone(), format!("{table:?}"))) {
+        // The machine's memory, time included, with the world's, is all that the future needs.
+        if !seen.insert((world.clone(), format!("{machine:?}"))) {
             continue;
         }
         histories += 1;

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::Fingerprint;
-use crate::worker::{JobOutcome, Reading, Refusal};
+use super::fingerprint::Fingerprint;
+use super::reading::Reading;
+use super::refusal::Refusal;
 
 /// What a driver wants of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,4 +112,18 @@ pub enum Outcome {
     },
     /// Processor time that was used.
     Usage(Reading),
+}
+
+/// How the run of a job ended on a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum JobOutcome {
+    /// The payload has the result.
+    Finished,
+    /// At a safe point; the payload has the state.
+    Paused {
+        /// How much was done, from 0 to 1.
+        progress: f64,
+    },
+    /// It gave up or panicked, with this message.
+    Failed(String),
 }

@@ -1,6 +1,5 @@
 //! What programs hold: a cluster, on which they call, share, cut into chunks and submit.
 
-use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
 
@@ -8,20 +7,23 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 use serde::Serialize;
 
-use crate::backend::{Backend, BackendOptions, Node, Placement, Program};
-use crate::call::{Call, RemoteFuture, What};
+use super::call::{Call, RemoteFuture, What};
+use super::job_handle::{JobHandle, UnfinishedJob};
+use super::object;
+use super::object::Remote;
+use super::session::{reader, Counters, Session, Shared};
+use crate::backend::{BackendOptions, Node, Placement, Program};
 use crate::driver::handle::Driver;
+use crate::driver::options::Options;
 use crate::driver::store::{Description, JobResult};
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
-use crate::event::CallCounts;
-use crate::fingerprint::{Build, Fingerprint};
-use crate::job::{JobOptions, RegisteredJob};
-use crate::job_handle::{JobHandle, UnfinishedJob};
-use crate::object::{self, ObjectId, Remote};
-use crate::options::Options;
 use crate::planner::{JobId, NodeId};
-use crate::remote::{self, RemoteFunction};
-use crate::wire::{self, Limits};
+use crate::protocol::object_id::ObjectId;
+use crate::protocol::{self, Limits};
+use crate::remote::function::RemoteFunction;
+use crate::remote::job::RegisteredJob;
+use crate::remote::job_options::JobOptions;
+use crate::remote::registry::{libraries, registry};
 
 /// Machines on which remote functions and jobs run.
 ///
@@ -55,89 +57,6 @@ pub struct Cluster {
     _session: Arc<Session>,
 }
 
-/// The time for which there is somebody who wants the cluster.
-#[derive(Debug)]
-struct Session(Arc<Shared>);
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(driver) = self.0.driver.get() {
-            driver.end();
-        }
-        self.0.backend.close();
-    }
-}
-
-/// What all clones of a cluster, and all its calls, share.
-pub(crate) struct Shared {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) build: Arc<Build>,
-    limits: Limits,
-    id: u64,
-    next_request: AtomicU64,
-    next_object: AtomicU64,
-    next_job: AtomicU64,
-    pub(crate) counters: Arc<Counters>,
-    /// Drives jobs. Without options it is there once there is a job.
-    driver: OnceLock<Driver>,
-    starting: Mutex<()>,
-}
-
-/// How many calls there are.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) begun: AtomicU64,
-    pub(crate) done: AtomicU64,
-    pub(crate) lost: AtomicU64,
-}
-
-impl Counters {
-    fn read(&self) -> CallCounts {
-        // For people; each is right by itself.
-        let done = self.done.load(Ordering::Relaxed);
-        CallCounts {
-            open: self.begun.load(Ordering::Relaxed).saturating_sub(done),
-            done,
-            lost: self.lost.load(Ordering::Relaxed),
-        }
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cluster")
-            .field("backend", &self.backend.name())
-            .finish_non_exhaustive()
-    }
-}
-
-/// Reads `counters` for as long as somebody counts.
-fn reader(counters: &Arc<Counters>) -> impl Fn() -> CallCounts + Send + 'static {
-    let counters = Arc::clone(counters);
-    move || counters.read()
-}
-
-impl Shared {
-    /// Whoever drives jobs.
-    pub(crate) fn driver(&self) -> Result<&Driver, ClusterErrorKind> {
-        let _one_at_a_time = self.starting.lock();
-        if self.driver.get().is_none() {
-            let started = Driver::start(&self.backend, Options::new(), reader(&self.counters))?;
-            self.driver.get_or_init(|| started);
-        }
-        self.driver
-            .get()
-            .ok_or_else(|| ClusterErrorKind::Job("jobs cannot be driven".to_owned()))
-    }
-
-    /// A number for a request; 0 is none.
-    pub(crate) fn next_request(&self) -> u64 {
-        // Only uniqueness matters.
-        self.next_request.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
 impl Cluster {
     /// Reaches a backend, such as [`Local`](crate::Local).
     ///
@@ -159,7 +78,7 @@ impl Cluster {
         backend: impl BackendOptions,
         options: Options,
     ) -> Result<Self, ClusterError> {
-        let registry = remote::registry();
+        let registry = registry();
         if !registry.ambiguous.is_empty() {
             let names = registry.ambiguous.clone();
             return Err(ClusterErrorKind::Ambiguous(names).into());
@@ -167,7 +86,7 @@ impl Cluster {
         let program = Program {
             fingerprint: registry.fingerprint(),
             build: Arc::clone(registry.build()),
-            libraries: remote::libraries(),
+            libraries: libraries(),
             limits: Self::limits()?,
             executable: None,
         };
@@ -270,7 +189,7 @@ impl Cluster {
     ///
     /// Says why serde could not write it, or the backend not keep it.
     pub fn put<T: Serialize>(&self, value: &T) -> Result<Remote<T>, RemoteError> {
-        let bytes = wire::encode(value).map_err(|error| {
+        let bytes = protocol::encode(value).map_err(|error| {
             RemoteError::malformed(format!("the data cannot be written: {error}"))
         })?;
         // Only uniqueness matters.
@@ -299,7 +218,7 @@ impl Cluster {
         job: J,
         options: JobOptions,
     ) -> Result<JobHandle<J::Out>, ClusterError> {
-        let state = wire::encode(&job).map_err(|error| {
+        let state = protocol::encode(&job).map_err(|error| {
             ClusterErrorKind::Job(format!(
                 "the state of job {} cannot be written: {error}",
                 options.id
@@ -373,7 +292,7 @@ impl Cluster {
         };
         check_kind::<J>(&found)?;
         Ok(Some(result.and_then(|bytes| {
-            wire::decode(&bytes).map_err(|error| {
+            protocol::decode(&bytes).map_err(|error| {
                 RemoteError::malformed(format!(
                     "the result of job {id} cannot be understood: {error}"
                 ))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use heist_sync::{thread, Condvar, Mutex};
 
-use crate::wire::{self, Frame};
+use crate::protocol::{self, Frame};
 
 /// A small frame is written at once, which is a message less for what is in between.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -124,7 +124,7 @@ impl<K> Shared<K> {
         };
         while let Some((known_by, frame)) = state.frames.pop_front() {
             drop(state);
-            let written = wire::write_frame(&mut output.stream, &frame.header, &frame.payload)
+            let written = protocol::write_frame(&mut output.stream, &frame.header, &frame.payload)
                 .and_then(|()| output.stream.flush());
             if let Err(error) = written {
                 (output.failed)(known_by, &error);

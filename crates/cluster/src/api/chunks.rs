@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::call::{Call, Returned};
-use crate::cluster::Cluster;
+use super::call::{Call, Returned};
+use super::cluster::Cluster;
 use crate::error::RemoteError;
-use crate::remote::RemoteFunction;
-use crate::wire;
+use crate::protocol;
+use crate::remote::function::RemoteFunction;
 
 /// How long a chunk is to run, unless [`Chunks::target`] says otherwise: the cost of a call
 /// on the slowest backend is some hundredths of it.
@@ -270,7 +270,7 @@ where
             };
             let (bytes, ran) = result?;
             size.learn(items, ran);
-            let out = wire::decode(&bytes).map_err(|error| {
+            let out = protocol::decode(&bytes).map_err(|error| {
                 RemoteError::malformed(format!(
                     "a result of `{}` cannot be understood: {error}",
                     F::NAME

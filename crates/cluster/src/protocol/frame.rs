@@ -31,7 +31,7 @@ impl Frame {
     /// # Examples
     ///
     /// ```
-    /// use heist_cluster::wire::{Frame, FrameReader, Limits};
+    /// use heist_cluster::protocol::{Frame, FrameReader, Limits};
     ///
     /// let frame = Frame::new(&("sum", 3_u32), b"payload".to_vec());
     /// let bytes = frame.to_bytes();

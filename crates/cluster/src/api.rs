@@ -1,0 +1,9 @@
+//! What programs hold: the cluster, calls, shared data, chunks and jobs.
+
+pub(crate) mod call;
+pub(crate) mod chunks;
+pub(crate) mod cluster;
+pub(crate) mod job_handle;
+pub(crate) mod json;
+pub(crate) mod object;
+mod session;

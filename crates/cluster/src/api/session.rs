@@ -1,0 +1,98 @@
+//! The connection that a cluster and all its calls share.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::Mutex;
+
+use crate::backend::Backend;
+use crate::driver::handle::Driver;
+use crate::driver::options::Options;
+use crate::error::ClusterErrorKind;
+use crate::event::CallCounts;
+use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::Limits;
+
+/// The time for which there is somebody who wants the cluster.
+#[derive(Debug)]
+pub(super) struct Session(pub(super) Arc<Shared>);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(driver) = self.0.driver.get() {
+            driver.end();
+        }
+        self.0.backend.close();
+    }
+}
+
+/// What all clones of a cluster, and all its calls, share.
+pub(crate) struct Shared {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) build: Arc<Build>,
+    pub(super) limits: Limits,
+    pub(super) id: u64,
+    pub(super) next_request: AtomicU64,
+    pub(super) next_object: AtomicU64,
+    pub(super) next_job: AtomicU64,
+    pub(crate) counters: Arc<Counters>,
+    /// Drives jobs. Without options it is there once there is a job.
+    pub(super) driver: OnceLock<Driver>,
+    pub(super) starting: Mutex<()>,
+}
+
+/// How many calls there are.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) begun: AtomicU64,
+    pub(crate) done: AtomicU64,
+    pub(crate) lost: AtomicU64,
+}
+
+impl Counters {
+    fn read(&self) -> CallCounts {
+        // For people; each is right by itself.
+        let done = self.done.load(Ordering::Relaxed);
+        CallCounts {
+            open: self.begun.load(Ordering::Relaxed).saturating_sub(done),
+            done,
+            lost: self.lost.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("backend", &self.backend.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads `counters` for as long as somebody counts.
+pub(super) fn reader(counters: &Arc<Counters>) -> impl Fn() -> CallCounts + Send + 'static {
+    let counters = Arc::clone(counters);
+    move || counters.read()
+}
+
+impl Shared {
+    /// Whoever drives jobs.
+    pub(crate) fn driver(&self) -> Result<&Driver, ClusterErrorKind> {
+        let _one_at_a_time = self.starting.lock();
+        if self.driver.get().is_none() {
+            let started = Driver::start(&self.backend, Options::new(), reader(&self.counters))?;
+            self.driver.get_or_init(|| started);
+        }
+        self.driver
+            .get()
+            .ok_or_else(|| ClusterErrorKind::Job("jobs cannot be driven".to_owned()))
+    }
+
+    /// A number for a request; 0 is none.
+    pub(crate) fn next_request(&self) -> u64 {
+        // Only uniqueness matters.
+        self.next_request.fetch_add(1, Ordering::Relaxed)
+    }
+}

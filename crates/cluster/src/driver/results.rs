@@ -1,0 +1,54 @@
+//! How jobs stand and ended, for the threads that wait for them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use heist_sync::{Condvar, Mutex};
+
+use super::messages::View;
+use super::store::JobResult;
+use crate::planner::JobId;
+
+/// What the reactor's thread shows to others.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    pub(super) state: Mutex<Shown>,
+    pub(super) changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) views: BTreeMap<u64, View>,
+    pub(super) results: HashMap<u64, JobResult>,
+    /// The names of jobs that are not over.
+    pub(super) names: HashSet<JobId>,
+    /// The numbers of all jobs that this driver was given.
+    pub(super) ours: HashSet<u64>,
+    /// Nothing will change any more.
+    pub(super) is_closed: bool,
+}
+
+impl Results {
+    /// Shows how the jobs stand.
+    pub(super) fn show(&self, views: impl Iterator<Item = View>) {
+        self.state.lock().views = views.map(|view| (view.job, view)).collect();
+        self.changed.notify_all();
+    }
+
+    /// Says that nothing will change any more.
+    pub(super) fn close(&self) {
+        self.state.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Tells whoever waits for a job.
+    pub(super) fn finish(&self, job: u64, result: JobResult) {
+        let mut shown = self.state.lock();
+        if let Some(view) = shown.views.get(&job) {
+            let id = view.options.id.clone();
+            shown.names.remove(&id);
+        }
+        shown.results.insert(job, result);
+        drop(shown);
+        self.changed.notify_all();
+    }
+}

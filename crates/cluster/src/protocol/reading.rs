@@ -1,0 +1,44 @@
+//! What a worker and its machine have used.
+
+use serde::{Deserialize, Serialize};
+
+/// Counters of a process and its machine, read at one moment. A rate needs two readings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The worker's process.
+    pub pid: u32,
+    /// Processor time of the worker's process.
+    pub process_cpu_ms: u64,
+    /// Resident memory of the worker's process.
+    pub process_memory_bytes: u64,
+    /// Processor time of the worker's parent and of all of that one's children, with their
+    /// process numbers: under some backends those are the node.
+    pub family_cpu_ms: Vec<(u32, u64)>,
+    /// Which machine this is, if the system says: two nodes may be on one.
+    pub machine: String,
+    /// Processors of the machine.
+    pub machine_cpus: u32,
+    /// Processor time of the whole machine in use, over all processors.
+    pub machine_busy_ms: u64,
+    /// Memory of the machine that is still to be had.
+    pub machine_memory_available_bytes: u64,
+    /// Of each running job.
+    pub jobs: Vec<JobReading>,
+}
+
+/// Counters of a running job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobReading {
+    /// Which.
+    pub job: u64,
+    /// Which attempt at it.
+    pub epoch: u32,
+    /// Processor time of the threads of its pool.
+    pub cpu_ms: u64,
+    /// How long they could have run and had no processor.
+    pub waited_ms: u64,
+    /// How much of it is done, from 0 to 1.
+    pub progress: f64,
+}

@@ -1,0 +1,87 @@
+//! What code that a worker runs can ask: where it is, and whether its result is still wanted.
+
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+
+use heist_sync::atomic::{AtomicBool, Ordering};
+
+static NODE: OnceLock<String> = OnceLock::new();
+
+/// The name of the machine, as the backend calls it; empty in a process that is no worker.
+pub(crate) fn node() -> &'static str {
+    NODE.get().map_or("", String::as_str)
+}
+
+/// Says on which machine this process is. A process stays where it is: only the first name
+/// counts.
+pub(crate) fn set_node(name: String) {
+    let _ = NODE.set(name);
+}
+
+/// What a remote function can ask about its call.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{remote, CallContext};
+///
+/// #[remote]
+/// fn search(steps: u64) -> Option<u64> {
+///     let call = CallContext::current();
+///     (0..steps).take_while(|_| !call.is_cancelled()).find(|step| step * step == 49)
+/// }
+/// assert_eq!(search(100), Some(7));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CallContext {
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl CallContext {
+    /// The one of the function that this thread has begun. Fetch it first, and take it along
+    /// into closures that other threads may run. Outside of a remote call it belongs to a
+    /// call that nobody cancels.
+    #[must_use]
+    pub fn current() -> Self {
+        CURRENT.with(|current| current.borrow().clone().unwrap_or_default())
+    }
+
+    /// True if the caller does not want the result any more. A long function looks now and
+    /// then, and returns anything.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        // Nothing is read because of it.
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// The name of the machine, as the backend calls it; empty outside of a worker.
+    #[must_use]
+    pub fn node(&self) -> &'static str {
+        node()
+    }
+}
+
+impl CallContext {
+    /// The caller does not want the result any more.
+    pub(crate) fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs `function` as the call that this context belongs to.
+    pub(crate) fn run<R>(&self, function: impl FnOnce() -> R) -> R {
+        /// Restores what was there, after a panic as well.
+        struct Restore(Option<CallContext>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.with(|current| *current.borrow_mut() = self.0.take());
+            }
+        }
+        let before = CURRENT.with(|current| current.replace(Some(self.clone())));
+        let _restore = Restore(before);
+        function()
+    }
+}
+
+heist_sync::thread_local! {
+    static CURRENT: RefCell<Option<CallContext>> = const { RefCell::new(None) }
+}

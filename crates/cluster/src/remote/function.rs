@@ -1,0 +1,66 @@
+//! Remote functions, from the side of the program that has them.
+
+use serde::{de::DeserializeOwned, Deserialize, Serialize};
+
+/// A function that workers on other machines can run: one below
+/// [`#[remote]`](macro@crate::remote).
+///
+/// The attribute makes a value of the function's name, which is called as before, and which
+/// [`Cluster::call`](crate::Cluster::call) and [`Chunks::map`](crate::Chunks::map) accept.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{remote, RemoteFunction};
+///
+/// #[remote(cpus = 2, retries = 5)]
+/// fn area(width: u64, height: u64) -> u64 {
+///     width * height
+/// }
+///
+/// assert_eq!(area(3, 4), 12);
+/// fn name<F: RemoteFunction>(_: F) -> &'static str {
+///     F::NAME
+/// }
+/// assert!(name(area).ends_with("::area"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a remote function",
+    label = "put `#[heist_cluster::remote]` above this function"
+)]
+pub trait RemoteFunction: Copy + Send + Sync + 'static {
+    /// Its argument; of several, a tuple; of none, `()`.
+    type Args: Serialize + DeserializeOwned + Send + 'static;
+    /// What it returns.
+    type Out: Serialize + DeserializeOwned + Send + 'static;
+    /// Its path, by which workers know it.
+    const NAME: &'static str;
+    /// What the attribute says about it.
+    const OPTIONS: CallOptions;
+    /// Calls it.
+    fn run(args: Self::Args) -> Self::Out;
+}
+
+/// How a remote function is to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallOptions {
+    /// The processors that it needs, and the threads of the pool in which it runs.
+    pub cpus: u32,
+    /// How many times it may be run again after the backend lost an attempt. With 0 it runs
+    /// at most once.
+    pub retries: u32,
+}
+
+impl CallOptions {
+    /// One processor and three retries.
+    pub const DEFAULT: Self = Self {
+        cpus: 1,
+        retries: 3,
+    };
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

@@ -1,0 +1,140 @@
+//! How a job is to be run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::planner::{JobId, Mobility, NodeId, Priority};
+use crate::protocol::cpus::Cpus;
+
+/// How a job is to be run.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use heist_cluster::JobOptions;
+/// use heist_cluster::planner::Priority;
+///
+/// let options = JobOptions::new("nightly sums")
+///     .cpus(2.0)
+///     .priority(Priority(3))
+///     .checkpoint_every(Duration::from_secs(30));
+/// assert_eq!(options.id.as_str(), "nightly sums");
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JobOptions {
+    /// What people call it; unique among the jobs of a cluster.
+    pub id: JobId,
+    /// Processors that are reserved for it; a part of one is possible, in thousandths.
+    pub cpus: f64,
+    /// Threads of its pool. Without a number as many as it has processors.
+    pub threads: Option<u32>,
+    /// Memory that it needs, if it says.
+    pub memory_bytes: u64,
+    /// How important it is.
+    pub priority: Priority,
+    /// Where it begins; elsewhere if that machine is not there or has no room.
+    pub node: Option<NodeId>,
+    /// Whether the rebalancer may move it. A pinned job stays on [`node`](Self::node), and
+    /// waits for it.
+    pub mobility: Mobility,
+    /// How much work an accident may cost, in milliseconds.
+    pub checkpoint_every_ms: u64,
+    /// How many attempts may be lost before the job is given up.
+    pub losses_max: u32,
+}
+
+impl JobOptions {
+    /// A movable job of one processor and priority P2, with a checkpoint every ten seconds,
+    /// given up after eight lost attempts.
+    pub fn new(id: impl Into<JobId>) -> Self {
+        Self {
+            id: id.into(),
+            cpus: 1.0,
+            threads: None,
+            memory_bytes: 0,
+            priority: Priority::default(),
+            node: None,
+            mobility: Mobility::default(),
+            checkpoint_every_ms: 10_000,
+            losses_max: 8,
+        }
+    }
+
+    /// Processors to reserve.
+    #[must_use]
+    pub fn cpus(mut self, cpus: f64) -> Self {
+        self.cpus = cpus;
+        self
+    }
+
+    /// Threads of its pool, at least one.
+    #[must_use]
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// How important it is.
+    #[must_use]
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Where it is to begin.
+    #[must_use]
+    pub fn on(mut self, node: impl Into<NodeId>) -> Self {
+        self.node = Some(node.into());
+        self
+    }
+
+    /// Where it is to begin and stay.
+    #[must_use]
+    pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
+        self.node = Some(node.into());
+        self.mobility = Mobility::Pinned;
+        self
+    }
+
+    /// Whether the rebalancer may move it, or why not.
+    #[must_use]
+    pub fn mobility(mut self, mobility: Mobility) -> Self {
+        self.mobility = mobility;
+        self
+    }
+
+    /// How often its state is brought to safety: an accident costs so much work at most.
+    #[must_use]
+    pub fn checkpoint_every(mut self, interval: std::time::Duration) -> Self {
+        self.checkpoint_every_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// How many attempts may be lost before it is given up.
+    #[must_use]
+    pub fn losses_max(mut self, losses: u32) -> Self {
+        self.losses_max = losses;
+        self
+    }
+
+    /// Threads of its pool, as a number.
+    pub(crate) fn threads_or_cpus(&self) -> u32 {
+        // A float becomes the nearest number there is, and no number becomes 0.
+        self.threads.unwrap_or(self.cpus.ceil() as u32).max(1)
+    }
+
+    /// What is wrong with them, if anything.
+    pub(crate) fn fault(&self) -> Option<String> {
+        if let Err(error) = Cpus::try_from(self.cpus) {
+            return Some(format!("what job {} wants: {error}", self.id));
+        }
+        if self.mobility == Mobility::Pinned && self.node.is_none() {
+            return Some(format!("job {} is pinned, but to no node", self.id));
+        }
+        (self.checkpoint_every_ms == 0).then(|| {
+            let id = &self.id;
+            format!("job {id} wants a checkpoint every 0 ms; a millisecond is the least")
+        })
+    }
+}

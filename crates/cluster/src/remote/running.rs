@@ -1,0 +1,162 @@
+//! An attempt at a job that runs in this process: what the job sees of the driver.
+
+use std::time::{Duration, Instant};
+
+use heist_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use heist_sync::{Condvar, Mutex};
+use serde::Serialize;
+
+use crate::protocol;
+use crate::protocol::refusal::Refusal;
+
+/// How long a request waits for a job to begin or to reach a safe point.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Somebody wants the job to pause.
+const PAUSE: u32 = 1;
+/// Somebody wants its state.
+const SNAPSHOT: u32 = 2;
+
+/// An attempt at a job, as the job and those who ask about it see it.
+#[derive(Debug)]
+pub(crate) struct RunningJob {
+    job: u64,
+    epoch: u32,
+    /// [`PAUSE`], [`SNAPSHOT`]. Whoever sets a bit waits under the lock for the answer; the
+    /// word itself says only that there is something to look at.
+    wants: AtomicU32,
+    /// The bits of a float from 0 to 1.
+    progress: AtomicU64,
+    /// The numbers that the system gave to the threads of its pool.
+    threads: Mutex<Vec<i32>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    has_begun: bool,
+    is_over: bool,
+    /// What the last safe point wrote, until it is taken.
+    snapshot: Option<Result<Vec<u8>, String>>,
+}
+
+impl RunningJob {
+    pub(crate) fn new(job: u64, epoch: u32) -> Self {
+        Self {
+            job,
+            epoch,
+            wants: AtomicU32::new(0),
+            progress: AtomicU64::new(0),
+            threads: Mutex::default(),
+            state: Mutex::default(),
+            changed: Condvar::default(),
+        }
+    }
+
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(crate) fn job(&self) -> u64 {
+        self.job
+    }
+
+    pub(crate) fn progress(&self) -> f64 {
+        // A number for people; nothing is read because of it.
+        f64::from_bits(self.progress.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_progress(&self, done: f64) {
+        let done = if done.is_nan() {
+            0.0
+        } else {
+            done.clamp(0.0, 1.0)
+        };
+        self.progress.store(done.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Notes a thread of its pool, by the number that the system gave to it.
+    pub(crate) fn note_thread(&self, thread: Option<i32>) {
+        self.threads.lock().extend(thread);
+    }
+
+    pub(crate) fn threads(&self) -> Vec<i32> {
+        self.threads.lock().clone()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.lock().is_over
+    }
+
+    pub(crate) fn has_begun(&self) {
+        self.state.lock().has_begun = true;
+        self.changed.notify_all();
+    }
+
+    /// Does what is wanted of `job` at a safe point; false if it is to pause there.
+    pub(crate) fn goes_on(&self, job: &impl Serialize) -> bool {
+        // If it comes late, the next safe point sees it; what it stands for is under the lock.
+        let wants = self.wants.load(Ordering::Relaxed);
+        if wants & PAUSE != 0 {
+            return false;
+        }
+        if wants & SNAPSHOT != 0 {
+            let written = protocol::encode(job);
+            let mut state = self.state.lock();
+            self.wants.fetch_and(!SNAPSHOT, Ordering::Relaxed);
+            state.snapshot = Some(written);
+            drop(state);
+            self.changed.notify_all();
+        }
+        true
+    }
+
+    /// Asks the job to pause at its next safe point.
+    pub(crate) fn ask_to_pause(&self) {
+        self.wants.fetch_or(PAUSE, Ordering::Relaxed);
+    }
+
+    /// Waits until the job has its state and runs.
+    pub(crate) fn await_begun(&self) -> Result<(), Refusal> {
+        self.wait_for(|state| state.has_begun.then_some(()))
+    }
+
+    /// Asks for the state at the next safe point, and waits for it.
+    pub(crate) fn snapshot(&self) -> Result<Vec<u8>, Refusal> {
+        self.wants.fetch_or(SNAPSHOT, Ordering::Relaxed);
+        let written = self.wait_for(|state| state.snapshot.take())?;
+        written.map_err(|error| Refusal::Malformed {
+            what: format!("the state of job {}", self.job),
+            error,
+        })
+    }
+
+    pub(crate) fn end(&self) {
+        let mut state = self.state.lock();
+        state.is_over = true;
+        state.snapshot = None;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until `look` finds something, the job is over, or patience is.
+    fn wait_for<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> Result<T, Refusal> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut state = self.state.lock();
+        loop {
+            if let Some(found) = look(&mut state) {
+                return Ok(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if state.is_over || left.is_zero() {
+                return Err(not_running(self.job, self.epoch));
+            }
+            state = self.changed.wait_timeout(state, left);
+        }
+    }
+}
+
+pub(crate) fn not_running(job: u64, epoch: u32) -> Refusal {
+    Refusal::NotRunning { job, epoch }
+}

@@ -1,0 +1,208 @@
+//! The answers to requests, whatever way those come.
+
+use std::collections::HashMap;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use heist_core::ThreadPool;
+use heist_sync::Mutex;
+
+use super::pool::{build_pool, message};
+use super::{calls, jobs, usage};
+use crate::protocol::refusal::Refusal;
+use crate::protocol::{self, Answer, Ask, Frame, Limits, Outcome, Request};
+use crate::remote::registry::{registry, Entry};
+
+/// Answers requests in one process.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    /// Pools that no call uses at the moment, by the number of their threads.
+    pools: Mutex<HashMap<u32, Vec<ThreadPool>>>,
+    calls: calls::Calls,
+    jobs: jobs::Jobs,
+}
+
+/// The one of this process.
+pub(crate) fn worker() -> &'static Worker {
+    static WORKER: OnceLock<Worker> = OnceLock::new();
+    WORKER.get_or_init(|| Worker {
+        pools: Mutex::default(),
+        calls: calls::Calls::default(),
+        jobs: jobs::Jobs::default(),
+    })
+}
+
+/// What an answer consists of, but for the id.
+type Said = (Outcome, Vec<u8>);
+
+impl Worker {
+    /// Does what `frame` asks for, and waits until it is done.
+    pub(crate) fn answer(&self, frame: Frame) -> Frame {
+        match frame.understand::<Request>() {
+            Ok(request) => self.answer_request(request, frame.payload),
+            Err(error) => {
+                let what = "the header of a request".to_owned();
+                let refusal = Refusal::Malformed { what, error };
+                // Nobody knows which request it was; no request has this number.
+                respond(0, (Outcome::Refused(refusal), Vec::new()))
+            }
+        }
+    }
+
+    pub(crate) fn answer_request(&self, request: Request, payload: Vec<u8>) -> Frame {
+        let Request {
+            id,
+            fingerprint,
+            ask,
+        } = request;
+        let ours = registry().fingerprint();
+        if fingerprint != ours {
+            let refusal = Refusal::WrongFingerprint {
+                driver: fingerprint,
+                worker: ours,
+                differences: Vec::new(),
+            };
+            return respond(id, (Outcome::Refused(refusal), own_build()));
+        }
+        let said = self.act(id, ask, payload);
+        respond(
+            id,
+            said.unwrap_or_else(|refusal| (Outcome::Refused(refusal), Vec::new())),
+        )
+    }
+
+    fn act(&self, id: u64, ask: Ask, payload: Vec<u8>) -> Result<Said, Refusal> {
+        let done = |payload| Ok((Outcome::Done, payload));
+        match ask {
+            Ask::Call { function, cpus } => self.call(id, &function, cpus, &payload),
+            Ask::Cancel { call } => {
+                self.calls.cancel(call);
+                done(Vec::new())
+            }
+            Ask::Start {
+                job,
+                epoch,
+                kind,
+                cpus,
+            } => self.start(job, epoch, &kind, cpus, &payload),
+            Ask::Await { job, epoch } => self
+                .jobs
+                .await_begun(job, epoch)
+                .and_then(|()| done(Vec::new())),
+            Ask::Pause { job, epoch } => {
+                self.jobs.pause(job, epoch).and_then(|()| done(Vec::new()))
+            }
+            Ask::Snapshot { job, epoch } => self
+                .jobs
+                .snapshot(job, epoch)
+                .map(|(progress, state)| (Outcome::Snapshot { progress }, state)),
+            Ask::Usage => Ok((
+                Outcome::Usage(usage::read(&self.jobs.running())),
+                Vec::new(),
+            )),
+            Ask::FromJson { name } => {
+                let forms = self.find(&name)?.forms();
+                let what = format!("the JSON for `{name}`");
+                (forms.from_json)(&payload)
+                    .map_err(|error| error.refusal(what))
+                    .and_then(done)
+            }
+            Ask::ToJson { name } => {
+                let forms = self.find(&name)?.forms();
+                let what = format!("a result of `{name}`");
+                (forms.to_json)(&payload)
+                    .map_err(|error| error.refusal(what))
+                    .and_then(done)
+            }
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<Entry, Refusal> {
+        registry().find(name).ok_or_else(|| Refusal::Unknown {
+            name: name.to_owned(),
+            known: registry().names().map(str::to_owned).collect(),
+        })
+    }
+
+    fn call(&self, id: u64, name: &str, cpus: u32, args: &[u8]) -> Result<Said, Refusal> {
+        let Entry::Function { call, .. } = self.find(name)? else {
+            let error = format!("`{name}` is a job and cannot be called");
+            return Err(Refusal::Failed { error });
+        };
+        let Some(running) = self.calls.begin(id) else {
+            return Ok((Outcome::Cancelled, Vec::new()));
+        };
+        let run = || {
+            let began = Instant::now();
+            let call = || running.context.run(|| call(args));
+            (panic::catch_unwind(AssertUnwindSafe(call)), began.elapsed())
+        };
+        let (result, ran) = self.in_pool(cpus, run)?;
+        let run_ns = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
+        match result {
+            Ok(Ok(result)) => Ok((Outcome::Returned { run_ns }, result)),
+            Ok(Err(error)) => {
+                Err(error.refusal(format!("the arguments or the result of `{name}`")))
+            }
+            Err(panic) => Ok((Outcome::Panicked(message(&*panic)), Vec::new())),
+        }
+    }
+
+    fn start(
+        &self,
+        job: u64,
+        epoch: u32,
+        kind: &str,
+        cpus: u32,
+        state: &[u8],
+    ) -> Result<Said, Refusal> {
+        let Entry::Job { run, .. } = self.find(kind)? else {
+            let error = format!("`{kind}` is a function and cannot be submitted as a job");
+            return Err(Refusal::Failed { error });
+        };
+        jobs::run(
+            &self.jobs,
+            jobs::Start {
+                job,
+                epoch,
+                kind,
+                cpus,
+                state,
+            },
+            run,
+        )
+        .map(|(outcome, payload)| (Outcome::Job(outcome), payload))
+    }
+
+    /// Runs `call` in a pool of `cpus` threads that it has for itself: calls that were given
+    /// processors at the same time run at the same time.
+    fn in_pool<R: Send>(&self, cpus: u32, call: impl FnOnce() -> R + Send) -> Result<R, Refusal> {
+        let idle = self.pools.lock().get_mut(&cpus).and_then(Vec::pop);
+        let pool = idle.map_or_else(|| build_pool(cpus, |_| ()), Ok)?;
+        let result = pool.install(call);
+        self.pools.lock().entry(cpus).or_default().push(pool);
+        Ok(result)
+    }
+}
+
+/// The parts of this build, for a driver that wants to know in what it differs; nothing if they
+/// are too large.
+fn own_build() -> Vec<u8> {
+    let limits = Limits::from_environment().unwrap_or_default();
+    let written = protocol::encode(&**registry().build()).unwrap_or_default();
+    match limits.admit("a build", &written) {
+        Ok(()) => written,
+        Err(_) => Vec::new(),
+    }
+}
+
+pub(super) fn respond(id: u64, (outcome, payload): Said) -> Frame {
+    Frame::new(&Answer { id, outcome }, payload)
+}
+
+/// What a worker answers to a frame, for the fuzzer.
+#[doc(hidden)]
+pub fn answer(frame: Frame) -> Frame {
+    worker().answer(frame)
+}
