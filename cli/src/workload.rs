@@ -10,7 +10,7 @@ use clap::ValueEnum;
 mod contract;
 pub(crate) mod fib;
 pub(crate) mod files;
-mod halving;
+mod join;
 pub(crate) mod json;
 pub(crate) mod mandelbrot;
 pub(crate) mod matmul;

@@ -83,13 +83,8 @@ const PENDING: &[(&str, &[&str])] = &[
     (
         "in a circle",
         &[
-            "bench/runner/",
-            "bench/workloads/",
-            "cli/",
-            "compat/rayon-core/",
             "crates/cluster-suite/",
             "crates/cluster/",
-            "crates/observe/",
             "crates/par/",
             "lab/",
             "xtask/",

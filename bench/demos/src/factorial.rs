@@ -4,7 +4,7 @@ use heist_bench_workloads::{fingerprint, Request};
 use num_bigint::BigUint;
 
 use crate::demo::Demo;
-use crate::join::{Join, Parallel, Serial};
+use crate::join::{Join, Parallel, Sequential};
 
 /// So few factors are multiplied one by one.
 const SERIAL_LEN: u64 = 16;
@@ -22,7 +22,7 @@ impl Demo for Factorial {
     }
 
     fn serial(&self) -> BigUint {
-        product::<Serial>(1, self.n + 1)
+        product::<Sequential>(1, self.n + 1)
     }
 
     fn parallel(&self) -> BigUint {

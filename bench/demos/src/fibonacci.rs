@@ -1,9 +1,10 @@
 //! Fibonacci numbers by a join per call, without a cut-off.
 
 use heist_bench_workloads::Request;
+use heist_workloads::fib;
 
 use crate::demo::Demo;
-use crate::join::{Join, Parallel, Serial};
+use crate::join::{Parallel, Sequential};
 
 pub(crate) struct Fibonacci {
     n: u64,
@@ -18,24 +19,16 @@ impl Demo for Fibonacci {
     }
 
     fn serial(&self) -> u64 {
-        fibonacci::<Serial>(self.n)
+        fib::<Sequential>(self.n)
     }
 
     fn parallel(&self) -> u64 {
-        fibonacci::<Parallel>(self.n)
+        fib::<Parallel>(self.n)
     }
 
     fn checksum(output: u64) -> u64 {
         output
     }
-}
-
-fn fibonacci<J: Join>(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = J::join(|| fibonacci::<J>(n - 1), || fibonacci::<J>(n - 2));
-    a + b
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use heist_bench_workloads::rng::numbers;
 use heist_bench_workloads::{fingerprint, Request};
 
 use crate::demo::Demo;
-use crate::join::{Join, Parallel, Serial};
+use crate::join::{Join, Parallel, Sequential};
 
 /// Edge of the blocks that are multiplied by plain loops.
 const BLOCK: usize = 32;
@@ -35,7 +35,7 @@ impl Demo for Matmul {
     }
 
     fn serial(&self) -> Vec<f64> {
-        self.product::<Serial>()
+        self.product::<Sequential>()
     }
 
     fn parallel(&self) -> Vec<f64> {

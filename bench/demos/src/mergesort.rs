@@ -2,9 +2,10 @@
 
 use heist_bench_workloads::rng::numbers;
 use heist_bench_workloads::{fingerprint, Request};
+use heist_workloads::Merge;
 
 use crate::demo::Demo;
-use crate::join::{Join, Parallel, Serial};
+use crate::join::{Join, Parallel, Sequential};
 
 /// Up to so many numbers nothing is worth a join.
 const SERIAL_LEN: usize = 4096;
@@ -31,7 +32,7 @@ impl Demo for Mergesort {
     }
 
     fn serial(&self) -> Vec<u64> {
-        self.sorted::<Serial>()
+        self.sorted::<Sequential>()
     }
 
     fn parallel(&self) -> Vec<u64> {
@@ -74,44 +75,16 @@ fn sort<J: Join>(data: &mut [u64], spare: &mut [u64], into: Target) {
         || sort::<J>(left, spare_left, halves_into),
         || sort::<J>(right, spare_right, halves_into),
     );
-    match into {
-        Target::Data => merge::<J>(spare_left, spare_right, data),
-        Target::Spare => merge::<J>(left, right, spare),
-    }
-}
-
-/// Merges two sorted lists into `out`, which is as long as both.
-fn merge<J: Join>(a: &[u64], b: &[u64], out: &mut [u64]) {
-    if out.len() <= SERIAL_LEN {
-        return merge_serially(a, b, out);
-    }
-    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
-    let (long_low, long_high) = long.split_at(long.len() / 2);
-    let cut = short.partition_point(|&number| number < long_high[0]);
-    let (short_low, short_high) = short.split_at(cut);
-    let (out_low, out_high) = out.split_at_mut(long_low.len() + cut);
-    J::join(
-        || merge::<J>(long_low, short_low, out_low),
-        || merge::<J>(long_high, short_high, out_high),
-    );
-}
-
-fn merge_serially<'a>(mut a: &'a [u64], mut b: &'a [u64], out: &mut [u64]) {
-    for place in out {
-        let from = match (a, b) {
-            ([], _) => &mut b,
-            (_, []) => &mut a,
-            ([x, ..], [y, ..]) if y < x => &mut b,
-            _ => &mut a,
-        };
-        *place = from[0];
-        *from = &from[1..];
-    }
+    let (left, right, to) = match into {
+        Target::Data => (&*spare_left, &*spare_right, data),
+        Target::Spare => (&*left, &*right, spare),
+    };
+    Merge { left, right, to }.run_joined::<J>(SERIAL_LEN);
 }
 
 fn join_if_long<J: Join>(len: usize, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
     if len <= SERIAL_LEN {
-        Serial::join(a, b);
+        Sequential::join(a, b);
     } else {
         J::join(a, b);
     }

@@ -4,7 +4,7 @@ use heist_bench_workloads::rng::numbers;
 use heist_bench_workloads::{fingerprint, partition, Request};
 
 use crate::demo::Demo;
-use crate::join::{Join, Parallel, Serial};
+use crate::join::{Join, Parallel, Sequential};
 
 /// Up to so many numbers nothing is worth a join.
 const SERIAL_LEN: usize = 4096;
@@ -22,7 +22,7 @@ impl Demo for Quicksort {
     }
 
     fn serial(&self) -> Vec<u64> {
-        self.sorted::<Serial>()
+        self.sorted::<Sequential>()
     }
 
     fn parallel(&self) -> Vec<u64> {
@@ -52,8 +52,8 @@ fn sort<J: Join>(data: &mut [u64]) {
     // The pivot stands at the head of the upper part already.
     let high = &mut high[1..];
     if is_short {
-        sort::<Serial>(low);
-        sort::<Serial>(high);
+        sort::<Sequential>(low);
+        sort::<Sequential>(high);
     } else {
         J::join(|| sort::<J>(low), || sort::<J>(high));
     }

@@ -6,7 +6,7 @@ use heist_bench_workloads::Request;
 use rayon::prelude::*;
 
 use crate::demo::Demo;
-use crate::join::{Join, Parallel, Serial};
+use crate::join::{Join, Parallel, Sequential};
 
 struct Node {
     value: u64,
@@ -32,7 +32,7 @@ impl Demo for Sum {
     }
 
     fn serial(&self) -> u64 {
-        self.root.sum::<Serial>()
+        self.root.sum::<Sequential>()
     }
 
     fn parallel(&self) -> u64 {
@@ -53,7 +53,7 @@ impl Demo for Walk {
     }
 
     fn serial(&self) -> u64 {
-        self.root.sum::<Serial>()
+        self.root.sum::<Sequential>()
     }
 
     fn parallel(&self) -> u64 {

@@ -1,21 +1,24 @@
-//! The naive Fibonacci recursion: nothing but forks, so it shows what a join costs.
+//! The naive Fibonacci recursion: nothing but joins, so it shows the cost of one.
 
 use std::io;
 
-use super::{Fact, Profile, Setup, Size, Workload};
+use heist_workloads::{fib, Sequential};
+
+use super::contract::{Fact, Profile, Setup, Size, Workload};
+use super::join::Heist;
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// The bag form expands the recursion this deep, into about 1,600 tasks.
-const BAG_DEPTH: u32 = 12;
+const BAG_DEPTH: u64 = 12;
 
 pub(crate) struct Fib {
-    n: u32,
+    n: u64,
 }
 
 impl Workload for Fib {
     const PROFILE: Profile = Profile {
         name: "fib",
-        about: "The naive Fibonacci recursion, a join per call: the price of a fork",
+        about: "The naive Fibonacci recursion, a join per call: the price of a join",
         size: Some(Size {
             what: "the number whose Fibonacci number is computed",
             default: 40,
@@ -28,8 +31,7 @@ impl Workload for Fib {
     type Output = u64;
 
     fn prepare(setup: &Setup) -> anyhow::Result<Self> {
-        let n = u32::try_from(setup.size)?;
-        Ok(Self { n })
+        Ok(Self { n: setup.size })
     }
 
     fn input(&self) -> String {
@@ -39,7 +41,7 @@ impl Workload for Fib {
     fn fresh(&self) {}
 
     fn serial(&self, (): (), serial: &mut Serial<'_>) -> u64 {
-        serial.item(|| self.input(), || fib(self.n))
+        serial.item(|| self.input(), || fib::<Sequential>(self.n))
     }
 
     fn bagged(&self, (): (), bag: &mut impl Bag) -> io::Result<u64> {
@@ -49,7 +51,7 @@ impl Workload for Fib {
             |n| format!("fib({n})"),
             |n, sum: &mut u64, push| {
                 if n <= leaf.max(1) {
-                    *sum += fib(n);
+                    *sum += fib::<Sequential>(n);
                 } else {
                     push.extend([n - 1, n - 2]);
                 }
@@ -59,7 +61,7 @@ impl Workload for Fib {
     }
 
     fn stealing(&self, (): (), _: Pieces<'_>) -> u64 {
-        joined(self.n)
+        fib::<Heist>(self.n)
     }
 
     fn facts(&self, output: &u64) -> Vec<Fact> {
@@ -67,24 +69,9 @@ impl Workload for Fib {
     }
 }
 
-fn fib(n: u32) -> u64 {
-    if n < 2 {
-        return n.into();
-    }
-    fib(n - 1) + fib(n - 2)
-}
-
-fn joined(n: u32) -> u64 {
-    if n < 2 {
-        return n.into();
-    }
-    let (left, right) = heist::join(|| joined(n - 1), || joined(n - 2));
-    left + right
-}
-
 /// Terms that sum up to fib(n), at least one for each of `count` threads where
 /// n is large enough.
-fn expand(n: u32, count: u64) -> Vec<u32> {
+fn expand(n: u64, count: u64) -> Vec<u64> {
     let mut terms = vec![n];
     while (terms.len() as u64) < count && terms.iter().all(|&term| term > 2) {
         terms = terms
@@ -103,8 +90,8 @@ mod tests {
     fn the_expanded_terms_sum_up_to_the_whole() {
         for count in [1, 2, 5, 100] {
             for n in 0..15 {
-                let sum: u64 = expand(n, count).into_iter().map(fib).sum();
-                assert_eq!(sum, fib(n));
+                let sum: u64 = expand(n, count).into_iter().map(fib::<Sequential>).sum();
+                assert_eq!(sum, fib::<Sequential>(n));
             }
         }
     }

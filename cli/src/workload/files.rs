@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use super::halving::join_each;
-use super::{Fact, Flag, Profile, Setup, Skipped, Workload};
+use super::contract::{Fact, Flag, Profile, Setup, Skipped, Workload};
+use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
 use crate::text::grouped;
 

@@ -6,8 +6,8 @@ use std::io;
 
 use anyhow::Context as _;
 
-use super::halving::join_each;
-use super::{Fact, Flag, Profile, Setup, Size, Skipped, Workload};
+use super::contract::{Fact, Flag, Profile, Setup, Size, Skipped, Workload};
+use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
 use crate::text::grouped;
 

@@ -6,8 +6,8 @@ use std::io::{self, BufWriter};
 
 use anyhow::Context as _;
 
-use super::halving::join_each;
-use super::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::contract::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// A point that has not escaped by then counts as inside.

@@ -5,8 +5,8 @@
 
 use std::io;
 
-use super::halving::join_each;
-use super::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::contract::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// Rows of the product in one piece.

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::{Fact, Flag, Profile, Setup, Size, Workload};
+use heist_workloads::{Join, Merge, Sequential};
+
+use super::contract::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::join::Heist;
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// Up to here the standard library's sort takes over.
@@ -60,7 +63,7 @@ impl Workload for Mergesort {
         let name = format!("sort {}", halves.numbers.len());
         serial.item(
             || name,
-            || sort(&mut halves.numbers, &mut halves.room, Target::Numbers),
+            || sort::<Sequential>(&mut halves.numbers, &mut halves.room, Target::Numbers),
         );
         halves.numbers
     }
@@ -78,7 +81,7 @@ impl Workload for Mergesort {
                 .zip(room.chunks_mut(width))
                 .collect(),
             |(chunk, _)| format!("sort {}", chunk.len()),
-            |(chunk, room), (): &mut (), _| sort(chunk, room, Target::Numbers),
+            |(chunk, room), (): &mut (), _| sort::<Sequential>(chunk, room, Target::Numbers),
         )?;
         let piece = width;
         while width < len {
@@ -99,7 +102,7 @@ impl Workload for Mergesort {
     }
 
     fn stealing(&self, mut halves: Halves, _: Pieces<'_>) -> Vec<u64> {
-        sort_joined(&mut halves.numbers, &mut halves.room, Target::Numbers);
+        sort::<Heist>(&mut halves.numbers, &mut halves.room, Target::Numbers);
         halves.numbers
     }
 
@@ -138,30 +141,18 @@ impl Target {
     }
 }
 
-fn sort(numbers: &mut [u64], room: &mut [u64], target: Target) {
+fn sort<J: Join>(numbers: &mut [u64], room: &mut [u64], target: Target) {
     if numbers.len() <= LEAF {
         return sort_leaf(numbers, room, target);
     }
     let middle = numbers.len() / 2;
     let (left, right) = numbers.split_at_mut(middle);
     let (left_room, right_room) = room.split_at_mut(middle);
-    sort(left, left_room, target.other());
-    sort(right, right_room, target.other());
-    merge_of(numbers, room, middle, target).run();
-}
-
-fn sort_joined(numbers: &mut [u64], room: &mut [u64], target: Target) {
-    if numbers.len() <= LEAF {
-        return sort_leaf(numbers, room, target);
-    }
-    let middle = numbers.len() / 2;
-    let (left, right) = numbers.split_at_mut(middle);
-    let (left_room, right_room) = room.split_at_mut(middle);
-    heist::join(
-        || sort_joined(left, left_room, target.other()),
-        || sort_joined(right, right_room, target.other()),
+    J::join(
+        || sort::<J>(left, left_room, target.other()),
+        || sort::<J>(right, right_room, target.other()),
     );
-    merge_of(numbers, room, middle, target).run_joined();
+    merge_of(numbers, room, middle, target).run_joined::<J>(MERGE_LEAF);
 }
 
 fn sort_leaf(numbers: &mut [u64], room: &mut [u64], target: Target) {
@@ -186,65 +177,6 @@ fn merge_of<'a>(
     Merge { left, right, to }
 }
 
-/// Two sorted runs, and the place for the merged one.
-struct Merge<'a> {
-    left: &'a [u64],
-    right: &'a [u64],
-    to: &'a mut [u64],
-}
-
-impl<'a> Merge<'a> {
-    fn run(self) {
-        let (mut left, mut right) = (self.left, self.right);
-        for to in self.to {
-            // Of equal numbers the left one goes first.
-            let from = match (left.first(), right.first()) {
-                (Some(l), Some(r)) if r < l => &mut right,
-                (Some(_), _) => &mut left,
-                (None, _) => &mut right,
-            };
-            *to = from[0];
-            *from = &from[1..];
-        }
-    }
-
-    fn run_joined(self) {
-        if self.to.len() <= MERGE_LEAF {
-            return self.run();
-        }
-        let (low, high) = self.split();
-        heist::join(|| low.run_joined(), || high.run_joined());
-    }
-
-    /// Two merges, of all that is smaller than the middle of the longer run and
-    /// of the rest.
-    fn split(self) -> (Self, Self) {
-        let (l, r) = if self.left.len() >= self.right.len() {
-            let l = self.left.len() / 2;
-            let middle = self.left[l];
-            (l, self.right.partition_point(|&number| number < middle))
-        } else {
-            let r = self.right.len() / 2;
-            let middle = self.right[r];
-            (self.left.partition_point(|&number| number <= middle), r)
-        };
-        let (left_low, left_high) = self.left.split_at(l);
-        let (right_low, right_high) = self.right.split_at(r);
-        let (to_low, to_high) = self.to.split_at_mut(l + r);
-        let low = Merge {
-            left: left_low,
-            right: right_low,
-            to: to_low,
-        };
-        let high = Merge {
-            left: left_high,
-            right: right_high,
-            to: to_high,
-        };
-        (low, high)
-    }
-}
-
 /// Splits a merge until no part is longer than `piece`.
 fn cut_merge<'a>(merge: Merge<'a>, piece: usize, parts: &mut Vec<Merge<'a>>) {
     if merge.to.len() <= piece.max(MERGE_LEAF) {
@@ -260,39 +192,6 @@ fn cut_merge<'a>(merge: Merge<'a>, piece: usize, parts: &mut Vec<Merge<'a>>) {
 mod tests {
     use super::*;
 
-    fn run(random: &mut fastrand::Rng, length: usize) -> Vec<u64> {
-        let mut run: Vec<u64> = (0..length).map(|_| random.u64(0..50)).collect();
-        run.sort_unstable();
-        run
-    }
-
-    #[test]
-    fn a_split_merge_gives_what_the_whole_gives() {
-        let mut random = fastrand::Rng::with_seed(3);
-        for (l, r) in [(1, 1), (0, 9), (9, 0), (40, 3), (3, 40), (33, 33)] {
-            let (left, right) = (run(&mut random, l), run(&mut random, r));
-            let (mut whole, mut halves) = (vec![0; l + r], vec![0; l + r]);
-            Merge {
-                left: &left,
-                right: &right,
-                to: &mut whole,
-            }
-            .run();
-            assert!(whole.is_sorted());
-            if l + r > 2 {
-                let (low, high) = Merge {
-                    left: &left,
-                    right: &right,
-                    to: &mut halves,
-                }
-                .split();
-                low.run();
-                high.run();
-                assert_eq!(halves, whole);
-            }
-        }
-    }
-
     #[test]
     fn the_result_lies_where_the_target_says() {
         let mut random = fastrand::Rng::with_seed(4);
@@ -300,8 +199,8 @@ mod tests {
         let mut expected = numbers.clone();
         expected.sort_unstable();
         let (mut in_numbers, mut in_room) = (numbers.clone(), numbers.clone());
-        sort(&mut in_numbers, &mut numbers.clone(), Target::Numbers);
-        sort(&mut numbers.clone(), &mut in_room, Target::Room);
+        sort::<Sequential>(&mut in_numbers, &mut numbers.clone(), Target::Numbers);
+        sort::<Sequential>(&mut numbers.clone(), &mut in_room, Target::Room);
         assert_eq!(in_numbers, expected);
         assert_eq!(in_room, expected);
     }

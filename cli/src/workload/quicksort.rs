@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::{Fact, Flag, Profile, Setup, Size, Workload};
+use heist_workloads::{Join, Sequential};
+
+use super::contract::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::join::Heist;
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// Up to here the standard library's sort takes over.
@@ -46,7 +49,7 @@ impl Workload for Quicksort {
 
     fn serial(&self, mut numbers: Vec<u64>, serial: &mut Serial<'_>) -> Vec<u64> {
         let name = name(&numbers);
-        serial.item(|| name, || sort(&mut numbers));
+        serial.item(|| name, || sort::<Sequential>(&mut numbers));
         numbers
     }
 
@@ -57,7 +60,7 @@ impl Workload for Quicksort {
             |part| name(part),
             |part, (): &mut (), push| {
                 if part.len() <= BAG_LEAF {
-                    sort(part);
+                    sort::<Sequential>(part);
                 } else {
                     push.extend(<[_; 2]>::from(partition(part)));
                 }
@@ -67,7 +70,7 @@ impl Workload for Quicksort {
     }
 
     fn stealing(&self, mut numbers: Vec<u64>, _: Pieces<'_>) -> Vec<u64> {
-        joined(&mut numbers);
+        sort::<Heist>(&mut numbers);
         numbers
     }
 
@@ -80,22 +83,12 @@ fn name(part: &[u64]) -> String {
     format!("sort {}", part.len())
 }
 
-fn sort(part: &mut [u64]) {
+fn sort<J: Join>(part: &mut [u64]) {
     if part.len() <= LEAF {
         part.sort_unstable();
     } else {
         let (left, right) = partition(part);
-        sort(left);
-        sort(right);
-    }
-}
-
-fn joined(part: &mut [u64]) {
-    if part.len() <= LEAF {
-        part.sort_unstable();
-    } else {
-        let (left, right) = partition(part);
-        heist::join(|| joined(left), || joined(right));
+        J::join(|| sort::<J>(left), || sort::<J>(right));
     }
 }
 
@@ -159,7 +152,7 @@ mod tests {
                 let (left, right) = partition(&mut numbers);
                 assert!(!left.is_empty() && !right.is_empty());
                 assert!(left.iter().max() <= right.iter().min());
-                sort(&mut numbers);
+                sort::<Sequential>(&mut numbers);
                 expected.sort_unstable();
                 assert_eq!(numbers, expected);
             }
@@ -171,8 +164,8 @@ mod tests {
         let ordered: Vec<u64> = (0..5_000).collect();
         let mut up = ordered.clone();
         let mut down: Vec<u64> = ordered.iter().rev().copied().collect();
-        sort(&mut up);
-        sort(&mut down);
+        sort::<Sequential>(&mut up);
+        sort::<Sequential>(&mut down);
         assert_eq!(up, ordered);
         assert_eq!(down, ordered);
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Fact, Profile, Setup, Size, Workload};
+use super::contract::{Fact, Profile, Setup, Size, Workload};
 use crate::strategy::{Bag, Pieces, Serial};
 
 pub(crate) struct SkewedLoop {

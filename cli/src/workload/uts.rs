@@ -7,7 +7,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::{Fact, Flag, Profile, Setup, Size, Workload};
+use super::contract::{Fact, Flag, Profile, Setup, Size, Workload};
 use crate::strategy::{Bag, Pieces, Serial};
 
 /// How many children a node has that has any.
