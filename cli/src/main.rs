@@ -26,7 +26,6 @@ mod plan;
 mod progress;
 mod run;
 mod strategy;
-mod text;
 mod trace;
 mod usage;
 mod workload;

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use clap::builder::PossibleValue;
+use clap::ValueEnum;
 
-use crate::strategy::{Name, Stealing};
+use crate::strategy::{Stealing, Strategy};
 use crate::workload::{
     fib::Fib, files::Files, json::Json, mandelbrot::Mandelbrot, matmul::Matmul,
     mergesort::Mergesort, nqueens::Nqueens, quicksort::Quicksort, skewed_loop::SkewedLoop,
@@ -40,7 +42,7 @@ pub(crate) struct Args {
     workers: Option<usize>,
     /// Which strategy to compare with the serial one
     #[arg(long, default_value = "all")]
-    strategy: Strategy,
+    strategy: Selection,
     /// The input of `files` (a folder) or `json` (a file, one document a line)
     #[arg(long, value_name = "PATH")]
     input: Option<PathBuf>,
@@ -64,31 +66,39 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Which strategies to run.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Strategy {
-    /// One thread
-    Serial,
-    /// One contiguous slice of the pieces for each thread, dealt once
-    Static,
-    /// One locked queue that all threads share
-    Central,
-    /// A heist pool: every thread has its own deque, idle ones steal
-    Stealing,
-    /// All four
-    All,
-}
+/// The strategy to compare with the serial one; `None` for all.
+#[derive(Clone, Copy, Debug)]
+struct Selection(Option<Strategy>);
 
-impl Strategy {
+impl Selection {
     /// The strategies to run. The serial one is always among them: all others
     /// are checked against its result and compared with its time.
-    fn names(self) -> Vec<Name> {
-        match self {
-            Self::Serial => vec![Name::Serial],
-            Self::Static => vec![Name::Serial, Name::Static],
-            Self::Central => vec![Name::Serial, Name::Central],
-            Self::Stealing => vec![Name::Serial, Name::Stealing],
-            Self::All => vec![Name::Serial, Name::Static, Name::Central, Name::Stealing],
+    fn strategies(self) -> Vec<Strategy> {
+        match self.0 {
+            None => Strategy::value_variants().to_vec(),
+            Some(Strategy::Serial) => vec![Strategy::Serial],
+            Some(other) => vec![Strategy::Serial, other],
+        }
+    }
+}
+
+impl ValueEnum for Selection {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                Self(Some(Strategy::Serial)),
+                Self(Some(Strategy::Static)),
+                Self(Some(Strategy::Central)),
+                Self(Some(Strategy::Stealing)),
+                Self(None),
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self.0 {
+            Some(strategy) => strategy.to_possible_value(),
+            None => Some(PossibleValue::new("all").help("All four")),
         }
     }
 }
@@ -118,7 +128,7 @@ fn compare<W: Workload>(args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
     {
         check_folder_of(file)?;
     }
-    let strategies = args.strategy.names();
+    let strategies = args.strategy.strategies();
     let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
     // Before the input is read: heist may refuse the number of workers, or a variable.
     let pool = Stealing::new(workers).map_err(usage)?;
@@ -138,7 +148,7 @@ fn compare<W: Workload>(args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
             .with_context(|| format!("cannot write the report to {}", path.display()))?;
     }
     listed?;
-    let wrong: Vec<_> = comparison.wrong().map(Name::as_str).collect();
+    let wrong: Vec<_> = comparison.wrong().map(Strategy::as_str).collect();
     if !wrong.is_empty() {
         anyhow::bail!(
             "{} gave another result than serial (if the input changed meanwhile, run again)",

@@ -5,9 +5,13 @@
 //! [`Bag`] of tasks on plain threads. `stealing` is heist.
 
 use std::io;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
+
+use crate::trace::Trace;
 
 mod central;
 mod serial;
@@ -24,9 +28,9 @@ pub(crate) use stealing::{Pieces, Stealing};
 /// The unbalanced tree is thousands of levels deep. Untouched pages cost nothing.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
-/// The name of a strategy.
+/// A strategy, by the word that selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Name {
+pub(crate) enum Strategy {
     /// One thread
     Serial,
     /// One contiguous slice of the pieces for each thread, dealt once
@@ -37,8 +41,7 @@ pub(crate) enum Name {
     Stealing,
 }
 
-impl Name {
-    /// The word that selects the strategy.
+impl Strategy {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Serial => "serial",
@@ -54,10 +57,12 @@ pub(crate) trait Bag {
     /// How many threads it uses.
     fn workers(&self) -> usize;
 
+    /// The work of each thread, summed over all calls of [`run`](Self::run).
+    fn tally(&self) -> &Tally;
+
     /// Runs `step` on all `tasks` and on all that `step` pushes.
     ///
-    /// Every thread has its own accumulator; all are returned. `label` names a
-    /// task in the report.
+    /// Every thread has its own accumulator; all are returned. `label` names a task in the report.
     ///
     /// # Errors
     ///
@@ -73,58 +78,71 @@ pub(crate) trait Bag {
         A: Send + Default;
 }
 
-/// What each thread of a bag did, summed over the calls of [`Bag::run`].
-#[derive(Clone, Debug, Default)]
+/// The work of each thread of a bag.
+#[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) busy: Vec<Duration>,
     pub(crate) tasks: u64,
 }
 
-impl Tally {
-    fn new(workers: usize) -> Self {
-        Self {
-            busy: vec![Duration::ZERO; workers],
-            tasks: 0,
-        }
-    }
-
-    fn add(&mut self, worker: usize, share: &Share) {
-        self.busy[worker] += share.busy;
-        self.tasks += share.tasks;
-    }
-}
-
-/// What one thread did in one call of [`Bag::run`].
+/// The work of one thread in one call of [`Bag::run`].
 #[derive(Default)]
 struct Share {
     busy: Duration,
     tasks: u64,
 }
 
-/// Starts `workers` threads on `body`, and returns what each made of it.
-fn on_threads<R: Send>(workers: usize, body: impl Fn(usize) -> R + Sync) -> io::Result<Vec<R>> {
-    let body = &body;
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers)
-            .map(|worker| {
-                std::thread::Builder::new()
+/// The threads of a bag.
+struct Threads<'a> {
+    workers: usize,
+    trace: Trace<'a>,
+    tally: Tally,
+}
+
+impl<'a> Threads<'a> {
+    fn new(workers: usize, trace: Trace<'a>) -> Self {
+        let busy = vec![Duration::ZERO; workers];
+        Self {
+            workers,
+            trace,
+            tally: Tally { busy, tasks: 0 },
+        }
+    }
+
+    /// Starts the threads on `body`, and returns their results without the shares, which go to
+    /// the tally.
+    fn run<A: Send>(
+        &mut self,
+        body: impl Fn(usize, Trace<'a>) -> (A, Share) + Sync,
+    ) -> io::Result<Vec<A>> {
+        let (body, trace) = (&body, self.trace);
+        let results: Vec<(A, Share)> = thread::scope(|scope| {
+            let start = |worker| {
+                thread::Builder::new()
                     .stack_size(STACK_BYTES)
-                    .spawn_scoped(scope, move || body(worker))
-            })
-            .collect::<io::Result<_>>()?;
-        let join = |handle: std::thread::ScopedJoinHandle<'_, R>| {
-            handle
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        Ok(handles.into_iter().map(join).collect())
-    })
+                    .spawn_scoped(scope, move || body(worker, trace))
+            };
+            let handles = (0..self.workers)
+                .map(start)
+                .collect::<io::Result<Vec<_>>>()?;
+            let join = |handle: thread::ScopedJoinHandle<'_, _>| {
+                handle.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            io::Result::Ok(handles.into_iter().map(join).collect())
+        })?;
+        let shares = self.tally.busy.iter_mut().zip(results);
+        let sums = shares.map(|(busy, (sum, share))| {
+            *busy += share.busy;
+            self.tally.tasks += share.tasks;
+            sum
+        });
+        Ok(sums.collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Trace;
 
     /// Each task counts itself and pushes two of the next smaller number.
     fn tasks_run(bag: &mut impl Bag) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::strategy::Name;
+use crate::strategy::Strategy;
 use crate::workload::{Fact, Skipped};
 
 /// One workload under several strategies.
@@ -20,7 +20,7 @@ pub(super) struct Comparison {
 
 /// One strategy.
 pub(super) struct Row {
-    pub(super) strategy: Name,
+    pub(super) strategy: Strategy,
     /// Whether every run gave the result of the first serial one.
     pub(super) agrees: bool,
     /// The measured rounds, fastest first. Never empty.
@@ -46,7 +46,7 @@ pub(super) struct Steals {
 
 impl Comparison {
     /// The strategies that gave another result than the serial one.
-    pub(super) fn wrong(&self) -> impl Iterator<Item = Name> + '_ {
+    pub(super) fn wrong(&self) -> impl Iterator<Item = Strategy> + '_ {
         self.rows
             .iter()
             .filter(|row| !row.agrees)

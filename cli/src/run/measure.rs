@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::comparison::{Comparison, Round, Row, Steals};
 use crate::progress;
-use crate::strategy::{Central, Name, Pieces, Serial, StaticSlices, Stealing, Tally};
+use crate::strategy::{Bag, Central, Pieces, Serial, StaticSlices, Stealing, Strategy};
 use crate::trace::Trace;
 use crate::workload::Workload;
 
@@ -15,7 +15,7 @@ use crate::workload::Workload;
 /// `pool` has as many workers as the others get, and is stopped in the end. Returns the output of the first serial run as well.
 pub(super) fn compare<W: Workload>(
     workload: &W,
-    strategies: &[Name],
+    strategies: &[Strategy],
     workers: usize,
     pool: Stealing,
     rounds: u32,
@@ -81,24 +81,12 @@ pub(super) struct Runner<'a, W> {
 
 impl<W: Workload> Runner<'_, W> {
     /// Runs it once.
-    pub(super) fn run(&self, strategy: Name) -> io::Result<(W::Output, Round)> {
+    pub(super) fn run(&self, strategy: Strategy) -> io::Result<(W::Output, Round)> {
         match strategy {
-            Name::Serial => self.serial(),
-            Name::Static => {
-                let mut bag = StaticSlices::new(self.workers, self.trace);
-                let scratch = self.workload.fresh();
-                let begin = Instant::now();
-                let output = self.workload.bagged(scratch, &mut bag)?;
-                Ok((output, bag_round(begin, bag.tally())))
-            }
-            Name::Central => {
-                let mut bag = Central::new(self.workers, self.trace);
-                let scratch = self.workload.fresh();
-                let begin = Instant::now();
-                let output = self.workload.bagged(scratch, &mut bag)?;
-                Ok((output, bag_round(begin, bag.tally())))
-            }
-            Name::Stealing => Ok(self.stealing()),
+            Strategy::Serial => self.serial(),
+            Strategy::Static => self.bagged(StaticSlices::new(self.workers, self.trace)),
+            Strategy::Central => self.bagged(Central::new(self.workers, self.trace)),
+            Strategy::Stealing => Ok(self.stealing()),
         }
     }
 
@@ -119,6 +107,21 @@ impl<W: Workload> Runner<'_, W> {
         })
     }
 
+    fn bagged(&self, mut bag: impl Bag) -> io::Result<(W::Output, Round)> {
+        let scratch = self.workload.fresh();
+        let begin = Instant::now();
+        let output = self.workload.bagged(scratch, &mut bag)?;
+        let wall = begin.elapsed();
+        let tally = bag.tally();
+        let round = Round {
+            wall,
+            busy: tally.busy.clone(),
+            tasks: tally.tasks,
+            steals: None,
+        };
+        Ok((output, round))
+    }
+
     fn stealing(&self) -> (W::Output, Round) {
         let scratch = self.workload.fresh();
         let begin = Instant::now();
@@ -135,14 +138,5 @@ impl<W: Workload> Runner<'_, W> {
             }),
         };
         (output, round)
-    }
-}
-
-fn bag_round(begin: Instant, tally: &Tally) -> Round {
-    Round {
-        wall: begin.elapsed(),
-        busy: tally.busy.clone(),
-        tasks: tally.tasks,
-        steals: None,
     }
 }

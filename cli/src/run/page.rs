@@ -10,7 +10,7 @@ use super::comparison::{Comparison, Row};
 use super::measure::Runner;
 use super::screen::{figures, HEADS};
 use crate::progress;
-use crate::strategy::{Name, Stealing};
+use crate::strategy::{Stealing, Strategy};
 use crate::trace::{Trace, Tracer};
 use crate::workload::Workload;
 
@@ -48,12 +48,16 @@ pub(super) fn html<W: Workload>(
 
 fn recorded<W: Workload>(
     workload: &W,
-    strategy: Name,
+    strategy: Strategy,
     workers: usize,
 ) -> anyhow::Result<(Run, W::Output)> {
     let pool = Stealing::recording(workers, EVENTS)?;
     let origin = pool.recorder_started().unwrap_or_else(Instant::now);
-    let lanes = if strategy == Name::Serial { 1 } else { workers };
+    let lanes = if strategy == Strategy::Serial {
+        1
+    } else {
+        workers
+    };
     let tracer = Tracer::new(lanes, origin);
     let runner = Runner {
         workload,
@@ -67,7 +71,7 @@ fn recorded<W: Workload>(
     let wall_ns = ns(round.wall);
     let begin_ns = end_ns.saturating_sub(wall_ns);
     let mut run = match strategy {
-        Name::Stealing => Run::from(pool.recorded(begin_ns..end_ns)),
+        Strategy::Stealing => Run::from(pool.recorded(begin_ns..end_ns)),
         _ => Run {
             lanes: (0..lanes).map(thread_lane).collect(),
             ..Run::default()

@@ -1,9 +1,11 @@
 //! The comparison on one screen, for people.
 
 use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::HumanCount;
 
 use super::comparison::{Comparison, Row};
-use crate::text::{grouped, time};
 
 /// Up to this many workers get a bar each; more share a line, a sign each.
 const BARS_MAX: usize = 8;
@@ -68,13 +70,13 @@ pub(super) fn figures(comparison: &Comparison, row: &Row) -> [String; 8] {
         time(row.slowest().wall),
         format!("{:.2}x", comparison.speedup(row)),
         percent(median.utilisation()),
-        grouped(median.tasks),
+        HumanCount(median.tasks).to_string(),
         median
             .steals
-            .map_or_else(dash, |steals| grouped(steals.taken)),
+            .map_or_else(dash, |steals| HumanCount(steals.taken).to_string()),
         median
             .steals
-            .map_or_else(dash, |steals| grouped(steals.failed)),
+            .map_or_else(dash, |steals| HumanCount(steals.failed).to_string()),
     ]
 }
 
@@ -134,6 +136,18 @@ fn sign(share: f64) -> char {
     SIGNS[((share * last as f64).round() as usize).min(last)]
 }
 
+/// A duration with four digits or fewer behind the point, and its unit.
+fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds >= 1.0 {
+        format!("{seconds:.3} s")
+    } else if seconds >= 1e-3 {
+        format!("{:.2} ms", seconds * 1e3)
+    } else {
+        format!("{:.1} µs", seconds * 1e6)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +165,12 @@ mod tests {
         assert_eq!(sign(0.0), '·');
         assert_eq!(sign(0.5), '▄');
         assert_eq!(sign(1.0), '█');
+    }
+
+    #[test]
+    fn the_unit_follows_the_size() {
+        assert_eq!(time(Duration::from_millis(1_234)), "1.234 s");
+        assert_eq!(time(Duration::from_micros(56_789)), "56.79 ms");
+        assert_eq!(time(Duration::from_nanos(780)), "0.8 µs");
     }
 }

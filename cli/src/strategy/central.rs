@@ -4,35 +4,27 @@ use std::collections::VecDeque;
 use std::io;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::{on_threads, Bag, Share, Tally};
+use super::{Bag, Share, Tally, Threads};
 use crate::trace::Trace;
 
 /// The strategy `central`.
-pub(crate) struct Central<'a> {
-    workers: usize,
-    trace: Trace<'a>,
-    tally: Tally,
-}
+pub(crate) struct Central<'a>(Threads<'a>);
 
 impl<'a> Central<'a> {
     pub(crate) fn new(workers: usize, trace: Trace<'a>) -> Self {
-        Self {
-            workers,
-            trace,
-            tally: Tally::new(workers),
-        }
-    }
-
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
+        Self(Threads::new(workers, trace))
     }
 }
 
 impl Bag for Central<'_> {
     fn workers(&self) -> usize {
-        self.workers
+        self.0.workers
+    }
+
+    fn tally(&self) -> &Tally {
+        &self.0.tally
     }
 
     fn run<T, A>(
@@ -46,13 +38,9 @@ impl Bag for Central<'_> {
         A: Send + Default,
     {
         let queue = Queue::new(tasks);
-        let trace = self.trace;
-        let results = on_threads(self.workers, |worker| {
+        self.0.run(|worker, trace| {
             let mut sum = A::default();
-            let mut share = Share {
-                busy: Duration::ZERO,
-                tasks: 0,
-            };
+            let mut share = Share::default();
             let mut pushed = Vec::new();
             let mut next = queue.first();
             while let Some(task) = next {
@@ -72,13 +60,7 @@ impl Bag for Central<'_> {
                 next = queue.finish_and_next(&mut pushed);
             }
             (sum, share)
-        })?;
-        let mut sums = Vec::with_capacity(self.workers);
-        for (worker, (sum, share)) in results.into_iter().enumerate() {
-            self.tally.add(worker, &share);
-            sums.push(sum);
-        }
-        Ok(sums)
+        })
     }
 }
 

@@ -6,33 +6,25 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::{on_threads, Bag, Share, Tally};
+use super::{Bag, Share, Tally, Threads};
 use crate::trace::Trace;
 
 /// The strategy `static`.
-pub(crate) struct StaticSlices<'a> {
-    workers: usize,
-    trace: Trace<'a>,
-    tally: Tally,
-}
+pub(crate) struct StaticSlices<'a>(Threads<'a>);
 
 impl<'a> StaticSlices<'a> {
     pub(crate) fn new(workers: usize, trace: Trace<'a>) -> Self {
-        Self {
-            workers,
-            trace,
-            tally: Tally::new(workers),
-        }
-    }
-
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
+        Self(Threads::new(workers, trace))
     }
 }
 
 impl Bag for StaticSlices<'_> {
     fn workers(&self) -> usize {
-        self.workers
+        self.0.workers
+    }
+
+    fn tally(&self) -> &Tally {
+        &self.0.tally
     }
 
     fn run<T, A>(
@@ -45,12 +37,11 @@ impl Bag for StaticSlices<'_> {
         T: Send,
         A: Send + Default,
     {
-        let slices: Vec<Mutex<Vec<T>>> = slices(tasks, self.workers)
+        let slices: Vec<Mutex<Vec<T>>> = slices(tasks, self.0.workers)
             .into_iter()
             .map(Mutex::new)
             .collect();
-        let trace = self.trace;
-        let results = on_threads(self.workers, |worker| {
+        self.0.run(|worker, trace| {
             let begin = Instant::now();
             let mut sum = A::default();
             let mut tasks = 0;
@@ -66,13 +57,7 @@ impl Bag for StaticSlices<'_> {
             // The thread never waits, so all of its time is busy.
             let busy = begin.elapsed();
             (sum, Share { busy, tasks })
-        })?;
-        let mut sums = Vec::with_capacity(self.workers);
-        for (worker, (sum, share)) in results.into_iter().enumerate() {
-            self.tally.add(worker, &share);
-            sums.push(sum);
-        }
-        Ok(sums)
+        })
     }
 }
 

@@ -4,10 +4,10 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::strategy::{Bag, Pieces, Serial};
-use crate::text::grouped;
 
 /// A piece of work that runs under every strategy.
 pub(crate) trait Workload: Sized + Sync {
@@ -125,7 +125,7 @@ impl Value {
     /// The value as a person reads it.
     pub(crate) fn display(&self) -> String {
         match self {
-            Self::Number(number) => grouped(*number),
+            Self::Number(number) => HumanCount(*number).to_string(),
             Self::Real(real) => real.to_string(),
             Self::Text(text) => text.clone(),
         }

@@ -11,10 +11,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
+use indicatif::HumanCount;
+
 use super::contract::{Fact, Flag, Profile, Setup, Skipped, Workload};
 use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
-use crate::text::grouped;
 
 mod totals;
 mod walk;
@@ -49,7 +50,7 @@ impl Workload for Files {
     }
 
     fn input(&self) -> String {
-        let count = grouped(self.found.files.len() as u64);
+        let count = HumanCount(self.found.files.len() as u64);
         format!("{count} files in {}", self.root.display())
     }
 

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::io;
 
 use anyhow::Context as _;
+use indicatif::HumanCount;
 
 use super::contract::{Fact, Flag, Profile, Setup, Size, Skipped, Workload};
 use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
-use crate::text::grouped;
 
 /// Values in the largest generated document; the smallest has a handful.
 const VALUES_MAX: f64 = 30_000.0;
@@ -63,11 +63,11 @@ impl Workload for Json {
 
     fn input(&self) -> String {
         let bytes: usize = self.lines.iter().map(Vec::len).sum();
-        let count = grouped(self.lines.len() as u64);
+        let count = HumanCount(self.lines.len() as u64);
         format!(
             "{count} documents {}, {} bytes",
             self.source,
-            grouped(bytes as u64)
+            HumanCount(bytes as u64)
         )
     }
 
