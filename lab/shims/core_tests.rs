@@ -9,7 +9,7 @@
 
 pub use rayon_core::*;
 
-/// What the original catches panics with.
+/// The original's way to catch panics.
 pub mod unwind {
     /// `catch_unwind`, with the assertion that the original makes as well.
     pub fn halt_unwinding<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
@@ -17,7 +17,7 @@ pub mod unwind {
     }
 }
 
-/// What the original enters its pool with.
+/// The original's way into its pool.
 pub mod registry {
     /// Runs `op` on a worker, as every scope does; the tests ignore its arguments.
     pub fn in_worker<R: Send>(op: impl FnOnce((), bool) -> R + Send) -> R {

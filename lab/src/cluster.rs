@@ -1,15 +1,17 @@
-//! Test clusters: three nodes of a real engine on one machine, started, disturbed and stopped.
+//! Test clusters: three nodes of a real backend on one machine, started, disturbed and stopped.
 //!
-//! The nodes of an engine are its real daemons, each with its own loopback address or, for Ray
-//! if asked, in a network namespace of its own. Nothing but Linux and the engine's packages is
-//! needed. There is one cluster a user and an engine at most; what is known of it lies in
+//! The nodes of a backend are its real daemons, each with its own loopback address or, for Ray
+//! if asked, in a network namespace of its own. Nothing but Linux and the backend's packages is
+//! needed. There is one cluster a user and a backend at most; what is known of it lies in
 //! `cluster.json` in its folder ([`folder`]).
 
 mod bench;
 mod interrupt;
 mod lifecycle;
 mod namespaces;
+mod options;
 mod packages;
+mod ports;
 mod processes;
 mod ray;
 mod slurm;
@@ -23,19 +25,20 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use xtask::steps::{quoted, Outcome};
 
 use interrupt::Interrupt;
 use lifecycle::start_cluster;
+use options::BACKENDS;
 use processes::Member;
 
 pub use lifecycle::{available, down, heal, kill, partition, start, up};
+pub use options::{Backend, Options};
 pub use processes::Process;
 pub use state::{folder, Cluster, Node};
 pub use with::with;
 
-/// What to do with which cluster.
+/// An action on a test cluster.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -53,20 +56,20 @@ enum Action {
         json: bool,
     },
     /// Stop a cluster, or all of this user's, and remove what it left.
-    Down { engine: Option<Engine> },
+    Down { backend: Option<Backend> },
     /// Say which clusters there are and which of their nodes live.
     Status,
     /// Kill everything on a node at once, as if the machine had lost power.
-    Kill { engine: Engine, node: String },
+    Kill { backend: Backend, node: String },
     /// Start a node again that has died.
-    Start { engine: Engine, node: String },
+    Start { backend: Backend, node: String },
     /// Cut a node of Ray off from the others; it needs a cluster with --netns.
     Partition { node: String },
     /// Connect a node again that was cut off.
     Heal { node: String },
     /// Run the suite of heist-cluster on a cluster of three nodes.
-    Suite { engine: Engine },
-    /// Measure what heist-cluster costs above each engine's own client.
+    Suite { backend: Backend },
+    /// Measure what heist-cluster costs above each backend's own client.
     Bench(bench::Args),
     /// Start a cluster, run a command with what a client needs in its environment, and stop
     /// the cluster whatever happens.
@@ -78,56 +81,6 @@ enum Action {
         command: Vec<OsString>,
     },
 }
-
-/// What runs a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// Ray 2.60.0, from its Python package, in a virtual environment in the target folder.
-    Ray,
-    /// Slurm, from Debian's packages; only root can run it.
-    Slurm,
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ray => "ray",
-            Self::Slurm => "slurm",
-        })
-    }
-}
-
-/// How to start a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
-pub struct Options {
-    /// The engine.
-    pub engine: Engine,
-    /// Put the nodes of Ray into network namespaces, so that they can be cut off; for root.
-    #[arg(long)]
-    pub netns: bool,
-    /// How many processors each node says it has.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub cpus: u16,
-    /// The size of the object store of each node of Ray, in MiB.
-    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(80..=65536))]
-    pub store_mib: u32,
-}
-
-impl Options {
-    /// A cluster of `engine` as it is if nothing else is asked for.
-    #[must_use]
-    pub fn new(engine: Engine) -> Self {
-        Self {
-            engine,
-            netns: false,
-            cpus: 2,
-            store_mib: 512,
-        }
-    }
-}
-
-const ENGINES: [Engine; 2] = [Engine::Ray, Engine::Slurm];
 
 /// Does what was asked for, and returns the exit code.
 ///
@@ -146,34 +99,32 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
             if *json {
                 writeln!(out, "{}", serde_json::to_string_pretty(&started.cluster)?)?;
             } else {
-                let is = if started.is_new {
-                    "is up"
-                } else {
-                    "was already up"
-                };
-                done(format_args!("# the cluster of {} {is}", options.engine))?;
+                let is = ["was already up", "is up"][usize::from(started.is_new)];
+                done(format_args!("# the cluster of {} {is}", options.backend))?;
                 write!(out, "{}", Usage(&started.cluster))?;
             }
         }
-        Action::Down { engine } => {
-            let engines = engine.as_ref().map_or(&ENGINES[..], std::slice::from_ref);
-            for engine in engines {
-                let count = down(*engine)?;
-                done(format_args!("{engine}: {count} processes ended"))?;
+        Action::Down { backend } => {
+            let backends = backend.as_ref().map_or(&BACKENDS[..], std::slice::from_ref);
+            for backend in backends {
+                let count = down(*backend)?;
+                done(format_args!("{backend}: {count} processes ended"))?;
             }
         }
         Action::Status => {
-            for engine in ENGINES {
-                status(engine, out)?;
+            for backend in BACKENDS {
+                status(backend, out)?;
             }
         }
-        Action::Kill { engine, node } => {
-            let count = kill(*engine, node)?;
-            done(format_args!("{engine}: {count} processes of {node} killed"))?;
+        Action::Kill { backend, node } => {
+            let count = kill(*backend, node)?;
+            done(format_args!(
+                "{backend}: {count} processes of {node} killed"
+            ))?;
         }
-        Action::Start { engine, node } => {
-            self::start(*engine, node)?;
-            done(format_args!("{engine}: {node} runs"))?;
+        Action::Start { backend, node } => {
+            self::start(*backend, node)?;
+            done(format_args!("{backend}: {node} runs"))?;
         }
         Action::Partition { node } => {
             partition(node)?;
@@ -188,7 +139,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
                 return Ok(ExitCode::FAILURE);
             }
         }
-        Action::Suite { engine } => return suite(root, *engine, out),
+        Action::Suite { backend } => return suite(root, *backend, out),
         Action::With { options, command } => {
             return with(root, options, command).map(ExitCode::from);
         }
@@ -198,19 +149,19 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
 
 /// Runs the suite on three nodes of a real backend, if it can be had here; `cargo test` runs it on
 /// worker processes of this machine.
-fn suite(root: &Path, engine: Engine, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    if let Err(reason) = available(root, engine) {
+fn suite(root: &Path, backend: Backend, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    if let Err(reason) = available(root, backend) {
         let outcome = Outcome::Skipped(reason);
         writeln!(out, "{outcome}")?;
         return Ok(outcome.exit_code());
     }
-    let mut options = Options::new(engine);
+    let mut options = Options::new(backend);
     // Nodes in namespaces can be cut off, and nobody outside reaches them.
-    options.netns = engine == Engine::Ray && can_isolate();
+    options.netns = backend == Backend::Ray && can_isolate();
     // The suite, and what is true of this backend only.
     let mut tests = format!(
-        "cargo test -p heist-cluster-suite --test {engine} && \
-         cargo test -p heist-cluster --lib {engine}"
+        "cargo test -p heist-cluster-suite --test {backend} && \
+         cargo test -p heist-cluster --lib {backend}"
     );
     if options.netns {
         tests = format!("export HEIST_CLUSTER_NETNS=1 && {tests}");
@@ -226,14 +177,14 @@ fn can_isolate() -> bool {
     probe.status().is_ok_and(|status| status.success())
 }
 
-fn status(engine: Engine, out: &mut impl Write) -> anyhow::Result<()> {
-    let Some(cluster) = Cluster::read(&folder(engine)?)? else {
-        return Ok(writeln!(out, "{engine}: no cluster")?);
+fn status(backend: Backend, out: &mut impl Write) -> anyhow::Result<()> {
+    let Some(cluster) = Cluster::read(&folder(backend)?)? else {
+        return Ok(writeln!(out, "{backend}: no cluster")?);
     };
     let members = processes::members(&cluster.folder, &cluster.members())?;
     writeln!(
         out,
-        "{engine}: started at {}, {}",
+        "{backend}: started at {}, {}",
         cluster.started_at, cluster.options
     )?;
     let said = lifecycle::living(&cluster);
@@ -258,23 +209,7 @@ fn status(engine: Engine, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl fmt::Display for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            cpus,
-            store_mib,
-            netns,
-            engine,
-        } = self;
-        write!(f, "--cpus {cpus}")?;
-        if *engine == Engine::Ray {
-            write!(f, " --store-mib {store_mib}")?;
-        }
-        f.write_str(if *netns { " --netns" } else { "" })
-    }
-}
-
-/// What to type in a shell to use a cluster.
+/// The lines that let a shell use a cluster.
 struct Usage<'a>(&'a Cluster);
 
 impl fmt::Display for Usage<'_> {
@@ -285,7 +220,7 @@ impl fmt::Display for Usage<'_> {
             let pids = pids.collect::<Vec<_>>().join(" ");
             writeln!(f, "# {} at {}, processes {pids}", node.name, node.address)?;
         }
-        if cluster.options.engine == Engine::Ray && !cluster.options.netns {
+        if cluster.options.backend == Backend::Ray && !cluster.options.netns {
             writeln!(
                 f,
                 "# Ray listens on all addresses of this machine; its token keeps others out"
@@ -349,7 +284,7 @@ mod tests {
                     options,
                     Options {
                         netns,
-                        ..Options::new(Engine::Ray)
+                        ..Options::new(Backend::Ray)
                     }
                 );
                 assert_eq!(command, ["cargo", "test", "--", "--cpus"]);
@@ -362,8 +297,13 @@ mod tests {
     fn the_lines_for_a_shell_are_quoted() {
         let python = "/opt/my ray/bin/python".into();
         let packages = lifecycle::Packages::Ray { python };
-        let cluster =
-            lifecycle::plan(&Options::new(Engine::Ray), Path::new("/f"), &packages, None).unwrap();
+        let cluster = lifecycle::plan(
+            &Options::new(Backend::Ray),
+            Path::new("/f"),
+            &packages,
+            None,
+        )
+        .unwrap();
         let text = Usage(&cluster).to_string();
         assert!(
             text.contains("\nexport RAY_ADDRESS=127.0.0.11:6399\n"),

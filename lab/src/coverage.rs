@@ -1,7 +1,7 @@
 //! How much of rayon's iterators heist has: names, methods and implementations, by their paths.
 //!
-//! The compiler expands the macros of both, so that what only a macro defines counts too. What
-//! rayon has at its root is rayon-core's, and not counted here.
+//! The compiler expands the macros of both, so that names which only a macro defines count
+//! too. The names at rayon's root are rayon-core's, and not counted here.
 
 mod header;
 mod report;
@@ -21,11 +21,11 @@ use xtask::build;
 
 use crate::published;
 use crate::rayon_tests::RAYON;
-use report::Report;
+use report::{Report, LEAST_PERCENT};
 use surface::{surface, Entry};
 use world::World;
 
-/// What to do with the result.
+/// The use of the result.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Args {
     /// Fail if the record is stale or the share too small.
@@ -35,9 +35,6 @@ pub struct Args {
     #[arg(long, conflicts_with = "check")]
     write: bool,
 }
-
-/// The least share that passes.
-const LEAST_PERCENT: usize = 90;
 
 /// Where the record is.
 const RECORD: &str = "crates/heist/COVERAGE.md";

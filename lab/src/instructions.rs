@@ -1,7 +1,7 @@
 //! How many instructions a join and a spawn cost, which no noise of the machine changes.
 //!
-//! The engines of the benchmark run a workload on one worker in two sizes, under callgrind.
-//! What the larger one takes more, by what it does more, is the cost of one; starting and
+//! The peers of the benchmark run a workload on one worker in two sizes, under callgrind.
+//! The difference of instructions by the difference of joins is the cost of one; starting and
 //! ending cancel out. The record lies beside those of the benchmark.
 
 use std::fmt::{self, Write as _};
@@ -17,7 +17,7 @@ use xtask::build::target_folder;
 use xtask::process;
 use xtask::steps::Outcome;
 
-/// What to do with the counts.
+/// The use of the counts.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Args {
     /// Keep the counts as the record that later ones are compared with.
@@ -33,21 +33,21 @@ const TOLERANCE: f64 = 0.03;
 ///
 /// # Errors
 ///
-/// Fails if the engines cannot be built or counted, or the record cannot be read or written.
+/// Fails if the peers cannot be built or counted, or the record cannot be read or written.
 pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<Outcome> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         return Ok(Outcome::Skipped("valgrind is not installed".to_owned()));
     }
-    let engines = Engines::build(root)?;
+    let peers = Peers::build(root)?;
     let counted = Record {
         date: jiff::Timestamp::now()
             .to_zoned(jiff::tz::TimeZone::UTC)
             .date()
             .to_string(),
         compiler: compiler()?,
-        join: engines.cost("peer-heist", &FIB)?,
-        serial: engines.cost("peer-serial", &FIB)?,
-        spawn: engines.cost("peer-heist", &SPAWN)?,
+        join: peers.cost("peer-heist", &FIB)?,
+        serial: peers.cost("peer-serial", &FIB)?,
+        spawn: peers.cost("peer-heist", &SPAWN)?,
     };
     let path = root.join(RECORD);
     if args.record {
@@ -106,11 +106,11 @@ fn joins(n: u64) -> u64 {
 }
 
 /// The programs that are counted.
-struct Engines {
+struct Peers {
     folder: PathBuf,
 }
 
-impl Engines {
+impl Peers {
     /// Builds them like the benchmark does, but in one unit for each crate, so that the
     /// compiler does not divide them by chance, and without the caller's flags.
     fn build(root: &Path) -> anyhow::Result<Self> {
@@ -126,28 +126,28 @@ impl Engines {
             .arg(&folder)
             .args(["--package", "peer-heist", "--package", "peer-serial"])
             .status()
-            .context("could not start cargo to build the engines")?;
-        ensure!(status.success(), "the engines could not be built: {status}");
+            .context("could not start cargo to build the peers")?;
+        ensure!(status.success(), "the peers could not be built: {status}");
         Ok(Self { folder })
     }
 
     /// The instructions of one join or spawn.
-    fn cost(&self, engine: &str, workload: &Workload) -> anyhow::Result<f64> {
+    fn cost(&self, peer: &str, workload: &Workload) -> anyhow::Result<f64> {
         let Workload { small, large, .. } = *workload;
-        let more = self.total(engine, workload, large)? - self.total(engine, workload, small)?;
+        let more = self.total(peer, workload, large)? - self.total(peer, workload, small)?;
         let units = (workload.units)(large) - (workload.units)(small);
         // To a tenth: what threads do while they wait for each other differs by less.
         Ok((more as f64 / units as f64 * 10.0).round() / 10.0)
     }
 
     /// All instructions of one run.
-    fn total(&self, engine: &str, workload: &Workload, size: u64) -> anyhow::Result<u64> {
+    fn total(&self, peer: &str, workload: &Workload, size: u64) -> anyhow::Result<u64> {
         let counts = self.folder.join("callgrind.out");
         let mut command = Command::new("valgrind");
         command
             .arg("--tool=callgrind")
             .arg(format!("--callgrind-out-file={}", counts.display()))
-            .arg(self.folder.join("release").join(engine))
+            .arg(self.folder.join("release").join(peer))
             // A budget of nothing is used up by the first run.
             .args([workload.name, "workers=1", "samples=1", "budget_ms=0"])
             .arg(format!("{}={size}", workload.size));
@@ -155,7 +155,7 @@ impl Engines {
         let ended = process::run(&mut command, &log, None, Duration::from_secs(120))?;
         if let Some(failure) = ended.failure() {
             bail!(
-                "could not count {engine} {}: {failure}:\n{}",
+                "could not count {peer} {}: {failure}:\n{}",
                 workload.name,
                 ended.output
             );
@@ -226,7 +226,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// What was counted, beside the record.
+/// The counts beside the record.
 struct Comparison<'a> {
     counted: &'a Record,
     record: &'a Record,

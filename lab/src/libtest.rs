@@ -22,7 +22,7 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// What a test program said of its tests, by their names.
+/// The results of a test program, by the names of its tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
     /// Tests that passed.
@@ -98,7 +98,7 @@ pub fn build(folder: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result
         .arg("--target-dir")
         .arg(target)
         .current_dir(folder)
-        // What nobody edits is built once; the rest would only fill the disk.
+        // A published package is built once; incremental data would only fill the disk.
         .env("CARGO_INCREMENTAL", "0")
         .stderr(Stdio::inherit())
         .output()
@@ -127,7 +127,7 @@ pub fn build(folder: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result
     Ok(programs)
 }
 
-/// Runs a test program, and stops it at the deadline. What it prints goes to the file `log`.
+/// Runs a test program, and stops it at the deadline. Its output goes to the file `log`.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! Published programs, unmodified, on rayon and on heist: their own tests, equal results, times.
 //!
 //! A recipe in `compat/programs` names the package; of each two copies are prepared, one
-//! on real rayon and one on the stand-in, which share nothing but the source. What fails on
-//! real rayon too is no fault of heist's; what fails on heist only is.
+//! on real rayon and one on the stand-in, which share nothing but the source. A test
+//! that fails on real rayon too is no fault of heist's; one that fails on heist only is.
 
 mod job;
 mod own_tests;
@@ -200,7 +200,7 @@ impl Side {
     }
 }
 
-/// Writes the package of a driver. What an earlier version of it kept goes.
+/// Writes the package of a driver. Files that an earlier version kept go.
 fn write_driver(folder: &Path, manifest: &str, driver: &Path) -> io::Result<()> {
     let source = folder.join("src");
     fs::create_dir_all(&source)?;

@@ -13,11 +13,11 @@ use anyhow::Context;
 /// real rayon is held to it as well.
 pub const RAYON_CORE: &str = "1.13.0";
 
-/// Files at the top of cargo's copy that are no part of ours. Without the lock file, cargo takes the
-/// newest versions that fit, as it does for whoever installs or uses the package.
+/// Files at the top of cargo's copy that are no part of ours. Without the lock file, cargo takes
+/// the newest versions that fit, as it does for users of the package.
 const LEFT_OUT: [&str; 2] = [".cargo-ok", "Cargo.lock"];
 
-/// What the parallel work of a package runs on.
+/// The runtime under a package's parallel work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runtime {
     /// rayon-core as published.
@@ -27,7 +27,7 @@ pub enum Runtime {
 }
 
 /// Unpacks the package `name` at exactly `version` into `folder/NAME-VERSION`, and returns
-/// that path. What is there already is replaced.
+/// that path. A copy that is there already is replaced.
 ///
 /// # Errors
 ///

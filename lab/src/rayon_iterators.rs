@@ -2,7 +2,7 @@
 //!
 //! The published package comes from the registry. Its tests, unit tests and the examples in its
 //! documentation are built with our crate under the name `rayon`; nothing in them is changed.
-//! What uses rayon's private parts, or counts on them, is left out by name.
+//! Tests that use rayon's private parts, or count on them, are left out by name.
 
 mod package;
 

@@ -13,7 +13,7 @@ use crate::steps::{Outcome, Runner};
 use crate::targets;
 use crate::tidy;
 
-/// What to run besides the usual.
+/// Steps besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
     /// Add what takes minutes: the sanitizers, a short soak, the fuzzer, rayon's tests on the
@@ -137,7 +137,7 @@ fn bench_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Res
             .args(manifest)
             .args(["--", "-D", "warnings"]),
     )?;
-    // What needs no rival; the engines have no tests of their own.
+    // Those that need no peer; the peers have no tests of their own.
     runner.command(
         "bench test",
         cargo(&["test", "-p", "heist-bench", "-p", "heist-bench-workloads"])

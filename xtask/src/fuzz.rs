@@ -23,7 +23,7 @@ const GATE_SECONDS: u32 = 20;
 /// The programs in `fuzz/`, and how long their inputs are at most.
 const TARGETS: [(&str, u32); 2] = [("pipelines", 40), ("frames", 200)];
 
-/// What makes the compiler count which edges of the program have been taken.
+/// Makes the compiler count which edges of the program have been taken.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";

@@ -1,4 +1,4 @@
-//! What a record says about the machine on which it was made.
+//! The machine on which a record is made, as the record describes it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

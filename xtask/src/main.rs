@@ -38,7 +38,7 @@ enum Chore {
     Sanitize(sanitize::Args),
     /// Run the benchmark; all arguments go to its runner.
     Bench {
-        /// What the runner is told, such as `--quick`.
+        /// Arguments for the runner, such as `--quick`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

@@ -5,26 +5,28 @@
 //! |---|---|
 //! | what can be broken, and what comments say about it | `mutant` |
 //! | the models under loom, with and without a fault | `models` |
+//! | how a mutant ends, and how many end how | `fate` |
 //! | the table for fast runs, the dated document | `record` |
 //!
 //! A mutant that no model notices passes if a comment beside it says why none can. One that has
 //! such a comment and is noticed fails: the comment is wrong.
 
+mod fate;
 mod models;
 mod mutant;
 mod record;
 
-use std::fmt;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::steps::{Outcome, Runner};
+use fate::{Fate, Score};
 use models::{Answer, Model, Surveyed};
 use mutant::Mutant;
 use record::Table;
 
-/// What to try.
+/// The mutants to try, and how.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
     /// Try each mutant first on the model that is recorded to notice it, and take the comments
@@ -158,164 +160,5 @@ impl Trial<'_> {
             }
         }
         Ok(fate)
-    }
-}
-
-/// What became of a mutant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Killed {
-        model: String,
-        sign: String,
-    },
-    /// A model did not end that otherwise does, and no other noticed.
-    Endless {
-        model: String,
-        limit: Duration,
-        usual: Duration,
-    },
-    /// No model notices, and a comment says why.
-    Explained,
-    /// A model notices, and a comment says that none can.
-    WronglyExplained {
-        model: String,
-    },
-    Alive,
-    Unreached,
-}
-
-impl Fate {
-    fn killed(mutant: &Mutant, model: &Model, sign: String) -> Self {
-        let model = model.name.clone();
-        match mutant.explanation {
-            Some(_) => Self::WronglyExplained { model },
-            None => Self::Killed { model, sign },
-        }
-    }
-
-    /// The one that says more, of one model and the next.
-    fn or(self, other: Self) -> Self {
-        match self {
-            Self::Endless { .. } => self,
-            _ => other,
-        }
-    }
-
-    /// Which model kills it.
-    pub(crate) fn model(&self) -> Option<&str> {
-        match self {
-            Self::Killed { model, .. } | Self::WronglyExplained { model } => Some(model),
-            _ => None,
-        }
-    }
-
-    fn is_well(&self) -> bool {
-        matches!(
-            self,
-            Self::Killed { .. } | Self::Endless { .. } | Self::Explained
-        )
-    }
-}
-
-impl fmt::Display for Fate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Killed { model, sign } => write!(f, "killed by {model}: {sign}"),
-            Self::Endless {
-                model,
-                limit,
-                usual,
-            } => write!(
-                f,
-                "killed by {model}: no end within {} s, without it {:.1} s",
-                limit.as_secs(),
-                usual.as_secs_f64()
-            ),
-            Self::Explained => f.write_str("equivalent, as the comment there says"),
-            Self::WronglyExplained { model } => write!(
-                f,
-                "IS EXPLAINED WRONGLY: {model} notices; remove the comment that says none can"
-            ),
-            Self::Alive => f.write_str(
-                "LIVES: add a model that notices, or a comment `// Equivalent (NAME): …`",
-            ),
-            Self::Unreached => f.write_str("IS REACHED BY NO MODEL: add one"),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Score {
-    killed: usize,
-    equivalent: usize,
-    left: usize,
-}
-
-impl Score {
-    fn of(fates: &[(Mutant, Fate)]) -> Self {
-        let mut score = Self::default();
-        for (_, fate) in fates {
-            match fate {
-                Fate::Killed { .. } | Fate::Endless { .. } => score.killed += 1,
-                Fate::Explained => score.equivalent += 1,
-                _ => score.left += 1,
-            }
-        }
-        score
-    }
-}
-
-impl fmt::Display for Score {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            killed,
-            equivalent,
-            left,
-        } = self;
-        let total = killed + equivalent + left;
-        write!(
-            f,
-            "{killed} killed, {equivalent} equivalent, {left} left of {total} mutants"
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_model_that_does_not_end_is_kept_beside_those_that_pass() {
-        let endless = Fate::Endless {
-            model: "m".to_owned(),
-            limit: Duration::from_secs(60),
-            usual: Duration::from_secs(1),
-        };
-        assert_eq!(Fate::Unreached.or(Fate::Alive), Fate::Alive);
-        assert_eq!(endless.clone().or(Fate::Alive), endless);
-        assert_eq!(Fate::Alive.or(endless.clone()), endless);
-    }
-
-    #[test]
-    fn the_score_counts_what_is_neither_killed_nor_explained() {
-        let mutant = Mutant {
-            name: "a.b".to_owned(),
-            place: "a.rs:1".to_owned(),
-            change: "condition".to_owned(),
-            explanation: None,
-        };
-        let killed = Fate::Killed {
-            model: "m".to_owned(),
-            sign: "deadlock".to_owned(),
-        };
-        let wrong = Fate::WronglyExplained {
-            model: "m".to_owned(),
-        };
-        let fates = [killed, Fate::Explained, Fate::Alive, Fate::Unreached, wrong];
-        let fates = fates.map(|fate| (mutant.clone(), fate));
-        assert_eq!(
-            Score::of(&fates).to_string(),
-            "1 killed, 1 equivalent, 3 left of 5 mutants"
-        );
     }
 }

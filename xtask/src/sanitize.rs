@@ -107,7 +107,7 @@ fn add_step<W: Write>(
 }
 
 impl Sanitizer {
-    /// What the compiler calls it.
+    /// The compiler's word for it.
     fn word(self) -> &'static str {
         match self {
             Self::Address => "address",
@@ -196,7 +196,7 @@ impl Sanitizer {
         }
     }
 
-    /// What a program with this source does.
+    /// Builds a program from this source and runs it.
     fn probe(self, root: &Path, source: &str) -> Result<Output, String> {
         let folder = build::target_folder(root, &self.to_string());
         let program = folder.join("probe");
@@ -243,7 +243,7 @@ fn say(error: io::Error) -> String {
     error.to_string()
 }
 
-/// What went wrong, with the first line that the program said.
+/// The failure, with the first line that the program said.
 fn failure(what: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let first = text.lines().find(|line| !line.trim().is_empty());

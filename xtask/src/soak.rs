@@ -21,7 +21,7 @@ pub struct Args {
     /// How long, in minutes; 2 if nothing else is said.
     #[arg(long)]
     minutes: Option<f64>,
-    /// What the rounds and the delays are made from; a new one each time if none is given.
+    /// The seed of the rounds and the delays; a new one each time if none is given.
     #[arg(long)]
     seed: Option<u64>,
     /// Repeat this round only, which a failure has named.

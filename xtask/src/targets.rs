@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::steps::Runner;
 
-/// What to do with the targets.
+/// The use of the targets.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
     /// Only name them, one a line.

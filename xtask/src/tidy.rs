@@ -86,8 +86,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/cluster-suite/",
             "crates/cluster/",
             "crates/par/",
-            "lab/",
-            "xtask/",
         ],
     ),
     (
@@ -100,8 +98,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/observe/",
             "crates/par/",
             "fuzz/",
-            "lab/",
-            "xtask/",
         ],
     ),
     (
@@ -115,8 +111,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/observe/",
             "crates/par/",
             "examples/",
-            "lab/",
-            "xtask/",
         ],
     ),
     (
@@ -137,20 +131,11 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/par/",
             "deny.toml",
             "examples/",
-            "lab/",
-            "xtask/",
         ],
     ),
     (
         "wrap it",
-        &[
-            "bench/",
-            "cli/",
-            "compat/rayon-core/",
-            "crates/cluster/",
-            "lab/",
-            "xtask/",
-        ],
+        &["bench/", "cli/", "compat/rayon-core/", "crates/cluster/"],
     ),
     ("documentation names", &["crates/par/"]),
     (
@@ -159,8 +144,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/cluster-suite/",
             "crates/cluster/",
             "crates/observe/",
-            "lab/",
-            "xtask/",
         ],
     ),
 ];

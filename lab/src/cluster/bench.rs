@@ -1,4 +1,4 @@
-//! The benchmark of clusters, engine by engine, and its record.
+//! The benchmark of clusters, backend by backend, and its record.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +7,9 @@ use std::process::Command;
 use anyhow::Context;
 use xtask::machine;
 
-use super::{available, with, Options, ENGINES};
+use super::lifecycle::available;
+use super::options::{Options, BACKENDS};
+use super::with::with;
 
 /// How to measure.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,7 +22,7 @@ pub(super) struct Args {
     record: Option<String>,
 }
 
-/// Measures, and returns whether all engines that are here could be measured.
+/// Measures, and returns whether all backends that are here could be measured.
 ///
 /// # Errors
 ///
@@ -51,20 +53,20 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
         .current_dir(root)
         .status()?
         .success();
-    for engine in ENGINES {
-        if let Err(reason) = available(root, engine) {
-            let line = format!("{engine} was left out: {reason}");
+    for backend in BACKENDS {
+        if let Err(reason) = available(root, backend) {
+            let line = format!("{backend} was left out: {reason}");
             writeln!(out, "{line}")?;
             append(&tables, &format!("{line}\n\n"))?;
             continue;
         }
-        let name = engine.to_string();
+        let name = backend.to_string();
         let command = command
             .iter()
             .copied()
             .chain([name.as_str()])
             .map(Into::into);
-        passed &= with(root, &Options::new(engine), &command.collect::<Vec<_>>())? == 0;
+        passed &= with(root, &Options::new(backend), &command.collect::<Vec<_>>())? == 0;
     }
     if let Some(name) = &args.record {
         let record = root.join(format!("bench/record/{date}-{name}.md"));
@@ -81,7 +83,7 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     Ok(passed)
 }
 
-/// Where the engines' tables are put together.
+/// Where the backends' tables are put together.
 fn table_file(root: &Path) -> anyhow::Result<std::path::PathBuf> {
     let folder = xtask::build::target_folder(root, "cluster");
     std::fs::create_dir_all(&folder)?;
@@ -95,7 +97,7 @@ fn append(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// What the figures depend on.
+/// The conditions of the measurement.
 fn machine(root: &Path, rounds: u32) -> anyhow::Result<String> {
     Ok(format!(
         "{}- Run: {rounds} rounds; three nodes of two processors each, all on this machine\n\

@@ -1,7 +1,6 @@
 //! The life of a cluster: started, disturbed, mended and taken down.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,25 +8,26 @@ use anyhow::Context;
 use xtask::build;
 
 use super::interrupt::Interrupt;
+use super::options::{Backend, Options};
 use super::processes::{self, Member, Process};
 use super::state::{self, folder, Cluster, Lock, Node};
-use super::{namespaces, packages, ray, slurm, Engine, Options};
+use super::{namespaces, packages, ray, slurm};
 
 const NODES: usize = 3;
 /// How long processes have to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Makes sure that the engine's packages are there, and installs them if they are not.
+/// Makes sure that the backend's packages are there, and installs them if they are not.
 ///
 /// # Errors
 ///
 /// Fails if they cannot be installed; the error says what was tried, and is a reason to skip
-/// what needs the engine.
-pub fn available(root: &Path, engine: Engine) -> Result<(), String> {
-    Lock::take(engine)
-        .and_then(|_lock| Packages::install(root, engine))
+/// what needs the backend.
+pub fn available(root: &Path, backend: Backend) -> Result<(), String> {
+    Lock::take(backend)
+        .and_then(|_lock| Packages::install(root, backend))
         .map(drop)
-        .map_err(|error| format!("{engine} is not available: {error:#}"))
+        .map_err(|error| format!("{backend} is not available: {error:#}"))
 }
 
 /// Starts a cluster. If there already is one with the same options, that one is returned; if
@@ -43,15 +43,15 @@ pub fn up(root: &Path, options: &Options) -> anyhow::Result<Cluster> {
     Ok(started.cluster)
 }
 
-/// Stops this user's cluster of `engine`, if there is one or parts of one, and removes its
+/// Stops this user's cluster of `backend`, if there is one or parts of one, and removes its
 /// folder. Returns how many processes that ended.
 ///
 /// # Errors
 ///
 /// Fails if something of it stays.
-pub fn down(engine: Engine) -> anyhow::Result<usize> {
-    let _lock = Lock::take(engine)?;
-    take_down(engine)
+pub fn down(backend: Backend) -> anyhow::Result<usize> {
+    let _lock = Lock::take(backend)?;
+    take_down(backend)
 }
 
 /// Kills everything on a node at once, and returns how many processes that were.
@@ -59,28 +59,28 @@ pub fn down(engine: Engine) -> anyhow::Result<usize> {
 /// # Errors
 ///
 /// Fails if there is no such cluster or node, or if some of it cannot be killed.
-pub fn kill(engine: Engine, node: &str) -> anyhow::Result<usize> {
-    let _lock = Lock::take(engine)?;
-    kill_node(&mut present(engine)?, node)
+pub fn kill(backend: Backend, node: &str) -> anyhow::Result<usize> {
+    let _lock = Lock::take(backend)?;
+    kill_node(&mut present(backend)?, node)
 }
 
-/// Starts a node again that has died, and waits until the engine uses it.
+/// Starts a node again that has died, and waits until the backend uses it.
 ///
 /// # Errors
 ///
 /// Fails if there is no such cluster or node, if the node runs, or if it does not start.
-pub fn start(engine: Engine, node: &str) -> anyhow::Result<()> {
+pub fn start(backend: Backend, node: &str) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen()?;
-    let _lock = Lock::take(engine)?;
-    let mut cluster = present(engine)?;
+    let _lock = Lock::take(backend)?;
+    let mut cluster = present(backend)?;
     anyhow::ensure!(
         !cluster.node(node)?.lives(),
-        "the node {node} of {engine} already runs"
+        "the node {node} of {backend} already runs"
     );
     // If its daemon has died by itself, others may live.
     kill_node(&mut cluster, node)?;
-    match engine {
-        Engine::Ray => {
+    match backend {
+        Backend::Ray => {
             let number = 1 + cluster
                 .nodes
                 .iter()
@@ -89,7 +89,7 @@ pub fn start(engine: Engine, node: &str) -> anyhow::Result<()> {
             ray::start_node(&cluster, number)?;
             ray::await_nodes(&cluster, &cluster.nodes[number - 1..number], &interrupt)?;
         }
-        Engine::Slurm => {
+        Backend::Slurm => {
             slurm::start_node(&cluster, node)?;
             slurm::await_node(&cluster, node, &interrupt)?;
         }
@@ -128,8 +128,8 @@ fn kill_node(cluster: &mut Cluster, node: &str) -> anyhow::Result<usize> {
 }
 
 fn set_cable(node: &str, cable: namespaces::Cable) -> anyhow::Result<()> {
-    let _lock = Lock::take(Engine::Ray)?;
-    let mut cluster = present(Engine::Ray)?;
+    let _lock = Lock::take(Backend::Ray)?;
+    let mut cluster = present(Backend::Ray)?;
     cluster.node(node)?;
     anyhow::ensure!(
         cluster.options.netns,
@@ -139,7 +139,7 @@ fn set_cable(node: &str, cable: namespaces::Cable) -> anyhow::Result<()> {
     namespaces::set_cable(node, cable)
 }
 
-/// What an engine's programs are.
+/// The programs of a backend.
 #[derive(Debug)]
 pub(super) enum Packages {
     Ray { python: PathBuf },
@@ -147,13 +147,13 @@ pub(super) enum Packages {
 }
 
 impl Packages {
-    fn install(root: &Path, engine: Engine) -> anyhow::Result<Self> {
+    fn install(root: &Path, backend: Backend) -> anyhow::Result<Self> {
         let folder = build::target_folder(root, "cluster");
-        Ok(match engine {
-            Engine::Ray => Self::Ray {
+        Ok(match backend {
+            Backend::Ray => Self::Ray {
                 python: packages::ray(&folder)?,
             },
-            Engine::Slurm => {
+            Backend::Slurm => {
                 slurm::install(&folder)?;
                 Self::Slurm
             }
@@ -175,21 +175,21 @@ pub(super) fn start_cluster(
     interrupt: &Interrupt,
 ) -> anyhow::Result<Started> {
     check(options)?;
-    let engine = options.engine;
-    let _lock = Lock::take(engine)?;
-    let folder = folder(engine)?;
+    let backend = options.backend;
+    let _lock = Lock::take(backend)?;
+    let folder = folder(backend)?;
     if let Some(cluster) = Cluster::read(&folder)?.filter(|cluster| answers(cluster, NODES)) {
         anyhow::ensure!(
             cluster.options == *options,
             "there is a cluster with other options ({}); \
-             `cargo lab cluster down {engine}` first",
+             `cargo lab cluster down {backend}` first",
             cluster.options
         );
         let is_new = false;
         return Ok(Started { cluster, is_new });
     }
-    take_down(engine)?;
-    let packages = Packages::install(root, engine)?;
+    take_down(backend)?;
+    let packages = Packages::install(root, backend)?;
     if options.netns {
         packages::program("ip", "iproute2", &build::target_folder(root, "cluster"))?;
     }
@@ -201,7 +201,7 @@ pub(super) fn start_cluster(
         cluster.write()
     }) {
         // The logs vanish, but the error has their last words.
-        return Err(match take_down(engine) {
+        return Err(match take_down(backend) {
             Ok(_) => error,
             Err(second) => error.context(format!("and then could not clean up: {second:#}")),
         });
@@ -211,10 +211,10 @@ pub(super) fn start_cluster(
 }
 
 fn check(options: &Options) -> anyhow::Result<()> {
-    let engine = options.engine;
+    let backend = options.backend;
     anyhow::ensure!(
-        !options.netns || engine == Engine::Ray,
-        "--netns is for ray only: the nodes of {engine} cannot be cut off"
+        !options.netns || backend == Backend::Ray,
+        "--netns is for ray only: the nodes of {backend} cannot be cut off"
     );
     Ok(())
 }
@@ -239,9 +239,9 @@ pub(super) fn plan(
     }
     let nodes = (1..=NODES).map(|number| Node {
         name: format!("n{number}"),
-        address: match options.engine {
-            Engine::Ray => ray::address(options, number),
-            Engine::Slurm => slurm::address(number),
+        address: match options.backend {
+            Backend::Ray => ray::address(options, number),
+            Backend::Slurm => slurm::address(number),
         },
         processes: Vec::new(),
     });
@@ -265,31 +265,21 @@ fn launch(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<()> {
     if cluster.options.netns {
         namespaces::create()?;
     }
-    match cluster.options.engine {
-        Engine::Ray => ray::start(cluster, interrupt),
-        Engine::Slurm => slurm::start(cluster, interrupt),
+    match cluster.options.backend {
+        Backend::Ray => ray::start(cluster, interrupt),
+        Backend::Slurm => slurm::start(cluster, interrupt),
     }
 }
 
-/// Makes sure that nobody listens where we are about to.
-pub(super) fn demand_free(address: (&str, u16)) -> anyhow::Result<()> {
-    TcpListener::bind(address).map(drop).with_context(|| {
-        let (address, port) = address;
-        format!(
-            "could not start a cluster: it needs {address}:{port}, perhaps another user's has it"
-        )
-    })
-}
-
 /// Ends whatever runs of a cluster, even if nothing is known of it, and removes its folder.
-fn take_down(engine: Engine) -> anyhow::Result<usize> {
-    let folder = folder(engine)?;
-    // What cannot be read is taken down by what the processes carry.
+fn take_down(backend: Backend) -> anyhow::Result<usize> {
+    let folder = folder(backend)?;
+    // Without a readable file, the environment of its processes leads to them.
     let known = Cluster::read(&folder).ok().flatten();
     let known = known.map_or_else(Vec::new, |cluster| cluster.members());
     let count = processes::end(&folder, &known, |_| true, GRACE)?;
-    // Nobody else can have made them.
-    if engine == Engine::Ray && rustix::process::geteuid().is_root() {
+    // Only root can have made them.
+    if backend == Backend::Ray && rustix::process::geteuid().is_root() {
         namespaces::remove()?;
     }
     match fs::remove_dir_all(&folder) {
@@ -300,9 +290,9 @@ fn take_down(engine: Engine) -> anyhow::Result<usize> {
     }
 }
 
-fn present(engine: Engine) -> anyhow::Result<Cluster> {
-    Cluster::read(&folder(engine)?)?.with_context(|| {
-        format!("there is no cluster of {engine}; `cargo lab cluster up {engine}` starts one")
+fn present(backend: Backend) -> anyhow::Result<Cluster> {
+    Cluster::read(&folder(backend)?)?.with_context(|| {
+        format!("there is no cluster of {backend}; `cargo lab cluster up {backend}` starts one")
     })
 }
 
@@ -311,13 +301,13 @@ fn answers(cluster: &Cluster, count: usize) -> bool {
     cluster.lives() && living(cluster).is_ok_and(|living| living.len() == count)
 }
 
-/// The nodes that live according to the engine, by name.
+/// The nodes that live according to the backend, by name.
 pub(super) fn living(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
-    match cluster.options.engine {
+    match cluster.options.backend {
         // Asking it would take most of a minute.
-        Engine::Ray if !cluster.nodes[0].lives() => anyhow::bail!("the head of Ray is dead"),
-        Engine::Ray => ray::living(cluster),
-        Engine::Slurm => slurm::living(cluster),
+        Backend::Ray if !cluster.nodes[0].lives() => anyhow::bail!("the head of Ray is dead"),
+        Backend::Ray => ray::living(cluster),
+        Backend::Slurm => slurm::living(cluster),
     }
 }
 
@@ -329,7 +319,7 @@ mod tests {
     fn slurm_has_no_namespaces_of_networks() {
         let options = Options {
             netns: true,
-            ..Options::new(Engine::Slurm)
+            ..Options::new(Backend::Slurm)
         };
         let error = check(&options).unwrap_err().to_string();
         assert!(error.starts_with("--netns is for ray only"), "{error}");

@@ -25,7 +25,7 @@ pub(super) fn address(number: usize) -> String {
     format!("10.77.0.{number}")
 }
 
-/// What a command line begins with to run on a machine.
+/// The start of a command line that runs on a machine.
 pub(super) fn enter(number: usize) -> Vec<String> {
     let namespace = namespace(number);
     ["ip", "netns", "exec", &namespace]

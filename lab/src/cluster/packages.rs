@@ -1,4 +1,4 @@
-//! The packages that engines come in: found, or installed once.
+//! The packages that backends come in: found, or installed once.
 
 use std::ffi::OsStr;
 use std::fs;

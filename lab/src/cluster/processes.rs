@@ -83,7 +83,7 @@ pub(super) fn members(folder: &Path, known: &[Member]) -> anyhow::Result<Vec<Mem
     let mut entries = Vec::new();
     for entry in fs::read_dir("/proc").context("could not list /proc")? {
         let name = entry.context("could not list /proc")?.file_name();
-        // Whatever ends while we look is none of them any more.
+        // A process that ends while we look is none of them any more.
         let pid = name.to_str().and_then(|name| name.parse().ok());
         entries.extend(pid.and_then(Entry::read));
     }
@@ -129,7 +129,7 @@ pub(super) fn end(
         );
         let kill = start.elapsed() >= grace;
         if kill {
-            // Nobody shall live to see another die, and report it: that is not how power fails.
+            // None shall live to see another die and report it: that is not how power fails.
             for signal in [Signal::STOP, Signal::KILL] {
                 left.iter().try_for_each(|process| process.signal(signal))?;
             }
@@ -151,7 +151,7 @@ pub(super) fn end(
     }
 }
 
-/// What `/proc` says about one process.
+/// One process as `/proc` describes it.
 #[derive(Clone, Debug)]
 struct Entry {
     process: Process,
@@ -217,8 +217,11 @@ impl Entry {
     }
 }
 
+/// The node, if it is one's, of each process by its number.
+type Nodes = HashMap<i32, Option<String>>;
+
 fn find(entries: &[Entry], folder: &Path, known: &[Member]) -> Vec<Member> {
-    let mut nodes: HashMap<i32, Option<String>> = HashMap::new();
+    let mut nodes = Nodes::new();
     for entry in entries {
         let said = entry.membership(folder);
         let known = known.iter().find(|known| {
@@ -231,9 +234,25 @@ fn find(entries: &[Entry], folder: &Path, known: &[Member]) -> Vec<Member> {
             nodes.insert(entry.process.pid, node);
         }
     }
-    // Those on the hosts of these. As one of them lives there, the number of its namespace is not
-    // somebody else's by now.
     let own = i32::try_from(std::process::id()).ok();
+    add_neighbours(entries, own, &mut nodes);
+    add_descendants(entries, &mut nodes);
+    // The caller may itself be one of them, and must not end itself.
+    entries
+        .iter()
+        .filter(|entry| Some(entry.process.pid) != own)
+        .filter_map(|entry| {
+            nodes.get(&entry.process.pid).map(|node| Member {
+                process: entry.process.clone(),
+                node: node.clone(),
+            })
+        })
+        .collect()
+}
+
+/// Adds those on the hosts of these. As one of them lives there, the number of its namespace is not
+/// somebody else's by now.
+fn add_neighbours(entries: &[Entry], own: Option<i32>, nodes: &mut Nodes) {
     let common = |entry: &&Entry| entry.process.pid == 1 || Some(entry.process.pid) == own;
     let common: Vec<_> = entries
         .iter()
@@ -255,7 +274,10 @@ fn find(entries: &[Entry], folder: &Path, known: &[Member]) -> Vec<Member> {
             *node = node.take().or(of_host.clone());
         }
     }
-    // From parents to children, until a round brings nothing new.
+}
+
+/// Adds the children of these, from parents to children, until a round brings nothing new.
+fn add_descendants(entries: &[Entry], nodes: &mut Nodes) {
     let mut changed = true;
     while changed {
         changed = false;
@@ -271,17 +293,6 @@ fn find(entries: &[Entry], folder: &Path, known: &[Member]) -> Vec<Member> {
             }
         }
     }
-    // Whoever calls this may itself be one of them, and must not end itself.
-    entries
-        .iter()
-        .filter(|entry| Some(entry.process.pid) != own)
-        .filter_map(|entry| {
-            nodes.get(&entry.process.pid).map(|node| Member {
-                process: entry.process.clone(),
-                node: node.clone(),
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

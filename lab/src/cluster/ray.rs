@@ -2,7 +2,7 @@
 //!
 //! Ray's servers (`gcs_server`, `raylet`, each worker) listen on every address of the machine
 //! unless their node is at 127.0.0.1 itself, which Ray does not accept for several nodes; there
-//! is no setting for it. What keeps others out is the token, which every call must carry. With
+//! is no setting for it. The token, which every call must carry, keeps others out. With
 //! network namespaces nothing listens on an address that can be reached from elsewhere.
 
 use std::collections::BTreeMap;
@@ -16,11 +16,12 @@ use anyhow::Context;
 use xtask::steps::Line;
 
 use super::interrupt::Interrupt;
-use super::lifecycle::demand_free;
+use super::namespaces;
+use super::options::Options;
 use super::packages::succeed;
+use super::ports::demand_free;
 use super::processes::{members, CLUSTER, NODE};
 use super::state::{random, write_secret, Cluster, Node};
-use super::{namespaces, Options};
 
 /// Where the head listens, on its own address.
 const PORT: u16 = 6399;
@@ -107,7 +108,7 @@ pub(super) fn start(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<
     await_nodes(cluster, &cluster.nodes, interrupt)
 }
 
-/// What a node's `raylet` starts, by the names that the kernel keeps.
+/// Processes that a node's `raylet` starts, by the names that the kernel keeps.
 const AGENTS: [&str; 2] = ["ray::DashboardA", "ray::RuntimeEnv"];
 
 /// Starts one node; its processes go on when this returns.
@@ -192,7 +193,7 @@ pub(super) fn living(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What starts a node and then ends.
+/// The command that starts a node and then ends.
 fn command(cluster: &Cluster, number: usize) -> Command {
     let options = &cluster.options;
     let node = &cluster.nodes[number - 1];
@@ -202,7 +203,7 @@ fn command(cluster: &Cluster, number: usize) -> Command {
     } else {
         Command::new(ray)
     };
-    // What the caller's environment says about some other Ray must not matter.
+    // Another Ray in the caller's environment must not matter.
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("RAY_")) {
             command.env_remove(name);
@@ -244,7 +245,7 @@ fn command(cluster: &Cluster, number: usize) -> Command {
 mod tests {
     use super::*;
     use crate::cluster::lifecycle::{plan, Packages};
-    use crate::cluster::Engine;
+    use crate::cluster::options::Backend;
 
     fn line(options: &Options, number: usize) -> String {
         let python = "/venv/bin/python".into();
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_head_is_told_all_that_it_must_not_find_out_itself() {
-        let line = line(&Options::new(Engine::Ray), 1);
+        let line = line(&Options::new(Backend::Ray), 1);
         let expected = "/venv/bin/ray start --head --port=6399 --include-dashboard=false \
              --temp-dir=/run/heist/ray --node-ip-address=127.0.0.11 --node-name=n1 \
              --labels=heist-node=n1 --num-cpus=2 --object-store-memory=536870912 \
@@ -278,7 +279,7 @@ mod tests {
             netns: true,
             cpus: 4,
             store_mib: 100,
-            ..Options::new(Engine::Ray)
+            ..Options::new(Backend::Ray)
         };
         let line = line(&options, 3);
         let expected = " ip netns exec heist-n3 /venv/bin/ray start --address=10.77.0.1:6399 \

@@ -19,8 +19,8 @@ use anyhow::Context;
 use xtask::steps::Line;
 
 use super::interrupt::Interrupt;
-use super::lifecycle::demand_free;
 use super::packages;
+use super::ports::demand_free;
 use super::processes::{CLUSTER, NODE};
 use super::state::{random, write_secret, Cluster};
 
@@ -42,7 +42,7 @@ const PROGRAMS: [(&str, &str); 4] = [
 const ON_A_HOST: &str = r#"hostname "$1" && mount --bind "$2" /etc/hosts &&
 export HEIST_HOST="$1" && shift 2 && exec "$@""#;
 
-/// Makes sure that the packages are there. What installing them says goes to `folder`.
+/// Makes sure that the packages are there. The installer's messages go to `folder`.
 ///
 /// # Errors
 ///
@@ -170,7 +170,7 @@ pub(super) fn living(cluster: &Cluster) -> anyhow::Result<Vec<String>> {
     Ok(living.map(|(name, _)| name.to_owned()).collect())
 }
 
-/// The text of `slurm.conf`. What it leaves out is as Slurm has it.
+/// The text of `slurm.conf`. Slurm's defaults hold for the rest.
 fn configuration(cluster: &Cluster) -> String {
     let folder = cluster.folder.display();
     let cpus = cluster.options.cpus;
@@ -241,7 +241,7 @@ fn hosts(cluster: &Cluster) -> String {
     text
 }
 
-/// What answers for who sends a message, with a key and a socket of this cluster's own.
+/// The daemon that vouches for senders of messages, with a key and a socket of this cluster's own.
 fn munged(folder: &Path) -> anyhow::Result<Command> {
     let mut command = Command::new(program("munged")?);
     // The folder above is for its owner only, which it warns of.
@@ -277,7 +277,7 @@ fn spawn(cluster: &Cluster, name: &str, command: &mut Command) -> anyhow::Result
     let log = cluster.folder.join(format!("{name}.out"));
     let open = || File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
     let (output, errors) = open().with_context(|| format!("could not write {}", log.display()))?;
-    // What the caller's environment says about some other Slurm must not matter.
+    // Another Slurm in the caller's environment must not matter.
     for (variable, _) in std::env::vars_os() {
         if is_of_slurm(&variable) {
             command.env_remove(variable);
@@ -343,12 +343,12 @@ fn last_words(folder: &Path) -> String {
 mod tests {
     use super::*;
     use crate::cluster::lifecycle::{plan, Packages};
-    use crate::cluster::{Engine, Options};
+    use crate::cluster::options::{Backend, Options};
 
     fn cluster() -> Cluster {
         let options = Options {
             cpus: 4,
-            ..Options::new(Engine::Slurm)
+            ..Options::new(Backend::Slurm)
         };
         plan(
             &options,

@@ -1,8 +1,8 @@
-//! What is known of a running cluster, in a short folder for each user and engine.
+//! The record of a running cluster, in a short folder for each user and backend.
 //!
-//! The folder is `heist-cluster-UID/ENGINE` below the system's folder for temporary files,
+//! The folder is `heist-cluster-UID/BACKEND` below the system's folder for temporary files,
 //! because the path of a Unix socket may not be longer than 107 bytes, and Ray puts up to 70 of its
-//! own behind it. In it lie `cluster.json`, the engine's own files, and its logs.
+//! own behind it. In it lie `cluster.json`, the backend's own files, and its logs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,27 +15,27 @@ use rustix::fs::{flock, FlockOperation};
 use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
 
+use super::options::{Backend, Options};
 use super::processes::{Member, Process};
-use super::{Engine, Options};
 
-/// What `cluster.json` holds.
+/// The contents of `cluster.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
     /// How it was started.
     pub options: Options,
     /// When it was started, in universal time.
     pub started_at: String,
-    /// Who takes it down in the end, if not a person.
+    /// The process that takes it down in the end, if not a person.
     pub keeper: Option<Process>,
     /// The state folder.
     pub folder: PathBuf,
     /// The variables that a client needs.
     pub environment: BTreeMap<String, String>,
-    /// What a client's command line must begin with, for it to reach the nodes; empty if nothing.
+    /// The start of a client's command line that brings it to the nodes; empty if none is needed.
     pub enter: Vec<String>,
     /// The machines of the cluster.
     pub nodes: Vec<Node>,
-    /// What runs besides the nodes, such as Slurm's controller.
+    /// Processes besides the nodes, such as Slurm's controller.
     pub services: Vec<Process>,
 }
 
@@ -46,7 +46,7 @@ pub struct Node {
     pub name: String,
     /// Its IPv4 address.
     pub address: String,
-    /// What ran there when it had started; empty after it was killed.
+    /// Its processes when it had started; empty after it was killed.
     pub processes: Vec<Process>,
 }
 
@@ -54,7 +54,7 @@ pub struct Node {
 const ESSENTIAL: [&str; 5] = ["raylet", "gcs_server", "slurmd", "slurmctld", "munged"];
 
 impl Node {
-    /// Whether the engine runs there.
+    /// Whether the backend runs there.
     #[must_use]
     pub fn lives(&self) -> bool {
         live(&self.processes)
@@ -62,7 +62,7 @@ impl Node {
 }
 
 impl Cluster {
-    /// What is known of the cluster in `folder`, if there is one.
+    /// Reads the record in `folder`, if there is one.
     ///
     /// # Errors
     ///
@@ -99,12 +99,12 @@ impl Cluster {
     }
 
     pub(super) fn node(&mut self, name: &str) -> anyhow::Result<&mut Node> {
-        let engine = self.options.engine;
+        let backend = self.options.backend;
         let names: Vec<_> = self.nodes.iter().map(|node| node.name.clone()).collect();
         let found = self.nodes.iter_mut().find(|node| node.name == name);
         found.with_context(|| {
             let names = names.join(", ");
-            format!("the cluster of {engine} has no node {name:?}; it has {names}")
+            format!("the cluster of {backend} has no node {name:?}; it has {names}")
         })
     }
 
@@ -137,14 +137,14 @@ impl Cluster {
     }
 }
 
-/// The state folder of this user for an engine, whether or not there is a cluster.
+/// The state folder of this user for a backend, whether or not there is a cluster.
 ///
 /// # Errors
 ///
 /// Fails if the path is too long for sockets, or holds what cannot be written into JSON.
-pub fn folder(engine: Engine) -> anyhow::Result<PathBuf> {
+pub fn folder(backend: Backend) -> anyhow::Result<PathBuf> {
     const LONGEST: usize = 107 - 70;
-    let folder = base().join(engine.to_string());
+    let folder = base().join(backend.to_string());
     let length = folder.to_str().map(str::len);
     anyhow::ensure!(
         length.is_some_and(|length| length <= LONGEST),
@@ -155,7 +155,7 @@ pub fn folder(engine: Engine) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Nobody else starts, changes or stops this user's cluster of one engine meanwhile.
+/// The sole right to start, change or stop this user's cluster of one backend.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -163,11 +163,11 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Waits for its turn.
-    pub(super) fn take(engine: Engine) -> anyhow::Result<Self> {
+    pub(super) fn take(backend: Backend) -> anyhow::Result<Self> {
         let base = base();
         // Ray opens its own folders to everybody, so this one above them must be closed.
         private_folder(&base)?;
-        let path = base.join(format!("{engine}.lock"));
+        let path = base.join(format!("{backend}.lock"));
         let file = File::create(&path);
         let file = file.with_context(|| format!("could not write {}", path.display()))?;
         flock(&file, FlockOperation::LockExclusive)
@@ -241,7 +241,7 @@ mod tests {
             processes: vec![raylet.clone()],
         };
         Cluster {
-            options: Options::new(Engine::Ray),
+            options: Options::new(Backend::Ray),
             started_at: "2026-11-21T12:00:00Z".to_owned(),
             keeper: None,
             folder: folder.to_owned(),

@@ -13,8 +13,9 @@ use xtask::steps::Line;
 
 use super::interrupt::Interrupt;
 use super::lifecycle::{down, start_cluster};
+use super::options::Options;
 use super::processes::Process;
-use super::{Cluster, Options};
+use super::state::Cluster;
 
 /// Starts a cluster, runs `command` with what a client needs in its environment, takes the
 /// cluster down whatever happens, and returns the command's exit code: 128 and the signal's
@@ -30,12 +31,12 @@ pub fn with(root: &Path, options: &Options, command: &[OsString]) -> anyhow::Res
     let started = start_cluster(root, options, keeper, &interrupt)?;
     anyhow::ensure!(
         started.is_new,
-        "there already is a cluster of {engine}, which this command would take down in the end; \
-         `cargo lab cluster down {engine}` first",
-        engine = options.engine
+        "there already is a cluster of {backend}, which this command would take down in the end; \
+         `cargo lab cluster down {backend}` first",
+        backend = options.backend
     );
     let code = run(&started.cluster, command, &interrupt);
-    down(options.engine)?;
+    down(options.backend)?;
     code
 }
 

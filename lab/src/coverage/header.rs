@@ -42,19 +42,19 @@ const UNTOLD: [&str; 6] = [
 /// Stands before the name of what users cannot reach.
 const PRIVATE: char = '~';
 
-/// What stands for the types that no header of rayon's has, such as pointers.
+/// Stands for the types that no header of rayon's has, such as pointers.
 const OTHER: &str = "?";
 
 /// A trait that may be any, or an argument of one whatever the type is.
 const ANY: &str = "*";
 
-/// What the names at the head of an implementation mean.
+/// The meaning of the names at the head of an implementation.
 #[derive(Clone)]
 pub(super) struct Header<'a> {
     world: &'a World,
     names: &'a Names,
     scope: &'a Path,
-    /// What is written for each parameter.
+    /// The text that stands for each parameter.
     parameters: BTreeMap<String, String>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Header<'a> {
         bracketed(&self.parameters.values().cloned().collect::<Vec<_>>())
     }
 
-    /// What is implemented here for whom; nothing if users cannot reach both, or have both
+    /// The trait and the type; nothing if users cannot reach both, or have both
     /// without the crate.
     pub(super) fn impl_names(&self, of: &syn::Path, for_type: &Type) -> Vec<ImplName> {
         let for_own = match for_type {
@@ -231,7 +231,7 @@ impl<'a> Header<'a> {
         if let Some(name) = self.parameters.get(&segments[0]) {
             return Named::Foreign(match segments.len() {
                 1 => name.clone(),
-                // What belongs to a parameter is as free.
+                // A parameter's associated type is as free.
                 _ => "_".to_owned(),
             });
         }

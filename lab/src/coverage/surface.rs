@@ -7,7 +7,7 @@ use syn::{GenericParam, Generics, ImplItem, ItemImpl, TraitItem, Type, TypeParam
 use super::header::{bounds, bracketed, segments, Alias, Header, ImplName, Names};
 use super::world::{is_hidden, is_public, Item, Namespace, Path, Target, World};
 
-/// What a name stands for.
+/// The kind of thing that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A module.

@@ -1,4 +1,4 @@
-//! What is found in small sources.
+//! Names that are found in small sources.
 
 use std::collections::BTreeSet;
 

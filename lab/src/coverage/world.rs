@@ -13,11 +13,11 @@ pub(super) type Path = Vec<String>;
 pub(super) enum Namespace {
     /// Modules, traits and types.
     Type,
-    /// Functions.
+    /// Functions and other values.
     Value,
 }
 
-/// What a name stands for.
+/// The place of a definition that a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Something of these crates.
@@ -26,7 +26,7 @@ pub(super) enum Target {
     Foreign(String),
 }
 
-/// A definition. What is in a module lies under the module's own path.
+/// A definition. The contents of a module lie under the module's own path.
 pub(super) enum Item {
     Module,
     Trait(Box<ItemTrait>),
@@ -107,7 +107,7 @@ impl World {
         modules.flat_map(|(path, module)| module.impls.iter().map(move |item| (path, item)))
     }
 
-    /// What is defined at `path`.
+    /// The definition at `path`.
     pub(super) fn item(&self, path: &Path, namespace: Namespace) -> Option<&Item> {
         let (name, module) = path.split_last()?;
         let module = self.modules.get(module)?;
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// What the path `segments` means in the module `scope`.
+    /// The meaning of the path `segments` in the module `scope`.
     pub(super) fn resolve(
         &self,
         scope: &Path,

@@ -10,7 +10,7 @@ use xtask::process;
 /// How long one run may take; a job is meant to take a second.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// What one run of a driver says.
+/// The output of one run of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     wall_ns: u64,
@@ -22,7 +22,7 @@ struct Run {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Rounds {
     pub(crate) wall_ns: Vec<[u64; 2]>,
-    /// What every run printed.
+    /// The result that every run printed.
     pub(crate) result: String,
 }
 

@@ -56,7 +56,7 @@ impl OwnTests {
         self.failed.extend(failed.chain(results.broken).map(full));
     }
 
-    /// What is worse on `other`: tests that pass only here, and failures that are only there.
+    /// Losses on `other`: tests that pass only here, and failures that are only there.
     pub(crate) fn lost_on<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
         let mut lost = surplus(&self.passed, &other.passed);
         for failure in surplus(&other.failed, &self.failed) {
@@ -68,7 +68,7 @@ impl OwnTests {
     }
 }
 
-/// What `list` has more often than `other`.
+/// The names that `list` has more often than `other`.
 fn surplus<'a>(list: &'a [String], other: &[String]) -> Vec<&'a str> {
     let mut other: Vec<&String> = other.iter().collect();
     let is_more = |name: &&String| match other.iter().position(|there| there == name) {

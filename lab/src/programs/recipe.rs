@@ -1,4 +1,4 @@
-//! What a recipe says of a program: what to take, which tests to run, what the timed job needs.
+//! A recipe of a program: what to take, which tests to run, what the timed job needs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) struct Recipe {
     /// The package in the registry.
     pub(crate) name: String,
     pub(crate) version: String,
-    /// What sort of program it is, in a few words.
+    /// The sort of program, in a few words.
     pub(crate) kind: String,
     /// Features beyond the default ones, such as the one that brings in rayon.
     #[serde(default)]
@@ -28,13 +28,13 @@ fn every_target_with_tests() -> Vec<String> {
     ["--lib", "--bins", "--tests"].map(String::from).into()
 }
 
-/// What is timed.
+/// The work that is timed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Job {
     /// In a few words.
     pub(crate) what: String,
-    /// What the driver uses besides the package, as in a manifest.
+    /// The driver's other dependencies, as in a manifest.
     #[serde(default)]
     pub(crate) dependencies: toml::Table,
 }

@@ -1,4 +1,4 @@
-//! What was found out about the programs, as lines, as a table, and as a dated record.
+//! Findings about the programs, as lines, as a table, and as a dated record.
 
 use std::env;
 use std::fmt;
@@ -10,14 +10,14 @@ use super::job::Rounds;
 use super::own_tests::OwnTests;
 use super::recipe::Recipe;
 
-/// What was found out about one program.
+/// Findings about one program.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// On rayon and on heist; none if they were left out.
     pub(crate) tests: Option<[OwnTests; 2]>,
     /// None if the job was left out.
     pub(crate) rounds: Option<Rounds>,
-    /// What went wrong besides.
+    /// The error that ended the examination, if one did.
     pub(crate) error: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Two packages made out of the published rayon in which `rayon` is our crate: its tests, its documentation.
+//! Two packages made out of the published rayon in which `rayon` is our crate: its tests, its
+//! documentation.
 //!
 //! Neither is committed: they are written below `target` from what cargo has fetched.
 
@@ -155,7 +156,7 @@ fn write_manifest(
     heist: &Path,
     as_original: bool,
 ) -> anyhow::Result<()> {
-    // What was there may be of another version.
+    // A package there may be of another version.
     if folder.exists() {
         fs::remove_dir_all(folder)
             .with_context(|| format!("could not remove {}", folder.display()))?;

@@ -1,4 +1,5 @@
-//! Two packages made out of the published rayon-core: one with its tests, one with its documentation.
+//! Two packages made out of the published rayon-core: one with its tests, one with its
+//! documentation.
 //!
 //! Neither is committed: they are written below `target` from what cargo has fetched.
 
@@ -26,7 +27,7 @@ pub(super) const REPLACED: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// What the original's tests depend on, by its published manifest.
+/// The dependencies of the original's tests, by its published manifest.
 const TEST_DEPENDENCIES: &str = "\
 [dev-dependencies]
 crossbeam-utils = \"0.8.0\"
@@ -99,7 +100,7 @@ fn write_manifest(
     dependencies: &str,
     stand_in: &Path,
 ) -> anyhow::Result<()> {
-    // What was there may be of another version.
+    // A package there may be of another version.
     if folder.exists() {
         fs::remove_dir_all(folder)
             .with_context(|| format!("could not remove {}", folder.display()))?;

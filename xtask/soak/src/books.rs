@@ -6,7 +6,7 @@ use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What is counted.
+/// A thing that is counted.
 #[derive(Clone, Copy)]
 enum Line {
     Made,
@@ -38,7 +38,7 @@ fn count(line: Line) {
     shard.0[line as usize].fetch_add(1, Ordering::Relaxed);
 }
 
-/// What stands in the books.
+/// The sums in the books.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums([u64; LINES]);
 
@@ -196,7 +196,7 @@ pub(crate) fn silence_planned_panics() {
     }));
 }
 
-/// What a payload says.
+/// The message of a panic's payload.
 pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         return format!("{text:?}");

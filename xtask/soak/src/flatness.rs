@@ -6,7 +6,7 @@ use std::fmt;
 use crate::probe::{self, Latency};
 use crate::usage::Usage;
 
-/// What is noted now and then, between two rounds.
+/// The figures that are noted now and then, between two rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) usage: Usage,
@@ -118,7 +118,7 @@ impl Courses {
         }
     }
 
-    /// What is not flat.
+    /// The courses that are not flat.
     pub(crate) fn failures(&self) -> Vec<String> {
         let steep = |course: &&Course| self.is_judged && !course.is_flat();
         let say = |course: &Course| {

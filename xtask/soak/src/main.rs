@@ -37,7 +37,7 @@ struct Arguments {
     /// For how long, in seconds.
     #[arg(long)]
     seconds: f64,
-    /// What all rounds are made from.
+    /// The seed of all rounds.
     #[arg(long)]
     seed: u64,
     /// Repeat this round only.
@@ -53,7 +53,7 @@ const SAMPLES: u32 = 120;
 const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(250);
 /// How often the run says how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// What is left open at the end of a round must be closed within this.
+/// Entries that are open at the end of a round must be closed within this.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
@@ -213,7 +213,7 @@ impl Soak {
         out.flush()
     }
 
-    /// What was done and found, as Markdown.
+    /// The work and the findings, as Markdown.
     fn report(&self, courses: &Courses, failures: &[String]) -> String {
         let jobs: Vec<_> = self
             .world
@@ -257,11 +257,11 @@ impl Soak {
         )
     }
 
-    /// Ends the pools. What is wrong then.
+    /// Ends the pools, and returns what is wrong then.
     fn end(self) -> Vec<String> {
         self.watchdog.begin("the end of all pools", 0);
         let mut world = self.world;
-        // What a job held is dropped after its entry was closed.
+        // A job's captures are dropped after its entry was closed.
         let world = loop {
             match Arc::try_unwrap(world) {
                 Ok(world) => break world,

@@ -13,7 +13,7 @@ pub(crate) struct Latency {
     pub(crate) max_us: f64,
 }
 
-/// What is measured.
+/// The measurements.
 pub(crate) const NAMES: [&str; 3] = [
     "join in an idle pool",
     "injected job under load",

@@ -9,7 +9,7 @@ use heist::{JoinContext, TaskGroup, Waiting};
 use crate::books::{self, Entry};
 use crate::world::World;
 
-/// What all nodes of a tree share.
+/// The world and the seed that all nodes of a tree share.
 pub(crate) struct Context {
     pub(crate) world: Arc<World>,
     /// The operation that its panics name.
@@ -146,7 +146,7 @@ fn count(node: Node) -> usize {
     node.size as usize * 16
 }
 
-/// What the node gives; `None` if it panics.
+/// The node's value; `None` if it panics.
 pub(crate) fn serial(context: &Context, node: Node) -> Option<u64> {
     let all = |children: u32| {
         // All of them run, whichever panics.
@@ -205,87 +205,15 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
         }
         Shape::Bomb => books::throw(context.op),
         Shape::Join => join::<4>(context, node),
-        Shape::LargeJoin => match node.seed >> 60 {
-            0..4 => join::<100>(context, node),
-            4..8 => join::<5000>(context, node),
-            8..12 => aligned_join::<Line>(context, node),
-            _ => aligned_join::<Page>(context, node),
-        },
+        Shape::LargeJoin => large_join(context, node),
         Shape::Context => heist::with_context(|cx| carried(context, node, cx)),
-        Shape::Told => {
-            let (a, b) = heist::join_context(
-                |_| parallel(context, node.child(0, 2)),
-                |here| {
-                    std::hint::black_box(here.migrated());
-                    parallel(context, node.child(1, 2))
-                },
-            );
-            both(a, b)
-        }
-        Shape::Scope(children) => {
-            let mut values = vec![0; children as usize];
-            heist::scope(|scope| {
-                for (value, child) in slots(&mut values, node) {
-                    let mut entry = Entry::<12>::new(child.mark());
-                    scope.spawn(move |_| {
-                        entry.run();
-                        *value = parallel(context, child);
-                    });
-                }
-            });
-            sum(&values)
-        }
-        Shape::ScopeFifo(children) => {
-            let mut values = vec![0; children as usize];
-            heist::scope_fifo(|scope| {
-                for (value, child) in slots(&mut values, node) {
-                    let mut entry = Entry::<300>::new(child.mark());
-                    scope.spawn_fifo(move |_| {
-                        entry.run();
-                        *value = parallel(context, child);
-                    });
-                }
-            });
-            sum(&values)
-        }
+        Shape::Told => told_join(context, node),
+        Shape::Scope(children) => scope(context, node, children),
+        Shape::ScopeFifo(children) => scope_fifo(context, node, children),
         Shape::InPlace(children) => in_place(context, node, children, || ()),
-        Shape::Chain(children) => {
-            let mut values = vec![0; children as usize];
-            let mut links = slots(&mut values, node).collect::<Vec<_>>().into_iter();
-            heist::scope(|scope| {
-                if let Some(first) = links.next() {
-                    link(context, scope, first, links);
-                }
-            });
-            sum(&values)
-        }
-        Shape::Group(children) => {
-            let sum = Arc::new(Mutex::new(0_u64));
-            let group = TaskGroup::new();
-            for index in 0..children {
-                let child = node.child(index, children);
-                let (context, sum) = (Arc::clone(context), Arc::clone(&sum));
-                let mut entry = Entry::<20>::new(child.mark());
-                group.run(move || {
-                    entry.run();
-                    let value = parallel(&context, child);
-                    let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-                    *sum = sum.wrapping_add(value);
-                });
-            }
-            group.wait();
-            let sum = *sum.lock().unwrap_or_else(PoisonError::into_inner);
-            sum
-        }
-        Shape::Fork => {
-            let mut entry = Entry::<30>::new(node.mark());
-            let (context, child) = (Arc::clone(context), node.child(0, 1));
-            let handle = heist::submit(move || {
-                entry.run();
-                parallel(&context, child)
-            });
-            handle.join()
-        }
+        Shape::Chain(children) => chain(context, node, children),
+        Shape::Group(children) => group(context, node, children),
+        Shape::Fork => submitted(context, node),
         Shape::Install(pool) => {
             let (pool, strict) = (&context.world.pools[pool], context.world.is_strict(pool));
             pool.install(|| one(strict))
@@ -301,27 +229,12 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             heist::yield_now();
             value
         }
-        Shape::Loop => {
-            let item = items(node);
-            heist::parallel_reduce(
-                0..count(node),
-                || 0,
-                |sum, part| part.fold(sum, |sum, index| sum.wrapping_add(item(index as u64))),
-                u64::wrapping_add,
-            )
-        }
+        Shape::Loop => reduced(node),
         Shape::Iterator => (0..count(node) as u64)
             .into_par_iter()
             .map(items(node))
             .reduce(|| 0, u64::wrapping_add),
-        Shape::Sort => {
-            let mut items: Vec<u64> = (0..count(node) as u64).map(items(node)).collect();
-            match node.seed >> 63 {
-                0 => items.par_sort(),
-                _ => items.par_sort_unstable(),
-            }
-            digest(&items)
-        }
+        Shape::Sort => sorted(node),
         Shape::Broadcast => {
             let indices = heist::broadcast(|worker| worker.index());
             if !indices.iter().copied().eq(0..indices.len()) {
@@ -330,6 +243,116 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             mixed(node.seed)
         }
     }
+}
+
+/// Joins whose closures are larger than a slot, or aligned to more.
+fn large_join(context: &Arc<Context>, node: Node) -> u64 {
+    match node.seed >> 60 {
+        0..4 => join::<100>(context, node),
+        4..8 => join::<5000>(context, node),
+        8..12 => aligned_join::<Line>(context, node),
+        _ => aligned_join::<Page>(context, node),
+    }
+}
+
+/// A join whose second closure is told whether it has moved.
+fn told_join(context: &Arc<Context>, node: Node) -> u64 {
+    let (a, b) = heist::join_context(
+        |_| parallel(context, node.child(0, 2)),
+        |here| {
+            std::hint::black_box(here.migrated());
+            parallel(context, node.child(1, 2))
+        },
+    );
+    both(a, b)
+}
+
+fn scope(context: &Arc<Context>, node: Node, children: u32) -> u64 {
+    let mut values = vec![0; children as usize];
+    heist::scope(|scope| {
+        for (value, child) in slots(&mut values, node) {
+            let mut entry = Entry::<12>::new(child.mark());
+            scope.spawn(move |_| {
+                entry.run();
+                *value = parallel(context, child);
+            });
+        }
+    });
+    sum(&values)
+}
+
+fn scope_fifo(context: &Arc<Context>, node: Node, children: u32) -> u64 {
+    let mut values = vec![0; children as usize];
+    heist::scope_fifo(|scope| {
+        for (value, child) in slots(&mut values, node) {
+            let mut entry = Entry::<300>::new(child.mark());
+            scope.spawn_fifo(move |_| {
+                entry.run();
+                *value = parallel(context, child);
+            });
+        }
+    });
+    sum(&values)
+}
+
+/// Jobs of a scope, each of which spawns the next.
+fn chain(context: &Arc<Context>, node: Node, children: u32) -> u64 {
+    let mut values = vec![0; children as usize];
+    let mut links = slots(&mut values, node).collect::<Vec<_>>().into_iter();
+    heist::scope(|scope| {
+        if let Some(first) = links.next() {
+            link(context, scope, first, links);
+        }
+    });
+    sum(&values)
+}
+
+fn group(context: &Arc<Context>, node: Node, children: u32) -> u64 {
+    let sum = Arc::new(Mutex::new(0_u64));
+    let group = TaskGroup::new();
+    for index in 0..children {
+        let child = node.child(index, children);
+        let (context, sum) = (Arc::clone(context), Arc::clone(&sum));
+        let mut entry = Entry::<20>::new(child.mark());
+        group.run(move || {
+            entry.run();
+            let value = parallel(&context, child);
+            let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+            *sum = sum.wrapping_add(value);
+        });
+    }
+    group.wait();
+    let sum = *sum.lock().unwrap_or_else(PoisonError::into_inner);
+    sum
+}
+
+fn submitted(context: &Arc<Context>, node: Node) -> u64 {
+    let mut entry = Entry::<30>::new(node.mark());
+    let (context, child) = (Arc::clone(context), node.child(0, 1));
+    let handle = heist::submit(move || {
+        entry.run();
+        parallel(&context, child)
+    });
+    handle.join()
+}
+
+fn reduced(node: Node) -> u64 {
+    let item = items(node);
+    heist::parallel_reduce(
+        0..count(node),
+        || 0,
+        |sum, part| part.fold(sum, |sum, index| sum.wrapping_add(item(index as u64))),
+        u64::wrapping_add,
+    )
+}
+
+fn sorted(node: Node) -> u64 {
+    let mut items: Vec<u64> = (0..count(node) as u64).map(items(node)).collect();
+    match node.seed >> 63 {
+        0 => items.par_sort(),
+        _ => items.par_sort_unstable(),
+    }
+    digest(&items)
 }
 
 /// As [`parallel`], for a node whose joins, and those below it as far as there is nothing

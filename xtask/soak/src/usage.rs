@@ -1,10 +1,10 @@
-//! What the process uses, as the system sees it, and what its threads are doing.
+//! The process as the system sees it: its memory, its threads, and where each of them is.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 
-/// What the process uses.
+/// The process's use of memory and threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) resident_kib: u64,

@@ -8,7 +8,7 @@ use crate::books::{self, Sums};
 use crate::usage;
 use crate::world::World;
 
-/// What is going on.
+/// The present round, and when it began.
 pub(crate) struct Watchdog {
     state: Mutex<State>,
 }
@@ -17,7 +17,7 @@ struct State {
     /// How to repeat the round.
     round: String,
     since: Instant,
-    /// What each outside thread does.
+    /// The present operation of each outside thread.
     actors: Vec<&'static str>,
 }
 

@@ -25,7 +25,7 @@ impl World {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let pool = |name: &'static str, workers| builder(name, workers);
         let pools = [
-            // Whose latencies are measured, those of jobs from outside among endless joins too.
+            // Its latencies are measured, those of jobs from outside among endless joins too.
             pool("two", 2).injected(Injected::Prompt),
             pool("many", 2 * cores),
             pool("strict", 3).waiting(Waiting::Descendants),

@@ -17,11 +17,11 @@ const REACH: usize = 20;
 /// A program with one ordering weakened, or one fence or condition left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutant {
-    /// What `HEIST_FAULT` is set to.
+    /// The value of `HEIST_FAULT`.
     pub(crate) name: String,
     /// File and line.
     pub(crate) place: String,
-    /// What is broken, in words.
+    /// The change, in words.
     pub(crate) change: String,
     /// Why no layer can notice it, if a comment beside it says so.
     pub(crate) explanation: Option<String>,
@@ -84,7 +84,7 @@ fn in_file(text: &str, path: &str) -> anyhow::Result<Vec<Mutant>> {
     Ok(mutants)
 }
 
-/// What can be done to a named thing: behind which name, and in words.
+/// The changes that can be made to a named thing: the end of the name, and the change in words.
 fn changes(fault: &Fault) -> Vec<(&'static str, String)> {
     let order = fault.order.as_deref().unwrap_or("ordering");
     match fault.function.as_str() {

@@ -1,4 +1,4 @@
-//! What became of the mutants: kept in a table, by which a fast run knows whom to ask, and told in
+//! The fates of mutants: kept in a table, by which a fast run knows which model to ask, and told in
 //! a dated document.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,8 @@ use std::path::Path;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::{Fate, Mutant};
+use super::fate::Fate;
+use super::mutant::Mutant;
 use crate::machine;
 
 const TABLE: &str = "bench/record/mutants.toml";

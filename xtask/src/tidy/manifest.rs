@@ -1,4 +1,5 @@
-//! Rules for manifests: the direction of dependencies, a reason for each, rivals only in the benchmark.
+//! Rules for manifests: the direction of dependencies, a reason for each, rivals only in the
+//! benchmark.
 
 use super::repository::{numbered, File, Repository, Violation};
 
@@ -20,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
 /// Where those crates lie.
 const ROOMS: [&str; 2] = ["crates/", "compat/"];
 
-/// What any crate's tests may use besides: the door, through which models go.
+/// The crate that any crate's tests may use besides: the door, through which models go.
 const TESTS_MAY_USE: &str = "sync";
 
 /// The rival runtimes.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::repository::{File, Repository, Violation};
 use super::rust::{Facts, Module};
 
-/// What is known of the repository's Rust files.
+/// The repository's Rust files.
 #[derive(Debug)]
 pub(super) struct Modules<'a> {
     /// The files that are Rust, with what they name and declare.

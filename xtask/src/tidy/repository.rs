@@ -12,7 +12,7 @@ pub struct Violation {
     pub path: String,
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong, and how to mend it.
+    /// The fault, and how to mend it.
     pub what: String,
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// What a file names and declares.
+/// Names and declarations of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(super) paths: Vec<NamedPath>,
@@ -97,7 +97,7 @@ pub(super) struct NamedPath {
     pub(super) has_a_name: bool,
 }
 
-/// What is known of a place from what surrounds it.
+/// A place by what surrounds it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     in_test: bool,
@@ -117,7 +117,7 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Module {
     pub(super) name: String,
-    /// What `#[path = ".."]` says.
+    /// The file that `#[path = ".."]` names.
     pub(super) path: Option<String>,
     /// The modules with a body that surround the declaration.
     pub(super) inside: Vec<String>,
@@ -136,12 +136,7 @@ impl Facts {
 
     fn walk(&mut self, tokens: TokenStream, inside: &[String], place: Place) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut item = Item {
-            around: place.in_test,
-            in_test: place.in_test,
-            implements: false,
-            path: None,
-        };
+        let mut item = Item::among(place.in_test);
         let mut at = 0;
         while at < tokens.len() {
             let rest = &tokens[at..];
@@ -162,17 +157,8 @@ impl Facts {
                 }
                 TokenTree::Ident(_) => {
                     item.implements |= is_trait_impl(rest);
-                    self.note_item(rest, inside, place);
                     let is_method = at > 0 && is_punct(tokens.get(at - 1), '.');
-                    length = self.add_path(rest, inside, place);
-                    if let Some(arguments) = self.named_by(is_method, rest.get(length)) {
-                        let place = Place {
-                            has_a_name: true,
-                            ..place
-                        };
-                        self.walk(arguments, inside, place);
-                        length += 1;
-                    }
+                    length = self.add_word(rest, is_method, inside, place);
                 }
                 TokenTree::Punct(dot) if dot.as_char() == '.' => self.note_sort(&rest[1..]),
                 TokenTree::Group(group) => {
@@ -194,15 +180,36 @@ impl Facts {
                 }
             }
             if item_ends {
-                item = Item {
-                    in_test: item.around,
-                    implements: false,
-                    path: None,
-                    ..item
-                };
+                item = Item::among(item.around);
             }
             at += length;
         }
+    }
+
+    /// Notes the item or path at the start of the tokens, and returns how many it has; those of a
+    /// call that names its ordering too.
+    fn add_word(
+        &mut self,
+        tokens: &[TokenTree],
+        is_method: bool,
+        inside: &[String],
+        place: Place,
+    ) -> usize {
+        self.note_item(tokens, inside, place);
+        let length = self.add_path(tokens, inside, place);
+        let Some(arguments) = self.named_by(is_method, tokens.get(length)) else {
+            return length;
+        };
+        let has_a_name = true;
+        self.walk(
+            arguments,
+            inside,
+            Place {
+                has_a_name,
+                ..place
+            },
+        );
+        length + 1
     }
 
     /// Notes a module: the file for which it stands, or what its body says.
@@ -416,7 +423,7 @@ impl Facts {
     }
 }
 
-/// What attributes say of the item that follows them.
+/// An item by the attributes and words before it.
 #[derive(Debug)]
 struct Item {
     /// Everything here is for tests only.
@@ -428,6 +435,16 @@ struct Item {
 }
 
 impl Item {
+    /// An item of which nothing is known yet.
+    fn among(in_test: bool) -> Self {
+        Self {
+            around: in_test,
+            in_test,
+            implements: false,
+            path: None,
+        }
+    }
+
     /// Notes the attribute at the start of the tokens, and returns how many it has.
     fn attribute(&mut self, tokens: &[TokenTree]) -> usize {
         let is_inner = is_punct(tokens.get(1), '!');
@@ -444,7 +461,7 @@ impl Item {
 }
 
 impl Fault {
-    /// What a function is told, if that begins with a name.
+    /// The fault that a function is told, if its arguments begin with a name.
     fn told(function: &str, arguments: TokenStream) -> Option<Self> {
         let mut arguments = arguments.into_iter();
         let name = arguments.next()?;

@@ -12,7 +12,7 @@ const DOOR: &str = "crates/sync/";
 /// Where only decisions are made.
 const POLICIES: [&str; 2] = ["crates/core/src/policy", "crates/cluster/src/planner"];
 
-/// What no model can see through, so that it must go through the door.
+/// Names that no model can see through, so that they must go through the door.
 const CONCURRENCY: [&[&str]; 10] = [
     &["std", "sync", "atomic"],
     &["core", "sync", "atomic"],
@@ -31,7 +31,7 @@ const CONCURRENCY: [&[&str]; 10] = [
 /// of a model, and the tools that run models.
 const TESTS_MAY_NAME: [&[&str]; 3] = [&["std", "thread"], &["loom"], &["shuttle"]];
 
-/// What a decision must not depend on: it is a plain function of plain data.
+/// Names that a decision must not depend on: it is a plain function of plain data.
 const IMPURE: [&[&str]; 5] = [
     &["std", "thread"],
     &["heist_sync"],
@@ -67,7 +67,7 @@ const UNFINISHED: [&str; 7] = [
     concat!("#[ig", "nore]"),
 ];
 
-/// What is no argument for the soundness of unsafe code.
+/// Words that are no argument for the soundness of unsafe code.
 const NO_ARGUMENT: [&str; 4] = ["obvious", "obviously", "untriaged", "trust"];
 
 pub(super) fn check(repository: &Repository, modules: &Modules<'_>, found: &mut Vec<Violation>) {
