@@ -105,8 +105,8 @@ impl RunFolder {
         Ok((folder, job_file, begun.choice))
     }
 
-    /// The folder at `path`, or that of the run in the usual place that has written an event
-    /// last. What happened must be in it.
+    /// The folder at `path`, or that of the run in the usual place that has written an event last.
+    /// The folder must have its events.
     pub(super) fn of_run(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path else {
             return newest(&home()?);

@@ -1,7 +1,7 @@
 //! Job files: what is to run on a cluster, written down as TOML.
 //!
-//! [`FORMAT`] is what users read; [`EXAMPLE`] in it is a complete file. Whatever a file says
-//! that is not understood is an error with its line.
+//! Users read [`FORMAT`], in which [`EXAMPLE`] is a complete file. A part of a file that is not
+//! understood is an error with its line.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,9 +19,9 @@ use crate::Usage;
 
 mod rebalance;
 
-use rebalance::Rebalance;
+use self::rebalance::Rebalance;
 
-/// What stands after the long help of `heist cluster run`.
+/// The end of the long help of `heist cluster run`.
 pub(super) const FORMAT: &str = concat!(
     r#"The job file is TOML. For the program `sums`, an example that comes with heist:
 
@@ -58,14 +58,14 @@ The exit code is 0 if every job and call has a result, 1 if not, 2 if the job fi
 command line cannot be used, and 130 after Ctrl-C."#
 );
 
-/// What is to run.
+/// The content of a job file.
 #[derive(Debug)]
 pub(super) struct JobFile {
     /// As errors name it.
     name: String,
     /// Where the program is.
     pub(super) program: PathBuf,
-    /// What backends are told.
+    /// Settings of the backends.
     pub(super) backends: Tables,
     /// With which settings jobs are moved, if they are.
     pub(super) rebalance: Option<Config>,

@@ -11,7 +11,7 @@ use super::folder::RunFolder;
 
 mod history;
 
-use history::{open_attempt, History};
+use self::history::{open_attempt, History};
 
 /// How many measurements of a machine a page has at most. Neighbours are put together until
 /// there are no more.

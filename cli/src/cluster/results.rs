@@ -11,7 +11,7 @@ use super::present::Present;
 /// How many characters of a result the table has room for.
 const RESULT_WIDTH: usize = 100;
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Serialize)]
 pub(super) struct Results {
     pub(super) schema_version: u32,

@@ -39,10 +39,10 @@ const INTERRUPTED: u8 = 130;
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = FORMAT)]
 pub(super) struct Args {
-    /// What is to run; the long help has the format
+    /// The jobs and calls to run; the long help has the format
     #[arg(value_name = "JOBFILE", required_unless_present = "resume")]
     job_file: Option<PathBuf>,
-    /// What places work on machines [default: local]
+    /// The backend that places work on machines [default: local]
     #[arg(long, value_enum)]
     backend: Option<Name>,
     /// How many nodes `local` has, in place of what the job file says [default: 1]
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
             let base = path.parent().unwrap_or(Path::new(""));
             let job_file = JobFile::parse(&text, &name, base)?;
             let choice = args.choice(None)?;
-            // Whatever can be said without a folder is said before there is one.
+            // Errors that need no folder come before there is one.
             let program = inspect(&job_file)?;
             let wanted = args.run_folder.as_deref();
             let folder = RunFolder::create(wanted, path, &text, choice)?;
@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         .store(folder.store())
         .events(folder.path())
         .on_event(move |event: &ClusterEvent| {
-            // Who has stopped listening does not mind.
+            // A listener that is gone needs no event.
             let _ = sender.send(event.clone());
         });
     if let Some(config) = &job_file.rebalance {
@@ -185,7 +185,7 @@ fn inspect(job_file: &JobFile) -> anyhow::Result<ForeignProgram> {
     Ok(program)
 }
 
-/// What is under way.
+/// The jobs and calls that are under way.
 struct Run<'a> {
     /// As many as the job file has, in its order.
     jobs: Vec<Item<JsonJob>>,
@@ -291,7 +291,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What an earlier part of the run has left, in words.
+    /// The state that an earlier part of the run has left, in words.
     fn found(&self) -> String {
         let jobs = self.jobs.iter().filter(|job| job.over.is_some());
         let calls = self.calls.iter().filter(|(.., call)| call.over.is_some());
@@ -360,8 +360,8 @@ impl Run<'_> {
         Ok(is_all && self.calls.iter().all(|(.., call)| call.over.is_some()))
     }
 
-    /// What the run came to. What is open is let go of: a job goes on when the run is resumed,
-    /// a call is made again.
+    /// The outcome of the run. Open work is let go of: a job goes on when the run is resumed, a
+    /// call is made again.
     fn end(self, is_interrupted: bool) -> Results {
         let jobs = self.jobs.into_iter().zip(&self.job_file.jobs);
         let jobs = jobs.map(|(item, spec)| {

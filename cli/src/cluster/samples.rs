@@ -1,5 +1,4 @@
-//! What the planner would be told of a run, from the events that the run writes down: for
-//! whoever wants to ask it from outside of the driver.
+//! The planner's input as of a run's log of events, for a planner outside of the driver.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +18,7 @@ pub(crate) struct Live {
     present: Present,
 }
 
-/// What the planner is told at one time.
+/// The planner's input at one time.
 pub(crate) type Samples = (Duration, Vec<NodeSample>, Vec<JobSample>);
 
 impl Live {
@@ -32,7 +31,7 @@ impl Live {
         })
     }
 
-    /// What was measured since the last time, one for each measurement.
+    /// The samples since the last call, one for each measurement.
     pub(crate) fn read(&mut self) -> anyhow::Result<Vec<Samples>> {
         let events = self.reader.read();
         let events = events.context("cannot read the events of the run")?;

@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         }
     } else if io::stdout().is_terminal() && io::stdin().is_terminal() {
         draw(&mut followed)?;
-        // What was on the screen is gone with it.
+        // The content of the screen is gone with it.
         for line in followed.picture(JOBS_SHOWN) {
             writeln!(out, "{}", line.text())?;
         }
@@ -95,7 +95,7 @@ fn draw(followed: &mut Followed) -> anyhow::Result<()> {
         let rows = screen.rows()?;
         let all = followed.picture(JOBS_SHOWN).len();
         let jobs = followed.present.jobs.len();
-        // Whatever does not fit is taken from the jobs, but for a few.
+        // Lines that do not fit are taken from the jobs, but for a few.
         let excess = (all + 1).saturating_sub(rows);
         let shown = jobs
             .saturating_sub(if excess > 0 { excess + 1 } else { 0 })

@@ -22,7 +22,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
     };
     let name = function.sig.ident.clone();
     let visibility = function.vis.clone();
-    // What is said about the function stays with its name; the rest with its body.
+    // Attributes about the function's interface stay with its name; the rest with its body.
     let (said, kept): (Vec<_>, Vec<_>) = function.attrs.drain(..).partition(|attribute| {
         ["doc", "cfg", "deprecated", "must_use"]
             .iter()
@@ -134,7 +134,7 @@ fn argument_types(function: &ItemFn) -> Result<Vec<Type>> {
     Ok(types)
 }
 
-/// What stands in the brackets of the attribute.
+/// The options in the brackets of the attribute.
 struct Options {
     cpus: u32,
     retries: u32,

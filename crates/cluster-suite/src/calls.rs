@@ -1,4 +1,4 @@
-//! What must be true of calls.
+//! Tests of calls.
 
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
@@ -14,7 +14,7 @@ use serde_bytes::ByteBuf;
 
 use crate::work::sum_of_mix;
 
-/// Adds.
+/// Adds two numbers.
 #[remote]
 pub fn add(a: u64, b: u64) -> u64 {
     a + b
@@ -27,7 +27,7 @@ pub fn divide(a: u64, b: u64) -> Result<u64, String> {
         .ok_or_else(|| format!("{a} cannot be divided by {b}"))
 }
 
-/// Panics.
+/// Panics, with a message.
 #[remote]
 pub fn panic_with(message: String) {
     panic!("{message}");
@@ -203,8 +203,7 @@ pub fn a_pinned_call_runs_where_it_should(cluster: &Cluster) {
     assert!(error.contains("no-such-node"), "{error}");
 }
 
-/// What nobody wants ends: waiting calls never begin, and those that run do not keep the
-/// processors.
+/// Cancelled calls end: those that wait never begin, and those that run do not keep the processors.
 pub fn cancelled_calls_end(cluster: &Cluster) {
     let calls: Vec<_> = (0..40)
         .map(|seed| cluster.call(work_for, (seed, 600_000)))

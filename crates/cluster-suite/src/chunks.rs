@@ -1,4 +1,4 @@
-//! What must be true of chunks.
+//! Tests of chunks.
 
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 

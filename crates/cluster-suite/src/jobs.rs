@@ -1,4 +1,4 @@
-//! What must be true of jobs.
+//! Tests of jobs.
 
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
@@ -79,7 +79,7 @@ impl Counting {
         self
     }
 
-    /// What it must come to.
+    /// The result that it must have.
     #[must_use]
     pub fn expected(&self) -> (u64, u64) {
         let value = (0..self.end).fold(0, |value, step| mix(value ^ step));
@@ -164,7 +164,7 @@ pub fn jobs_end(cluster: &Cluster) {
     );
 }
 
-/// A job that nobody wants ends.
+/// A cancelled job ends.
 pub fn a_cancelled_job_ends(cluster: &Cluster) {
     let job = cluster
         .submit(Counting::new(u64::MAX, 1000), JobOptions::new("endless"))
@@ -240,7 +240,7 @@ fn steps(log: &Path) -> BTreeMap<u64, Vec<u32>> {
     steps
 }
 
-/// What becomes of the attempt on a node that is lost.
+/// The fate of the attempt on a node that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It dies with its node.

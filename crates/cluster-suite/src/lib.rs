@@ -1,5 +1,5 @@
-//! The tests that every backend passes: remote functions and jobs, and what must be true of
-//! them, whatever the backend.
+//! The tests that every backend passes: properties of remote functions and jobs that hold on all of
+//! them.
 //!
 //! Each program in `tests/` has a [`World`](world::World) of one backend, in which it runs the
 //! [`suite!`], and what is true of that backend only.
@@ -39,7 +39,7 @@ pub fn report_standstill(pausing: Duration, standstill: Duration) {
     let line = format!(
         "64 MiB: paused after {pausing:?}, stood still for {standstill:?} (bar: {bar:?})\n"
     );
-    // Whoever runs the tests may have closed it.
+    // The caller of the tests may have closed it.
     let _ = std::io::stderr().write_all(line.as_bytes());
     assert!(standstill <= bar, "{line}");
 }

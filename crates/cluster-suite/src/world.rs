@@ -67,7 +67,7 @@ pub fn on<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
 pub fn turn<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     if let Some(reason) = W::absence() {
-        // Whoever runs the tests may have closed it.
+        // The caller of the tests may have closed it.
         let _ = writeln!(std::io::stderr(), "skipped: {reason}");
         return None;
     }

@@ -68,7 +68,7 @@ impl Worker {
         (frame.understand().expect("an answer"), frame.payload)
     }
 
-    /// What the next answer refuses, and to which request.
+    /// The refusal in the next answer, and its request.
     fn refusal(&mut self) -> (u64, Refusal) {
         match self.answer() {
             (

@@ -179,7 +179,7 @@ fn a_library_of_another_build_is_refused() {
     assert!(error.contains("libheist_cluster_suite.so"), "{error}");
 }
 
-/// What cannot work says why.
+/// Set-ups that cannot work are refused with the reason.
 #[test]
 fn setup_errors_say_what_was_tried() {
     let Some(_turn) = world::turn::<OnRay>() else {

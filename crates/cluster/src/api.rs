@@ -1,4 +1,4 @@
-//! What programs hold: the cluster, calls, shared data, chunks and jobs.
+//! The side of a program: the cluster, calls, shared data, chunks and jobs.
 
 pub(crate) mod call;
 pub(crate) mod chunks;

@@ -1,4 +1,4 @@
-//! Backends: what places work on machines, starts it there and carries messages.
+//! Backends place work on machines, start it there and carry messages.
 //!
 //! Everything above this interface is the same for all backends, retries, epochs, checkpoints
 //! and the rebalancer among it. A backend finds a place, delivers bytes, says when a machine
@@ -33,7 +33,7 @@ pub use local::Local;
 pub use ray::Ray;
 pub use slurm::Slurm;
 
-/// What a program says of the backend that it wants: [`Local`], [`Ray`] or [`Slurm`].
+/// The choice of a backend and its settings: [`Local`], [`Ray`] or [`Slurm`].
 pub trait BackendOptions {
     /// Reaches the backend, and starts what it needs here.
     ///
@@ -87,7 +87,7 @@ impl Program {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Node {
-    /// What the backend calls it.
+    /// The backend's name for it.
     pub id: NodeId,
     /// Processors that the backend gives away there.
     pub cpus: f64,
@@ -132,7 +132,7 @@ pub struct CallSpec {
     pub request: Frame,
     /// Processors to reserve.
     pub cpus: u32,
-    /// Where.
+    /// The machine on which it is to run.
     pub placement: Placement,
     /// The shared data among its arguments.
     pub objects: Vec<ObjectId>,
@@ -146,13 +146,13 @@ pub type Reply = Box<dyn FnOnce(Result<Frame, BackendError>) + Send>;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StartSpec {
-    /// Which.
+    /// The driver's number of the job.
     pub job: u64,
-    /// Which attempt at it.
+    /// The attempt's number.
     pub epoch: u32,
     /// The name of its type.
     pub kind: String,
-    /// What people call it.
+    /// The name for people.
     pub name: String,
     /// From where it goes on.
     pub state: Arc<Vec<u8>>,
@@ -160,20 +160,20 @@ pub struct StartSpec {
     pub cpus: Cpus,
     /// Threads of its pool.
     pub threads: u32,
-    /// Where.
+    /// The machine on which it is to run.
     pub placement: Placement,
     /// How often its state is wanted, in milliseconds, for backends whose jobs see to that
     /// themselves.
     pub checkpoint_every_ms: u64,
 }
 
-/// What became of an attempt.
+/// An event in the life of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum JobEvent {
     /// It has its state and runs.
     Running {
-        /// Where.
+        /// The machine on which it runs.
         node: NodeId,
     },
     /// Its state at a safe point.
@@ -185,7 +185,7 @@ pub enum JobEvent {
     },
     /// It is over, in order.
     Ended {
-        /// How.
+        /// The way in which it ended.
         outcome: JobOutcome,
         /// The result or the state.
         payload: Vec<u8>,
@@ -201,7 +201,7 @@ pub type JobEvents = Arc<dyn Fn(u32, JobEvent) + Send + Sync>;
 
 /// Places work, and carries messages.
 pub trait Backend: Send + Sync {
-    /// What people call it.
+    /// The name for people.
     fn name(&self) -> &'static str;
 
     /// The machines.
@@ -233,7 +233,7 @@ pub trait Backend: Send + Sync {
     /// Says why it could not be had.
     fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError>;
 
-    /// Nobody needs this data any more.
+    /// Drops shared data, which has no users left.
     fn forget(&self, id: ObjectId);
 
     /// Starts an attempt at a job, when there is room, and tells `events` of it until it has
@@ -249,10 +249,11 @@ pub trait Backend: Send + Sync {
     /// Gives up an attempt, running or not; whatever it still says is not wanted.
     fn stop(&self, job: u64, epoch: u32);
 
-    /// What each machine has used, or why that is not known. Waits for two seconds at most.
+    /// The resources that each machine has used, or why they are unknown. Waits for two seconds at
+    /// most.
     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)>;
 
-    /// The cluster is over: gives up what runs and waits, and tells all who wait so. What is
-    /// asked for later fails.
+    /// Ends the cluster: gives up all running and waiting work, tells every waiter, and refuses
+    /// later requests.
     fn close(&self);
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with something remote.
+//! Errors of calls, jobs, clusters and backends.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::protocol::refusal::Refusal;
 
 /// Why there is no result of a call or of a job.
 ///
-/// What a function itself returns, an error of its own included, is its result and not one
-/// of these.
+/// A value that a function returns is its result, an error of its own included, and not one of
+/// these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RemoteError {
@@ -111,7 +111,7 @@ impl fmt::Display for ClusterError {
 
 impl std::error::Error for ClusterError {}
 
-/// What a backend could not do.
+/// A failure of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackendError {
     kind: BackendErrorKind,

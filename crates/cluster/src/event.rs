@@ -1,4 +1,4 @@
-//! What happens in a cluster, as plain data: a line of JSON each.
+//! Events of a cluster as plain data: a line of JSON each.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::planner::{Decision, JobId, Mobility, Move, NodeId, Priority};
 
-/// Something that happened, and when.
+/// An event and its time.
 ///
 /// # Examples
 ///
@@ -20,9 +20,9 @@ use crate::planner::{Decision, JobId, Mobility, Move, NodeId, Priority};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterEvent {
-    /// In milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What.
+    /// The event itself.
     #[serde(flatten)]
     pub what: EventKind,
 }
@@ -40,37 +40,30 @@ impl ClusterEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
+#[expect(
+    missing_docs,
+    reason = "the names of jobs, attempts (epochs) and nodes need no sentence each"
+)]
 pub enum EventKind {
     /// A driver has connected to a backend.
     Connected {
-        /// The backend.
         backend: String,
         /// The driver's process.
         pid: u32,
     },
-    /// What was measured.
+    /// The usage of machines, running jobs and calls was measured.
     Usage {
-        /// On the machines.
         nodes: Vec<NodeUsage>,
-        /// Of the running jobs.
         jobs: Vec<JobUsage>,
-        /// Of the calls.
         calls: CallCounts,
     },
-    /// The rebalancer decided something else than before.
-    Decided {
-        /// What, with all reasons.
-        decision: Decision,
-    },
+    /// The rebalancer decided otherwise than before; the decision has all reasons.
+    Decided { decision: Decision },
     /// A job was submitted, or found in the store.
     Submitted {
-        /// Which.
         job: JobId,
-        /// The name of its type.
         kind: String,
-        /// How important it is.
         priority: Priority,
-        /// Whether it may be moved.
         mobility: Mobility,
         /// Processors that are reserved for it.
         cpus: f64,
@@ -79,93 +72,73 @@ pub enum EventKind {
     },
     /// An attempt runs.
     Running {
-        /// Which job.
         job: JobId,
-        /// Which attempt.
         epoch: u32,
-        /// Where.
         node: NodeId,
     },
     /// A state is in the hands of the driver.
     Checkpoint {
-        /// Which job.
         job: JobId,
-        /// Which attempt.
         epoch: u32,
         /// How much of the job is done, from 0 to 1.
         progress: f64,
-        /// Of the state.
+        /// The size of the state.
         bytes: u64,
     },
     /// A move begins: the job is asked to pause.
     MoveBegan {
-        /// Which job.
         job: JobId,
-        /// From where.
         from: Option<NodeId>,
-        /// Where to.
         to: NodeId,
-        /// What the rebalancer expects of it, if it was its idea.
+        /// The rebalancer's expectation, if the move was its idea.
         expected: Option<Move>,
     },
     /// A move is over: the job runs again.
     MoveEnded {
-        /// Which job.
         job: JobId,
-        /// From where.
         from: Option<NodeId>,
-        /// Where it runs now.
         to: NodeId,
         /// From the request to pause to the safe point.
         pausing_ms: u64,
         /// From the safe point to running again.
         standstill_ms: u64,
-        /// Of the state.
+        /// The size of the state.
         bytes: u64,
     },
     /// A move came to nothing.
     MoveFailed {
-        /// Which job.
         job: JobId,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// An attempt was lost; another begins from the last checkpoint.
     Lost {
-        /// Which job.
         job: JobId,
-        /// Which attempt.
         epoch: u32,
-        /// What the backend said.
+        /// The backend's reason.
         why: String,
         /// How much the next one has, from 0 to 1.
         progress: f64,
     },
     /// An attempt that was given up has spoken; it changed nothing.
     Late {
-        /// Which job.
         job: JobId,
-        /// Which attempt.
         epoch: u32,
-        /// Which one is valid.
+        /// The valid attempt.
         current: u32,
     },
     /// A job is over.
     Finished {
-        /// Which.
         job: JobId,
         /// Why it has no result, if it has none.
         error: Option<String>,
-        /// How many attempts there were.
         attempts: u32,
-        /// How many times it was moved.
         moves: u32,
     },
     /// A machine is there, or no more.
     Node {
-        /// Which.
         node: NodeId,
-        /// Whether it is.
+        /// False once the backend has lost it.
         is_alive: bool,
         /// Processors that the backend gives away there.
         cpus: f64,
@@ -174,10 +147,10 @@ pub enum EventKind {
     Ended,
 }
 
-/// What a machine uses.
+/// The usage of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeUsage {
-    /// Which.
+    /// The machine.
     pub node: NodeId,
     /// Processors that the backend gives away there.
     pub cpus: f64,
@@ -188,12 +161,12 @@ pub struct NodeUsage {
     pub unknown: Option<String>,
 }
 
-/// What a job uses.
+/// The usage of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobUsage {
-    /// Which.
+    /// The job's name.
     pub job: JobId,
-    /// Where.
+    /// The machine on which it runs.
     pub node: NodeId,
     /// Processors that were busy with it since the last sample.
     pub cpus: Option<f64>,
@@ -212,6 +185,7 @@ pub struct CallCounts {
     pub lost: u64,
 }
 
+// Long: one arm for each kind of event.
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -39,12 +39,11 @@
 //! place of `Local`. For Ray its functions stand in a library of the crate type `cdylib`
 //! that has [`export!`] in it.
 //!
-//! # What is promised
+//! # Promises
 //!
-//! - A call has one result. What the backend loses is run again, as often as the function's
-//!   `retries` say, so a function may run more than once: results are exactly once, side
+//! - A call has one result. An attempt that the backend loses is run again, as often as the function's `retries` say, so a function may run more than once: results are exactly once, side
 //!   effects are not. With `retries = 0` it runs at most once.
-//! - What a function returns, an error of its own included, is the result; a panic is a
+//! - The value that a function returns, an error of its own included, is the result; a panic is a
 //!   [`RemoteError::Panicked`]; neither is tried again.
 //! - A job has one result. A clean move repeats nothing; an accident repeats at most what was
 //!   done since the last checkpoint; an attempt that was given up and comes back changes
@@ -61,11 +60,11 @@
 //! # Security
 //!
 //! Nothing in this crate listens on a port. Workers are reached through pipes, or through the
-//! backend. **Whoever reaches the ports of a backend can run code on its machines**: Ray
-//! listens on all interfaces unless each node is bound to a private network, so turn its
-//! token authentication on (`RAY_AUTH_MODE=token`) and keep its ports behind a firewall;
-//! Slurm checks its users by munge. Payloads are read with limits, and what cannot be
-//! understood is refused; but a worker runs what its driver asks for.
+//! backend. **Anyone who reaches the ports of a backend can run code on its machines**: Ray listens
+//! on all interfaces unless each node is bound to a private network, so turn its token
+//! authentication on (`RAY_AUTH_MODE=token`) and keep its ports behind a firewall; Slurm checks its
+//! users by munge. Payloads are read with limits, and what cannot be understood is refused; but a
+//! worker runs what its driver asks for.
 
 #![deny(unsafe_code)]
 
@@ -115,7 +114,7 @@ pub use error::{ClusterError, RemoteError};
 /// assert_eq!(square(7), 49);
 /// ```
 ///
-/// What could not be run elsewhere does not compile: references, generics, `async`, methods.
+/// Functions that cannot run elsewhere do not compile: references, generics, `async`, methods.
 ///
 /// ```compile_fail
 /// #[heist_cluster::remote]
@@ -203,7 +202,7 @@ pub use remote::job::{Job, JobContext, Pause, RegisteredJob, Stop};
 pub use remote::job_options::JobOptions;
 pub use worker::stdio::init;
 
-/// What the attributes and macros write down.
+/// Names for the code that attributes and macros generate.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::protocol::fingerprint::Part;

@@ -8,9 +8,9 @@
 //!
 //! # The rule
 //!
-//! A node is **known** while its newest sample is fresh and enough samples in a row have
-//! come since it appeared, or since a move last ended there. What is not known is not idle:
-//! such a node neither gives nor takes a job.
+//! A node is **known** while its newest sample is fresh and enough samples in a row have come since
+//! it appeared, or since a move last ended there. A node that is not known is not taken for idle:
+//! it neither gives nor takes a job.
 //!
 //! The **level** of a node is its smoothed utilisation. A node is **hot** when its level
 //! has been [`Config::hot_level`] or more for [`Config::sustained_samples`] samples in a
@@ -32,7 +32,7 @@
 //! Of the first that can give something, the pair with the largest **gain** is chosen:
 //!
 //! - benefit: the waiting that the source gets rid of, times how long it would have lasted.
-//!   Nobody waits below the low-water mark; a CPU of load on a full node makes another one
+//!   Below the low-water mark no job waits; a CPU of load on a full node makes another one
 //!   wait whole; in between it grows evenly. It lasts as long as the job, which is what the
 //!   job says is left, or else its age (Harchol-Balter and Downey, 1997, found that a process
 //!   lives on for about as long as it has lived), and never longer than [`Config::horizon`];
@@ -43,11 +43,11 @@
 //! the cost. Others reap it, while the job pays: no job may lose more of its own life than
 //! [`Config::loss_max`], where what it gains by leaving an overloaded node is deducted.
 //!
-//! What a job **uses** is believed once it was measured [`Config::usage_samples`] times.
-//! Until then it may be [`Config::estimate_error`] times as large as it was said to be.
-//! CPUs are counted by use, for they can be shared; memory and named resources by what was
-//! asked for or is used, whichever is more. A job that is in flight counts at both ends: at
-//! its source it is on the way out, at its target it has its place already.
+//! The **use** of a job is believed once it was measured [`Config::usage_samples`] times. Until
+//! then it may be [`Config::estimate_error`] times as large as it was said to be. CPUs are counted
+//! by use, for they can be shared; memory and named resources by what was asked for or is used,
+//! whichever is more. A job that is in flight counts at both ends: at its source it is on the way
+//! out, at its target it has its place already.
 //!
 //! # Examples
 //!

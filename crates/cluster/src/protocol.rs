@@ -1,14 +1,14 @@
-//! What goes between a driver and its workers: frames in a stream of bytes, and the messages
-//! in them.
+//! The protocol between a driver and its workers: frames in a stream of bytes, and the messages in
+//! them.
 //!
 //! A frame is the four bytes of [`MAGIC`], the length of a header (4 bytes, little endian),
 //! the length of a payload (8 bytes), the header and the payload. The header says what the
 //! message is ([`Request`] and [`Answer`], in postcard's form); the payload is what the
 //! backend carries without looking at it: arguments, results, the state of a job.
 //!
-//! Whoever reads never has to give up a connection because of what it read. A frame that is
-//! larger than allowed is passed over, and so are bytes that begin no frame; both are
-//! reported, and the next frame is read as usual.
+//! A reader never has to give up a connection because of what it read. A frame that is larger than
+//! allowed is passed over, and so are bytes that begin no frame; both are reported, and the next
+//! frame is read as usual.
 
 use serde::{de::DeserializeOwned, Serialize};
 

@@ -24,7 +24,7 @@ pub(crate) fn of_pixel(view: &View, orbit: &[[f64; 2]], column: u32, row: u32) -
     for offset in view.points(column, row) {
         if let Some(escape) = follow(orbit, offset, view.spacing, view.iterations) {
             let colour = of_escape(&escape, view.turns);
-            // What is averaged is light, about the square of what a file says.
+            // The average is taken of light, which is about the square of a file's values.
             light = [0, 1, 2].map(|at| light[at] + colour[at] * colour[at]);
         }
     }

@@ -1,4 +1,4 @@
-//! What the program `deep-zoom` runs elsewhere: tiles of a picture of the Mandelbrot set.
+//! The remote part of `deep-zoom`: tiles of a picture of the Mandelbrot set.
 //!
 //! One orbit is computed with hundreds of bits and shared; each pixel follows it with the
 //! difference to it, for which 64 bits are enough ([`perturbation`]).
@@ -22,7 +22,7 @@ use view::View;
 
 heist_cluster::export!();
 
-/// What all tiles of a picture share.
+/// The data that all tiles of a picture share.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scene {
     /// The picture.

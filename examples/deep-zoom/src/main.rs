@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse(), &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody can be told if stderr is closed as well.
+            // The error has nowhere to go if stderr is closed as well.
             let _ = writeln!(io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
@@ -183,6 +183,6 @@ fn write(file: File, view: &View, picture: &[u8]) -> anyhow::Result<()> {
 /// Says how long something took; for people only.
 fn report(what: &str, began: Instant, of: &str) {
     let seconds = began.elapsed().as_secs_f64();
-    // Nobody need know.
+    // The time is for people; a closed stderr is no error.
     let _ = writeln!(io::stderr(), "{what}: {seconds:.2} s, {of}");
 }

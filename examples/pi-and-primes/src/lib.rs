@@ -1,5 +1,5 @@
-//! What the program `pi-and-primes` runs elsewhere: primes are counted in parts of a range,
-//! digits of pi computed from any position on, and a job sums primes and can move meanwhile.
+//! The remote part of `pi-and-primes`: primes are counted in parts of a range, digits of pi
+//! computed from any position on, and a job sums primes and can move meanwhile.
 //!
 //! All three give the same result however the work is cut and wherever it runs.
 

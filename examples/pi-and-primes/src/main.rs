@@ -1,7 +1,7 @@
 //! The program `pi-and-primes`: how many primes there are, what they add up to, and the
 //! hexadecimal digits of pi, on a backend of heist-cluster.
 //!
-//! What it prints is the same on every backend. How long it took goes to stderr.
+//! Its output is the same on every backend. How long it took goes to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse(), &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody can be told if stderr is closed as well.
+            // The error has nowhere to go if stderr is closed as well.
             let _ = writeln!(io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
@@ -124,6 +124,6 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 /// Says how long something took, and in how many pieces; for people only.
 fn report(what: &str, began: Instant, pieces: u64) {
     let seconds = began.elapsed().as_secs_f64();
-    // Nobody need know.
+    // The time is for people; a closed stderr is no error.
     let _ = writeln!(io::stderr(), "{what}: {seconds:.2} s, {pieces} piece(s)");
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a file of two lines above `rest` says wrong.
+/// The error of a file with two lines above `rest`.
 fn error(rest: &str) -> String {
     let text = format!("# A job file.\nprogram = \"sums\"\n{rest}");
     let parsed = JobFile::parse(&text, "jobs.toml", Path::new(""));

@@ -2,7 +2,7 @@ use heist_observe::fleet::Attempt;
 
 use super::*;
 
-/// What the page knows after these lines.
+/// The page's data after these lines.
 fn fleet(lines: &str) -> Fleet {
     let mut history = History::default();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {

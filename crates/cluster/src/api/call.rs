@@ -37,7 +37,7 @@ impl<T> fmt::Debug for RemoteFuture<T> {
     }
 }
 
-/// What is to be called, and how.
+/// A function to be called, with its arguments and its reservations.
 #[derive(Debug)]
 pub(crate) struct What {
     pub(crate) function: String,
@@ -332,8 +332,8 @@ impl<T> RemoteFuture<T> {
         self.call.cancel(false);
     }
 
-    /// As [`cancel`](Self::cancel), and a function that has begun is made to end: its
-    /// worker's process dies. What else runs in that process is lost and tried again.
+    /// As [`cancel`](Self::cancel), and a function that has begun is made to end: its worker's
+    /// process dies. Other calls in that process are lost and tried again.
     pub fn kill(&self) {
         self.call.cancel(true);
     }

@@ -37,7 +37,7 @@ const GROWTH_MAX: f64 = 8.0;
 
 /// Something that can be cut: a range of numbers, or a list.
 pub trait Cut: Send {
-    /// What a function gets.
+    /// The argument that a function gets for one part.
     type Part: Serialize;
 
     /// How many items are left.
@@ -127,9 +127,9 @@ impl Cluster {
     }
 }
 
-/// What can be made into a [`Cut`].
+/// A value that can be made into a [`Cut`].
 pub trait IntoCut {
-    /// What it becomes.
+    /// The type that does the cutting.
     type Cut: Cut;
 
     /// Makes it so.

@@ -1,4 +1,4 @@
-//! What programs hold: a cluster, on which they call, share, cut into chunks and submit.
+//! The cluster, on which a program calls, shares data, cuts into chunks and submits jobs.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
@@ -149,9 +149,9 @@ impl Cluster {
         Ok(self.shared.backend.nodes()?)
     }
 
-    /// Calls a remote function on some machine. What the backend loses is run again, as often
-    /// as the function's `retries` say; so it may run more than once, and what it does besides
-    /// returning should bear that. There is one result.
+    /// Calls a remote function on some machine. An attempt that the backend loses is run again, as
+    /// often as the function's `retries` say, so side effects may happen more than once. There is
+    /// one result.
     ///
     /// Costs a tenth of a millisecond on [`Local`](crate::Local) and about a millisecond on other
     /// backends, once workers run there: it is for work of 50 ms and more.

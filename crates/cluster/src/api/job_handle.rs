@@ -77,7 +77,7 @@ impl<T> JobHandle<T> {
         }
     }
 
-    /// What people call it.
+    /// The name under which it was submitted.
     #[must_use]
     pub fn id(&self) -> &JobId {
         &self.id
@@ -130,7 +130,8 @@ impl<T> JobHandle<T> {
         Ok(())
     }
 
-    /// Nobody wants the result any more; whoever waits learns so.
+    /// Gives up the job: it is asked to end, and all waits for its result return
+    /// [`RemoteError::Cancelled`].
     pub fn cancel(&self) {
         if let Ok(driver) = self.shared.driver() {
             driver.tell(Input::Cancel { job: self.job });
@@ -192,7 +193,7 @@ impl UnfinishedJob {
         Self { found }
     }
 
-    /// What people call it.
+    /// The name under which it was submitted.
     #[must_use]
     pub fn id(&self) -> &JobId {
         &self.found.description.options.id

@@ -324,7 +324,7 @@ impl ForeignProgram {
             payload,
         );
         let (sender, receiver) = mpsc::channel();
-        // Who has stopped waiting does not mind.
+        // A caller that has stopped waiting needs no answer.
         self.shared.link.send(
             id,
             request,

@@ -27,7 +27,7 @@ impl Drop for Session {
     }
 }
 
-/// What all clones of a cluster, and all its calls, share.
+/// The state that all clones of a cluster, and all its calls, share.
 pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) fingerprint: Fingerprint,
@@ -78,7 +78,7 @@ pub(super) fn reader(counters: &Arc<Counters>) -> impl Fn() -> CallCounts + Send
 }
 
 impl Shared {
-    /// Whoever drives jobs.
+    /// The driver of jobs, started when it is first needed.
     pub(crate) fn driver(&self) -> Result<&Driver, ClusterErrorKind> {
         let _one_at_a_time = self.starting.lock();
         if self.driver.get().is_none() {

@@ -139,7 +139,7 @@ impl Attempts {
 
     pub(super) fn pause(self: &Arc<Self>, job: u64, epoch: u32) {
         if let Some(host) = self.host(job, epoch) {
-            // What comes of it is the answer to the start.
+            // The answer to the start tells the outcome.
             self.send(
                 &host,
                 Ask::Pause { job, epoch },

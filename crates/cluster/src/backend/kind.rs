@@ -11,8 +11,8 @@ const NAMES: &str = "local, ray, slurm";
 
 /// A backend that a program's user chooses by its name: `local`, `ray` or `slurm`.
 ///
-/// What a backend needs to know besides comes from its own environment variables; only
-/// [`Local`] is told how large it is.
+/// All other settings come from the backend's own environment variables; only [`Local`] is told how
+/// large it is.
 ///
 /// # Examples
 ///

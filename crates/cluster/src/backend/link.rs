@@ -21,7 +21,7 @@ pub(crate) struct Link {
 struct Waiting {
     /// None any more once the connection is closed.
     replies: Mutex<Option<HashMap<u64, Reply>>>,
-    /// What the other end is, for messages.
+    /// The name of the other end, for messages.
     name: String,
 }
 
@@ -61,7 +61,7 @@ impl Link {
                 let why = waiting.read(input, limits);
                 let replies = waiting.replies.lock().take();
                 reading.close();
-                // Whoever is told may try again at once, and must not find the dead worker.
+                // A waiter that is told may try again at once, and must not find the dead worker.
                 on_close();
                 for (_, reply) in replies.into_iter().flatten() {
                     reply(Err(waiting.died(&why)));
@@ -130,7 +130,7 @@ impl Waiting {
         }
     }
 
-    /// Nobody waits for this, so it can only be shown.
+    /// Shows a problem for which no request waits.
     fn complain(&self, what: &str) {
         let _ = writeln!(io::stderr(), "heist-cluster: from {}: {what}", self.name);
     }

@@ -186,7 +186,7 @@ impl Process {
     }
 }
 
-/// What waits for room.
+/// Work that waits for room.
 enum Item {
     Call(CallSpec, Reply),
     Host(Opened),
@@ -222,7 +222,7 @@ impl Shared {
             .env(NODE_VARIABLE, node.to_string())
             .env(OBJECTS_VARIABLE, self.folder.path())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            // Whatever the functions print is for people.
+            // The output of functions is for people.
             .stdout(Stdio::from(io::stderr()));
         let child = command.spawn()?;
         // It holds the other end of the connection; the worker's death must close that.
@@ -505,7 +505,7 @@ impl Backend for LocalBackend {
                             fingerprint,
                             ask: Ask::Usage,
                         };
-                        // Who has stopped waiting does not mind.
+                        // A caller that has stopped waiting needs no answer.
                         link.send(
                             id,
                             Frame::new(&request, Vec::new()),

@@ -1,11 +1,11 @@
-//! Who gets room next on the nodes of a backend that places work itself.
+//! The queue for room on the nodes, for a backend that places work itself.
 
 use std::collections::VecDeque;
 
 use super::{BackendError, Cpus, Node, Placement};
 use crate::planner::NodeId;
 
-/// What waits for room, oldest first, and how much of it there is on each node.
+/// Work that waits for room, oldest first, and the free room of each node.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     nodes: Vec<Place>,

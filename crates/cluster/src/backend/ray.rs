@@ -28,8 +28,8 @@ mod shared;
 mod sidecar;
 mod usage;
 
-use shared::{answer_to, frame, request, Shared};
-use sidecar::{Op, Process, Sidecar};
+use self::shared::{answer_to, frame, request, Shared};
+use self::sidecar::{Op, Process, Sidecar};
 
 /// How long Ray may take to let us in.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// [`export!`](macro@crate::export) and the crate types `cdylib` and `rlib`. This machine
 /// has a Python with the cluster's release of Ray; the nodes need nothing but Ray.
 ///
-/// What is not said here comes from the environment:
+/// Settings that are not given come from the environment:
 ///
 /// | what | variable | otherwise |
 /// |---|---|---|
@@ -58,9 +58,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A node is called as `ray start --node-name` said, or its label `heist-node`, or by its
 /// address. Its id in Ray is understood as well.
 ///
-/// What remote functions print is in Ray's log files. Arguments, results and states of more
-/// than a mebibyte go through the object stores of the nodes, and have to fit there. With
-/// Ray's head node all is lost.
+/// The output of remote functions is in Ray's log files. Arguments, results and states of more than
+/// a mebibyte go through the object stores of the nodes, and have to fit there. With Ray's head
+/// node all is lost.
 ///
 /// Calls are answered by workers, processes of some 50 MiB, which keep their processors while
 /// calls wait and a tenth of a second longer; a call reserves one processor at least. A worker
@@ -68,10 +68,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// one waits on each node for as long as the connection lasts, so that a job that moves does
 /// not wait for a process to start.
 ///
-/// Calls of a few milliseconds come to a worker several at once, and all of those are lost
-/// with it if it dies. One that takes longer after all holds the others up for some hundredths
-/// of a second: what has not begun by then is given to another worker. What a call is to be
-/// [near](crate::Cluster::near) decides between workers that are idle, and nothing else.
+/// Calls of a few milliseconds come to a worker several at once, and all of those are lost with it
+/// if it dies. One that takes longer after all holds the others up for some hundredths of a second:
+/// those that have not begun by then are given to another worker. [`near`](crate::Cluster::near)
+/// only decides between idle workers.
 ///
 /// # Examples
 ///
@@ -179,13 +179,13 @@ impl BackendOptions for Ray {
     }
 }
 
-/// What a variable of the environment says, unless it is empty.
+/// The value of an environment variable, unless it is empty.
 fn variable(name: &str) -> Option<PathBuf> {
     let value = env::var_os(name).filter(|value| !value.is_empty());
     value.map(PathBuf::from)
 }
 
-/// What travels to the nodes, within the folder of the side-car. Ray names it after its
+/// The package that travels to the nodes, within the folder of the side-car. Ray names it after its
 /// content, so that a worker process has one build of the library for all of its life.
 const PACKAGE: &str = "package/heist_ray";
 

@@ -10,6 +10,11 @@ use std::time::Duration;
 
 use heist_sync::{thread, Mutex};
 
+use self::board::Board;
+use self::calls::Calls;
+use self::command::{command, output};
+use self::jobs::{Message, Watcher};
+use self::site::Site;
 use super::{
     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
@@ -17,11 +22,6 @@ use crate::planner::NodeId;
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::reading::Reading;
 use crate::whole_file;
-use board::Board;
-use calls::Calls;
-use command::{command, output};
-use jobs::{Message, Watcher};
-use site::Site;
 
 mod batch;
 mod begin;
@@ -34,7 +34,7 @@ mod process;
 mod site;
 mod tracked;
 
-/// What this backend needs of Slurm.
+/// The commands of Slurm that this backend runs.
 const COMMANDS: [&str; 6] = ["sinfo", "srun", "sbatch", "squeue", "scontrol", "scancel"];
 
 /// The oldest version that has what is used here.
@@ -116,9 +116,9 @@ impl Slurm {
         self
     }
 
-    /// Keeps shared data, and the states and results of jobs, in this folder, which must be
-    /// on a file system that all nodes share. One driver at a time uses it. What is in it
-    /// outlives a driver that is lost, and another one goes on from it.
+    /// Keeps shared data, and the states and results of jobs, in this folder, which must be on a
+    /// file system that all nodes share. One driver at a time uses it. Its contents outlive a
+    /// driver that is lost, and another one goes on from them.
     ///
     /// Without this it is a new folder in `$XDG_STATE_HOME/heist-cluster`, or in
     /// `.local/state/heist-cluster` of the home directory, and vanishes with the cluster.
@@ -262,7 +262,7 @@ fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDi
     Ok((made.path().to_owned(), Some(made)))
 }
 
-/// What runs for it ends when it is dropped.
+/// The connection to Slurm. Dropping it ends all work that it runs.
 #[derive(Debug)]
 struct SlurmBackend {
     site: Arc<Site>,
@@ -342,8 +342,8 @@ impl Backend for SlurmBackend {
         self.tell(Message::Stop(job, epoch));
     }
 
-    /// Sums what our own processes on each node have used. What others use there is between
-    /// them and Slurm, and not known; where no process is ours, our use is nothing.
+    /// Sums the use of our own processes on each node. Other users' load is not known; a node
+    /// without a process of ours counts as unused.
     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         // Slurm may not answer in time; whoever asks for usage has asked for the nodes before.
         let nodes = self.site.known_nodes();

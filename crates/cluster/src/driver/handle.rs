@@ -128,7 +128,7 @@ impl Driver {
             checkpoint,
             age_ms,
         } = unfinished;
-        // Whatever the lost driver began since is older than this.
+        // Every attempt that the lost driver began since is older than this.
         let epoch = checkpoint.epoch.saturating_add(RESUMED_EPOCHS);
         self.begin(description, checkpoint, cpus, epoch, Some(age_ms));
         Ok(())

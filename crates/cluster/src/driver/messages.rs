@@ -1,4 +1,4 @@
-//! The state machine's words: what it is told, what it wants done, and how it shows a job.
+//! The inputs and actions of the state machine of jobs, and its view of a job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,23 +34,23 @@ pub(crate) struct Submission {
     pub(crate) resumed_after_ms: Option<u64>,
 }
 
-/// What the table is told.
+/// An input of the state machine.
 #[derive(Debug)]
 pub(crate) enum Input {
     Submit(Submission),
-    /// Something became of an attempt.
+    /// The backend reports an event of an attempt.
     Event {
         job: u64,
         epoch: u32,
         event: JobEvent,
     },
-    /// Somebody wants a job elsewhere.
+    /// A job is to move.
     Move {
         job: u64,
         to: NodeId,
         expected: Option<Move>,
     },
-    /// Nobody wants the result.
+    /// A job is to be given up.
     Cancel {
         job: u64,
     },
@@ -58,7 +58,7 @@ pub(crate) enum Input {
     Tick,
 }
 
-/// What is to be done, in this order.
+/// An action for the reactor. Actions are taken in their order.
 #[derive(Debug)]
 pub(crate) enum Action {
     Start(StartSpec),
@@ -79,7 +79,7 @@ pub(crate) enum Action {
         job: u64,
         checkpoint: Checkpoint,
     },
-    /// Tell whoever waits.
+    /// Hand the result to those who wait for it.
     Finish {
         job: u64,
         result: Result<Vec<u8>, RemoteError>,

@@ -13,7 +13,7 @@ use crate::protocol::reading::Reading;
 /// Two readings that are nearer than this give no rate worth the name.
 const APART_MIN: Duration = Duration::from_millis(200);
 
-/// What was read last, and of which jobs how much is done.
+/// The last readings, and the first progress seen of each attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
     nodes: BTreeMap<NodeId, Reading>,
@@ -21,7 +21,7 @@ pub(crate) struct Rates {
     progress: HashMap<(u64, u32), (Duration, f64)>,
 }
 
-/// What the last two readings say.
+/// Rates between the last two readings.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) nodes: Vec<NodeSample>,
@@ -66,7 +66,7 @@ impl Rates {
                     match self.nodes.get(&node.id) {
                         None => Err("it was measured once so far".to_owned()),
                         Some(before) => busy(before, reading, is_alone).map(|cpus| {
-                            // Who waits for a processor counts: a node can be asked for more
+                            // Jobs that wait for a processor count: a node can be asked for more
                             // than it has.
                             let waiting = jobs_between(before, reading, &mut job_rates);
                             (cpus + waiting) / node.cpus.max(f64::MIN_POSITIVE)
@@ -150,7 +150,7 @@ fn busy(before: &Reading, after: &Reading, is_alone: bool) -> Result<f64, String
     Ok(used_ms as f64 / apart_ms as f64)
 }
 
-/// What a job did between two readings.
+/// The rate of a job between two readings.
 #[derive(Clone, Copy, Debug)]
 struct JobRate {
     /// Processors that it had.
@@ -158,8 +158,8 @@ struct JobRate {
     progress: f64,
 }
 
-/// What each job did between two readings. Returns how many processors they would have used
-/// besides those that they had.
+/// Collects the rate of each job. Returns how many processors the jobs would have used besides
+/// those that they had.
 fn jobs_between(
     before: &Reading,
     after: &Reading,

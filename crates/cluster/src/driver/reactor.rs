@@ -1,4 +1,4 @@
-//! The thread that runs the machine of jobs and the rebalancer.
+//! The thread that runs the state machine of jobs and the rebalancer.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
@@ -18,10 +18,10 @@ use crate::driver::options::Listener;
 use crate::event::{CallCounts, ClusterEvent, EventKind};
 use crate::planner::{JobId, NodeId, Outcome, Planner};
 
-/// How often the machine looks at the time.
+/// How often the state machine looks at the time.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What the thread is told.
+/// A message to the reactor's thread.
 pub(super) enum Message {
     Input(Input),
     Readings(Vec<Node>, Readings),
@@ -58,7 +58,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// Feeds the machine of jobs, and does what it says.
+/// Feeds the state machine of jobs, and takes its actions.
 pub(super) struct Reactor {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) sender: Sender<Message>,

@@ -186,7 +186,7 @@ impl Record {
                     Phase::Pausing { node, to, asked } => {
                         (Some(node.clone()), Some(to.clone()), *asked)
                     }
-                    // Nobody asked for it here; the backend may have its reasons.
+                    // The driver has not asked for it; the backend may have its reasons.
                     Phase::Running { node } => (Some(node.clone()), None, now),
                     _ => (None, None, now),
                 };
@@ -277,7 +277,7 @@ impl Record {
             moves: self.moves,
         }));
         actions.push(Action::Finish { job, result });
-        // Nobody goes on from it.
+        // No attempt begins from it any more.
         self.checkpoint.state = Arc::default();
         self.enter(now, Phase::Over);
     }

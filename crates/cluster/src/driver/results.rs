@@ -8,7 +8,7 @@ use super::messages::View;
 use super::store::JobResult;
 use crate::planner::JobId;
 
-/// What the reactor's thread shows to others.
+/// Views and results of jobs, shared by the reactor's thread with those that wait.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) state: Mutex<Shown>,
@@ -40,7 +40,7 @@ impl Results {
         self.changed.notify_all();
     }
 
-    /// Tells whoever waits for a job.
+    /// Hands the result of a job to those who wait for it.
     pub(super) fn finish(&self, job: u64, result: JobResult) {
         let mut shown = self.state.lock();
         if let Some(view) = shown.views.get(&job) {

@@ -25,7 +25,7 @@ use crate::protocol::{self, Frame, FrameReader, Limits};
 use crate::remote::job_options::JobOptions;
 use crate::whole_file;
 
-/// What a job is, as `job.json` says.
+/// The content of `job.json`: which job this is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
     pub(crate) job: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Description {
     pub(crate) place: u64,
 }
 
-/// What stands before a state.
+/// The header in front of a state.
 #[derive(Debug, Serialize, Deserialize)]
 struct CheckpointHeader {
     epoch: u32,
@@ -135,7 +135,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Jobs that are not over. Whoever began them is gone, since we have the lock.
+    /// Jobs that are not over. Their drivers are gone, since we have the lock.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl Store {
         let folder = job_folder(&self.folder, description.job);
         let added = fs::create_dir_all(&folder).and_then(|()| {
             write_checkpoint(&folder, checkpoint)?;
-            // Whoever finds this finds the state as well.
+            // A reader that finds this finds the state as well.
             whole_file::write(&folder, "job.json", true, |file| {
                 Ok(serde_json::to_writer(file, description)?)
             })

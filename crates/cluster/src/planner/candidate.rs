@@ -1,4 +1,4 @@
-//! What a job's move would bring and cost, wherever it goes.
+//! The benefit and the cost of moving a job, whatever its target.
 
 use std::time::Duration;
 
@@ -14,10 +14,9 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// What was measured often enough is believed. On a node above 100 % everybody gets that
-    /// much less than it wants; on one in an emergency it may be so, though the measure does
-    /// not show it, and a larger estimate counts too. No job is larger than all that its node
-    /// does.
+    /// A use that was measured often enough is believed. On a node above 100 % everybody gets that
+    /// much less than it wants; on one in an emergency it may be so, though the measure does not
+    /// show it, and a larger estimate counts too. No job is larger than all that its node does.
     pub(super) fn of(
         sample: &JobSample,
         track: &JobTrack,

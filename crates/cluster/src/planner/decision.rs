@@ -1,4 +1,4 @@
-//! What the planner answers: one move or none, and every reason.
+//! The planner's answer: one move or none, and every reason.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use super::reason::Reason;
 use super::sample::{Resources, Seconds};
 use super::sentence::Percent;
 
-/// What to do now, and why not something else.
+/// The move to make now, if any, and the reasons against all others.
 ///
 /// As JSON, `outcome` has a `kind`, `move` or `stay`, and so has each reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Decision {
-    /// What to do.
+    /// The move, if there is one.
     pub outcome: Outcome,
-    /// What was refused, and why: samples, nodes, jobs and targets, in a stable order.
+    /// Reasons against samples, nodes, jobs and targets, in a stable order.
     pub reasons: Vec<Reason>,
 }
 
@@ -64,7 +64,7 @@ pub struct Move {
     pub from: NodeId,
     /// Where it should run.
     pub to: NodeId,
-    /// What is set aside for it at the target. The CPUs are those of a node of speed 1.
+    /// Resources that are set aside for it at the target. The CPUs are those of a node of speed 1.
     pub reserved: Resources,
     /// The level of the source.
     pub from_level: f64,
@@ -74,9 +74,9 @@ pub struct Move {
     pub to_level: f64,
     /// The level that the target ends at.
     pub to_level_after: f64,
-    /// What it brings, in CPU-seconds of a node of speed 1.
+    /// The benefit, in CPU-seconds of a node of speed 1.
     pub benefit_cpu_s: f64,
-    /// What it costs, in the same unit.
+    /// The cost, in the same unit.
     pub cost_cpu_s: f64,
     /// How long the job does nothing, or as good as nothing.
     pub downtime_ns: u64,

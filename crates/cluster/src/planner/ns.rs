@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 pub(super) mod option;
 
-/// What does not fit, some 584 years, is the largest number there is.
+/// The nanoseconds of `duration`; of more than 584 years, the largest number there is.
 pub(super) fn of(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

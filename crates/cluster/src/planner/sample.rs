@@ -1,4 +1,4 @@
-//! What the planner is told: samples of nodes and of jobs, and what is wrong with some.
+//! The planner's input: samples of nodes and of jobs, and the faults of some.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Resources {
     pub cpus: f64,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Anything else that is counted, such as `gpu`, by name. What is not named is 0.
+    /// Anything else that is counted, such as `gpu`, by name. The amount of a missing name is 0.
     pub named: BTreeMap<String, f64>,
 }
 
@@ -47,7 +47,7 @@ pub struct NodeSample {
     /// When it was measured.
     #[serde(rename = "at_ns", with = "ns")]
     pub at: Duration,
-    /// What the node has in all.
+    /// The node's resources in all.
     pub capacity: Resources,
     /// How much work a CPU of this node does, compared with one of speed 1.
     pub speed: f64,
@@ -75,7 +75,7 @@ impl NodeSample {
         }
     }
 
-    /// What is wrong with the sample, seen at `now`.
+    /// The sample's fault, if it has one at `now`.
     pub(super) fn fault(&self, now: Duration, stale_after: Duration) -> Option<Fault> {
         let capacity = &self.capacity;
         within("utilisation", self.utilisation, 0.0)
@@ -86,7 +86,7 @@ impl NodeSample {
     }
 }
 
-/// What is known of a job at one time.
+/// One measurement of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -98,7 +98,7 @@ pub struct JobSample {
     /// When that was so.
     #[serde(rename = "at_ns", with = "ns")]
     pub at: Duration,
-    /// What it was said to need.
+    /// The resources that it was said to need.
     pub demand: Resources,
     /// How many CPUs of its node it was found to use, if that was measured.
     pub used_cpus: Option<f64>,
@@ -142,7 +142,7 @@ impl JobSample {
         }
     }
 
-    /// What is wrong with the sample, seen at `now`.
+    /// The sample's fault, if it has one at `now`.
     pub(super) fn fault(&self, now: Duration, stale_after: Duration) -> Option<Fault> {
         let used = self.used_cpus;
         within("cpus", self.demand.cpus, 0.0)
@@ -195,7 +195,7 @@ pub enum Mobility {
     Pinned,
     /// Its order with others on the node matters.
     Ordered,
-    /// What it has warmed up there is dearer than the imbalance.
+    /// Its warm state there is worth more than the balance.
     WarmState,
     /// A pause would break its promise.
     LatencyCritical,
@@ -222,9 +222,9 @@ pub enum Fault {
     OutOfRange {
         /// The field.
         field: String,
-        /// What it says, as text, since JSON has no word for what is no number.
+        /// The value as text, since JSON cannot write one that is not a number.
         value: String,
-        /// What would be accepted.
+        /// The accepted range.
         accepted: String,
     },
     /// The same node or job occurs more than once; none of the samples is believed.

@@ -5,6 +5,7 @@ use std::fmt;
 use super::reason::Reason;
 use super::sample::Seconds;
 
+// Long: one arm for each reason.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

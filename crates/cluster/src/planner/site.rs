@@ -20,15 +20,14 @@ pub(super) struct Site<'a> {
     pub(super) node: &'a NodeId,
     pub(super) track: &'a NodeTrack,
     pub(super) guests: Vec<&'a Guest<'a>>,
-    /// What of the level has lasted, without what is leaving: by this a source is judged.
+    /// The lasting part of the level, without jobs that are leaving: the measure of a source.
     pub(super) level_without: f64,
-    /// What the level has lately been at most, with what is arriving: by this a target is
-    /// judged.
+    /// The highest recent level, with jobs that are arriving: the measure of a target.
     pub(super) level_with: f64,
     sample: &'a NodeSample,
-    /// What those have who are there; whoever is leaving has not left yet.
+    /// Resources of the jobs that are there; a job that is leaving has not left yet.
     resident: Resources,
-    /// What is set aside for those who arrive.
+    /// Resources that are set aside for arriving jobs.
     arriving: Resources,
 }
 
@@ -43,7 +42,7 @@ impl<'a> Site<'a> {
         let (mut resident, mut arriving) = (Resources::default(), Resources::default());
         let mut leaving_cpus = 0.0;
         for guest in &guests {
-            // Who is in flight counts by the ledger, wherever its sample says it is.
+            // A job in flight counts by the ledger, wherever its sample says it is.
             if ledger.in_flight(&guest.sample.job).is_none() {
                 let named = &guest.sample.demand.named;
                 add(&mut resident, guest.sample.memory_bytes(), named);
@@ -85,7 +84,7 @@ impl<'a> Site<'a> {
         self.sample.capacity.cpus * self.sample.speed
     }
 
-    /// What the node has too little of for the job: its name, what is needed, what is free.
+    /// The first resource that is too scarce for the job: its name, the need, and what is free.
     pub(super) fn shortage(
         &self,
         sample: &JobSample,

@@ -1,4 +1,4 @@
-//! What the planner remembers of each node and each job.
+//! The planner's memory of each node and each job.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) struct NodeTrack {
     firings: u32,
     /// How often it was hot for long enough and then was not, with nobody's help.
     passings: u32,
-    /// What was measured before this time is no longer true: a move ended then.
+    /// Measurements from before this time are void: a move ended then.
     since: Duration,
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn set_initialised() {
     IS_INITIALISED.store(true, Ordering::Relaxed);
 }
 
-/// What the worker's variable begins with, if it is one of these.
+/// The beginning of the worker's variable in a batch job.
 pub(crate) const BATCH_PREFIX: &str = "batch:";
 
 /// The variable that makes a process such a worker.
@@ -38,7 +38,7 @@ pub(crate) fn batch_variable(submission: u32, folder: &Path) -> String {
 /// The name of the test that [`test_worker!`] defines.
 const TEST_WORKER: &str = "heist_cluster_worker";
 
-/// What makes a test program run that test alone.
+/// Arguments with which a test program runs that test alone.
 pub(crate) fn test_worker_arguments() -> Vec<String> {
     ["--exact", TEST_WORKER, "--nocapture"]
         .map(str::to_owned)

@@ -21,7 +21,7 @@ const RESERVED_BYTES_MAX: u64 = 1 << 20;
 pub struct Frame {
     /// Says what the message is.
     pub header: Vec<u8>,
-    /// What it carries.
+    /// The bytes that it carries.
     pub payload: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Frame {
         Self { header, payload }
     }
 
-    /// What the header says.
+    /// The header, decoded.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ pub enum ReadError {
         header_bytes: u32,
         /// Of its payload.
         payload_bytes: u64,
-        /// What would have been accepted.
+        /// The limits that it exceeds.
         limits: Limits,
         /// The header, if that alone was within the limits: it says whom to answer.
         header: Option<Vec<u8>>,

@@ -29,7 +29,7 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// What an attempt has to do; written by the driver only.
+/// The task of an attempt; written by the driver only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) job: u64,
@@ -37,22 +37,22 @@ pub(crate) struct Start {
     pub(crate) fingerprint: Fingerprint,
     /// The youngest attempt that the driver knows of. Older ones are to end.
     pub(crate) attempt: Attempt,
-    /// What the driver calls that one.
+    /// The driver's epoch for that one.
     pub(crate) epoch: u32,
     pub(crate) threads: u32,
     pub(crate) checkpoint_every_ms: u64,
     /// Slurm's number; none before it was submitted.
     pub(crate) slurm_job: Option<u64>,
-    /// The first submission of this job and build. What older ones leave here is not its own.
+    /// The first submission of this job and build. Files of older ones are not its own.
     pub(crate) first_submission: u32,
 }
 
-/// What a file of an attempt is.
+/// The kinds of files of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It has its state and runs; where.
     Running,
-    /// What its process has used, written again and again.
+    /// The use of resources by its process, written again and again.
     Usage,
     /// A state, with a number that grows.
     Checkpoint,
@@ -151,7 +151,7 @@ impl JobFolder {
         fs::create_dir_all(&self.0)
     }
 
-    /// What is to be done; none if nobody has said so.
+    /// The task of the attempt; none if the driver has not written it.
     pub(crate) fn start(&self) -> io::Result<Option<Start>> {
         match fs::read(self.0.join(START)) {
             Ok(json) => Ok(Some(serde_json::from_slice(&json)?)),

@@ -1,4 +1,4 @@
-//! Messages: what a driver wants of a worker, and what that has to say.
+//! Messages: requests of a driver, and a worker's answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,23 +6,26 @@ use super::fingerprint::Fingerprint;
 use super::reading::Reading;
 use super::refusal::Refusal;
 
-/// What a driver wants of a worker.
+/// A request of a driver to a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Chosen by the driver; the answer repeats it.
     pub id: u64,
     /// Of the driver's program.
     pub fingerprint: Fingerprint,
-    /// What it wants.
+    /// The kind of request, with its figures.
     pub ask: Ask,
 }
 
 /// The kinds of [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    missing_docs,
+    reason = "a job's number, its attempt (epoch) and names need no sentence each"
+)]
 pub enum Ask {
     /// Run a remote function; the payload has its arguments.
     Call {
-        /// Its name.
         function: String,
         /// How many threads it may use.
         cpus: u32,
@@ -34,9 +37,7 @@ pub enum Ask {
     },
     /// Run a job; the payload has its state. Answered when the job ends or pauses.
     Start {
-        /// Which.
         job: u64,
-        /// Which attempt at it.
         epoch: u32,
         /// The name of its type.
         kind: String,
@@ -44,26 +45,11 @@ pub enum Ask {
         cpus: u32,
     },
     /// Answer when a job has begun to run.
-    Await {
-        /// Which.
-        job: u64,
-        /// Which attempt at it.
-        epoch: u32,
-    },
+    Await { job: u64, epoch: u32 },
     /// A job is to pause at its next safe point; the answer to its start has the state.
-    Pause {
-        /// Which.
-        job: u64,
-        /// Which attempt at it.
-        epoch: u32,
-    },
+    Pause { job: u64, epoch: u32 },
     /// Give the state of a job at its next safe point.
-    Snapshot {
-        /// Which.
-        job: u64,
-        /// Which attempt at it.
-        epoch: u32,
-    },
+    Snapshot { job: u64, epoch: u32 },
     /// Say how much processor time was used.
     Usage,
     /// Put a job's state or a function's arguments, given as JSON, into their usual form.
@@ -78,7 +64,7 @@ pub enum Ask {
     },
 }
 
-/// What a worker has to say to a [`Request`].
+/// A worker's answer to a [`Request`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The id of the request.
@@ -101,7 +87,7 @@ pub enum Outcome {
     Cancelled,
     /// Nothing was run.
     Refused(Refusal),
-    /// What was asked for is done or under way; the payload may have what was asked for.
+    /// The request is met or under way; the payload may have its result.
     Done,
     /// A job stopped; the payload has its result or its state.
     Job(JobOutcome),

@@ -1,11 +1,11 @@
-//! What a worker and its machine have used.
+//! The use of resources by a worker and its machine.
 
 use serde::{Deserialize, Serialize};
 
 /// Counters of a process and its machine, read at one moment. A rate needs two readings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// When, in milliseconds since 1970.
+    /// The time of the reading, in milliseconds since 1970.
     pub at_ms: u64,
     /// The worker's process.
     pub pid: u32,
@@ -31,9 +31,9 @@ pub struct Reading {
 /// Counters of a running job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobReading {
-    /// Which.
+    /// The driver's number of the job.
     pub job: u64,
-    /// Which attempt at it.
+    /// The attempt's number.
     pub epoch: u32,
     /// Processor time of the threads of its pool.
     pub cpu_ms: u64,

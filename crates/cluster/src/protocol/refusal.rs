@@ -1,4 +1,4 @@
-//! Why a worker did nothing.
+//! The reasons for which a worker does nothing.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::decode;
 use super::fingerprint::{self, Build, Fingerprint};
 
-/// Why a worker did nothing.
+/// The reasons for which a worker does nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -24,14 +24,14 @@ pub enum Refusal {
     Unknown {
         /// The name.
         name: String,
-        /// What is registered.
+        /// The names that are registered.
         known: Vec<String>,
     },
     /// The message, the arguments or the state could not be read, or the result not written.
     Malformed {
-        /// What was read or written.
+        /// The thing that was read or written.
         what: String,
-        /// What was wrong with it.
+        /// The fault that serde found.
         error: String,
     },
     /// No such attempt is running here.
@@ -52,7 +52,7 @@ pub enum Refusal {
     },
     /// The worker could not do it.
     Failed {
-        /// What it tried and why it failed.
+        /// The failed step and its cause.
         error: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What code that a worker runs can ask: where it is, and whether its result is still wanted.
+//! The context of code that a worker runs: its machine, and whether its result is still wanted.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ pub(crate) fn set_node(name: String) {
     let _ = NODE.set(name);
 }
 
-/// What a remote function can ask about its call.
+/// The context of a remote function's call.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! What a program says of itself to one that is not linked with it.
+//! A program's description of itself, for one that is not linked with it.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::function::CallOptions;
 use super::registry::{libraries, registry, Entry};
 use crate::protocol::fingerprint::Build;
 
-/// What a program says of itself.
+/// The functions and jobs of a program, and its build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
     /// The parts of its [`Fingerprint`].

@@ -31,11 +31,11 @@ use serde::{de::DeserializeOwned, Deserialize, Serialize};
 pub trait RemoteFunction: Copy + Send + Sync + 'static {
     /// Its argument; of several, a tuple; of none, `()`.
     type Args: Serialize + DeserializeOwned + Send + 'static;
-    /// What it returns.
+    /// Its result.
     type Out: Serialize + DeserializeOwned + Send + 'static;
     /// Its path, by which workers know it.
     const NAME: &'static str;
-    /// What the attribute says about it.
+    /// Its reservations and retries, as the attribute says.
     const OPTIONS: CallOptions;
     /// Calls it.
     fn run(args: Self::Args) -> Self::Out;

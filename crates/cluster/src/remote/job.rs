@@ -65,7 +65,7 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
     ///
     /// # Errors
     ///
-    /// What a safe point returns; [`Stop::fail`] if there can be no result.
+    /// The error of a safe point; [`Stop::fail`] if there can be no result.
     fn run(&mut self, context: &JobContext) -> Result<Self::Out, Stop>;
 }
 
@@ -84,7 +84,7 @@ pub trait RegisteredJob: Job {
 pub enum Stop {
     /// The job is to pause here; only safe points say so.
     Pause(Pause),
-    /// The job gives up, with a message for whoever waits for it.
+    /// The job gives up, with a message for those that wait for it.
     Fail(String),
 }
 
@@ -100,7 +100,7 @@ impl Stop {
 #[derive(Debug)]
 pub struct Pause(());
 
-/// What a running job can say and be told.
+/// A running job's connection to its driver: safe points, progress, and where it is.
 #[derive(Debug)]
 pub struct JobContext {
     running: Arc<RunningJob>,

@@ -23,7 +23,7 @@ use crate::protocol::cpus::Cpus;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobOptions {
-    /// What people call it; unique among the jobs of a cluster.
+    /// Its name for people, unique among the open jobs of a cluster.
     pub id: JobId,
     /// Processors that are reserved for it; a part of one is possible, in thousandths.
     pub cpus: f64,
@@ -124,7 +124,7 @@ impl JobOptions {
         self.threads.unwrap_or(self.cpus.ceil() as u32).max(1)
     }
 
-    /// What is wrong with them, if anything.
+    /// The fault in these options, if there is one.
     pub(crate) fn fault(&self) -> Option<String> {
         if let Err(error) = Cpus::try_from(self.cpus) {
             return Some(format!("what job {} wants: {error}", self.id));

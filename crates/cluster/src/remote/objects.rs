@@ -27,9 +27,9 @@ pub(crate) struct Objects {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What the backend brought with a call, and nobody has read yet.
+    /// Bytes that the backend brought with a call, and that have not been read yet.
     offered: HashMap<ObjectId, Vec<u8>>,
-    /// What was read, oldest first.
+    /// Values that were read, oldest first.
     kept: VecDeque<(ObjectId, Value)>,
 }
 

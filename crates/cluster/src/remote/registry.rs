@@ -1,4 +1,4 @@
-//! What the attributes registered: functions and jobs by name.
+//! The functions and jobs that attributes have registered, by name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -46,7 +46,7 @@ pub struct Registration {
 
 inventory::collect!(Registration);
 
-/// What can be done with something that is known by its name only.
+/// A function or a job that is known by its name only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     Function {
@@ -205,7 +205,7 @@ impl Registry {
     }
 }
 
-/// What this program has registered.
+/// The registry of this program.
 pub(crate) fn registry() -> &'static Registry {
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
     REGISTRY.get_or_init(|| {

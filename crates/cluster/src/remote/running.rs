@@ -1,4 +1,4 @@
-//! An attempt at a job that runs in this process: what the job sees of the driver.
+//! An attempt at a job that runs in this process, between its job and the driver's requests.
 
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,7 @@ const SNAPSHOT: u32 = 2;
 pub(crate) struct RunningJob {
     job: u64,
     epoch: u32,
-    /// [`PAUSE`], [`SNAPSHOT`]. Whoever sets a bit waits under the lock for the answer; the
-    /// word itself says only that there is something to look at.
+    /// [`PAUSE`], [`SNAPSHOT`]. The side that sets a bit waits under the lock for the answer; the word itself says only that there is something to look at.
     wants: AtomicU32,
     /// The bits of a float from 0 to 1.
     progress: AtomicU64,
@@ -37,7 +36,7 @@ pub(crate) struct RunningJob {
 struct State {
     has_begun: bool,
     is_over: bool,
-    /// What the last safe point wrote, until it is taken.
+    /// The state that the last safe point wrote, until it is taken.
     snapshot: Option<Result<Vec<u8>, String>>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn worker() -> &'static Worker {
     })
 }
 
-/// What an answer consists of, but for the id.
+/// An answer without its id.
 type Said = (Outcome, Vec<u8>);
 
 impl Worker {
@@ -44,7 +44,7 @@ impl Worker {
             Err(error) => {
                 let what = "the header of a request".to_owned();
                 let refusal = Refusal::Malformed { what, error };
-                // Nobody knows which request it was; no request has this number.
+                // The request is unknown; no request has this number.
                 respond(0, (Outcome::Refused(refusal), Vec::new()))
             }
         }
@@ -201,7 +201,7 @@ pub(super) fn respond(id: u64, (outcome, payload): Said) -> Frame {
     Frame::new(&Answer { id, outcome }, payload)
 }
 
-/// What a worker answers to a frame, for the fuzzer.
+/// A worker's answer to a frame, for the fuzzer.
 #[doc(hidden)]
 pub fn answer(frame: Frame) -> Frame {
     worker().answer(frame)

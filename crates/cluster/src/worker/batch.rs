@@ -22,7 +22,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// The exit code with which Slurm puts a job aside to be released, if it is told so.
 const PAUSED_CODE: i32 = 85;
 
-/// What happens while the attempt runs.
+/// An event while the attempt runs.
 enum Happened {
     Signal,
     Begun(Frame),
@@ -83,7 +83,7 @@ pub(super) fn run(what: &str) -> io::Result<i32> {
     .run(state, &receiver)
 }
 
-/// Nobody wants to know any more what this attempt has to say.
+/// Ends an attempt whose answers are no longer wanted.
 fn superseded(attempt: Attempt, by: Attempt) -> i32 {
     complain(&format!(
         "attempt {attempt} ends, because there is attempt {by}"
@@ -209,7 +209,7 @@ impl Running {
             self.snapshot_at = Instant::now();
             self.ask(Ask::Snapshot { job, epoch }, Vec::new(), Happened::Snapshot)?;
         }
-        // What cannot be written now is written the next time.
+        // A reading that cannot be written now is written the next time.
         let _ = self
             .folder
             .show(self.name(Kind::Usage), &self.ask_now(Ask::Usage));

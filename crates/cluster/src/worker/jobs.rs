@@ -15,7 +15,7 @@ use crate::remote::job::JobContext;
 use crate::remote::registry::{BadBytes, JobEnd};
 use crate::remote::running::{not_running, RunningJob, PATIENCE};
 
-/// What is to be run.
+/// An attempt to be run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start<'a> {
     pub(super) job: u64,
@@ -25,8 +25,8 @@ pub(super) struct Start<'a> {
     pub(super) state: &'a [u8],
 }
 
-/// All jobs that a process has seen. What is over stays, so that late requests are known
-/// to be late.
+/// All jobs that a process has seen. Those that are over stay, so that late requests are known to
+/// be late.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     table: Mutex<HashMap<u64, Arc<RunningJob>>>,

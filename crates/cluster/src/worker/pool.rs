@@ -1,4 +1,4 @@
-//! How code of the program is run: pools of threads, and panics.
+//! Pools of threads for the program's code, and messages of its panics.
 
 use std::any::Any;
 
@@ -22,7 +22,7 @@ pub(super) fn build_pool(
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(super) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

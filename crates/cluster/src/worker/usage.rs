@@ -1,4 +1,4 @@
-//! What a worker and its machine have used: processor time, memory.
+//! Reads the processor time and memory that a worker and its machine have used.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ mod imp {
 
     use super::Reading;
 
-    /// What cannot be read stays 0 or empty, which is what a reader takes for unknown.
+    /// Figures that cannot be read stay 0 or empty, which a reader takes for unknown.
     pub(super) fn read() -> Reading {
         let mut reading = Reading::default();
         if let Ok(stat) = Process::myself().and_then(|myself| myself.stat()) {

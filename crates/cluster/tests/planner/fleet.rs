@@ -51,7 +51,7 @@ fn the_planner_beats_every_rule_that_moves_less_and_never_overloads_a_target() {
             &found.expect("every policy has run").1
         };
         let ours = of(Kind::Planner);
-        // What swings may have swung since it was measured. There only the levels that the
+        // A swinging load may have changed since it was measured. There only the levels that the
         // planner decided with are known to be in order, which its policy checks each time.
         if ours.above_before > 0 && !matches!(scenario, Scenario::Oscillating) {
             failures.push(format!(

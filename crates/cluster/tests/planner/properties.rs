@@ -1,4 +1,4 @@
-//! What holds for any input, however wild.
+//! Properties of the planner that hold for any input, however wild.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -180,7 +180,7 @@ class Calls:
         mine = [kind for kind, pool in self.pools.items() if pool.waiting and lease.serves(kind)]
         if not mine:
             return None
-        # What can be answered on this node only comes first.
+        # Calls that only this node can answer come first.
         pool = self.pools[max(mine, key=lambda kind: kind[1] is not None)]
         now = time.monotonic()
         if now - max(lease.began_at, self.gave_way_at) > TENURE_S and self.is_in_the_way(lease):
@@ -348,7 +348,7 @@ class Calls:
             count = int(count * average_s / START_S)
         count = min(count, self.nodes.slots(cpus, place) - serving, STARTING_MAX)
         if not serving:
-            # Whatever can never be is said by the one that waits for it.
+            # The waiter itself reports a request that can never be met.
             count = max(count, 1)
         for _ in range(pool.starting, count):
             pool.starting += 1

@@ -1,4 +1,4 @@
-//! What all parts of the backend share: the side-car, and the actors of jobs.
+//! The state of a connection to Ray: the side-car, and the actors of jobs.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -29,7 +29,7 @@ class Setup(Exception):
 
 
 def main():
-    # Whatever Ray and others print must not get among the messages.
+    # The output of Ray and others must not get among the messages.
     stream = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -41,7 +41,7 @@ def main():
     except Setup as error:
         return stream.sendall(frame({"to": header["to"], "error": "setup", "message": str(error)}))
     stream.sendall(frame({"to": header["to"]}, answer))
-    # What follows needs Ray.
+    # From here on Ray is needed.
     from driver import Driver
 
     driver = Driver(stream)

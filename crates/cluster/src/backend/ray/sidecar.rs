@@ -23,7 +23,7 @@ use crate::protocol::{Frame, FrameReader, Limits};
 
 /// The name of the program of the side-car, in its folder.
 const SCRIPT: &str = "sidecar.py";
-/// What lies there, by name.
+/// The files of the side-car, by name.
 pub(super) const FILES: [(&str, &str); 7] = [
     (SCRIPT, include_str!("sidecar.py")),
     ("driver.py", include_str!("driver.py")),
@@ -47,7 +47,7 @@ const KEEPALIVE: [&str; 2] = [
 ];
 const KEEPALIVE_MS: &str = "3000";
 
-/// What the side-car can be asked to do; see there.
+/// A request to the side-car; see sidecar.py.
 #[derive(Debug, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(super) enum Op<'a> {
@@ -255,7 +255,7 @@ impl Sidecar {
         patience: Duration,
     ) -> Result<Vec<u8>, BackendError> {
         let (sender, receiver) = mpsc::channel();
-        // Who has stopped waiting does not mind.
+        // A caller that has stopped waiting needs no answer.
         let answered = Box::new(move |answer| drop(sender.send(answer)));
         self.send(op, payload, answered);
         receiver.recv_timeout(patience).unwrap_or_else(|_| {
@@ -328,7 +328,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// What it printed last, as the end of a message about it.
+    /// Its last output, as the end of a message about it.
     pub(super) fn last_words(&self) -> String {
         let log = fs::read(self.folder.path().join(LOG)).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);

@@ -1,4 +1,4 @@
-//! What the nodes of a Ray cluster have used, and the jobs on them.
+//! The use of resources by the nodes of a Ray cluster and the jobs on them.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, BackendError
 
 fn waiting() -> (Reply, Answered) {
     let (sender, answered) = mpsc::channel();
-    // Who has stopped waiting does not mind.
+    // A caller that has stopped waiting needs no answer.
     (Box::new(move |answer| drop(sender.send(answer))), answered)
 }
 

@@ -11,16 +11,17 @@ use crate::protocol::cpus::Cpus;
 use crate::protocol::environment::{batch_variable, WORKER_VARIABLE};
 use crate::protocol::job_folder::{Attempt, JobFolder};
 
-/// What an attempt prints.
+/// The file for an attempt's output.
 pub(super) const LOG: &str = "log";
 
-/// What runs on the node. The signal that wakes an attempt must not end it before it listens.
+/// The script that runs on the node. The signal that wakes an attempt must not end it before it
+/// listens.
 const SCRIPT: &str = r#"#!/bin/sh
 trap '' USR1
 HEIST_CLUSTER_NODE=$SLURMD_NODENAME exec "$@"
 "#;
 
-/// What Slurm says of a batch job.
+/// Slurm's account of a batch job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) state: String,
@@ -64,7 +65,7 @@ impl Row {
     }
 }
 
-/// What Slurm says of these jobs. Those that it has forgotten are missing.
+/// Slurm's account of these jobs. Those that it has forgotten are missing.
 pub(super) fn rows(slurm_jobs: &[u64]) -> Result<HashMap<u64, Row>, String> {
     if slurm_jobs.is_empty() {
         return Ok(HashMap::new());

@@ -22,7 +22,7 @@ use crate::protocol::{Answer, Frame, Outcome};
 const HOLD_PATIENCE: Duration = Duration::from_secs(30);
 
 impl Tracked {
-    /// What is to be begun, in its folder. None if the job has ended already; `events` is told.
+    /// Prepares an attempt in its folder. None if the job has ended already; `events` is told.
     pub(super) fn prepare(
         site: &Site,
         board: &Board,

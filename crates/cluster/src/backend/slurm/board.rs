@@ -1,4 +1,5 @@
-//! What the watcher of jobs shares with the backend: what jobs use, and what ends with it.
+//! Results of the watcher of jobs for the backend: usage of jobs, and what ends with the
+//! connection.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -15,7 +16,7 @@ use crate::protocol::reading::Reading;
 /// A reading that has not changed for so long says nothing any more.
 const READING_MAX: Duration = Duration::from_secs(10);
 
-/// What others know of the jobs.
+/// Usage of jobs, and what the connection owns in Slurm.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     readings: Mutex<HashMap<u64, Usage>>,
@@ -23,7 +24,7 @@ pub(super) struct Board {
     own: Mutex<Own>,
 }
 
-/// What ends with the connection.
+/// Batch jobs and folders that end with the connection.
 #[derive(Debug, Default)]
 struct Own {
     is_closed: bool,
@@ -33,7 +34,7 @@ struct Own {
 }
 
 impl Board {
-    /// What the jobs' processes have used, with where they are.
+    /// The use of resources by the jobs' processes, with their nodes.
     pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let readings = self.readings.lock();
         let usage = readings.values().map(|usage| {
@@ -103,17 +104,17 @@ impl Board {
         let folders = std::mem::take(&mut own.folders);
         drop(own);
         if !slurm_jobs.is_empty() {
-            // Nobody is left to be told if this fails.
+            // No one is left to be told if this fails.
             let _ = batch::cancel(&slurm_jobs);
         }
         for folder in folders {
-            // What stays is in nobody's way.
+            // A folder that stays does no harm.
             let _ = fs::remove_dir_all(folder);
         }
     }
 }
 
-/// What a job's process has used, where, and since when that is known.
+/// A reading of a job's process, with its node and the time at which it came.
 #[derive(Debug)]
 struct Usage {
     node: NodeId,

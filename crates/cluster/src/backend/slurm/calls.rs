@@ -97,7 +97,7 @@ impl Calls {
         }
     }
 
-    /// What the workers have used, with where they are.
+    /// The use of resources by the workers, with their nodes.
     pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let deadline = Instant::now() + USAGE_PATIENCE;
         let processes: Vec<_> = {
@@ -114,7 +114,7 @@ impl Calls {
                 process.link.send(
                     id,
                     self.request(id, Ask::Usage),
-                    // Who has stopped waiting does not mind.
+                    // A caller that has stopped waiting needs no answer.
                     Box::new(move |answer| drop(sender.send(answer))),
                 );
                 (process.node, receiver)
@@ -187,7 +187,7 @@ impl Calls {
             reply(Err(BackendError::cancelled()));
         }
         if has_others {
-            // Those that wait in Slurm's queue do not hear us. Nobody is left to be told.
+            // Workers in Slurm's queue do not hear us, and no one is left to be told of a failure.
             let _ = output(command("scancel").arg(format!("--name={}", self.site.name)));
         }
         processes.iter().for_each(Process::close);

@@ -27,7 +27,7 @@ pub(super) fn command(program: &str) -> Command {
     command
 }
 
-/// What a command writes to its output.
+/// Runs a command and returns its output.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ fn drain(stream: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Stri
             let mut bytes = Vec::new();
             let read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
             if let Some(Ok(_)) = read {
-                // Who has lost patience does not mind.
+                // A caller that has lost patience needs no answer.
                 let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
             }
         })?;

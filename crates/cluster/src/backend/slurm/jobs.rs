@@ -23,7 +23,7 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 /// How often calls are looked after while no job runs.
 const TICK: Duration = Duration::from_millis(500);
 
-/// What the driver wants of the watcher.
+/// A request of the driver to the watcher.
 pub(super) enum Message {
     Start(StartSpec, JobEvents),
     Pause(u64, u32),
@@ -56,7 +56,7 @@ impl Watcher {
         let mut ticked_at = Instant::now();
         loop {
             let patience = match asked_at {
-                // What was wanted a moment ago may be done at once.
+                // A fresh request may be met at once.
                 None => Duration::ZERO,
                 Some(_) if self.jobs.is_empty() => TICK,
                 Some(_) => LOOK_EVERY,
@@ -90,7 +90,7 @@ impl Watcher {
         }
     }
 
-    /// What Slurm says of all jobs; none if it cannot be asked now.
+    /// Slurm's account of all jobs; none if it cannot be asked now.
     fn rows(&self) -> Option<HashMap<u64, Row>> {
         let ids: Vec<_> = self.jobs.values().filter_map(|job| job.slurm_job).collect();
         // Nothing is known until it answers again, and nothing is decided.

@@ -20,7 +20,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 pub(super) struct Pools {
     pub(super) pools: HashMap<Kind, Pool>,
     pub(super) workers: HashMap<u64, Worker>,
-    /// Who waits for the answer of a worker, by the number of the call.
+    /// Replies that wait for a worker's answer, by the number of the call.
     pub(super) replies: HashMap<u64, Reply>,
     pub(super) next_worker: u64,
     pub(super) is_closed: bool,
@@ -130,7 +130,7 @@ impl Pools {
                 _ => pool.waiting.len().min(1),
             };
             for _ in starting..wanted {
-                // What needs more than there is, is for Slurm to refuse.
+                // Slurm itself refuses what needs more than there is.
                 if cpus > 0 && cpus + kind.cpus > cpus_max {
                     break;
                 }

@@ -13,8 +13,8 @@ use crate::backend::link::Link;
 use crate::planner::NodeId;
 use crate::protocol::environment::WORKER_VARIABLE;
 
-/// What runs on the node: says where that is, and makes way for the worker. What the
-/// functions print is for people, so it goes where errors go, and answers alone to the output.
+/// The script that runs on the node: it reports its node, and makes way for the worker. The output
+/// of functions is for people and goes to stderr; answers alone go to stdout.
 const SCRIPT: &str = r#"exec 3>&1 1>&2
 echo "$SLURM_JOB_ID $SLURMD_NODENAME" >&3
 HEIST_CLUSTER_NODE=$SLURMD_NODENAME exec "$@""#;
@@ -42,7 +42,7 @@ impl Process {
 ///
 /// # Errors
 ///
-/// What srun said, if it does not begin.
+/// Returns the output of srun if it does not begin.
 pub(super) fn start(
     site: &Site,
     mut srun: Command,
@@ -98,7 +98,7 @@ pub(super) fn start(
     })
 }
 
-/// What the script says first; none if it did not run.
+/// The script's first line; none if it did not run.
 fn greeting(output: &mut impl io::BufRead) -> Option<(u64, NodeId)> {
     let mut line = String::new();
     output.read_line(&mut line).ok()?;
@@ -121,7 +121,7 @@ fn listen(errors: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> 
                     said.pop_front();
                 }
             } else {
-                // Nobody is left to be told if this fails.
+                // No one is left to be told if this fails.
                 let _ = writeln!(io::stderr(), "{text}");
             }
         }

@@ -18,7 +18,7 @@ use crate::protocol::Limits;
 /// How long an answer about the nodes is good.
 const NODES_KEPT: Duration = Duration::from_secs(1);
 
-/// What all parts of the backend share.
+/// The settings that all parts of the backend share.
 #[derive(Debug)]
 pub(super) struct Site {
     /// The name in Slurm of all workers of this connection.
@@ -105,7 +105,7 @@ impl Site {
     }
 }
 
-/// What sinfo says, a line for each node and partition; the default partition has a star.
+/// Reads the output of sinfo: a line for each node and partition; the default partition has a star.
 fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, BackendError> {
     let mut found = Vec::new();
     for line in text.lines() {

@@ -47,7 +47,7 @@ pub(super) enum Phase {
     Unclaimed(Instant),
 }
 
-/// What the driver knows of an attempt.
+/// The driver's knowledge of an attempt.
 pub(super) struct Claim {
     pub(super) epoch: u32,
     pub(super) events: JobEvents,
@@ -142,7 +142,7 @@ impl Tracked {
         let Phase::Claimed(claim) = &mut self.phase else {
             return false;
         };
-        // Whatever cannot be read now will be, the next time.
+        // A folder that cannot be read now will be, the next time.
         let names = self.folder.names().unwrap_or_default();
         let attempt = self.attempt;
         let names: Vec<_> = names

@@ -268,9 +268,9 @@ fn a_cancelled_job_is_stopped_and_over() {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct World {
     attempts: Vec<Attempt>,
-    /// What was said and not yet delivered.
+    /// Messages that were sent and not yet delivered.
     said: BTreeSet<Said>,
-    /// What the backend may still do to us.
+    /// Accidents that the backend may still cause.
     accidents: u8,
     moves: u8,
     snapshots: u8,
@@ -306,7 +306,7 @@ enum Said {
 /// How far an attempt counts.
 const LAST: u8 = 2;
 
-/// What can happen next.
+/// A step that can come next.
 #[derive(Clone, Debug)]
 enum Turn {
     Count(usize),

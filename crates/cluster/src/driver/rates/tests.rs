@@ -15,7 +15,7 @@ fn reading(at_ms: u64, process_cpu_ms: u64) -> Reading {
     }
 }
 
-/// What a node of two processors is told to have used between two readings.
+/// The utilisation of a node of two processors between two readings.
 fn utilisation(before: Reading, after: Reading) -> Result<f64, String> {
     let mut rates = Rates::default();
     let nodes = [Node::new(NodeId::from(NODE), 2.0)];

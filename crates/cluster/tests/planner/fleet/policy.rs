@@ -8,7 +8,7 @@ use heist_cluster::planner::{
 
 use super::setup::{JobView, Setup, View};
 
-/// What a policy wants to be moved.
+/// A move that a policy wants.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     pub(crate) job: usize,
@@ -247,7 +247,7 @@ impl Policy for Planned {
     }
 
     fn ended(&mut self, tick: u32, job: usize) {
-        // What is measured in this tick was measured before the job came.
+        // The measurements of this tick are from before the job came.
         let told = self.planner.move_ended(time(tick + 1), &id(job));
         told.expect("the job was in flight");
     }

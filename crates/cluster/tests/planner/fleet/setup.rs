@@ -1,4 +1,4 @@
-//! What goes into a simulated fleet, what a policy sees of it, and what comes out.
+//! The input of a simulated fleet, a policy's view of it, and the outcome.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(crate) struct Job {
     pub(crate) node: usize,
     pub(crate) arrives: u32,
     pub(crate) duration: f64,
-    /// What it really wants, and was said to want, in CPUs of speed 1.
+    /// Its real demand and its declared one, in CPUs of speed 1.
     pub(crate) cpus: f64,
     pub(crate) estimate: f64,
     /// In every second half of this many ticks it wants only a tenth.
@@ -53,7 +53,7 @@ pub(crate) struct Setup {
     pub(crate) bandwidth: f64,
 }
 
-/// What came out of one run.
+/// The outcome of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Run {
     /// One for each job: its time in the fleet over its duration.
@@ -73,7 +73,7 @@ pub(crate) struct Run {
     pub(crate) spread: f64,
 }
 
-/// What a policy sees.
+/// A policy's view of the fleet.
 #[derive(Debug)]
 pub(crate) struct View<'a> {
     pub(crate) tick: u32,

@@ -110,7 +110,7 @@ impl World<'_> {
         fastrand::Rng::with_seed(self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ key)
     }
 
-    /// What the job wants, without noise, in CPUs of speed 1.
+    /// The job's demand without noise, in CPUs of speed 1.
     fn wish(&self, job: usize, tick: u32) -> f64 {
         let job = &self.setup.jobs[job];
         match job.swing {
@@ -308,7 +308,7 @@ impl World<'_> {
         }
     }
 
-    /// What the job says of its progress, which is up to a third wrong.
+    /// The progress that the job reports, which is up to a third wrong.
     fn progress(&self, job: usize) -> (f64, f64) {
         let error = 0.75 + self.random(3, job, 0).f64() * (4.0 / 3.0 - 0.75);
         let left = self.setup.jobs[job].duration - self.live[job].progress;
