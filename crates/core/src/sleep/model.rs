@@ -71,6 +71,10 @@ impl Jobs for Pool {
         }
     }
 
+    fn signal(&self, _: usize) {
+        self.signalled.store(true, Ordering::Relaxed);
+    }
+
     /// Jobs lie where everybody sees them.
     fn are_at(&self, _: usize) -> bool {
         false
@@ -365,7 +369,9 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
                 let has_mail = || pool.sees_a_job();
                 while !pool.take() && !pool.end[0].probe() {
                     let parker = Sleeper::Worker(0);
-                    let was_unparked = pool.sleep.withdraw(parker, &pool.end[0], has_mail, || ());
+                    let was_unparked =
+                        pool.sleep
+                            .withdraw(parker, &pool.end[0], &*pool, has_mail, || ());
                     if was_unparked {
                         pool.sleep.stop_search();
                     }
@@ -395,7 +401,9 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
             move || {
                 while !pool.end[0].probe() {
                     let parker = Sleeper::Worker(0);
-                    let was_unparked = pool.sleep.withdraw(parker, &pool.end[0], || false, || ());
+                    let was_unparked =
+                        pool.sleep
+                            .withdraw(parker, &pool.end[0], &*pool, || false, || ());
                     if was_unparked {
                         pool.sleep.stop_search();
                     }
@@ -450,6 +458,58 @@ fn a_job_that_is_published_when_a_caller_has_left_is_found() {
         pool.publish();
         caller.join().unwrap();
         sleeper.join().unwrap();
+    });
+}
+
+/// A caller leaves while the only other worker blocks or withdraws, so that nobody works whom it
+/// would have to signal; then that worker goes on, and publishes.
+fn check_a_push_after(pause: impl Fn(&Pool) + Copy + Send + Sync + 'static) {
+    check(3, move || {
+        let pool = Pool::new(2);
+        // Worker 1 sleeps, and a caller is in its place. Worker 0 has heard of it.
+        pool.sleep.start_search();
+        let rest = pool
+            .sleep
+            .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool)
+            .expect("its latch is not set");
+        let index = pool.sleep.take_place().expect("one is vacant");
+        pool.signalled.store(false, Ordering::Relaxed);
+        let sleeper = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                let sees_a_job = || pool.sees_a_job();
+                pool.sleep.block(Sleeper::Worker(1), rest, sees_a_job);
+            }
+        });
+        let caller = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.sleep.leave_place(index, &*pool)
+        });
+        // The present thread is worker 0.
+        pause(&pool);
+        pool.publish();
+        caller.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_of_a_worker_that_has_blocked_is_found() {
+    check_a_push_after(|pool| {
+        pool.sleep.begin_blocking();
+        pool.sleep.end_blocking(0, pool);
+    });
+}
+
+#[test]
+fn a_job_of_a_worker_that_has_almost_withdrawn_is_found() {
+    check_a_push_after(|pool| {
+        let is_wanted = || true;
+        let parker = Sleeper::Worker(0);
+        let was_unparked = pool
+            .sleep
+            .withdraw(parker, &pool.end[0], pool, is_wanted, || ());
+        assert!(!was_unparked);
     });
 }
 

@@ -40,6 +40,9 @@ pub(crate) trait Jobs {
     /// Signals all owners: their next pushes look whether somebody sleeps.
     fn signal_all(&self);
 
+    /// Signals the owner with this index.
+    fn signal(&self, worker: usize);
+
     /// True if there is a job in the deque of this worker.
     fn are_at(&self, worker: usize) -> bool;
 
@@ -316,6 +319,7 @@ impl Sleep {
         &self,
         parker: Sleeper,
         latch: &CoreLatch,
+        jobs: &impl Jobs,
         is_wanted: impl FnOnce() -> bool,
         replace: impl FnOnce(),
     ) -> bool {
@@ -339,10 +343,27 @@ impl Sleep {
                 .parker(parker)
                 .replace(WITHDRAWN, AWAKE, Ordering::Relaxed);
         if works_on {
-            self.change(Counts::ONE_WITHDRAWN.wrapping_neg());
+            self.end_blocking(parker.index(), jobs);
         }
         latch.wake_up();
         !works_on
+    }
+
+    /// Somebody who works, and whose jobs are public, publishes none from now on: it blocks in the
+    /// program's own code.
+    pub(crate) fn begin_blocking(&self) {
+        self.change(Counts::ONE_WITHDRAWN);
+    }
+
+    /// It works again.
+    pub(crate) fn end_blocking(&self, worker: usize, jobs: &impl Jobs) {
+        self.change(Counts::ONE_WITHDRAWN.wrapping_neg());
+        // A caller that left meanwhile saw nobody at work and signalled nobody, and a lookout has
+        // given up. If it did so before this change of the counts, the next push sees in them who
+        // sleeps.
+        if !fault::planted("sleep.end_blocking.signal") {
+            jobs.signal(worker);
+        }
     }
 
     /// As [`no_worker_is_free`](Self::no_worker_is_free), for somebody who has just stopped

@@ -205,6 +205,10 @@ impl Jobs for Pool {
         self.signal_owners();
     }
 
+    fn signal(&self, worker: usize) {
+        self.worker(worker).deque().thief().signal();
+    }
+
     fn are_at(&self, worker: usize) -> bool {
         self.worker(worker).has_a_job()
     }

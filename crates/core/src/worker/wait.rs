@@ -82,8 +82,10 @@ impl Worker {
         self.pool().abort_if_forked();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.turn_to(Activity::Asleep, EventKind::Sleep);
-        let sleep = &self.pool().sleep;
-        let is_searching = sleep.withdraw(self.sleeper(), latch, is_wanted, replace);
+        let pool = self.pool();
+        let is_searching = pool
+            .sleep
+            .withdraw(self.sleeper(), latch, pool, is_wanted, replace);
         self.turn_to(Activity::Searching, EventKind::Wake);
         if is_searching {
             self.state().counters.sleeps.add_beside_others(1);
