@@ -15,6 +15,7 @@
 //! | [`submit`](submit()) | a job whose value is wanted later |
 //! | [`spawn`](spawn()) | a job that nobody waits for |
 //! | [`broadcast`](broadcast()) | a closure on every worker |
+//! | [`blocking`] | a call that blocks |
 //!
 //! The names and meanings are those of rayon-core 1.13 where that has them. Called on a worker, an
 //! operation uses that worker's pool; called elsewhere, the global pool, which is built on first
@@ -51,6 +52,7 @@ pub use base::error::ThreadPoolBuildError;
 pub use base::waiting::Waiting;
 pub use heist_event::{Event, EventKind, PoolCounters, WorkerCounters, WorkerEvents, WorkerId};
 pub use heist_sync::BarrierMode;
+pub use ops::blocking::blocking;
 pub use ops::broadcast::{broadcast, spawn_broadcast, BroadcastContext};
 pub use ops::context::{with_context, JoinContext};
 pub use ops::current::{

@@ -1,5 +1,6 @@
 //! The operations, one file each.
 
+pub(crate) mod blocking;
 pub(crate) mod broadcast;
 pub(crate) mod context;
 pub(crate) mod current;

@@ -19,6 +19,7 @@
 
 mod activity;
 mod adopted;
+mod blocking;
 mod caller;
 pub(crate) mod completion;
 mod current;

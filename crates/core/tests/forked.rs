@@ -120,6 +120,7 @@ fn a_child_that_comes_back_into_its_parents_pool_is_stopped_with_a_word() {
         "panicking_job",
         "stolen_half",
         "open_scope",
+        "blocked_job",
     ] {
         let output = alone(&format!("in_a_process::{test}"));
         let text = String::from_utf8_lossy(&output.stderr);
@@ -284,6 +285,13 @@ mod in_a_process {
     fn returning_job() {
         let pool = pool(1);
         assert_child_stays(|child| pool.install(|| *child = fork()));
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn blocked_job() {
+        let pool = pool(1);
+        assert_child_stays(|child| pool.install(|| heist_core::blocking(|| *child = fork())));
     }
 
     #[test]

@@ -34,6 +34,8 @@ enum Program {
     Strict(Box<Program>),
     /// Runs any other job first.
     Yield(Box<Program>),
+    /// In a call that might block, until it does something.
+    Block(Box<Program>),
     /// A fork that is joined in a scope, which spawns only then.
     Late(Box<Program>, Box<Program>),
 }
@@ -59,6 +61,7 @@ fn strict_programs() -> impl Strategy<Value = Program> {
             1 => one.clone().prop_map(Program::Broadcast),
             3 => one.clone().prop_map(Program::Strict),
             3 => one.clone().prop_map(Program::Yield),
+            2 => one.clone().prop_map(Program::Block),
             2 => (one.clone(), one).prop_map(|(a, b)| Program::Late(a, b)),
         ]
     })
@@ -78,6 +81,7 @@ fn programs() -> impl Strategy<Value = Program> {
             1 => many.prop_map(Program::Group),
             1 => one.clone().prop_map(Program::Fork),
             1 => one.clone().prop_map(Program::Install),
+            1 => one.clone().prop_map(Program::Block),
             1 => one.prop_map(Program::Broadcast),
         ]
     })
@@ -89,9 +93,10 @@ const WORKERS: [usize; 3] = [2, 3, 1];
 fn pools() -> &'static [ThreadPool; 3] {
     static POOLS: OnceLock<[ThreadPool; 3]> = OnceLock::new();
     POOLS.get_or_init(|| {
-        WORKERS.map(|workers| {
+        [0, 1, 2].map(|on| {
             ThreadPoolBuilder::new()
-                .num_threads(workers)
+                .num_threads(WORKERS[on])
+                .compensation_workers(on)
                 .build()
                 .expect("a pool")
         })
@@ -140,6 +145,7 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::Fork(part)
         | Program::Context(part)
         | Program::Strict(part)
+        | Program::Block(part)
         | Program::Yield(part) => serial(part, on, leaves),
         Program::Late(first, second) => {
             let first = serial(first, on, leaves)?;
@@ -214,6 +220,7 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
             heist_core::yield_now();
             parallel(part, on, trace)
         }
+        Program::Block(part) => heist_core::blocking(|| parallel(part, on, trace)),
         Program::Late(first, second) => late(first, second, on, trace),
     }
 }
@@ -290,6 +297,7 @@ fn carried(program: &Program, on: usize, trace: &Trace, mut cx: JoinContext<'_>)
             in_place(jobs, on, trace, || carried(rest, on, trace, cx.reborrow()))
         }
         Program::Catch(part) => caught(|| carried(part, on, trace, cx.reborrow())),
+        Program::Block(part) => heist_core::blocking(|| carried(part, on, trace, cx)),
         _ => parallel(program, on, trace),
     }
 }

@@ -66,6 +66,21 @@ fn joins_with_a_context_run_each_leaf_once_among_jobs_that_are_left_behind() {
 }
 
 #[test]
+fn jobs_of_a_worker_that_blocks_are_run_by_another_in_its_place() {
+    check(|| {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder.compensation_workers(1).build().expect("a pool");
+        let (say, heard) = shuttle::sync::mpsc::channel();
+        pool.install(|| {
+            heist_core::spawn(move || say.send(heist_core::join(|| 1, || 2)).unwrap());
+            assert_eq!(heist_core::blocking(|| heard.recv()), Ok((1, 2)));
+            assert_eq!(heist_core::join(|| 3, || 4), (3, 4));
+        });
+        pool.shutdown();
+    });
+}
+
+#[test]
 fn a_scope_on_three_workers_waits_for_nested_jobs() {
     check(|| {
         let pool = pool(3);

@@ -28,6 +28,7 @@
 //! | a value that I need later | [`submit`](submit()) |
 //! | something that nobody waits for | [`spawn`](spawn()) |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
+//! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
 //!
 //! Names and meanings are those of rayon where rayon has them.
 //!
@@ -71,9 +72,10 @@
 //!
 //! # When not to use it
 //!
-//! For waiting: a job that blocks on a file, a socket or a lock blocks its worker. And a worker
-//! that waits for a stolen job runs other jobs meanwhile, on the same stack, so do not hold a lock
-//! over a `join` that another job of the pool could want.
+//! For waiting: a job that blocks on a file, a socket or a lock blocks its worker, unless it says
+//! so by [`blocking`] in a pool with compensation workers. And a worker that waits for a stolen job
+//! runs other jobs meanwhile, on the same stack, so do not hold a lock over a `join` that another
+//! job of the pool could want.
 //!
 //! # Environment
 //!
@@ -106,7 +108,7 @@
 #![forbid(unsafe_code)]
 
 pub use heist_core::{
-    broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
+    blocking, broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
     current_thread_index, events, in_place_scope, in_place_scope_fifo, join, join_context,
     max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast,
     spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now, BarrierMode,

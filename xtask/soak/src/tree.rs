@@ -53,6 +53,8 @@ enum Shape {
     Visit(usize),
     Strict,
     Yield,
+    /// In a call that blocks, until it does something.
+    Block,
     Loop,
     Iterator,
     Sort,
@@ -92,8 +94,9 @@ impl Node {
             88..91 if self.strict => Shape::Join,
             88..91 => Shape::Yield,
             91..94 => Shape::Loop,
-            94..97 => Shape::Iterator,
-            97..98 => Shape::Sort,
+            94..96 => Shape::Iterator,
+            96 => Shape::Block,
+            97 => Shape::Sort,
             _ => Shape::Broadcast,
         }
     }
@@ -175,6 +178,7 @@ pub(crate) fn serial(context: &Context, node: Node) -> Option<u64> {
         Shape::Fork | Shape::Yield => one(false),
         Shape::Install(pool) | Shape::Visit(pool) => one(context.world.is_strict(pool)),
         Shape::Strict => one(true),
+        Shape::Block => one(node.strict),
         Shape::Loop | Shape::Iterator => {
             let items = (0..count(node) as u64).map(items(node));
             Some(items.fold(0, u64::wrapping_add))
@@ -223,6 +227,10 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             pool.participate(|| one(strict))
         }
         Shape::Strict => heist::with_waiting(Waiting::Descendants, || one(true)),
+        Shape::Block => heist::blocking(|| {
+            std::thread::yield_now();
+            one(node.strict)
+        }),
         Shape::Yield => {
             heist::yield_local();
             let value = one(false);

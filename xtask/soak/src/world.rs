@@ -17,6 +17,8 @@ pub(crate) struct World {
 
 /// The one whose waiting workers run descendants only.
 const STRICT: usize = 2;
+/// How many may work in the place of others in the one of many workers.
+const COMPENSATION: usize = 3;
 /// Waiting workers run other jobs on top of their frames.
 pub(crate) const STACK: usize = 8 << 20;
 
@@ -27,7 +29,7 @@ impl World {
         let pools = [
             // Its latencies are measured, those of jobs from outside among endless joins too.
             pool("two", 2).injected(Injected::Prompt),
-            pool("many", 2 * cores),
+            pool("many", 2 * cores).compensation_workers(COMPENSATION),
             pool("strict", 3).waiting(Waiting::Descendants),
             pool("one", 1),
             pool("crowd", 16).breadth_first(),
@@ -47,12 +49,12 @@ impl World {
         pool == STRICT
     }
 
-    /// How many threads the pools have at most: a strict one has spares.
+    /// How many threads the pools have at most.
     pub(crate) fn threads_max(&self) -> usize {
         let workers = |(index, pool): (usize, &ThreadPool)| {
             pool.current_num_threads() * (1 + usize::from(self.is_strict(index)))
         };
-        self.pools.iter().enumerate().map(workers).sum()
+        self.pools.iter().enumerate().map(workers).sum::<usize>() + COMPENSATION
     }
 
     /// A pool for a while, of a random kind.

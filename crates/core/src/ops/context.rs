@@ -308,6 +308,7 @@ impl Chain<'_> {
     #[cold]
     #[inline(never)]
     fn carry_on(&self, slot: JobSlot) -> bool {
+        self.worker.unblock();
         self.worker.store_tail();
         let is_there = self.worker.deque().vacant() == slot;
         if is_there {

@@ -338,9 +338,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// or descendants of the waiting frame only: see [`Waiting`]. For a single call there is
     /// [`with_waiting`](crate::with_waiting).
     ///
-    /// With `Descendants` there are up to as many compensation workers as workers. Such a worker's
-    /// thread starts when the first of the pool's workers has found nothing that it may run. Its
-    /// index is above those of the workers; broadcasts do not reach it. Each reserves a deque.
+    /// With `Descendants` there are up to as many
+    /// [compensation workers](Self::compensation_workers) as workers.
     ///
     /// # Examples
     ///
@@ -354,6 +353,36 @@ impl<S> ThreadPoolBuilder<S> {
     #[must_use]
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.0.waiting = waiting;
+        self
+    }
+
+    /// Sets how many compensation workers there can be, which work in the place of workers that
+    /// [block](crate::blocking), or [wait](Self::waiting) and may run nothing that is there. The
+    /// default is none, or with [`Waiting::Descendants`] as many as workers.
+    ///
+    /// A compensation worker's thread starts when it is needed for the first time. Its index is
+    /// above those of the workers, and broadcasts do not reach it. Each has a deque; thieves look
+    /// there, too, so that many of them make a search longer. When a worker is back there may be
+    /// one too many at work, until the compensation worker comes to the end of its job.
+    ///
+    /// A pool of more than [`max_num_threads`](crate::max_num_threads) workers of both kinds is not
+    /// built.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::time::Duration;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).compensation_workers(8).build()?;
+    /// // Ten at a time.
+    /// pool.scope(|scope| for _ in 0..40 {
+    ///     scope.spawn(|_| heist::blocking(|| std::thread::sleep(Duration::from_millis(1))));
+    /// });
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn compensation_workers(mut self, compensation_workers: usize) -> Self {
+        self.0.compensation_workers = Some(compensation_workers);
         self
     }
 

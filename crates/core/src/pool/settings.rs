@@ -28,6 +28,7 @@ pub(crate) struct Settings<S> {
     pub(crate) callers: Option<Callers>,
     pub(crate) injected: Injected,
     pub(crate) waiting: Waiting,
+    pub(crate) compensation_workers: Option<usize>,
     pub(crate) handlers: Handlers,
     pub(crate) spawner: S,
 }
@@ -45,6 +46,7 @@ impl Settings<DefaultSpawn> {
             callers: None,
             injected: Injected::InTurn,
             waiting: Waiting::Any,
+            compensation_workers: None,
             handlers: Handlers::default(),
             spawner: DefaultSpawn::new(),
         }
@@ -65,6 +67,7 @@ impl<S> Settings<S> {
             callers: Some(self.callers.unwrap_or(Callers::Move)),
             injected: self.injected,
             waiting: self.waiting,
+            compensation_workers: self.compensation_workers,
             handlers: self.handlers,
             spawner,
         }
@@ -80,6 +83,12 @@ impl<S> Settings<S> {
             n => n,
         };
         limits::refuse_absurd(workers)?;
+        let compensation = match (self.compensation_workers, self.waiting) {
+            (Some(told), _) => told,
+            (None, Waiting::Any) => 0,
+            (None, Waiting::Descendants) => workers.min(limits::max_num_threads() - workers),
+        };
+        limits::refuse_absurd(workers.saturating_add(compensation))?;
         let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
         let record_events = match self.record_events {
@@ -98,6 +107,7 @@ impl<S> Settings<S> {
             injected: self.injected,
             waiting: self.waiting,
             workers,
+            compensation,
             barrier,
             banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
@@ -123,6 +133,7 @@ impl<S> fmt::Debug for Settings<S> {
             .field("callers", &self.callers)
             .field("injected", &self.injected)
             .field("waiting", &self.waiting)
+            .field("compensation_workers", &self.compensation_workers)
             .finish_non_exhaustive()
     }
 }
@@ -130,6 +141,8 @@ impl<S> fmt::Debug for Settings<S> {
 /// A configuration in which every default has been filled in.
 pub(crate) struct Config<S> {
     pub(crate) workers: usize,
+    /// How many may work in the place of others.
+    pub(crate) compensation: usize,
     pub(crate) barrier: Barrier,
     /// Print a line when the pool has started.
     pub(crate) banner: bool,

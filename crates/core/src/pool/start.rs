@@ -13,12 +13,11 @@ use crate::base::latch::{Latch, LockLatch};
 use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind;
-use crate::base::waiting::Waiting;
 use crate::pool::choices::{Callers, Injected};
 use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
 use crate::sleep::Sleep;
-use crate::state::limits::{self, max_num_threads};
+use crate::state::limits;
 use crate::state::{Compensation, Pool, WorkerState};
 use crate::worker::Worker;
 
@@ -54,10 +53,7 @@ impl Pool {
     /// The pool, without its threads. Takes the handlers out of the configuration.
     fn new<S>(config: &mut Config<S>) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let (workers, waiting, stack_size) = (config.workers, config.waiting, config.stack_size());
-        let compensation = match waiting {
-            Waiting::Any => 0,
-            Waiting::Descendants => workers.min(max_num_threads() - workers),
-        };
+        let compensation = config.compensation;
         let mut places = Places::new(config, workers, workers + compensation)?;
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;

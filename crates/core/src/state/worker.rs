@@ -71,6 +71,8 @@ pub(crate) struct Local {
     pub(crate) carrier: Cell<*const Carrier>,
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
+    /// True while it is in the program's own code that blocks.
+    pub(crate) is_blocked: Cell<bool>,
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
     /// How often it has come for a job from outside when it had nothing to do.
@@ -117,6 +119,7 @@ impl<P> WorkerState<P> {
                 is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
+                is_blocked: Cell::new(false),
                 turns: Cell::new(Turns::new()),
                 looks: Cell::new(0),
                 deep: Cell::new(0),

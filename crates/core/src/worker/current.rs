@@ -19,7 +19,8 @@ thread_local! {
 
 thread_local! {
     /// The worker that this thread is while contexts carry the tail of its deque
-    /// (`ops/context.rs`), so that it is not in `CURRENT`.
+    /// (`ops/context.rs`), or while it blocks (`worker/blocking.rs`), so that it is not in
+    /// `CURRENT`.
     static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
@@ -50,6 +51,7 @@ impl Worker {
     #[inline(never)]
     fn come_out<'job>() -> Option<&'job Self> {
         let worker = Self::hidden()?;
+        worker.unblock();
         worker.store_tail();
         Some(worker)
     }
@@ -66,14 +68,14 @@ impl Worker {
         unsafe { CURRENT.with(Cell::get).as_ref() }.or_else(Self::hidden)
     }
 
-    /// From now on `current` has to store the tail first.
+    /// From now on `current` has to store the tail first, or to end the blocking.
     pub(crate) fn hide(&self) {
         CURRENT.with(|current| current.set(ptr::null()));
         HIDDEN.with(|hidden| hidden.set(self));
     }
 
     /// The tail in memory is exact.
-    fn show(&self) {
+    pub(crate) fn show(&self) {
         HIDDEN.with(|hidden| hidden.set(ptr::null()));
         CURRENT.with(|current| current.set(self));
     }

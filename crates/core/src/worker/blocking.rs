@@ -1,0 +1,56 @@
+//! Blocking: a job waits for something that no worker of the pool does.
+//!
+//! Meanwhile the worker is hidden, so that each operation that touches its deque comes by
+//! `Worker::come_out` and finds it at work again: a worker that blocks pushes nothing. Its jobs are
+//! public, and in the counts it is with those that have withdrawn: publishers, callers that leave
+//! and lookouts expect nothing of it (BL-1).
+
+use crate::worker::Worker;
+
+impl Worker {
+    /// Calls `op`, which blocks; a compensation worker works in the place of this one meanwhile.
+    pub(crate) fn block<R>(&self, op: impl FnOnce() -> R) -> R {
+        struct End<'a>(&'a Worker);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.unblock();
+            }
+        }
+        self.begin_blocking();
+        let _end = End(self);
+        op()
+    }
+
+    /// True in [`block`](Self::block), unless `unblock` has been called.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.local().is_blocked.get()
+    }
+
+    fn begin_blocking(&self) {
+        let pool = self.pool();
+        let stays = self.deque().service();
+        debug_assert!(stays, "no push is under way");
+        if self.state().has_a_job() {
+            self.state()
+                .counters
+                .wakes
+                .add(pool.sleep.published() as u64);
+        }
+        pool.sleep.begin_blocking();
+        pool.compensate();
+        self.local().is_blocked.set(true);
+        self.hide();
+    }
+
+    /// The worker is at work again, if it blocks.
+    pub(crate) fn unblock(&self) {
+        if !self.local().is_blocked.replace(false) {
+            return;
+        }
+        let pool = self.pool();
+        pool.abort_if_forked();
+        pool.compensation.give_back();
+        pool.sleep.end_blocking(self.index(), pool);
+        self.show();
+    }
+}

@@ -1,0 +1,228 @@
+//! Jobs that block: others work in their place, and nothing waits for a worker that blocks (BL-1).
+#![cfg(not(any(heist_loom, heist_shuttle)))]
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+use heist_core::{
+    blocking, current_thread_index, join, scope, spawn, submit, with_context, with_waiting,
+    ThreadPool, ThreadPoolBuilder, Waiting,
+};
+
+fn pool(workers: usize, compensation: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .compensation_workers(compensation)
+        .build()
+        .expect("a pool")
+}
+
+/// Jobs that each wait until all others have started.
+fn meet(pool: &ThreadPool, jobs: usize) {
+    let all = Barrier::new(jobs);
+    pool.scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|_| blocking(|| _ = all.wait()));
+        }
+    });
+}
+
+#[test]
+fn as_many_jobs_can_block_at_a_time_as_there_are_workers_of_both_kinds() {
+    for (workers, compensation) in [(1, 1), (1, 3), (2, 2), (4, 12)] {
+        let pool = pool(workers, compensation);
+        for _ in 0..20 {
+            meet(&pool, workers + compensation);
+        }
+    }
+}
+
+#[test]
+fn a_strict_pool_lets_as_many_block_as_it_has_workers_and_as_many_again() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let pool = builder.waiting(Waiting::Descendants).build().unwrap();
+    for _ in 0..20 {
+        // The scope itself holds a worker, whose place is taken too when it waits.
+        meet(&pool, 3);
+    }
+}
+
+#[test]
+fn the_jobs_of_a_worker_that_blocks_are_stolen() {
+    let pool = pool(2, 0);
+    for jobs in 1..50 {
+        let ran = AtomicUsize::new(0);
+        pool.scope(|scope| {
+            scope.spawn(|scope| {
+                let (say, heard) = channel();
+                for _ in 0..jobs {
+                    let say = say.clone();
+                    let ran = &ran;
+                    scope.spawn(move |_| {
+                        ran.fetch_add(1, Ordering::Relaxed);
+                        say.send(()).unwrap();
+                    });
+                }
+                // Only the other worker can run them.
+                blocking(|| (0..jobs).for_each(|_| heard.recv().unwrap()));
+            });
+        });
+        assert_eq!(ran.into_inner(), jobs);
+    }
+}
+
+#[test]
+fn a_job_that_is_injected_while_all_workers_block_is_run() {
+    let pool = pool(2, 1);
+    for _ in 0..100 {
+        let (say, heard) = channel();
+        let heard = Mutex::new(heard);
+        let both = Barrier::new(3);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                pool.scope(|scope| {
+                    for _ in 0..2 {
+                        scope.spawn(|_| {
+                            blocking(|| {
+                                both.wait();
+                                heard.lock().unwrap().recv().unwrap();
+                            });
+                        });
+                    }
+                });
+            });
+            both.wait();
+            pool.spawn({
+                let say = say.clone();
+                move || (0..2).for_each(|_| say.send(()).unwrap())
+            });
+        });
+    }
+}
+
+#[test]
+fn an_operation_inside_takes_the_worker_back() {
+    for compensation in [0, 2] {
+        let pool = pool(2, compensation);
+        let sum = pool.install(|| {
+            let index = current_thread_index();
+            let sum = blocking(|| {
+                assert_eq!(current_thread_index(), index, "it is still that worker");
+                let (a, b) = join(|| 1, || blocking(|| join(|| 2, || 3)));
+                spawn(|| ());
+                a + b.0 + b.1 + blocking(|| blocking(|| 4))
+            });
+            assert_eq!(current_thread_index(), index);
+            sum + submit(|| 5).join() + join(|| 6, || 7).1
+        });
+        assert_eq!(sum, 22);
+    }
+}
+
+#[test]
+fn contexts_and_strict_frames_go_on_after_a_call_that_blocks() {
+    for compensation in [0, 1] {
+        let pool = pool(1, compensation);
+        let sum = pool.install(|| {
+            with_context(|mut cx| {
+                let (a, b) = cx.join(
+                    |mut cx| {
+                        let inside = blocking(|| cx.join(|_| 1, |_| 2));
+                        let after = cx.join(|_| 3, |_| blocking(|| 4));
+                        inside.0 + inside.1 + after.0 + after.1
+                    },
+                    |_| blocking(|| 5),
+                );
+                a + b
+            })
+        });
+        assert_eq!(sum, 15);
+        let sum = pool.install(|| {
+            with_waiting(Waiting::Descendants, || {
+                spawn(|| ());
+                let mut sum = 0;
+                scope(|scope| {
+                    scope.spawn(|_| sum = blocking(|| join(|| 1, || 2)).1);
+                    blocking(|| ());
+                });
+                sum
+            })
+        });
+        assert_eq!(sum, 2);
+    }
+}
+
+#[test]
+fn a_panic_leaves_the_worker_at_work() {
+    let pool = pool(1, 1);
+    for _ in 0..100 {
+        let panicked = pool.install(|| catch_unwind(|| blocking(|| panic!("while it blocks"))));
+        assert!(panicked.is_err());
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|| blocking(|| join(|| panic!("in a job of a call that blocks"), || ())))
+        }));
+        assert!(panicked.is_err());
+        meet(&pool, 2);
+    }
+}
+
+#[test]
+fn a_caller_that_participates_may_block() {
+    let pool = pool(2, 1);
+    for _ in 0..100 {
+        let (say, heard) = channel();
+        let say = &say;
+        pool.participate(move || {
+            scope(move |scope| {
+                scope.spawn(move |_| say.send(1).unwrap());
+                assert_eq!(blocking(|| heard.recv()), Ok(1));
+            });
+        });
+    }
+    assert_eq!(blocking(|| 1), 1, "no worker");
+}
+
+/// Workers that block and come back while callers and other jobs come and go.
+#[test]
+fn nothing_is_lost_when_many_block_and_return() {
+    let rounds = if cfg!(debug_assertions) { 200 } else { 2000 };
+    for (workers, compensation) in [(1, 0), (1, 2), (2, 1), (3, 4)] {
+        let pool = pool(workers, compensation);
+        let ran = AtomicUsize::new(0);
+        thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    for round in 0..rounds {
+                        let job = || {
+                            if round % 3 == 0 {
+                                blocking(thread::yield_now);
+                            }
+                            ran.fetch_add(1, Ordering::Relaxed);
+                        };
+                        let twice = || join(job, job);
+                        match round % 4 {
+                            0 => _ = pool.install(|| join(twice, twice)),
+                            1 => _ = pool.participate(|| join(twice, twice)),
+                            2 => pool.scope(|scope| {
+                                (0..4).for_each(|_| scope.spawn(|_| job()));
+                            }),
+                            _ => _ = pool.install(|| blocking(|| join(twice, twice))),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(ran.into_inner(), 3 * 4 * rounds);
+    }
+}
+
+#[test]
+fn more_workers_of_both_kinds_than_there_can_be_are_refused() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let error = builder.compensation_workers(usize::MAX).build();
+    let text = error.map(|_| ()).unwrap_err().to_string();
+    assert!(text.contains("at most 65535"), "{text}");
+}
