@@ -1,8 +1,8 @@
 //! Algorithms on slices, as functions. The sorts are methods of
 //! [`ParallelSliceMut`](crate::slice::ParallelSliceMut).
 //!
-//! Small slices are worked at by the caller alone. Otherwise a caller from outside of all
-//! pools takes part in the global one.
+//! Small slices are worked at by the caller alone. Otherwise a caller from outside of all pools
+//! takes part in the global one.
 
 mod cached_key;
 mod fill;
@@ -17,18 +17,17 @@ mod sort;
 mod stable;
 mod unstable;
 
+pub(crate) use cached_key::sort_by_cached_key;
 pub use fill::{par_clone_from_slice, par_copy_from_slice, par_fill};
 pub use histogram::par_histogram;
 pub use merge::{par_merge, par_merge_by};
 pub use partition::par_partition;
 pub use scan::{par_exclusive_scan, par_inclusive_scan};
 pub use select::{par_select_nth_unstable, par_select_nth_unstable_by};
-
-pub(crate) use cached_key::sort_by_cached_key;
 pub(crate) use sort::{sort_stable, sort_unstable};
 
-/// How many items make a part, for work that is little and the same for each item: some
-/// parts for each worker, but none that is too small to be shared.
+/// How many items make a part, for work that is little and the same for each item: some parts for
+/// each worker, but none that is too small to be shared.
 fn part_len(len: usize) -> usize {
     (len / (4 * heist_core::current_num_threads())).max(4096)
 }

@@ -1,8 +1,7 @@
 //! Parallel iterators over arrays.
 
 use crate::iter::IntoParallelIterator;
-use crate::part::{delegate, delegate_indexed};
-use crate::part::{IndexedPart, Part};
+use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
 use crate::{slice, vec};
 
 /// The items of an array, by value.

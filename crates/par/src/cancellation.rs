@@ -1,7 +1,8 @@
 //! A flag that stops loops early.
 
-use heist_sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+
+use heist_sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that stops loops early: see
 /// [`with_cancellation`](crate::iter::ParallelIterator::with_cancellation).
@@ -11,8 +12,8 @@ use std::sync::Arc;
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
-/// use heist_par::CancellationToken;
+/// use heist::prelude::*;
+/// use heist::CancellationToken;
 ///
 /// let token = CancellationToken::new();
 /// let seen = (0..u32::MAX).into_par_iter().with_cancellation(&token);
@@ -36,7 +37,7 @@ impl CancellationToken {
         Self::default()
     }
 
-    /// Sets it. Whoever looks stops before its next item.
+    /// Sets the flag: each part that looks at it stops before its next item.
     pub fn cancel(&self) {
         // Relaxed: it hands nothing over.
         self.is_cancelled.store(true, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! Sources that are another one under a name of their own.
 
-/// A source that is another one, `$inner`, under a name of its own: made of a
-/// collection, of which `$into` makes what gives the other one. If it shares items by
-/// reference (`shared`), a clone needs no clones of them.
+/// A source that is another one, `$inner`, under a name of its own: made of a collection, of which
+/// `$into` makes what gives the other one. If it shares items by reference (`shared`), a clone
+/// needs no clones of them.
 macro_rules! source {
     (
         $(#[$attribute:meta])*

@@ -1,35 +1,35 @@
-//! How a parallel iterator is run: grain by grain, and split when somebody is hungry.
+//! How a parallel iterator is run: grain by grain, and split when a worker is hungry.
 //!
-//! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker
-//! offers the upper half of its part and works at the lower half grain by grain. As
-//! long as the offer lies in its deque nobody is hungry, and it goes on. When the
-//! offer is gone a thief has come, and it offers half of what is left. So a part is
-//! split about as often as somebody takes a half of it, whatever the items cost and
-//! wherever the expensive ones lie. How long a grain is, [`Grain`] learns from the
-//! clock.
+//! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker offers the
+//! upper half of its part and works at the lower half grain by grain. As long as the offer lies in
+//! its deque no worker is hungry, and it goes on. When the offer is gone a thief has come, and it
+//! offers half of what is left. So a part is split about as often as a thief takes a half of it,
+//! whatever the items cost and wherever the expensive ones lie. How long a grain is, [`Grain`]
+//! learns from the clock.
 //!
-//! Halves of halves are small soon, so that a worker has few offers open at a time. But
-//! where nobody knows how many steps are left, the upper part may be all that comes
-//! after, and the lower one may outlive many upper ones. Of two such parts, the one
-//! that still runs when the other has ended is interrupted, and what is [`Left`] of it
-//! goes on one level up: or else the stacks would grow with each theft.
+//! Halves of halves are small soon, so that a worker has few offers open at a time. But where the
+//! number of steps is unknown, the upper part may be all that comes after, and the lower one may
+//! outlive many upper ones. Of two such parts, the one that still runs when the other has ended is
+//! interrupted, and what is [`Left`] of it goes on one level up: or else the stacks would grow with
+//! each theft.
 
-use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
-use crate::part::Part;
+use std::ops::ControlFlow;
+
 use heist_core::policy::Grain;
 use heist_core::{join_context, participate, poll_for_thieves};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
-use std::ops::ControlFlow;
 
-/// What is done with the items of one part, in their order.
+use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
+use crate::part::Part;
+
+/// Takes the items of one part, in their order.
 pub(crate) trait Consumer<T>: Sized + Send {
     /// Takes one item. `Break`: it wants no more of them, and is full from now on.
     fn consume(&mut self, item: T) -> ControlFlow<()>;
 
-    /// Takes what [`run`](ParallelIterator::run) gives. A consumer that keeps count does
-    /// so in a variable of its own here: then a grain is a loop without a store of the
-    /// count for each item.
+    /// Takes what [`run`](Part::run) gives. A consumer that keeps count does so in a variable of
+    /// its own here: then a grain is a loop without a store of the count for each item.
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
@@ -38,22 +38,22 @@ pub(crate) trait Consumer<T>: Sized + Send {
         part.run(budget, |item| self.consume(item))
     }
 
-    /// True if nobody wants more items: asked before each grain.
+    /// True if no more items are wanted: asked before each grain.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// The part has been split: makes the consumer of the upper part. If it is known
-    /// how many items are left of the lower one, that is `lower_len`.
+    /// The part has been split: makes the consumer of the upper part. If it is known how many items
+    /// are left of the lower one, that is `lower_len`.
     fn split(&mut self, lower_len: Option<usize>) -> Self;
 
-    /// Both are done: takes in what the upper part gave. It may yet be given the items
-    /// that come after both.
+    /// Takes in the result of the upper part, when both are done. Items that come after both may
+    /// follow.
     fn merge(&mut self, upper: Self);
 }
 
-/// Runs all of the iterator, on the calling worker and whoever helps. From outside
-/// of all pools the caller takes part in the global one.
+/// Runs all of the iterator, on the calling worker and its helpers. A caller from outside of all
+/// pools takes part in the global one.
 pub(crate) fn drive<P, C>(part: P, consumer: C) -> C
 where
     P: Part,
@@ -75,7 +75,7 @@ where
     let mut policy = part.split_policy();
     while policy.in_blocks && !consumer.is_full() {
         let Some(rest) = part.split() else { break };
-        // What was cut off may itself consist of blocks.
+        // The part that was cut off may itself consist of blocks.
         consumer = start(part, consumer);
         part = rest;
         policy = part.split_policy();
@@ -105,14 +105,14 @@ where
 /// A consumer, and what is left of its part.
 type Outcome<P, C> = (C, Option<Left<P, C>>);
 
-/// What is left of a part that was interrupted, or not begun.
+/// The rest of a part that was interrupted, or not begun.
 struct Left<P, C> {
     part: P,
     /// Of parts above it that are done.
     above: Option<C>,
 }
 
-/// What a worker knows while it works at a part.
+/// The state of a worker that runs a part.
 #[derive(Clone, Copy)]
 struct Run {
     grain: Grain,
@@ -130,8 +130,8 @@ impl Run {
         }
     }
 
-    /// Splits in halves until no part has more steps than that, whoever is hungry or
-    /// not. So which items end up in one part depends on nothing else.
+    /// Splits in halves until no part has more steps than that, whether a worker is hungry or not.
+    /// So the items of each part depend on nothing else.
     fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
     where
         P: Part,
@@ -155,9 +155,8 @@ impl Run {
         consumer
     }
 
-    /// A part grain by grain; offers half of the rest when nothing else of this
-    /// worker's is on offer. If nobody knows how long that takes, then not for longer
-    /// than until its neighbour has ended.
+    /// A part grain by grain; offers half of the rest when nothing else of this worker's is on
+    /// offer. If the number of steps is unknown, it stops when its neighbour has ended.
     fn lazily<P, C>(
         &mut self,
         mut part: P,
@@ -177,7 +176,7 @@ impl Run {
             if steps == 0 || consumer.is_full() {
                 break;
             }
-            // Relaxed: a hint. What the neighbour has done comes with its end.
+            // Relaxed: a hint. The neighbour's results come with its end.
             if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
                 return (consumer, Some(Left { part, above }));
             }
@@ -212,19 +211,26 @@ impl Run {
             }
             let now_ns = clock.elapsed_ns();
             hungry = poll_for_thieves();
-            if budget == 0 && grain >= self.grain.len() {
-                self.grain.ran(now_ns - then_ns);
-            }
-            if self.policy.granularity == Granularity::Adaptive {
-                if hungry {
-                    self.grain.shorten();
-                } else {
-                    self.grain.lengthen();
-                }
-            }
+            let whole_ns = (budget == 0).then_some(now_ns - then_ns);
+            self.learn(grain, whole_ns, hungry);
             then_ns = now_ns;
         }
         (merged(consumer, above), None)
+    }
+
+    /// Learns from a grain of so many steps, and its time if it took all of them.
+    #[inline]
+    fn learn(&mut self, steps: usize, whole_ns: Option<u64>, hungry: bool) {
+        if let Some(ns) = whole_ns.filter(|_| steps >= self.grain.len()) {
+            self.grain.ran(ns);
+        }
+        if self.policy.granularity == Granularity::Adaptive {
+            if hungry {
+                self.grain.shorten();
+            } else {
+                self.grain.lengthen();
+            }
+        }
     }
 
     fn is_to_offer(&self, steps: usize, grain: usize, hungry: bool) -> bool {
@@ -232,21 +238,21 @@ impl Run {
         self.levels > 0 && (is_wanted || self.policy.is_too_long(steps, self.policy.max_len))
     }
 
-    /// Works at the lower part while the upper one is on offer, of which all is left if
-    /// nobody wanted it. Something is left of one of the two at most.
+    /// Works at the lower part while the upper one is on offer; all of that is left if no thief
+    /// took it. At most one of the two is left in part.
     fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Outcome<P, C>, Outcome<P, C>)
     where
         P: Part,
         C: Consumer<P::Output>,
     {
         let others = consumer.split(lower.known_len());
-        // For the upper part too, although a thief runs it on another stack: who waits for
-        // it may steal what it is split into, and so on by turns.
+        // For the upper part too, although a thief runs it on another stack: the worker that waits
+        // for it may steal its parts, and so on by turns.
         let levels = self.levels - 1;
         let mut here = Self { levels, ..*self };
         let mut there = here;
-        // Told only by a part of which nothing is left, so that not both are
-        // interrupted. Relaxed: see where they are read.
+        // Told only by a part of which nothing is left, so that not both are interrupted. Relaxed:
+        // see where they are read.
         let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let ((consumer, lower_left, grain), (others, upper_left)) = join_context(
             |_| {
@@ -259,7 +265,7 @@ impl Run {
                     let (part, above) = (upper, None);
                     return (others, Some(Left { part, above }));
                 }
-                // Because somebody was hungry.
+                // A worker was hungry.
                 there.grain.shorten();
                 let (others, mut left) = there.lazily(upper, others, &lower_ended);
                 if let Some(left) = &mut left {
@@ -274,7 +280,7 @@ impl Run {
     }
 }
 
-/// What two neighbouring parts have given.
+/// The result of two neighbouring parts.
 fn merged<T, C: Consumer<T>>(mut lower: C, upper: Option<C>) -> C {
     if let Some(upper) = upper {
         lower.merge(upper);

@@ -3,39 +3,40 @@
 /// How finely a loop or an iterator is cut: see
 /// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Granularity {
-    /// Split when somebody is hungry, in grains of some microseconds by the clock.
-    /// For everything, unless you have measured that another is better.
+    /// Split when a worker is hungry, in grains of some microseconds by the clock. For everything,
+    /// unless you have measured that another is better.
     #[default]
     Automatic,
-    /// Split beforehand into parts of at most this many items, by halving. For items
-    /// whose cost is known and equal, or where what lands in one part must not
-    /// depend on the machine; it is slow if the number is small, and unbalanced if it
-    /// is large. As `Automatic` where nobody knows how many items there are.
+    /// Split beforehand into parts of at most this many items, by halving. For items whose cost is
+    /// known and equal, or where what lands in one part must not depend on the machine; it is slow
+    /// if the number is small, and unbalanced if it is large. As `Automatic` where the number of
+    /// items is unknown.
     Static(usize),
-    /// As `Automatic`, but the grains grow, to a millisecond at most, as long as
-    /// nobody takes a part, and shrink again when somebody does. For very long loops
-    /// of tiny items that rarely need help.
+    /// As `Automatic`, but the grains grow, to a millisecond at most, as long as no thief takes a
+    /// part, and shrink again when one does. For very long loops of tiny items that rarely need
+    /// help.
     Adaptive,
-    /// Split beforehand, into parts whose number and length depend on the number of
-    /// items only: see [`deterministic`](crate::iter::ParallelIterator::deterministic).
+    /// Split beforehand, into parts whose number and length depend on the number of items only: see
+    /// [`deterministic`](crate::iter::ParallelIterator::deterministic).
     Deterministic,
 }
 
-/// What the iterator's user has asked for, in one place.
+/// The wishes of an iterator's user, in one place.
 ///
-/// Lengths are counted in [`steps`](crate::iter::ParallelIterator::steps).
+/// Lengths are counted in [`steps`](crate::iter::plumbing::Part::steps).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SplitPolicy {
     /// No part is split into parts of fewer steps than that.
     pub min_len: usize,
-    /// No part of more steps than that is run without splitting it, unless `min_len`
-    /// forbids to.
+    /// No part of more steps than that is run without splitting it, unless `min_len` forbids to.
     pub max_len: usize,
     /// When to split otherwise.
     pub granularity: Granularity,
-    /// The sequence consists of blocks of which each must be done before the next one
-    /// begins: splitting it cuts the first ones off.
+    /// The sequence consists of blocks of which each must be done before the next one begins:
+    /// splitting it cuts the first ones off.
     pub in_blocks: bool,
 }
 
@@ -53,12 +54,12 @@ impl Default for SplitPolicy {
 /// A deterministic reduction has about as many parts as that, if it has the items.
 const DETERMINISTIC_PARTS: usize = 1024;
 
-/// The number of steps that says that nobody knows it.
+/// Stands for an unknown number of steps.
 pub(crate) const UNKNOWN: usize = usize::MAX;
 
 impl SplitPolicy {
-    /// What holds for an iterator made of two: both wishes. Where they cannot both be
-    /// had, those of this one.
+    /// The policy of an iterator made of two: both wishes, or those of this one where they exclude
+    /// each other.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -72,7 +73,7 @@ impl SplitPolicy {
         }
     }
 
-    /// If `steps` steps are to be cut beforehand: how many of them a part may have.
+    /// The steps that a part may have, if `steps` are to be cut beforehand.
     pub(crate) fn fixed_len(&self, steps: usize) -> Option<usize> {
         let len = match self.granularity {
             Granularity::Automatic | Granularity::Adaptive => return None,
@@ -86,17 +87,17 @@ impl SplitPolicy {
     /// Parts within parts, at most.
     pub(crate) fn levels(&self) -> u32 {
         match self.granularity {
-            // Twice more than it takes. Nested iterators may turn out to have many more
-            // steps than the number from which the length of a part was reckoned.
+            // Twice more than it takes. Nested iterators may turn out to have many more steps than
+            // the number from which the length of a part was reckoned.
             Granularity::Deterministic => DETERMINISTIC_PARTS.ilog2() + 2,
-            // More than halving takes, and than there are workers, mostly. It protects
-            // the stack from iterators that part with little at a time.
+            // More than halving takes, and than there are workers, mostly. It protects the stack
+            // from iterators that part with little at a time.
             _ => 100,
         }
     }
 
-    /// True if a part of so many steps must be split, should parts have at most `len`.
-    /// Where nobody knows the number, splitting would lead nowhere.
+    /// True if a part of so many steps must be split, should parts have at most `len`. Where the
+    /// number is unknown, splitting would lead nowhere.
     pub(crate) fn is_too_long(&self, steps: usize, len: usize) -> bool {
         steps > len && steps != UNKNOWN && self.may_halve(steps)
     }
@@ -106,7 +107,7 @@ impl SplitPolicy {
         steps / 2 >= self.min_len.max(1)
     }
 
-    /// How many steps to run at once, when the clock suggests `grain`. At least 1.
+    /// The steps to run at once, at least 1, when the clock suggests `grain`.
     pub(crate) fn grain_len(&self, grain: usize) -> usize {
         grain.max(self.min_len).min(self.max_len).max(1)
     }

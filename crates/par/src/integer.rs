@@ -1,4 +1,4 @@
-//! What the bounds of ranges can be: integers, and characters.
+//! The bounds of ranges: integers, and characters.
 //!
 //! The traits are public, since what is public is bounded by them, but out of reach.
 
@@ -17,7 +17,7 @@ pub trait RangeInteger: Copy + PartialOrd + Send {
     /// How far it is to there: 0 if that is lower. `None` if a `usize` cannot tell.
     fn distance(self, to: Self) -> Option<usize>;
 
-    /// What is so far ahead. It must exist.
+    /// The value so far ahead, which must exist.
     fn forward(self, distance: usize) -> Self;
 
     /// Half the way to there, which must not be lower; rounded down.

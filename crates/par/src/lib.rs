@@ -26,7 +26,7 @@ pub use granularity::{Granularity, SplitPolicy};
 pub use loops::{parallel_for, parallel_reduce, sub_ranges, tiles, SubRanges, Tiles};
 pub use worker_local::WorkerLocal;
 
-/// The traits that add the methods: `use heist_par::prelude::*`.
+/// The traits that add the methods: `use heist::prelude::*`.
 pub mod prelude {
     pub use crate::iter::{
         FromParallelIterator, IndexedParallelIterator, IntoParallelIterator,

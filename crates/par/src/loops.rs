@@ -1,30 +1,29 @@
 //! Loops whose body gets whole sub-ranges: over one range, or over tiles of several.
 
+use std::ops::{ControlFlow, Range};
+
 use crate::driver::drive;
 use crate::iter::consumer::{ForEach, Reduce};
 use crate::part::Part;
-use std::ops::{ControlFlow, Range};
 
-/// Calls `body` with sub-ranges that together are `range`, each index once,
-/// perhaps in parallel; returns when all calls have ended.
+/// Calls `body` with sub-ranges that together are `range`, each index once, perhaps in parallel;
+/// returns when all calls have ended.
 ///
-/// There is no grain size to choose. A worker runs the sub-ranges that it keeps
-/// in ascending order. A caller outside any pool takes part in the global one, as
-/// with [`join`](heist_core::join()).
+/// There is no grain size to choose. A worker runs the sub-ranges that it keeps in ascending order.
+/// A caller outside any pool takes part in the global one, as with `join`.
 ///
-/// It is [`sub_ranges`] and [`for_each`](ParallelIterator::for_each).
+/// It is [`sub_ranges`] and [`for_each`](crate::iter::ParallelIterator::for_each).
 ///
 /// # Panics
 ///
-/// If calls of `body` panic, the loop panics with the payload of one of them,
-/// once all calls that had begun have ended. Sub-ranges of the panicking part
-/// that had not begun may be left out.
+/// If calls of `body` panic, the loop panics with the payload of one of them, once all calls that
+/// had begun have ended. Sub-ranges of the panicking part that had not begun may be left out.
 ///
 /// # Cost
 ///
-/// No allocation. An empty range costs nothing; otherwise one job for the first
-/// split and one for each time that a thief has taken one, and a reading of the
-/// clock for every few microseconds of work.
+/// No allocation. An empty range costs nothing; otherwise one job for the first split and one for
+/// each time that a thief has taken one, and a reading of the clock for every few microseconds of
+/// work.
 ///
 /// # Examples
 ///
@@ -32,7 +31,7 @@ use std::ops::{ControlFlow, Range};
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// let sum = AtomicU64::new(0);
-/// heist_par::parallel_for(0..1_000_000, |part| {
+/// heist::parallel_for(0..1_000_000, |part| {
 ///     let part: u64 = part.map(|i| i as u64).sum();
 ///     sum.fetch_add(part, Ordering::Relaxed);
 /// });
@@ -45,9 +44,9 @@ where
     drive(sub_ranges(range), ForEach::new(&body));
 }
 
-/// Folds sub-ranges that together are `range`: `body` takes in one sub-range after the
-/// other, beginning with `identity()`, and `combine` puts the results of neighbouring
-/// parts together, the lower one first.
+/// Folds sub-ranges that together are `range`: `body` takes in one sub-range after the other,
+/// beginning with `identity()`, and `combine` puts the results of neighbouring parts together, the
+/// lower one first.
 ///
 /// # Panics
 ///
@@ -57,7 +56,7 @@ where
 ///
 /// ```
 /// let numbers: Vec<f64> = (0..1000).map(f64::from).collect();
-/// let sum_of_squares = heist_par::parallel_reduce(
+/// let sum_of_squares = heist::parallel_reduce(
 ///     0..numbers.len(),
 ///     || 0.0,
 ///     |sum, part| numbers[part].iter().fold(sum, |sum, n| sum + n * n),
@@ -93,17 +92,17 @@ pub struct SubRanges {
     range: Range<usize>,
 }
 
-/// A parallel iterator that gives sub-ranges which together are `range`: as many as it
-/// takes to keep the workers busy.
+/// A parallel iterator that gives sub-ranges which together are `range`: as many as it takes to
+/// keep the workers busy.
 ///
-/// For bodies that have something to do once per sub-range, or that the compiler makes
-/// fast when it sees the whole loop.
+/// For bodies that have something to do once per sub-range, or that the compiler makes fast when it
+/// sees the whole loop.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
-/// use heist_par::{sub_ranges, Granularity};
+/// use heist::prelude::*;
+/// use heist::{sub_ranges, Granularity};
 ///
 /// let parts: Vec<_> = sub_ranges(0..10)
 ///     .with_granularity(Granularity::Static(5))
@@ -156,19 +155,19 @@ pub struct Tiles<const D: usize> {
     blocks: Vec<[Range<usize>; D]>,
 }
 
-/// A parallel iterator that gives tiles, a range for each dimension, which together are
-/// the product of the ranges, each cell once.
+/// A parallel iterator that gives tiles, a range for each dimension, which together are the product
+/// of the ranges, each cell once.
 ///
-/// Tiles are cut at the middle of their longest side, so that they are about as high as
-/// wide, and what is near stays together: kernels that read their neighbours, and
-/// transpositions, find more in the cache than with rows. A worker runs the tiles that
-/// it keeps in the order of a recursive halving.
+/// Tiles are cut at the middle of their longest side, so that they are about as high as wide, and
+/// what is near stays together: kernels that read their neighbours, and transpositions, find more
+/// in the cache than with rows. A worker runs the tiles that it keeps in the order of a recursive
+/// halving.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
-/// use heist_par::tiles;
+/// use heist::prelude::*;
+/// use heist::tiles;
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// let (width, height) = (300, 200);

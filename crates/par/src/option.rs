@@ -5,7 +5,7 @@ use crate::iter::plumbing::indexed;
 use crate::iter::IntoParallelIterator;
 use crate::part::{IndexedPart, Part};
 
-/// What is in an option, by value.
+/// The item of an option, by value.
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IntoIter<T> {
@@ -45,13 +45,13 @@ impl<T: Send> IndexedPart for IntoIter<T> {
 }
 
 source! {
-    /// What is in an option, by reference.
+    /// The item of an option, by reference.
     Iter['a, T: Sync](IntoIter<&'a T>) -> &'a T, shared;
     |option: &'a Option<T>| option.as_ref()
 }
 
 source! {
-    /// What is in an option, by mutable reference.
+    /// The item of an option, by mutable reference.
     IterMut['a, T: Send](IntoIter<&'a mut T>) -> &'a mut T;
     |option: &'a mut Option<T>| option.as_mut()
 }

@@ -1,17 +1,18 @@
-//! A part of a parallel iterator: the methods that those who write one implement.
+//! A part of a parallel iterator: the methods to implement for an iterator of your own.
 //!
-//! Everything below the users' traits rests on this file alone: the driver cuts and runs
-//! parts, adaptors are parts made of parts, and consumers take the items.
+//! Everything below the users' traits rests on this file alone: the driver cuts and runs parts,
+//! adaptors are parts made of parts, and consumers take the items.
 //! [`ParallelIterator`](crate::iter::ParallelIterator) and
-//! [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator) give each part the
-//! methods of its users.
+//! [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator) give each part the methods of
+//! its users.
 
 mod delegate;
 
 pub(crate) use delegate::{delegate, delegate_indexed};
 
-use crate::granularity::SplitPolicy;
 use std::ops::ControlFlow;
+
+use crate::granularity::SplitPolicy;
 
 /// A sequence of items that can be split, and run some steps at a time.
 ///
@@ -22,26 +23,26 @@ use std::ops::ControlFlow;
     note = "a collection becomes one by `par_iter()`, `par_iter_mut()` or `into_par_iter()`"
 )]
 pub trait Part: Sized + Send {
-    /// The type of the items, which [`ParallelIterator`](crate::iter::ParallelIterator)
-    /// calls `Item`.
+    /// The type of the items, which [`ParallelIterator`](crate::iter::ParallelIterator) calls
+    /// `Item`.
     type Output: Send;
 
-    /// The number of steps of [`run`](Self::run) that are left: 0 if there are no items, 1
-    /// if it is not worth splitting, and `usize::MAX` if it is not known.
+    /// The number of steps of [`run`](Self::run) that are left: 0 if there are no items, 1 if it is
+    /// not worth splitting, and `usize::MAX` if it is not known.
     fn steps(&self) -> usize;
 
     /// Splits the upper part off, about half, if it can be split.
     fn split(&mut self) -> Option<Self>;
 
-    /// Takes steps from the lower end, as many as the budget allows or are left, and hands
-    /// the items that they give to `consume`. The budget falls by the steps that were
-    /// taken. `Break` if `consume` has returned it: then there is no more to do.
+    /// Takes steps from the lower end, as many as the budget allows or are left, and hands the
+    /// items that they give to `consume`. The budget falls by the steps that were taken. `Break` if
+    /// `consume` has returned it: then there is no more to do.
     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
     where
         F: FnMut(Self::Output) -> ControlFlow<()>;
 
-    /// The exact number of items left, if it is known of this part and of all those into
-    /// which it can be split.
+    /// The exact number of items left, if it is known of this part and of all those into which it
+    /// can be split.
     fn known_len(&self) -> Option<usize> {
         None
     }
@@ -52,15 +53,14 @@ pub trait Part: Sized + Send {
         SplitPolicy::default()
     }
 
-    /// Lets go of what belongs to this thread, because the part may go on on another one.
-    /// Those that consist of other parts tell them.
+    /// Lets go of what belongs to this thread, because the part may go on on another one. Those
+    /// that consist of other parts tell them.
     fn pause(&mut self) {}
 }
 
 /// A part that knows how many items it has, and can be cut at any index.
 ///
-/// Implement it to get
-/// [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator).
+/// Implement it to get [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a parallel iterator that knows its length",
     note = "`filter`, `flat_map` and the like give as many items as they find"

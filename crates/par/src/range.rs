@@ -1,14 +1,15 @@
 //! Parallel iterators over ranges of integers and of characters.
 
+use std::ops::{ControlFlow, Range};
+
 use crate::integer::{IndexedRangeInteger, RangeInteger};
 use crate::iter::IntoParallelIterator;
 use crate::part::{IndexedPart, Part};
-use std::ops::{ControlFlow, Range};
 
 /// The integers of a range, or the characters.
 ///
-/// It is indexed if the number of items fits into a `usize` whatever the range: not for
-/// `u64`, `i64`, `u128` and `i128`.
+/// It is indexed if the number of items fits into a `usize` whatever the range: not for `u64`,
+/// `i64`, `u128` and `i128`.
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Iter<T> {
@@ -28,8 +29,8 @@ where
     }
 }
 
-// For all types at once: or else it could not tell the type of `0..10` from what is done
-// with the items.
+// For all types at once: or else it could not tell the type of `0..10` from what is done with the
+// items.
 impl<T: RangeInteger> Part for Iter<T>
 where
     Range<T>: Iterator<Item = T>,

@@ -1,15 +1,16 @@
 //! Parallel iterators over ranges of integers and of characters with their last one.
 
-use crate::integer::{InclusiveRangeInteger, RangeInteger};
-use crate::iter::IntoParallelIterator;
-use crate::part::{IndexedPart, Part};
 use std::mem::replace;
 use std::ops::{ControlFlow, Range, RangeInclusive};
 
+use crate::integer::{InclusiveRangeInteger, RangeInteger};
+use crate::iter::IntoParallelIterator;
+use crate::part::{IndexedPart, Part};
+
 /// The integers of a range, or the characters.
 ///
-/// It is indexed if the number of items fits into a `usize` whatever the range and the
-/// machine: for `u8`, `i8`, `u16`, `i16` and `char`.
+/// It is indexed if the number of items fits into a `usize` whatever the range and the machine: for
+/// `u8`, `i8`, `u16`, `i16` and `char`.
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Iter<T> {
@@ -30,15 +31,15 @@ where
 }
 
 impl<T: RangeInteger> Iter<T> {
-    /// The first and the last one. A range that was iterated over to its end has none,
-    /// whatever its bounds.
+    /// The first and the last one. A range that was iterated over to its end has none, whatever its
+    /// bounds.
     fn bounds(&self) -> Option<(T, T)> {
         (!self.range.is_empty()).then_some((*self.range.start(), *self.range.end()))
     }
 }
 
-// For all types at once: or else it could not tell the type of `0..=9` from what is done
-// with the items.
+// For all types at once: or else it could not tell the type of `0..=9` from what is done with the
+// items.
 impl<T: RangeInteger> Part for Iter<T>
 where
     Range<T>: Iterator<Item = T>,

@@ -13,22 +13,23 @@ pub use iter::{Iter, IterMut};
 pub use split::{ChunkBy, ChunkByMut, Split, SplitInclusive, SplitInclusiveMut, SplitMut};
 pub use windows::{ArrayWindows, Windows};
 
-use crate::algorithm::{sort_by_cached_key, sort_stable, sort_unstable};
 use std::cmp::Ordering;
 use std::ops::Deref;
 
-/// What is done with a slice in parallel, without changing it.
+use crate::algorithm::{sort_by_cached_key, sort_stable, sort_unstable};
+
+/// Methods of slices that leave them as they are.
 pub trait ParallelSlice<T: Sync> {
     /// The slice with which the other methods work.
     fn as_parallel_slice(&self) -> &[T];
 
-    /// Gives what lies between the items of which `separator` is true. Next to such an
-    /// item, or if there is no item at all, that may be nothing: an empty slice.
+    /// Gives what lies between the items of which `separator` is true. Next to such an item, or if
+    /// there is no item at all, that may be nothing: an empty slice.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = b"to be or".par_split(|byte| *byte == b' ');
     /// assert_eq!(words.map(|word| word.len()).sum::<usize>(), 6);
@@ -44,13 +45,13 @@ pub trait ParallelSlice<T: Sync> {
         Split::new(self.as_parallel_slice(), separator)
     }
 
-    /// Gives slices that end with an item of which `terminator` is true; the last one
-    /// ends where the whole slice does.
+    /// Gives slices that end with an item of which `terminator` is true; the last one ends where
+    /// the whole slice does.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let lines = b"one\nthree\n".par_split_inclusive(|byte| *byte == b'\n');
     /// assert_eq!(lines.map(|line| line.len()).reduce(|| 0, usize::max), 6);
@@ -75,7 +76,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let heights = [2, 3, 7, 4];
     /// let climbs: Vec<_> = heights.par_windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -94,7 +95,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sums: Vec<_> = [1, 2, 3, 4].par_array_windows().map(|[a, b]| a + b).collect();
     /// assert_eq!(sums, [3, 5, 7]);
@@ -112,7 +113,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sums: Vec<u32> = [1, 2, 3, 4, 5].par_chunks(2).map(|two| two.iter().sum()).collect();
     /// assert_eq!(sums, [3, 7, 5]);
@@ -121,8 +122,8 @@ pub trait ParallelSlice<T: Sync> {
         Chunks::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Gives slices of exactly `chunk_size` items; if fewer are left at the end they are
-    /// the [`remainder`](ChunksExact::remainder).
+    /// Gives slices of exactly `chunk_size` items; if fewer are left at the end they are the
+    /// [`remainder`](ChunksExact::remainder).
     ///
     /// # Panics
     ///
@@ -131,7 +132,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let pairs = [1, 2, 3, 4, 5].par_chunks_exact(2);
     /// assert_eq!(pairs.remainder(), [5]);
@@ -141,8 +142,8 @@ pub trait ParallelSlice<T: Sync> {
         ChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Gives slices of `chunk_size` items, from the back: the last one, at the front of
-    /// the slice, may have fewer.
+    /// Gives slices of `chunk_size` items, from the back: the last one, at the front of the slice,
+    /// may have fewer.
     ///
     /// # Panics
     ///
@@ -151,7 +152,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let digits = b"1234567";
     /// let groups: Vec<_> = digits.par_rchunks(3).map(|group| group.len()).collect();
@@ -161,8 +162,8 @@ pub trait ParallelSlice<T: Sync> {
         RChunks::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Gives slices of exactly `chunk_size` items, from the back; if fewer are left at
-    /// the front they are the [`remainder`](RChunksExact::remainder).
+    /// Gives slices of exactly `chunk_size` items, from the back; if fewer are left at the front
+    /// they are the [`remainder`](RChunksExact::remainder).
     ///
     /// # Panics
     ///
@@ -171,7 +172,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let pairs = [1, 2, 3, 4, 5].par_rchunks_exact(2);
     /// assert_eq!(pairs.remainder(), [1]);
@@ -186,7 +187,7 @@ pub trait ParallelSlice<T: Sync> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let runs = [1, 4, 9, 2, 3, 1].par_chunk_by(|a, b| a <= b);
     /// assert_eq!(runs.map(|run| run.len()).reduce(|| 0, usize::max), 3);
@@ -210,7 +211,7 @@ impl<T: Sync> ParallelSlice<T> for [T] {
     }
 }
 
-/// What is done with a slice in parallel, and may change it.
+/// Methods of slices that may change them.
 pub trait ParallelSliceMut<T: Send> {
     /// The slice with which the other methods work.
     fn as_parallel_slice_mut(&mut self) -> &mut [T];
@@ -220,7 +221,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut text = *b"cba fed";
     /// text.par_split_mut(|byte| *byte == b' ').for_each(|word| word.reverse());
@@ -238,7 +239,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut text = *b"one.two";
     /// let sentences = text.par_split_inclusive_mut(|byte| *byte == b'.');
@@ -261,7 +262,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut image = vec![0; 12];
     /// image.par_chunks_mut(4).enumerate().for_each(|(y, row)| row.fill(y));
@@ -280,7 +281,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [1, 2, 3, 4, 5];
     /// numbers.par_chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
@@ -299,7 +300,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [1, 2, 3, 4, 5];
     /// numbers.par_rchunks_mut(2).for_each(|chunk| chunk.reverse());
@@ -318,7 +319,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [1, 2, 3, 4, 5];
     /// let mut pairs = numbers.par_rchunks_exact_mut(2);
@@ -335,7 +336,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [5, 5, 7, 7, 7];
     /// numbers.par_chunk_by_mut(|a, b| a == b).for_each(|same| same[0] = same.len());
@@ -354,19 +355,19 @@ pub trait ParallelSliceMut<T: Send> {
     ///
     /// # Panics
     ///
-    /// Panics if comparing does, and may panic if it is inconsistent. The slice
-    /// then holds the same items in some order.
+    /// Panics if comparing does, and may panic if it is inconsistent. The slice then holds the same
+    /// items in some order.
     ///
     /// # Cost
     ///
-    /// Compares about *n* log *n* times; allocates memory for *n* items, and for half as
-    /// many again. Slices that are in order, or in the opposite order without equal items,
-    /// cost *n* comparisons and no memory.
+    /// Compares about *n* log *n* times; allocates memory for *n* items, and for half as many
+    /// again. Slices that are in order, or in the opposite order without equal items, cost *n*
+    /// comparisons and no memory.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [3, 1, 2];
     /// numbers.par_sort();
@@ -389,7 +390,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [1.5, -1.0, 0.5];
     /// numbers.par_sort_by(f64::total_cmp);
@@ -405,8 +406,7 @@ pub trait ParallelSliceMut<T: Send> {
         });
     }
 
-    /// Sorts by keys; items of equal keys keep their order: see
-    /// [`par_sort`](Self::par_sort).
+    /// Sorts by keys; items of equal keys keep their order: see [`par_sort`](Self::par_sort).
     ///
     /// # Panics
     ///
@@ -420,7 +420,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut words = ["three", "one", "two"];
     /// words.par_sort_by_key(|word| word.len());
@@ -435,8 +435,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort_stable(self.as_parallel_slice_mut(), sort, |a, b| f(a).lt(&f(b)));
     }
 
-    /// Sorts by keys that are costly to compute: each is computed once, all of them in
-    /// parallel. Items of equal keys keep their order.
+    /// Sorts by keys that are costly to compute: each is computed once, all of them in parallel.
+    /// Items of equal keys keep their order.
     ///
     /// # Panics
     ///
@@ -449,7 +449,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [10, 9, 100];
     /// numbers.par_sort_by_cached_key(|number| number.to_string());
@@ -465,23 +465,22 @@ pub trait ParallelSliceMut<T: Send> {
 
     /// Sorts in place; equal items may end up in any order.
     ///
-    /// As [`slice::sort_unstable`], which sorts small slices, and those of a pool with one
-    /// worker.
+    /// As [`slice::sort_unstable`], which sorts small slices, and those of a pool with one worker.
     ///
     /// # Panics
     ///
-    /// Panics if comparing does, and may panic if it is inconsistent. The slice
-    /// then holds the same items in some order.
+    /// Panics if comparing does, and may panic if it is inconsistent. The slice then holds the same
+    /// items in some order.
     ///
     /// # Cost
     ///
-    /// Compares about *n* log *n* times. Slices that are in order, or in the opposite
-    /// order without equal items, cost *n* comparisons.
+    /// Compares about *n* log *n* times. Slices that are in order, or in the opposite order without
+    /// equal items, cost *n* comparisons.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [3, 1, 2];
     /// numbers.par_sort_unstable();
@@ -504,7 +503,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [2, 3, 1];
     /// numbers.par_sort_unstable_by(|a, b| b.cmp(a));
@@ -535,7 +534,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut numbers = [2_i32, -3, 1];
     /// numbers.par_sort_unstable_by_key(|number| number.abs());
@@ -560,7 +559,7 @@ impl<T: Send> ParallelSliceMut<T> for [T] {
 
 /// A reference to a slice, mutable or not, that can be cut.
 trait Cut: Deref<Target = [Self::Item]> + Default {
-    /// What is in the slice.
+    /// The type of the items.
     type Item;
 
     /// The items before this index, and the others.

@@ -12,9 +12,9 @@ pub use pattern::Pattern;
 
 /// The parallel versions of methods of `str`.
 ///
-/// Texts are cut between characters, near the middle, and where pieces are asked for,
-/// between them. A [`Pattern`] is a `char`, a slice or an array of them, or a closure
-/// that says yes or no of a `char`.
+/// Texts are cut between characters, near the middle, and where pieces are asked for, between them.
+/// A [`Pattern`] is a `char`, a slice or an array of them, or a closure that says yes or no of a
+/// `char`.
 pub trait ParallelString {
     /// The string itself.
     fn as_parallel_string(&self) -> &str;
@@ -24,7 +24,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("straße".par_chars().filter(|c| !c.is_ascii()).count(), 1);
     /// ```
@@ -37,7 +37,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let places: Vec<_> = "äöü".par_char_indices().collect();
     /// assert_eq!(places, [(0, 'ä'), (2, 'ö'), (4, 'ü')]);
@@ -46,13 +46,13 @@ pub trait ParallelString {
         CharIndices::new(self.as_parallel_string())
     }
 
-    /// Gives the bytes. Those of one character are given by one worker; if that does not
-    /// matter, `as_bytes().par_iter()` can do more.
+    /// Gives the bytes. Those of one character are given by one worker; if that does not matter,
+    /// `as_bytes().par_iter()` can do more.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("abc".par_bytes().map(u32::from).sum::<u32>(), 97 + 98 + 99);
     /// ```
@@ -65,7 +65,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let units: Vec<u16> = "a𝄞".par_encode_utf16().collect();
     /// assert_eq!(units, [0x61, 0xd834, 0xdd1e]);
@@ -79,7 +79,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let fields: Vec<_> = "a:b::c:".par_split(':').collect();
     /// assert_eq!(fields, ["a", "b", "", "c", ""]);
@@ -88,13 +88,13 @@ pub trait ParallelString {
         Split::new(self.as_parallel_string(), separator)
     }
 
-    /// As [`par_split`](Self::par_split), with the character that matched at the end of
-    /// each piece. Nothing comes after the last.
+    /// As [`par_split`](Self::par_split), with the character that matched at the end of each piece.
+    /// Nothing comes after the last.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sentences: Vec<_> = "Go. Stop!".par_split_inclusive(['.', '!']).collect();
     /// assert_eq!(sentences, ["Go.", " Stop!"]);
@@ -103,13 +103,13 @@ pub trait ParallelString {
         SplitInclusive::new(self.as_parallel_string(), separator)
     }
 
-    /// As [`par_split`](Self::par_split), without the empty piece at the end if the last
-    /// character matches.
+    /// As [`par_split`](Self::par_split), without the empty piece at the end if the last character
+    /// matches.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let commands: Vec<_> = "open;read;close;".par_split_terminator(';').collect();
     /// assert_eq!(commands, ["open", "read", "close"]);
@@ -123,7 +123,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let lengths: Vec<_> = "one\r\nthree\n".par_lines().map(str::len).collect();
     /// assert_eq!(lengths, [3, 5]);
@@ -137,7 +137,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("  to be\tor not\nto be ".par_split_whitespace().count(), 6);
     /// ```
@@ -145,13 +145,13 @@ pub trait ParallelString {
         SplitWhitespace::new(self.as_parallel_string())
     }
 
-    /// As [`par_split_whitespace`](Self::par_split_whitespace), where only the white
-    /// space of ASCII counts.
+    /// As [`par_split_whitespace`](Self::par_split_whitespace), where only the white space of ASCII
+    /// counts.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words: Vec<_> = "10\u{a0}km away".par_split_ascii_whitespace().collect();
     /// assert_eq!(words, ["10\u{a0}km", "away"]);
@@ -165,7 +165,7 @@ pub trait ParallelString {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("a1b22".par_matches(char::is_numeric).collect::<Vec<_>>(), ["1", "2", "2"]);
     /// ```
@@ -173,13 +173,12 @@ pub trait ParallelString {
         Matches::new(self.as_parallel_string(), pattern)
     }
 
-    /// Gives the characters that match, each as a string and with the index of its first
-    /// byte.
+    /// Gives the characters that match, each as a string and with the index of its first byte.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let commas: Vec<_> = "a,b,c".par_match_indices(',').map(|(i, _)| i).collect();
     /// assert_eq!(commas, [1, 3]);

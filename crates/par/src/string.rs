@@ -1,19 +1,20 @@
 //! Parallel iterators that take characters out of a `String`.
 
-use crate::iter::drain::range_within;
-use crate::iter::ParallelDrainRange;
-use crate::part::Part;
-use crate::str::text::{Anywhere, Text};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range, RangeBounds};
 use std::sync::Arc;
 
+use crate::iter::drain::range_within;
+use crate::iter::ParallelDrainRange;
+use crate::part::Part;
+use crate::str::text::{Anywhere, Text};
+
 /// The characters of a range, out of a `String`, which keeps the others: see
 /// [`ParallelDrainRange`].
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Drain<'a> {
-    /// What was taken out, of which this range is left.
+    /// The text that was taken out, of which this range is left.
     text: Arc<str>,
     range: Range<usize>,
     string: PhantomData<&'a mut String>,

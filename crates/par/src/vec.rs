@@ -6,10 +6,11 @@ mod taken;
 pub use into_iter::IntoIter;
 pub(crate) use taken::{Lent, Taken};
 
+use std::ops::RangeBounds;
+
 use crate::iter::drain::range_within;
 use crate::iter::{IntoParallelIterator, ParallelDrainRange};
 use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
-use std::ops::RangeBounds;
 
 impl<T: Send> IntoParallelIterator for Vec<T> {
     type Iter = IntoIter<T>;
@@ -47,8 +48,7 @@ impl<'data, T: Send> IntoParallelIterator for &'data mut Vec<T> {
     }
 }
 
-/// A range of the items of a vector, which keeps the others: see
-/// [`ParallelDrainRange`].
+/// A range of the items of a vector, which keeps the others: see [`ParallelDrainRange`].
 #[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Drain<'data, T> {

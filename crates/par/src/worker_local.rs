@@ -1,21 +1,21 @@
 //! A value for each worker, checked out and given back.
 
-use heist_sync::{CachePadded, Mutex};
 use std::fmt;
+
+use heist_sync::{CachePadded, Mutex};
 
 /// Values of which each worker uses its own: buffers, caches, partial results.
 ///
-/// [`with`](Self::with) checks a value out and gives it back afterwards. If the closure
-/// waits in a parallel operation, and the worker runs another job of the same kind
-/// meanwhile, that one gets another value: nobody meets a value in the middle of a
-/// change, and nothing blocks. So there are about as many values as workers, and some
-/// more where calls nest.
+/// [`with`](Self::with) checks a value out and gives it back afterwards. If the closure waits in a
+/// parallel operation, and the worker runs another job of the same kind meanwhile, that one gets
+/// another value: no job meets a value in the middle of a change, and nothing blocks. So there are
+/// about as many values as workers, and some more where calls nest.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
-/// use heist_par::WorkerLocal;
+/// use heist::prelude::*;
+/// use heist::WorkerLocal;
 ///
 /// // One buffer for each worker, and not one for each line.
 /// let buffers = WorkerLocal::new(String::new);
@@ -32,8 +32,8 @@ use std::fmt;
 /// Partial results, put together at the end:
 ///
 /// ```
-/// use heist_par::prelude::*;
-/// use heist_par::WorkerLocal;
+/// use heist::prelude::*;
+/// use heist::WorkerLocal;
 ///
 /// let counts = WorkerLocal::new(|| [0; 10]);
 /// (0..1000).into_par_iter().for_each(|n| counts.with(|counts| counts[n % 10] += 1));
@@ -51,8 +51,8 @@ where
     T: Send,
     F: Fn() -> T + Sync,
 {
-    /// For the workers of the present pool, or else of the global one. `init` makes a
-    /// value when somebody wants one and none is there.
+    /// For the workers of the present pool, or else of the global one. `init` makes a value when
+    /// one is asked for and none is there.
     pub fn new(init: F) -> Self {
         let shelves = (0..heist_core::current_num_threads()).map(|_| CachePadded::default());
         Self {
@@ -61,10 +61,9 @@ where
         }
     }
 
-    /// Calls `op` with a value that nobody else uses meanwhile.
+    /// Calls `op` with a value that nothing else uses meanwhile.
     ///
-    /// Any thread may call it; those that are no workers share the first worker's
-    /// values.
+    /// Any thread may call it; those that are no workers share the first worker's values.
     ///
     /// # Panics
     ///

@@ -1,9 +1,5 @@
 //! Adaptors give what the standard library's give, wherever they are cut.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::iter::plumbing::Part;
-use heist_par::prelude::*;
-use heist_par::{Granularity, SplitPolicy};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,6 +9,11 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, OnceLock};
 use std::task::Poll;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
+use heist_par::prelude::*;
+use heist_par::{Granularity, SplitPolicy};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -65,10 +66,9 @@ impl<I: Part> Part for Asking<I> {
     }
 
     fn split_policy(&self) -> SplitPolicy {
-        SplitPolicy {
-            granularity: self.1,
-            ..SplitPolicy::default()
-        }
+        let mut policy = SplitPolicy::default();
+        policy.granularity = self.1;
+        policy
     }
 }
 
@@ -138,7 +138,7 @@ where
     if let Some(len) = iter.opt_len() {
         assert_eq!(len, items.len());
     }
-    // Whoever wants no more gets no more.
+    // A consumer that wants no more gets no more.
     for wanted in [1, items.len() / 2, items.len()] {
         let (mut part, mut got, mut flow) = (iter.clone(), Vec::new(), Continue(()));
         while flow.is_continue() && part.steps() > 0 {
@@ -697,8 +697,8 @@ fn one_of_two_kinds_is_a_parallel_iterator_as_well() {
     assert_eq!(zipped, [(999, 0), (998, 1), (997, 2)]);
 }
 
-/// Each split of the blocks parts with one item. Two workers could rob each other of the
-/// rest by turns, each time on top of the frame that waits for the last rest.
+/// Each split of the blocks parts with one item. Two workers could rob each other of the rest by
+/// turns, each time on top of the frame that waits for the last rest.
 #[test]
 fn lopsided_splits_do_not_pile_up_on_the_stacks() {
     let pool = ThreadPoolBuilder::new()
@@ -708,8 +708,8 @@ fn lopsided_splits_do_not_pile_up_on_the_stacks() {
     for _ in 0..100 {
         let count = pool.install(|| {
             let blocks = (0..3_000).into_par_iter().by_uniform_blocks(1);
-            // What comes before the first item is not known, so that the blocks are not
-            // gone through one by one.
+            // The number of items before the first is unknown, so that the blocks are not gone
+            // through one by one.
             let few = blocks.flat_map_iter(|n| 0..n % 2).intersperse(0);
             few.map(|n| std::hint::black_box((0..100).fold(n, |a, b| a ^ std::hint::black_box(b))))
                 .count()

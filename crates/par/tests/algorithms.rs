@@ -1,15 +1,16 @@
-//! Algorithms on slices do what the standard library's do, whatever the items, the
-//! comparison and the number of workers.
+//! Algorithms on slices do what the standard library's do, whatever the items, the comparison and
+//! the number of workers.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::algorithm::*;
-use heist_par::prelude::*;
-use proptest::prelude::{any, prop, proptest, ProptestConfig, Strategy};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::algorithm::*;
+use heist_par::prelude::*;
+use proptest::prelude::{any, prop, proptest, ProptestConfig, Strategy};
 
 const LENS: [usize; 8] = [0, 1, 2, 3, 100, 8191, 16_385, 50_000];
 
@@ -177,8 +178,8 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Calls `op` with items and a comparison that panics sooner or later, in each pool, and
-/// checks that each item is there once afterwards, and is dropped once.
+/// Calls `op` with items and a comparison that panics sooner or later, in each pool, and checks
+/// that each item is there once afterwards, and is dropped once.
 fn panicking_everywhere(
     op: impl Fn(&mut Vec<Counted<'_>>, &(dyn Fn(&Counted<'_>, &Counted<'_>) -> Ordering + Sync)) + Sync,
 ) {

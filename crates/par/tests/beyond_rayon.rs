@@ -1,15 +1,15 @@
-//! What rayon lacks: weights, order with back-pressure, worker-local values,
-//! cancellation.
+//! Methods that rayon lacks: weights, order with back-pressure, worker-local values, cancellation.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::iter::plumbing::Part;
-use heist_par::prelude::*;
-use heist_par::{CancellationToken, WorkerLocal};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
+use heist_par::prelude::*;
+use heist_par::{CancellationToken, WorkerLocal};
 
 fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();

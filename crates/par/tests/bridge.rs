@@ -2,11 +2,6 @@
 
 mod pieces;
 
-use heist_core::{join, ThreadPool, ThreadPoolBuilder};
-use heist_par::iter::plumbing::Part;
-use heist_par::iter::IterBridge;
-use heist_par::prelude::*;
-use pieces::{assert_gives, in_pieces, pool, Chance};
 use std::collections::BTreeSet;
 use std::iter::{from_fn, once_with};
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
@@ -16,6 +11,12 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use heist_core::{join, ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
+use heist_par::iter::IterBridge;
+use heist_par::prelude::*;
+use pieces::{assert_gives, in_pieces, pool, Chance};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -132,9 +133,8 @@ fn a_panic_stops_an_endless_iterator_if_all_find_a_reason() {
     }
 }
 
-/// While one worker's `next` waits for its other half, that worker, and the thief of the
-/// half, may steal parts of the same bridge: waiting there for the iterator would be for
-/// ever.
+/// While one worker's `next` waits for its other half, that worker, and the thief of the half, may
+/// steal parts of the same bridge: waiting there for the iterator would be for ever.
 #[test]
 fn an_iterator_whose_next_forks_does_not_wait_for_itself() {
     for _ in 0..100 {

@@ -1,9 +1,5 @@
 //! Collections from parallel iterators: what std collects, nothing lost, nothing twice.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::iter::plumbing::Part;
-use heist_par::iter::Either;
-use heist_par::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -13,6 +9,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::iter::plumbing::Part;
+use heist_par::iter::Either;
+use heist_par::prelude::*;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -249,8 +250,8 @@ fn items_without_a_size_are_counted_and_dropped_once() {
     });
 }
 
-/// An iterator that is safe code, gives several items for each step, and says how many:
-/// perhaps too many or too few.
+/// An iterator that is safe code, gives several items for each step, and says how many: perhaps too
+/// many or too few.
 struct Steps {
     steps: usize,
     items_of_a_step: usize,
@@ -297,10 +298,9 @@ impl Part for Steps {
     }
 
     fn split_policy(&self) -> heist_par::SplitPolicy {
-        heist_par::SplitPolicy {
-            max_len: 10,
-            ..Default::default()
-        }
+        let mut policy = heist_par::SplitPolicy::default();
+        policy.max_len = 10;
+        policy
     }
 }
 

@@ -1,13 +1,14 @@
-//! What ends a chain: the same answer as std's iterators, however the work is split.
+//! Consumers give the same answer as std's iterators, however the work is split.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::iter::plumbing::Part;
 use heist_par::iter::Either;
 use heist_par::prelude::*;
-use std::collections::{BTreeSet, HashSet};
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::OnceLock;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -16,8 +17,8 @@ fn pool() -> &'static ThreadPool {
     POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(4).build().unwrap())
 }
 
-/// An iterator that splits as long as it can, wherever it likes, and runs one item at a
-/// time: the odd ones go to the upper part's end first, so that parts differ in size.
+/// An iterator that splits as long as it can, wherever it likes, and runs one item at a time: the
+/// odd ones go to the upper part's end first, so that parts differ in size.
 #[derive(Clone)]
 struct Splitting {
     start: usize,
@@ -71,15 +72,14 @@ impl Part for Splitting {
 
     // Every part is split to its last item, by whichever worker has it.
     fn split_policy(&self) -> heist_par::SplitPolicy {
-        heist_par::SplitPolicy {
-            max_len: 1,
-            ..Default::default()
-        }
+        let mut policy = heist_par::SplitPolicy::default();
+        policy.max_len = 1;
+        policy
     }
 }
 
-/// Calls the closure with iterators over the numbers below each size, split in halves,
-/// unevenly, and as the runtime likes.
+/// Calls the closure with iterators over the numbers below each size, split in halves, unevenly,
+/// and as the runtime likes.
 fn for_all_sizes(check: impl Fn(usize, Splitting) + Sync) {
     pool().install(|| {
         for size in SIZES {

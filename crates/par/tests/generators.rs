@@ -2,6 +2,10 @@
 
 mod pieces;
 
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
 use heist_par::iter::plumbing::{IndexedPart, Part};
 use heist_par::iter::{
     empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
@@ -9,9 +13,6 @@ use heist_par::iter::{
 use heist_par::prelude::*;
 use heist_par::Granularity;
 use pieces::{assert_gives, in_pieces, pool, Chance};
-use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Arc;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 

@@ -1,12 +1,13 @@
-//! What was asked for about parts holds, and decides nothing but how the work is cut.
+//! Wishes about parts hold, and decide nothing but how the work is cut.
+
+use std::hint::black_box;
+use std::sync::OnceLock;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::iter::plumbing::IndexedPart;
 use heist_par::iter::{MaxLen, MinLen};
 use heist_par::prelude::*;
 use heist_par::{range, Granularity};
-use std::hint::black_box;
-use std::sync::OnceLock;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
@@ -21,7 +22,7 @@ fn pools() -> &'static [ThreadPool] {
     })
 }
 
-/// What `op` gives in all pools, several times each.
+/// The results of `op` in all pools, several times each.
 fn everywhere<R: Send>(op: impl Fn() -> R + Sync) -> Vec<R> {
     let times = pools().iter().flat_map(|pool| [pool; 5]);
     times.map(|pool| pool.install(&op)).collect()

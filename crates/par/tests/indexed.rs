@@ -1,13 +1,14 @@
-//! The adaptors and consumers of iterators that can be cut anywhere do what those of std
-//! do, wherever they are cut.
+//! The adaptors and consumers of iterators that can be cut anywhere do what those of std do,
+//! wherever they are cut.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::prelude::*;
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::prelude::*;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 

@@ -1,13 +1,14 @@
 //! Loops call their bodies with sub-ranges, or tiles, that together are the whole.
 
+use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex, OnceLock};
+
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 use heist_par::{parallel_for, parallel_reduce, sub_ranges, tiles};
 use proptest::prelude::*;
-use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock};
 
 fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
@@ -56,8 +57,8 @@ fn ranges_at_the_end_of_the_index_space_do_not_overflow() {
     assert_eq!(sum.into_inner(), 10);
 }
 
-/// Two iterations that wait for each other end only if each runs on its own:
-/// the loop does not glue expensive iterations into one piece.
+/// Two iterations that wait for each other end only if each runs on its own: the loop does not glue
+/// expensive iterations into one piece.
 #[test]
 fn expensive_iterations_at_one_end_are_spread_over_the_workers() {
     let together = Barrier::new(2);

@@ -2,9 +2,10 @@
 
 mod pipeline;
 
+use std::sync::OnceLock;
+
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use proptest::prelude::*;
-use std::sync::OnceLock;
 
 fn pools() -> &'static [ThreadPool] {
     static POOLS: OnceLock<Vec<ThreadPool>> = OnceLock::new();

@@ -6,8 +6,8 @@ use heist_par::prelude::*;
 use heist_par::str::Pattern;
 use pieces::{assert_gives, in_pieces, pool, Chance};
 
-/// Texts without ends, with nothing but ends, with characters of all widths, long ones,
-/// and others that chance has made.
+/// Texts without ends, with nothing but ends, with characters of all widths, long ones, and others
+/// that chance has made.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = [
         "",

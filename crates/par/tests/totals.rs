@@ -1,11 +1,12 @@
 //! Sums and products: one call for a piece, whatever a type makes of the items.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::prelude::*;
-use heist_par::Granularity;
 use std::iter::{Product, Sum};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::prelude::*;
+use heist_par::Granularity;
 
 fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();

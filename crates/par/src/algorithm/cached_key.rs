@@ -1,9 +1,10 @@
 //! Sorts by keys that are computed once for each item.
 
-use super::sort::sort_unstable;
-use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::mem::MaybeUninit;
 use std::ptr;
+
+use super::sort::sort_unstable;
+use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 /// Sorts by keys, of which each is computed once. Equal items keep their order.
 pub(crate) fn sort_by_cached_key<T, K, F>(items: &mut [T], key: F)
@@ -32,7 +33,7 @@ where
 unsafe fn permute<T: Send>(items: &mut [T], order: Vec<usize>) {
     /// Items that several workers copy, each its own.
     struct Items<T>(*mut T);
-    // SAFETY: the items are sent to the workers who copy them.
+    // SAFETY: the items are sent to the workers that copy them.
     unsafe impl<T: Send> Sync for Items<T> {}
     impl<T> Items<T> {
         fn get(&self) -> *mut T {

@@ -1,8 +1,9 @@
 //! Filling and copying whole slices.
 
+use heist_core::participate;
+
 use super::part_len;
 use crate::iter::{IntoParallelIterator, ParallelIterator};
-use heist_core::participate;
 
 /// Below so many bytes one worker is as fast as several.
 const MIN_BYTES: usize = 1 << 18;
@@ -17,7 +18,7 @@ const MIN_BYTES: usize = 1 << 18;
 ///
 /// ```
 /// let mut numbers = [1, 2, 3];
-/// heist_par::algorithm::par_fill(&mut numbers, 7);
+/// heist::algorithm::par_fill(&mut numbers, 7);
 /// assert_eq!(numbers, [7, 7, 7]);
 /// ```
 pub fn par_fill<T>(items: &mut [T], value: T)
@@ -38,7 +39,7 @@ where
 ///
 /// ```
 /// let mut numbers = [1, 2, 3];
-/// heist_par::algorithm::par_copy_from_slice(&mut numbers, &[4, 5, 6]);
+/// heist::algorithm::par_copy_from_slice(&mut numbers, &[4, 5, 6]);
 /// assert_eq!(numbers, [4, 5, 6]);
 /// ```
 pub fn par_copy_from_slice<T>(items: &mut [T], source: &[T])
@@ -61,7 +62,7 @@ where
 ///
 /// ```
 /// let mut words = vec![String::new(); 2];
-/// heist_par::algorithm::par_clone_from_slice(&mut words, &["a".to_owned(), "b".to_owned()]);
+/// heist::algorithm::par_clone_from_slice(&mut words, &["a".to_owned(), "b".to_owned()]);
 /// assert_eq!(words, ["a", "b"]);
 /// ```
 pub fn par_clone_from_slice<T>(items: &mut [T], source: &[T])

@@ -1,12 +1,13 @@
 //! Counting items by their key.
 
+use std::ops::ControlFlow;
+
 use crate::driver::drive;
 use crate::iter::consumer::Reduce;
 use crate::iter::IntoParallelIterator;
-use std::ops::ControlFlow;
 
-/// Counts the items of each bucket, of which there are `buckets`: `key` gives the index of
-/// an item's bucket.
+/// Counts the items of each bucket, of which there are `buckets`: `key` gives the index of an
+/// item's bucket.
 ///
 /// # Panics
 ///
@@ -14,13 +15,13 @@ use std::ops::ControlFlow;
 ///
 /// # Cost
 ///
-/// Allocates as many counts for each time that a thief takes a part of the items: for
-/// buckets that are far fewer than the items.
+/// Allocates as many counts for each time that a thief takes a part of the items: for buckets that
+/// are far fewer than the items.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_histogram;
+/// use heist::algorithm::par_histogram;
 ///
 /// let lengths = par_histogram(&["a", "b", "ab"], 3, |word| word.len());
 /// assert_eq!(lengths, [0, 2, 1]);

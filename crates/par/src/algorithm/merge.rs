@@ -1,21 +1,23 @@
 //! Merges two sorted runs into memory of its own, in parallel.
 //!
-//! The output is cut in halves, and a binary search finds which items of either run
-//! belong into which half ("merge path": Odeh, Green, Mwassi, Shmueli and Birk, 2012), so
-//! that parts are equally long whatever the items are. A worker cuts its part once
-//! more, into some lanes, and makes one step in each of them by turns: a step waits for the
-//! comparison before it in its lane, and not for those in the other lanes.
+//! The output is cut in halves, and a binary search finds which items of either run belong into
+//! which half ("merge path": Odeh, Green, Mwassi, Shmueli and Birk, 2012), so that parts are
+//! equally long whatever the items are. A worker cuts its part once more, into some lanes, and
+//! makes one step in each of them by turns: a step waits for the comparison before it in its lane,
+//! and not for those in the other lanes.
 //!
-//! Items are copied bit by bit. Those in the runs stay what they are, and the
-//! caller sees to it that of two copies one is forgotten. Nothing here trusts the
-//! comparison: what it says decides the order, but never where is read or written.
+//! Items are copied bit by bit. Those in the runs stay what they are, and the caller sees to it
+//! that of two copies one is forgotten. Nothing here trusts the comparison: what it says decides
+//! the order, but never where is read or written.
 
-use super::part_len;
-use heist_core::{join, participate};
 use std::cmp::Ordering;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr;
+
+use heist_core::{join, participate};
+
+use super::part_len;
 
 /// Below so many items one worker is as fast as several.
 const MIN_LEN: usize = 32_768;
@@ -33,7 +35,7 @@ const LANE_MIN_LEN: usize = 64;
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_merge;
+/// use heist::algorithm::par_merge;
 ///
 /// assert_eq!(par_merge(vec![1, 4, 6], vec![2, 4]), [1, 2, 4, 4, 6]);
 /// ```
@@ -55,7 +57,7 @@ pub fn par_merge<T: Ord + Send>(left: Vec<T>, right: Vec<T>) -> Vec<T> {
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_merge_by;
+/// use heist::algorithm::par_merge_by;
 ///
 /// let merged = par_merge_by(vec!["tin", "gold"], vec!["lead"], |a, b| a.len().cmp(&b.len()));
 /// assert_eq!(merged, ["tin", "gold", "lead"]);
@@ -91,8 +93,8 @@ where
     merged
 }
 
-/// Copies the items of both runs to `out`, in order; of equal ones those of `left` come
-/// first. Parts of at most `part_len` items are not cut further.
+/// Copies the items of both runs to `out`, in order; of equal ones those of `left` come first.
+/// Parts of at most `part_len` items are not cut further.
 ///
 /// If a run is not sorted, the order is any, but each item is still copied once.
 ///
@@ -197,8 +199,8 @@ fn is_wide<T>() -> bool {
     size_of::<T>() > size_of::<usize>()
 }
 
-/// What is left of a merge: from `left` and `right` up to their ends, and at least as
-/// much room from `out` on as there are items in both.
+/// The rest of a merge: from `left` and `right` up to their ends, and at least as much room from
+/// `out` on as there are items in both.
 ///
 /// It is used only while the runs and the room that it was made of are borrowed.
 struct Lane<T> {
@@ -232,8 +234,7 @@ impl<T> Lane<T> {
         unsafe { self.right_end.offset_from(self.right) as usize }
     }
 
-    /// So many steps come to the end of no run before the last one, whichever run they
-    /// take from.
+    /// So many steps come to the end of no run before the last one, whichever run they take from.
     fn sure_steps(&self) -> usize {
         self.left_len().min(self.right_len())
     }
@@ -245,8 +246,8 @@ impl<T> Lane<T> {
     /// Neither run is at its end.
     #[inline(always)]
     unsafe fn step<L: Fn(&T, &T) -> bool>(&mut self, is_less: &L) {
-        // SAFETY: both runs have an item, and there is as much room. The pointer of the run
-        // from which it comes moves by one item, that of the other does not.
+        // SAFETY: both runs have an item, and there is as much room. The pointer of the run from
+        // which it comes moves by one item, that of the other does not.
         unsafe {
             let mut right_first = is_less(&*self.right, &*self.left);
             if is_wide::<T>() {

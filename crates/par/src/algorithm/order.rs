@@ -15,8 +15,8 @@ pub(super) struct Order<'f, S, L> {
 }
 
 impl<S, L> Order<'_, S, L> {
-    /// How often the items are halved: into a part for each worker, or into some more if
-    /// the workers could not share these evenly.
+    /// How often the items are halved: into a part for each worker, or into some more if the
+    /// workers could not share these evenly.
     pub(super) fn halvings(&self) -> u32 {
         let odd = !self.workers.is_power_of_two();
         self.workers.next_power_of_two().ilog2() + u32::from(odd)
@@ -34,8 +34,8 @@ pub(super) enum Direction {
 
 /// The order in which the items are, if they are in one.
 ///
-/// An item may be looked at by one worker at a time only, as it need not be `Sync`: so
-/// neighbours in different parts are compared at the end.
+/// An item may be looked at by one worker at a time only, as it need not be `Sync`: so neighbours
+/// in different parts are compared at the end.
 pub(super) fn direction<T, L>(items: &mut [T], part_len: usize, is_less: &L) -> Option<Direction>
 where
     T: Send,

@@ -1,14 +1,15 @@
 //! Partition: the items for which something holds come first.
 
+use heist_core::{current_num_threads, join, participate};
+
 use super::order::swap;
 use super::part_len;
-use heist_core::{current_num_threads, join, participate};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = 4096;
 
-/// Puts the items of which `predicate` is true before the others, and returns how many
-/// they are. Both may end up in any order.
+/// Puts the items of which `predicate` is true before the others, and returns how many they are.
+/// Both may end up in any order.
 ///
 /// # Panics
 ///
@@ -17,7 +18,7 @@ const MIN_SHARE: usize = 4096;
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_partition;
+/// use heist::algorithm::par_partition;
 ///
 /// let mut numbers = [1, 2, 3, 4, 5];
 /// let even = par_partition(&mut numbers, |n| n % 2 == 0);
@@ -41,8 +42,8 @@ where
     })
 }
 
-/// Partitions by a relation to a pivot, of which each part has one of its own: pivots
-/// need not be `Sync`.
+/// Partitions by a relation to a pivot, of which each part has one of its own: pivots need not be
+/// `Sync`.
 pub(super) fn partition_by<T, Q, P>(
     items: &mut [T],
     pivots: &mut [Q],
@@ -77,8 +78,8 @@ pub(super) fn exchange<T: Send>(items: &mut [T], middle: usize, part_len: usize)
     swap(first, last, part_len);
 }
 
-/// Swaps each item to the end of those that belong before: a swap costs less than a branch
-/// that is hard to foretell.
+/// Swaps each item to the end of those that belong before: a swap costs less than a branch that is
+/// hard to foretell.
 fn partition_alone<T, P>(items: &mut [T], predicate: P) -> usize
 where
     P: Fn(&T) -> bool,

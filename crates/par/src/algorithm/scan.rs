@@ -1,17 +1,18 @@
 //! Prefix sums: each item combined with all before it.
 
+use heist_core::{current_num_threads, participate};
+
 use super::part_len;
 use crate::driver::drive;
 use crate::iter::consumer::{collect, ForEach};
 use crate::iter::Map;
 use crate::vec::IntoIter;
-use heist_core::{current_num_threads, participate};
 
 /// Below so many items one worker is as fast as several.
 const MIN_LEN: usize = 32_768;
 
-/// Replaces each item by the combination of all up to it, in order: the second by
-/// `op(first, second)` and so on. `op` must be associative.
+/// Replaces each item by the combination of all up to it, in order: the second by `op(first,
+/// second)` and so on. `op` must be associative.
 ///
 /// # Panics
 ///
@@ -20,7 +21,7 @@ const MIN_LEN: usize = 32_768;
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_inclusive_scan;
+/// use heist::algorithm::par_inclusive_scan;
 ///
 /// let mut numbers = [3, 1, 4, 1];
 /// par_inclusive_scan(&mut numbers, |a, b| a + b);
@@ -61,9 +62,9 @@ where
     });
 }
 
-/// Replaces each item by the combination of `first` and all items before it, in order: the
-/// first by `first`, the second by `op(first, first item)`, and so on. Returns the
-/// combination of `first` and all. `op` must be associative.
+/// Replaces each item by the combination of `first` and all items before it, in order: the first by
+/// `first`, the second by `op(first, first item)`, and so on. Returns the combination of `first`
+/// and all. `op` must be associative.
 ///
 /// # Panics
 ///
@@ -72,7 +73,7 @@ where
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_exclusive_scan;
+/// use heist::algorithm::par_exclusive_scan;
 ///
 /// let mut lengths = [3, 1, 4];
 /// let total = par_exclusive_scan(&mut lengths, 0, |a, b| a + b);
@@ -106,8 +107,8 @@ where
     })
 }
 
-/// Combines the items of each part, then the parts one after the other, and then scans each
-/// part, beginning with what is before it. Returns the combination of all.
+/// Combines the items of each part, then the parts one after the other, and then scans each part,
+/// beginning with what is before it. Returns the combination of all.
 fn scan_parts<T, B, F>(
     items: &mut [T],
     first: B,

@@ -1,10 +1,12 @@
 //! Selection: the item that would be at an index if the items were sorted.
 
+use std::cmp::Ordering;
+
+use heist_core::{current_num_threads, participate};
+
 use super::part_len;
 use super::partition::partition_by;
 use super::sample::take_sample;
-use heist_core::{current_num_threads, participate};
-use std::cmp::Ordering;
 
 /// Below so many items one worker is as fast as several.
 const MIN_LEN: usize = 32_768;
@@ -15,8 +17,8 @@ const SAMPLE_MARGIN: usize = 68;
 /// So often the range in which the item must be is narrowed: twice is usual.
 const ROUNDS: u32 = 16;
 
-/// Puts the item to `index` that belongs there in sorted order, no greater ones before it
-/// and no lesser ones behind it. Returns those before it, it, and those behind it.
+/// Puts the item to `index` that belongs there in sorted order, no greater ones before it and no
+/// lesser ones behind it. Returns those before it, it, and those behind it.
 ///
 /// # Panics
 ///
@@ -25,7 +27,7 @@ const ROUNDS: u32 = 16;
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_select_nth_unstable;
+/// use heist::algorithm::par_select_nth_unstable;
 ///
 /// let mut numbers = [5, 1, 4, 2, 3];
 /// let (below, median, _) = par_select_nth_unstable(&mut numbers, 2);
@@ -47,7 +49,7 @@ where
 /// # Examples
 ///
 /// ```
-/// use heist_par::algorithm::par_select_nth_unstable_by;
+/// use heist::algorithm::par_select_nth_unstable_by;
 ///
 /// let mut numbers = [0.5, 2.5, 1.5];
 /// let (_, greatest, _) = par_select_nth_unstable_by(&mut numbers, 0, |a, b| f64::total_cmp(b, a));
@@ -115,8 +117,8 @@ where
     items[range].select_nth_unstable_by(wanted, |a, b| compare(a, b));
 }
 
-/// Where in the sorted sample is an item that most likely belongs a little behind the
-/// wanted one, or before it if that leaves fewer items in the range.
+/// Where in the sorted sample is an item that most likely belongs a little behind the wanted one,
+/// or before it if that leaves fewer items in the range.
 fn pivot_rank(wanted: usize, len: usize) -> usize {
     let rank = (wanted as f64 / len as f64 * SAMPLE_LEN as f64) as usize;
     if rank < SAMPLE_LEN / 2 {

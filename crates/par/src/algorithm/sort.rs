@@ -1,8 +1,9 @@
 //! The sorts: what is too small or in order already, and otherwise which way is taken.
 
+use heist_core::{current_num_threads, participate};
+
 use super::order::{direction, reverse, Direction, Order};
 use super::{part_len, stable, unstable};
-use heist_core::{current_num_threads, participate};
 
 /// A worker's share is not worth the trouble below so many items.
 const MIN_SHARE: usize = 8192;

@@ -1,20 +1,21 @@
 //! The stable sort: parts by the standard library's sort, merged in parallel.
 //!
-//! A merge moves the items from their slice into as much room beside it, or back: so
-//! after two merges, one above the other, they are where they belong. Runs that follow
-//! each other in order stay where they are.
+//! A merge moves the items from their slice into as much room beside it, or back: so after two
+//! merges, one above the other, they are where they belong. Runs that follow each other in order
+//! stay where they are.
 //!
-//! Whenever a comparison panics, the slice holds each item once. A merge out of the slice
-//! only copies, and a merge back into the slice that does not come to its end is undone.
+//! Whenever a comparison panics, the slice holds each item once. A merge out of the slice only
+//! copies, and a merge back into the slice that does not come to its end is undone.
 
-use super::merge::merge_into;
-use super::order::Order;
-use heist_core::join;
 use std::mem::{needs_drop, MaybeUninit};
 use std::{ptr, slice};
 
-/// Where the items of a part lie sorted. In its slice they lie in either case, in some
-/// order.
+use heist_core::join;
+
+use super::merge::merge_into;
+use super::order::Order;
+
+/// Where the items of a part lie sorted. In its slice they lie in either case, in some order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Slice,
@@ -28,8 +29,8 @@ where
     S: Fn(&mut [T]) + Sync,
     L: Fn(&T, &T) -> bool + Sync,
 {
-    // After an even number of merges the items are in the slice: one more merge then costs
-    // less than to copy them back, unless they are compared in memory of their own.
+    // After an even number of merges the items are in the slice: one more merge then costs less
+    // than to copy them back, unless they are compared in memory of their own.
     let mut levels = order.halvings();
     if !needs_drop::<T>() {
         levels += levels % 2;
@@ -84,8 +85,8 @@ where
     Place::Room
 }
 
-/// Merges two sorted runs, the second of which begins at `middle`, out of the room and
-/// into the slice.
+/// Merges two sorted runs, the second of which begins at `middle`, out of the room and into the
+/// slice.
 ///
 /// # Safety
 ///
@@ -106,8 +107,8 @@ unsafe fn take_back<T, S, L>(
         to,
         len: items.len(),
     };
-    // SAFETY: the items in the room are used until they are all in the slice, or else are
-    // put there, and those in the slice are not used before that.
+    // SAFETY: the items in the room are used until they are all in the slice, or else are put
+    // there, and those in the slice are not used before that.
     let (runs, out) = unsafe {
         (
             slice::from_raw_parts_mut(from, undo.len),

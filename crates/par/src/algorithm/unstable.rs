@@ -1,16 +1,17 @@
 //! The unstable sort: halves by parallel partition, parts by the standard library's sort.
 //!
-//! Items need not be `Sync`, so that workers cannot compare with one pivot at the same
-//! time. Each has a pivot of its own instead, and these are neighbours in a sorted sample
-//! of the items. The few items that lie between the pivots may end up on either side:
-//! when both sides are sorted they are the last of the lower and the first of the upper
-//! one, and there they are sorted once more.
+//! Items need not be `Sync`, so that workers cannot compare with one pivot at the same time. Each
+//! has a pivot of its own instead, and these are neighbours in a sorted sample of the items. The
+//! few items that lie between the pivots may end up on either side: when both sides are sorted they
+//! are the last of the lower and the first of the upper one, and there they are sorted once more.
+
+use std::ops::Range;
+
+use heist_core::join;
 
 use super::order::Order;
 use super::partition::{exchange, partition_by};
 use super::sample::take_sample;
-use heist_core::join;
-use std::ops::Range;
 
 /// Sorts; equal items may end up in any order.
 pub(super) fn sort<T, S, L>(items: &mut [T], order: &Order<'_, S, L>)
@@ -46,8 +47,8 @@ where
     mend(items, start, order);
 }
 
-/// Splits in two, with so many pivots, and returns the range between the two, whose items
-/// are all equal. It is empty unless there are very many of those.
+/// Splits in two, with so many pivots, and returns the range between the two, whose items are all
+/// equal. It is empty unless there are very many of those.
 fn split<T, S, L>(items: &mut [T], pivots: usize, order: &Order<'_, S, L>) -> Range<usize>
 where
     T: Send,
@@ -62,15 +63,15 @@ where
     let sample_len = ((items.len() * pivots) as f64).sqrt() as usize;
     let sample = take_sample(items, sample_len);
     (order.sort)(sample);
-    // Where in the sample those begin and end that equal the one in the middle. The bounds
-    // hold even if the comparison is inconsistent.
+    // Where in the sample those begin and end that equal the one in the middle. The bounds hold
+    // even if the comparison is inconsistent.
     let half = sample_len / 2;
     let middle = &sample[half];
     let start = sample.partition_point(|item| is_below(item, middle));
     let end = sample.partition_point(|item| is_not_above(item, middle));
     let (start, end) = (start.min(half), end.max(half + 1));
-    // Between items that are less and the others is the better place to split, or between
-    // items that are not greater and the others.
+    // Between items that are less and the others is the better place to split, or between items
+    // that are not greater and the others.
     let below = half - start <= end - half;
     let first = if below {
         start
@@ -99,8 +100,8 @@ where
     }
 }
 
-/// Sorts what is greater than the least of the upper part, or less than the greatest of
-/// the lower one. Both parts are sorted; the upper one begins at `middle`.
+/// Sorts what is greater than the least of the upper part, or less than the greatest of the lower
+/// one. Both parts are sorted; the upper one begins at `middle`.
 fn mend<T, S, L>(items: &mut [T], middle: usize, order: &Order<'_, S, L>)
 where
     S: Fn(&mut [T]),

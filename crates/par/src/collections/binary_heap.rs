@@ -1,12 +1,12 @@
 //! Parallel iterators over binary heaps, in no particular order.
 
+use std::collections::BinaryHeap;
+
 use crate::delegate::source;
 use crate::iter::ParallelDrainFull;
-use crate::part::{delegate, delegate_indexed};
-use crate::part::{IndexedPart, Part};
+use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
 use crate::vec::{Lent, Taken};
 use crate::{slice, vec};
-use std::collections::BinaryHeap;
 
 source! {
     /// The items of a binary heap, by value.

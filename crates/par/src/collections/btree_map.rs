@@ -1,8 +1,9 @@
 //! Parallel iterators over B-tree maps.
 
+use std::collections::BTreeMap;
+
 use crate::delegate::source;
 use crate::vec;
-use std::collections::BTreeMap;
 
 source! {
     /// The entries of a B-tree map, by value.

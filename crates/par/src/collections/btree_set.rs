@@ -1,8 +1,9 @@
 //! Parallel iterators over B-tree sets.
 
+use std::collections::BTreeSet;
+
 use crate::delegate::source;
 use crate::vec;
-use std::collections::BTreeSet;
 
 source! {
     /// The items of a B-tree set, by value.

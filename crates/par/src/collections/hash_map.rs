@@ -1,12 +1,12 @@
 //! Parallel iterators over hash maps.
 
-use crate::delegate::source;
-use crate::iter::{IntoParallelIterator, ParallelDrainFull};
-use crate::part::{delegate, delegate_indexed};
-use crate::part::{IndexedPart, Part};
-use crate::vec;
 use std::collections::HashMap;
 use std::marker::PhantomData;
+
+use crate::delegate::source;
+use crate::iter::{IntoParallelIterator, ParallelDrainFull};
+use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
+use crate::vec;
 
 source! {
     /// The entries of a hash map, by value.

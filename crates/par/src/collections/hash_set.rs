@@ -1,12 +1,12 @@
 //! Parallel iterators over hash sets.
 
-use crate::delegate::source;
-use crate::iter::{IntoParallelIterator, ParallelDrainFull};
-use crate::part::{delegate, delegate_indexed};
-use crate::part::{IndexedPart, Part};
-use crate::vec;
 use std::collections::HashSet;
 use std::marker::PhantomData;
+
+use crate::delegate::source;
+use crate::iter::{IntoParallelIterator, ParallelDrainFull};
+use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
+use crate::vec;
 
 source! {
     /// The items of a hash set, by value.

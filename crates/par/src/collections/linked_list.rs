@@ -1,8 +1,9 @@
 //! Parallel iterators over linked lists.
 
+use std::collections::LinkedList;
+
 use crate::delegate::source;
 use crate::vec;
-use std::collections::LinkedList;
 
 source! {
     /// The items of a linked list, by value.

@@ -1,22 +1,21 @@
 //! Parallel iterators over double-ended queues.
 
+use std::collections::VecDeque;
+use std::ops::RangeBounds;
+
 use crate::delegate::source;
 use crate::iter::drain::range_within;
 use crate::iter::{Chain, ParallelDrainRange, ParallelIterator};
-use crate::part::{delegate, delegate_indexed};
-use crate::part::{IndexedPart, Part};
+use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
 use crate::slice;
 use crate::vec::{self, Lent, Taken};
-use std::collections::VecDeque;
-use std::ops::RangeBounds;
 
 source! {
     /// The items of a double-ended queue, by value.
     ///
     /// # Cost
     ///
-    /// If they do not lie at the beginning of the queue's memory, they are moved there
-    /// first.
+    /// If they do not lie at the beginning of the queue's memory, they are moved there first.
     #[derive(Clone)]
     IntoIter[T: Send](vec::IntoIter<T>) -> T;
     |deque: VecDeque<T>| Vec::from(deque)
@@ -40,13 +39,13 @@ source! {
     }
 }
 
-/// A range of the items of a double-ended queue, which keeps the others and its memory:
-/// see [`ParallelDrainRange`].
+/// A range of the items of a double-ended queue, which keeps the others and its memory: see
+/// [`ParallelDrainRange`].
 ///
 /// # Cost
 ///
-/// If the items do not lie at the beginning of the queue's memory, all of them are moved
-/// there first. Those behind the range move up when it is gone.
+/// If the items do not lie at the beginning of the queue's memory, all of them are moved there
+/// first. Those behind the range move up when it is gone.
 #[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Drain<'a, T> {

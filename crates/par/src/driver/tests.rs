@@ -1,11 +1,13 @@
 //! The driver with iterators that behave badly, within what they may.
 
-use super::*;
-use crate::iter::consumer::Reduce;
+use std::sync::Arc;
+
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::thread;
-use std::sync::Arc;
+
+use super::*;
+use crate::iter::consumer::Reduce;
 
 fn pool(workers: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();
@@ -31,8 +33,8 @@ fn policies() -> Vec<SplitPolicy> {
     both.concat()
 }
 
-/// Numbers in a row; a third of the rest is split off, and there seem to be more of
-/// them than there are.
+/// Numbers in a row; a third of the rest is split off, and there seem to be more of them than there
+/// are.
 struct Guessing {
     next: usize,
     end: usize,
@@ -95,7 +97,7 @@ fn items_come_once_and_in_order_whatever_is_asked_for() {
     }
 }
 
-/// Wants so many items, of whatever parts.
+/// Wants so many items, of any parts.
 struct Few<'c> {
     wanted: usize,
     consumed: &'c AtomicUsize,
@@ -180,7 +182,7 @@ fn what_has_no_end_ends_with_its_consumer() {
     }
 }
 
-/// Parts with one step at a time, and goes on when somebody has taken that.
+/// Parts with one step at a time, and goes on when a thief has taken that.
 struct Comb {
     left: usize,
     is_known: bool,

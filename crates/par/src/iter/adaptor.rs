@@ -1,4 +1,4 @@
-//! What is put between a source and a consumer: one adaptor per file.
+//! Adaptors, which stand between a source and a consumer: one per file.
 
 mod blocks;
 mod both_ends;

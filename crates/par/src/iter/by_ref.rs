@@ -2,25 +2,25 @@
 
 use super::{IntoParallelIterator, ParallelIterator};
 
-/// What lends its items to a parallel iterator.
+/// A collection that lends its items to a parallel iterator.
 ///
-/// Implemented for whatever implements [`IntoParallelIterator`] by reference.
+/// Implemented for each type of which a reference is [`IntoParallelIterator`].
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let words = ["work", "stealing"];
 /// assert_eq!(words.par_iter().map(|word| word.len()).sum::<usize>(), 12);
 /// ```
 pub trait IntoParallelRefIterator<'data> {
-    /// What it turns into.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// What that gives: references, mostly.
+    /// The type of its items, mostly references.
     type Item: Send + 'data;
 
-    /// A parallel iterator over what is in here.
+    /// Goes through the items by reference.
     fn par_iter(&'data self) -> Self::Iter;
 }
 
@@ -37,26 +37,26 @@ where
     }
 }
 
-/// What lends its items to a parallel iterator that may change them.
+/// A collection that lends its items to a parallel iterator that may change them.
 ///
-/// Implemented for whatever implements [`IntoParallelIterator`] by mutable reference.
+/// Implemented for each type of which a mutable reference is [`IntoParallelIterator`].
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut numbers = [1, 2, 3];
 /// numbers.par_iter_mut().for_each(|number| *number *= 10);
 /// assert_eq!(numbers, [10, 20, 30]);
 /// ```
 pub trait IntoParallelRefMutIterator<'data> {
-    /// What it turns into.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// What that gives: mutable references, mostly.
+    /// The type of its items, mostly mutable references.
     type Item: Send + 'data;
 
-    /// A parallel iterator over what is in here, which may change it.
+    /// Goes through the items by mutable reference.
     fn par_iter_mut(&'data mut self) -> Self::Iter;
 }
 

@@ -1,4 +1,4 @@
-//! What is done with the items at the end of a chain: one consumer per file.
+//! Consumers, which take the items at the end of a chain: one per file.
 
 mod collect;
 mod collect_any;

@@ -1,14 +1,15 @@
-//! What can give its items away to a parallel iterator and stay, without them.
+//! Collections that give their items to a parallel iterator and stay, without them.
 
-use super::ParallelIterator;
 use std::ops::{Bound, Range, RangeBounds};
 
-/// What can give all its items away, and keeps its memory.
+use super::ParallelIterator;
+
+/// A collection that gives all its items away, and keeps its memory.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashSet;
 ///
 /// let mut primes = HashSet::from([2, 3, 5, 7]);
@@ -16,36 +17,35 @@ use std::ops::{Bound, Range, RangeBounds};
 /// assert!(primes.is_empty());
 /// ```
 pub trait ParallelDrainFull {
-    /// What goes through the items.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// What is given away.
+    /// The type of the items.
     type Item: Send;
 
-    /// Gives all items away. When the iterator is dropped, those that it has not given
-    /// are dropped too. If it is leaked, any number of items may be lost.
+    /// Gives all items away. When the iterator is dropped, those that it has not given are dropped
+    /// too. If it is leaked, any number of items may be lost.
     fn par_drain(self) -> Self::Iter;
 }
 
-/// What can give a range of its items away, and keeps the others and its memory.
+/// A collection that gives a range of its items away, and keeps the others and its memory.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut numbers: Vec<u32> = (0..8).collect();
 /// assert_eq!(numbers.par_drain(2..6).sum::<u32>(), 14);
 /// assert_eq!(numbers, [0, 1, 6, 7]);
 /// ```
 pub trait ParallelDrainRange<Idx = usize> {
-    /// What goes through the items.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// What is given away.
+    /// The type of the items.
     type Item: Send;
 
-    /// Gives the items of a range away. When the iterator is dropped, those that it has
-    /// not given are dropped too, and the others stay. If it is leaked, any number of
-    /// items may be lost.
+    /// Gives the items of a range away. When the iterator is dropped, those that it has not given
+    /// are dropped too, and the others stay. If it is leaked, any number of items may be lost.
     ///
     /// # Panics
     ///

@@ -1,11 +1,13 @@
 //! One of two kinds of parallel iterator.
 
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
-use ::either::Either;
 use std::ops::ControlFlow;
 
-/// What both have, from the one that is there.
+use ::either::Either;
+
+use crate::granularity::SplitPolicy;
+use crate::part::{IndexedPart, Part};
+
+/// Asks the one that is there.
 macro_rules! of_either {
     ($value:expr, $iter:ident => $result:expr) => {
         match $value {

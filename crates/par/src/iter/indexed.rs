@@ -1,4 +1,7 @@
 //! The trait of parallel iterators that know their length and can be cut anywhere.
+// Long: a trait cannot be divided.
+
+use std::cmp::Ordering;
 
 use super::adaptor::{
     Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, Interleave,
@@ -9,7 +12,6 @@ use super::consumer::{collect_into, unzip_into};
 use super::{IntoParallelIterator, ParallelIterator};
 use crate::granularity::SplitPolicy;
 use crate::part::IndexedPart;
-use std::cmp::Ordering;
 
 /// A parallel iterator that knows how many items it has, and can be cut at any index.
 ///
@@ -24,7 +26,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!((0..10).into_par_iter().chunks(4).len(), 3);
     /// ```
@@ -37,7 +39,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let indexed: Vec<_> = ["a", "b"].par_iter().enumerate().collect();
     /// assert_eq!(indexed, [(0, &"a"), (1, &"b")]);
@@ -51,7 +53,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let back: Vec<_> = (0..4).into_par_iter().rev().collect();
     /// assert_eq!(back, [3, 2, 1, 0]);
@@ -60,13 +62,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         Rev::new(self)
     }
 
-    /// Gives pairs: an item of this one, and the item of the other at the same index. It
-    /// is as long as the shorter one.
+    /// Gives pairs: an item of this one, and the item of the other at the same index. It is as long
+    /// as the shorter one.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let pairs: Vec<_> = (0..3).into_par_iter().zip(vec!['a', 'b', 'c']).collect();
     /// assert_eq!(pairs, [(0, 'a'), (1, 'b'), (2, 'c')]);
@@ -87,7 +89,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let (prices, amounts) = ([3, 5, 8], [10, 1, 2]);
     /// let total = prices.par_iter().zip_eq(&amounts).map(|(p, n)| p * n);
@@ -107,8 +109,8 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         Zip::new(self, other)
     }
 
-    /// Gives an item of this one, then one of the other, and so on by turns. When one has
-    /// no more, the rest of the other follows.
+    /// Gives an item of this one, then one of the other, and so on by turns. When one has no more,
+    /// the rest of the other follows.
     ///
     /// # Panics
     ///
@@ -117,7 +119,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let cards = vec!["red", "red", "red"].into_par_iter().interleave(vec!["black"]);
     /// assert_eq!(cards.collect::<Vec<_>>(), ["red", "black", "red", "red"]);
@@ -129,13 +131,12 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         Interleave::new(self, other.into_par_iter())
     }
 
-    /// As [`interleave`](Self::interleave), but ends when it is the turn of one that has no
-    /// more.
+    /// As [`interleave`](Self::interleave), but ends when it is the turn of one that has no more.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let cards = vec!["red", "red", "red"].into_par_iter().interleave_shortest(vec!["black"]);
     /// assert_eq!(cards.collect::<Vec<_>>(), ["red", "black", "red"]);
@@ -155,13 +156,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     ///
     /// # Cost
     ///
-    /// An allocation for each chunk: [`fold_chunks`](Self::fold_chunks) does without, as do
-    /// chunks of slices.
+    /// An allocation for each chunk: [`fold_chunks`](Self::fold_chunks) does without, as do chunks
+    /// of slices.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let rows: Vec<_> = (1..8).into_par_iter().chunks(3).collect();
     /// assert_eq!(rows, [vec![1, 2, 3], vec![4, 5, 6], vec![7]]);
@@ -180,7 +181,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let noise = [4, 6, 1, 1, 9, 2];
     /// let peaks = noise.par_iter().fold_chunks(2, || 0, |peak, &level| peak.max(level));
@@ -210,7 +211,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let digits = (0..6_u32).into_par_iter().fold_chunks_with(3, String::new(), |text, n| {
     ///     text + &n.to_string()
@@ -231,13 +232,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         FoldChunksWith::new(self, chunk_size, init, fold_op)
     }
 
-    /// Compares as words are compared in a dictionary: the first items that differ decide,
-    /// and if there are none, the lengths.
+    /// Compares as words are compared in a dictionary: the first items that differ decide, and if
+    /// there are none, the lengths.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let version = [1, 10, 2];
     /// assert!(version.par_iter().cmp(&[1, 9, 9]).is_gt());
@@ -254,13 +255,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         self.zip(other).find_map_first(difference).unwrap_or(by_len)
     }
 
-    /// As [`cmp`](Self::cmp), for items of which some cannot be compared: `None` if such a
-    /// pair is the first that is not equal.
+    /// As [`cmp`](Self::cmp), for items of which some cannot be compared: `None` if such a pair is
+    /// the first that is not equal.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::cmp::Ordering;
     ///
     /// let point = [1.0, 2.0];
@@ -282,13 +283,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
             .unwrap_or(Some(by_len))
     }
 
-    /// Whether there are as many items in both and all are equal. If the lengths differ, no
-    /// item is looked at.
+    /// Whether there are as many items in both and all are equal. If the lengths differ, no item is
+    /// looked at.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let word = ['r', 'o', 't', 'o', 'r'];
     /// assert!(word.par_iter().eq(word.par_iter().rev()));
@@ -307,7 +308,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!([1, 2].par_iter().ne(&[1, 2, 3]));
     /// ```
@@ -324,7 +325,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!([1, 2].par_iter().lt(&[1, 2, 3]));
     /// ```
@@ -341,7 +342,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!([1, 2].par_iter().le(&[1, 2]));
     /// ```
@@ -358,7 +359,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!([2].par_iter().gt(&[1, 2, 3]));
     /// ```
@@ -375,7 +376,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!(![1.0].par_iter().ge(&[f64::NAN]), "they cannot be compared");
     /// ```
@@ -396,7 +397,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let years: Vec<_> = (2020..2030).into_par_iter().step_by(4).collect();
     /// assert_eq!(years, [2020, 2024, 2028]);
@@ -406,13 +407,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         StepBy::new(self, step)
     }
 
-    /// Gives all but the first `n` items. Those are gone through, as in a sequential
-    /// iterator, and dropped: closures before this see them.
+    /// Gives all but the first `n` items. Those are gone through, as in a sequential iterator, and
+    /// dropped: closures before this see them.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let fields = ["name:", "heist", "par"];
     /// assert_eq!(fields.into_par_iter().skip(1).collect::<Vec<_>>(), ["heist", "par"]);
@@ -426,7 +427,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!((1..1_000_000).into_par_iter().take(3).collect::<Vec<_>>(), [1, 2, 3]);
     /// ```
@@ -436,13 +437,12 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         self
     }
 
-    /// The index of an item of which `predicate` is true: whichever is found, and then all
-    /// stop.
+    /// The index of an item of which `predicate` is true: whichever is found, and then all stop.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let loads = [0.2, 0.9, 0.4, 0.95];
     /// let busy = loads.par_iter().position_any(|&load| load > 0.8);
@@ -455,13 +455,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         self.positions(predicate).find_any(|_| true)
     }
 
-    /// The index of the first item, in the order of the sequence, of which `predicate` is
-    /// true. It costs what [`find_first`](ParallelIterator::find_first) does.
+    /// The index of the first item, in the order of the sequence, of which `predicate` is true. It
+    /// costs what [`find_first`](ParallelIterator::find_first) does.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let loads = [0.2, 0.9, 0.4, 0.95];
     /// assert_eq!(loads.par_iter().position_first(|&load| load > 0.8), Some(1));
@@ -473,13 +473,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         self.positions(predicate).find_first(|_| true)
     }
 
-    /// The index of the last item, in the order of the sequence, of which `predicate` is
-    /// true. It costs what [`find_last`](ParallelIterator::find_last) does.
+    /// The index of the last item, in the order of the sequence, of which `predicate` is true. It
+    /// costs what [`find_last`](ParallelIterator::find_last) does.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let loads = [0.2, 0.9, 0.4, 0.95];
     /// assert_eq!(loads.par_iter().position_last(|&load| load > 0.8), Some(3));
@@ -506,7 +506,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let text = "to be or not to be".as_bytes();
     /// let blanks: Vec<_> = text.par_iter().positions(|&byte| byte == b' ').collect();
@@ -519,17 +519,17 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         Positions::new(self, predicate)
     }
 
-    /// Gives the items in blocks, each twice as long as the one before: each is gone
-    /// through by all workers, and the next begins when it is done.
+    /// Gives the items in blocks, each twice as long as the one before: each is gone through by all
+    /// workers, and the next begins when it is done.
     ///
-    /// So a search for the [first](ParallelIterator::find_first) item of a kind, which may
-    /// lie anywhere, looks at twice as many items as are before it, at most. The first
-    /// block has as many items as there are workers.
+    /// So a search for the [first](ParallelIterator::find_first) item of a kind, which may lie
+    /// anywhere, looks at twice as many items as are before it, at most. The first block has as
+    /// many items as there are workers.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let numbers = (1..1_000_000_000_u32).into_par_iter().by_exponential_blocks();
     /// let perfect = |n: &u32| (1..*n).filter(|d| n % d == 0).sum::<u32>() == *n;
@@ -539,11 +539,11 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         ExponentialBlocks::new(self)
     }
 
-    /// Gives the items in blocks of `block_size`: each is gone through by all workers, and
-    /// the next begins when it is done.
+    /// Gives the items in blocks of `block_size`: each is gone through by all workers, and the next
+    /// begins when it is done.
     ///
-    /// So workers stay close to each other, which helps if a block fits into a cache that
-    /// they share.
+    /// So workers stay close to each other, which helps if a block fits into a cache that they
+    /// share.
     ///
     /// # Panics
     ///
@@ -556,7 +556,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let numbers = (0..1000_u32).into_par_iter().by_uniform_blocks(100);
     /// assert_eq!(numbers.map(|n| n % 10).sum::<u32>(), 4500);
@@ -566,13 +566,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         UniformBlocks::new(self, block_size)
     }
 
-    /// Replaces what is in `target` by all items. The memory of the vector is used again
-    /// if it is large enough.
+    /// Replaces what is in `target` by all items. The memory of the vector is used again if it is
+    /// large enough.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut row = vec![0; 100];
     /// for n in 0..3 {
@@ -586,13 +586,13 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         collect_into(target, self, len);
     }
 
-    /// Replaces what is in `left` and `right` by the halves of all pairs. The memory of the
-    /// vectors is used again if it is large enough.
+    /// Replaces what is in `left` and `right` by the halves of all pairs. The memory of the vectors
+    /// is used again if it is large enough.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let (mut halves, mut rests) = (vec![7], vec![]);
     /// let divided = (0..4).into_par_iter().map(|n| (n / 2, n % 2));
@@ -611,17 +611,17 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         unzip_into(left, right, self, len);
     }
 
-    /// Never cuts the items into parts of fewer than `min`. Of two such wishes in one
-    /// chain the greater holds.
+    /// Never cuts the items into parts of fewer than `min`. Of two such wishes in one chain the
+    /// greater holds.
     ///
-    /// For work that is only worth while in one piece: what a part begins with, such as the
-    /// value of a fold, is then shared by so many items. To spare the cost of splitting it
-    /// is not needed: that is some microseconds of work apart anyway.
+    /// For work that is only worth while in one piece: what a part begins with, such as the value
+    /// of a fold, is then shared by so many items. To spare the cost of splitting it is not needed:
+    /// that is some microseconds of work apart anyway.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let bytes = (0..10_000_u32).into_par_iter().with_min_len(1000);
     /// assert_eq!(bytes.map(|n| n % 256).max(), Some(255));
@@ -634,14 +634,14 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         WithPolicy::new(self, policy)
     }
 
-    /// Cuts the items into parts of at most `max`, whether somebody wants them or not,
-    /// unless that would make parts shorter than [`with_min_len`](Self::with_min_len)
-    /// allows. Of two such wishes in one chain the lesser holds.
+    /// Cuts the items into parts of at most `max`, whether a worker wants them or not, unless that
+    /// would make parts shorter than [`with_min_len`](Self::with_min_len) allows. Of two such
+    /// wishes in one chain the lesser holds.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let bytes = (0..10_000_u32).into_par_iter().with_max_len(50);
     /// assert_eq!(bytes.map(|n| n % 256).max(), Some(255));
@@ -654,22 +654,21 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         WithPolicy::new(self, policy)
     }
 
-    /// Splits by what the items cost, not by their number: `weight` says it for each, in
-    /// any unit, beforehand.
+    /// Splits by the cost of the items, not by their number: `weight` gives it for each, in any
+    /// unit, beforehand.
     ///
-    /// Parts are split when somebody is hungry, so that a loop is balanced at its end
-    /// without this. It helps where few items cost much more than the others: a thief
-    /// gets half of the work with its first theft, and not half of the items.
+    /// Parts are split when a worker is hungry, so that a loop is balanced at its end without this.
+    /// It helps where few items cost much more than the others: a thief gets half of the work with
+    /// its first theft, and not half of the items.
     ///
     /// # Cost
     ///
-    /// One call of `weight` for each item, one after the other, and eight bytes per
-    /// item.
+    /// One call of `weight` for each item, one after the other, and eight bytes per item.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let files = [("a.txt", 1_000_000_usize), ("b.txt", 10), ("c.txt", 20)];
     /// let names = files.par_iter().with_weight(|(_, bytes)| *bytes);

@@ -3,6 +3,11 @@
 //! They name each other, and so lie in one file.
 // Long: a trait cannot be divided.
 
+use std::cmp::Ordering;
+use std::collections::LinkedList;
+use std::iter::{Product, Sum};
+use std::ops::ControlFlow;
+
 use super::adaptor::{
     Chain, Cloned, Copied, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
     FoldWith, Inspect, Intersperse, Itself, Map, MapInit, MapWith, PanicFuse, SkipAny,
@@ -17,24 +22,19 @@ use crate::driver::drive;
 use crate::granularity::{Granularity, SplitPolicy};
 use crate::part::Part;
 use crate::vec::IntoIter;
-use std::cmp::Ordering;
-use std::collections::LinkedList;
-use std::iter::{Product, Sum};
-use std::ops::ControlFlow;
 
 /// A sequence of items that several workers can go through at the same time.
 ///
-/// Adaptors, such as [`map`](Self::map), give another parallel iterator and do nothing
-/// yet. Consumers, such as [`for_each`](Self::for_each), run the whole chain, each item
-/// on one worker, and return when all is done. From outside of all pools the caller
-/// takes part in the global one.
+/// Adaptors, such as [`map`](Self::map), give another parallel iterator and do nothing yet.
+/// Consumers, such as [`for_each`](Self::for_each), run the whole chain, each item on one worker,
+/// and return when all is done. From outside of all pools the caller takes part in the global one.
 ///
-/// Names and meanings are those of [`Iterator`] where it has them. Items are handed on
-/// in no particular order of time, but the results of ordered consumers, such as
+/// Names and meanings are those of [`Iterator`] where it has them. Items are handed on in no
+/// particular order of time, but the results of ordered consumers, such as
 /// [`collect`](Self::collect), are in the order of the sequence.
 ///
-/// Implemented for each [`Part`]: see [`plumbing`](super::plumbing) for how to write an
-/// iterator of one's own.
+/// Implemented for each [`Part`]: see [`plumbing`](super::plumbing) for how to write an iterator of
+/// one's own.
 pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// The type of the items.
     type Item: Send;
@@ -44,7 +44,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let numbers = (0..10).into_par_iter();
     /// assert_eq!(numbers.opt_len(), Some(10));
@@ -58,13 +58,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Panics
     ///
-    /// Panics if `op` does, with the payload of one of the calls. Items that had not
-    /// begun may be dropped.
+    /// Panics if `op` does, with the payload of one of the calls. Items that had not begun may be
+    /// dropped.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut squares = vec![0; 1000];
     /// squares.par_iter_mut().enumerate().for_each(|(i, square)| *square = i * i);
@@ -77,12 +77,12 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         drive(self, ForEach::new(&op));
     }
 
-    /// Gives what `op` makes of each item.
+    /// Gives the result of `op` for each item.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let doubled: Vec<_> = (0..5).into_par_iter().map(|n| n * 2).collect();
     /// assert_eq!(doubled, [0, 2, 4, 6, 8]);
@@ -100,7 +100,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let even: Vec<_> = (0..10).into_par_iter().filter(|n| n % 2 == 0).collect();
     /// assert_eq!(even, [0, 2, 4, 6, 8]);
@@ -116,14 +116,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Cost
     ///
-    /// A clone of `element` for each item. An iterator that does not know how many items
-    /// it has is not split before it has given the first one, and so not at all where parts
-    /// are cut beforehand.
+    /// A clone of `element` for each item. An iterator that does not know how many items it has is
+    /// not split before it has given the first one, and so not at all where parts are cut
+    /// beforehand.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let path: String = ["usr", "local", "bin"].into_par_iter().intersperse("/").collect();
     /// assert_eq!(path, "usr/local/bin");
@@ -135,8 +135,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         Intersperse::new(self, element)
     }
 
-    /// Says how finely to cut the whole chain, whatever stands behind: see
-    /// [`Granularity`], which also says when that helps.
+    /// Says how finely to cut the whole chain, whatever stands behind: see [`Granularity`], which
+    /// also says when that helps.
     ///
     /// If it is said several times in one chain, the last that is not
     /// [`Automatic`](Granularity::Automatic) holds.
@@ -144,8 +144,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
-    /// use heist_par::Granularity;
+    /// use heist::prelude::*;
+    /// use heist::Granularity;
     ///
     /// let squares = (0..10_000_u64).into_par_iter().map(|n| n * n);
     /// let squares = squares.with_granularity(Granularity::Static(2500));
@@ -159,30 +159,29 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         WithPolicy::new(self, policy)
     }
 
-    /// Makes the result of the chain independent of the machine and of chance: what is
-    /// combined with what depends on the number of items only. So a sum of floating-point
-    /// numbers is the same to the last bit, on however many workers and however often,
-    /// and a fold gives the same parts.
+    /// Makes the result of the chain independent of the machine and of chance: the order of
+    /// combination depends on the number of items only. So a sum of floating-point numbers is the
+    /// same to the last bit, on however many workers and however often, and a fold gives the same
+    /// parts.
     ///
-    /// What counts is how many steps the chain has before it begins: the items of the
-    /// source, and of those that are [chained](Self::chain) to it, before any filter. Where
-    /// there are few, those of nested iterators count as well. There are two exceptions.
-    /// Consumers that take *any* item, such as [`find_any`](Self::find_any), stay free to.
-    /// And [`by_exponential_blocks`] begins with a block of as many items as there are
-    /// workers.
+    /// The number of steps before the chain begins counts: the items of the source, and of those
+    /// that are [chained](Self::chain) to it, before any filter. Where there are few, those of
+    /// nested iterators count as well. There are two exceptions. Consumers that take *any* item,
+    /// such as [`find_any`](Self::find_any), stay free to. And [`by_exponential_blocks`] begins
+    /// with a block of as many items as there are workers.
     ///
     /// [`by_exponential_blocks`]: crate::iter::IndexedParallelIterator::by_exponential_blocks
     ///
     /// # Cost
     ///
-    /// One to two thousand parts are cut beforehand, or as many as there are items: some
-    /// tens of microseconds. A few items that take much longer than all others are not
-    /// split further. If nobody knows how many steps there are nothing is split at all.
+    /// One to two thousand parts are cut beforehand, or as many as there are items: some tens of
+    /// microseconds. A few items that take much longer than all others are not split further. If
+    /// the number of steps is unknown nothing is split at all.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sum = || (1..100_000_i32).into_par_iter().map(|n| 1.0 / f64::from(n));
     /// assert_eq!(
@@ -194,13 +193,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.with_granularity(Granularity::Deterministic)
     }
 
-    /// Gives what `op` makes of each item with the help of a value, such as a buffer or a
-    /// channel: each part of the items has a clone of `init`.
+    /// Gives the result of `op` for each item, which also gets a value to work with, such as a
+    /// buffer or a channel: each part of the items has a clone of `init`.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::fmt::Write;
     ///
     /// let lengths = (8..12_u32).into_par_iter().map_with(String::new(), |text, n| {
@@ -213,10 +212,10 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Cost
     ///
-    /// Two clones for each part, of which there are some for each worker and one for each
-    /// theft. But above it, [`rev`](crate::iter::IndexedParallelIterator::rev),
-    /// [`zip`](crate::iter::IndexedParallelIterator::zip) and the like make that two for each
-    /// grain of some microseconds.
+    /// Two clones for each part, of which there are some for each worker and one for each theft.
+    /// But above it, [`rev`](crate::iter::IndexedParallelIterator::rev),
+    /// [`zip`](crate::iter::IndexedParallelIterator::zip) and the like make that two for each grain
+    /// of some microseconds.
     fn map_with<F, T, R>(self, init: T, op: F) -> MapWith<Self, T, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -226,14 +225,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         MapWith::with(self, init, op)
     }
 
-    /// Gives what `op` makes of each item with the help of a value, such as a buffer or a
-    /// generator of random numbers: each part of the items has one that `init` has made,
-    /// on the thread that uses it.
+    /// Gives the result of `op` for each item, which also gets a value to work with, such as a
+    /// buffer or a generator of random numbers: each part of the items has one that `init` has
+    /// made, on the thread that uses it.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["steal", "least", "join"];
     /// let sorted = words.par_iter().map_init(Vec::new, |letters, word| {
@@ -247,10 +246,10 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Cost
     ///
-    /// One call of `init` for each part, of which there are some for each worker and one
-    /// for each theft. But above it, [`rev`](crate::iter::IndexedParallelIterator::rev),
-    /// [`zip`](crate::iter::IndexedParallelIterator::zip) and the like make that one for each
-    /// grain of some microseconds.
+    /// One call of `init` for each part, of which there are some for each worker and one for each
+    /// theft. But above it, [`rev`](crate::iter::IndexedParallelIterator::rev),
+    /// [`zip`](crate::iter::IndexedParallelIterator::zip) and the like make that one for each grain
+    /// of some microseconds.
     fn map_init<F, INIT, T, R>(self, init: INIT, op: F) -> MapInit<Self, INIT, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -265,7 +264,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let names = ["owner".to_string(), "thief".to_string()];
     /// let owned: Vec<String> = names.par_iter().cloned().collect();
@@ -284,7 +283,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let numbers = [3, 1, 2];
     /// assert_eq!(numbers.par_iter().copied().reduce(|| 0, i32::max), 3);
@@ -302,7 +301,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::sync::atomic::{AtomicU32, Ordering};
     ///
     /// let seen = AtomicU32::new(0);
@@ -324,7 +323,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let lists = vec![vec![2, 1], vec![4, 3]];
     /// let sorted: Vec<_> = lists.into_par_iter().update(|list| list.sort()).collect();
@@ -337,12 +336,12 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         Update::new(self, op)
     }
 
-    /// Gives what `op` makes of the items, where it makes something.
+    /// Gives the results of `op`, where it gives any.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["1", "two", "3"];
     /// let numbers = words.par_iter().filter_map(|word| word.parse::<u32>().ok());
@@ -356,14 +355,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         FilterMap::new(self, op)
     }
 
-    /// Gives the items of the parallel iterators that `op` makes of each item, one after
-    /// the other. Each of those is split too if somebody is hungry: so it is for few
-    /// items that become many. See also [`flat_map_iter`](Self::flat_map_iter).
+    /// Gives the items of the parallel iterators that `op` makes of each item, one after the other.
+    /// Each of those is split too if a worker is hungry: so it is for few items that become many.
+    /// See also [`flat_map_iter`](Self::flat_map_iter).
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sizes = [2, 3_u32];
     /// let cells = sizes.par_iter().flat_map(|size| 0..size * size);
@@ -377,15 +376,15 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         FlatMap::new(self, op)
     }
 
-    /// Gives the items of the sequences that `op` makes of each item, one after the
-    /// other. Only the outer items are shared among workers: so it is faster than
-    /// [`flat_map`](Self::flat_map) if each becomes a few, and cannot share the work if
-    /// one becomes most of all. The sequences need not be `Send`.
+    /// Gives the items of the sequences that `op` makes of each item, one after the other. Only the
+    /// outer items are shared among workers: so it is faster than [`flat_map`](Self::flat_map) if
+    /// each becomes a few, and cannot share the work if one becomes most of all. The sequences need
+    /// not be `Send`.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let lines = ["a deque", "a thief"];
     /// let words = lines.par_iter().flat_map_iter(|line| line.split(' '));
@@ -404,7 +403,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let rows = vec![vec![1, 2], vec![], vec![3]];
     /// assert_eq!(rows.into_par_iter().flatten().sum::<u32>(), 6);
@@ -421,7 +420,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let found = vec![Some(1), None, Some(3)];
     /// assert_eq!(found.into_par_iter().flatten_iter().sum::<u32>(), 4);
@@ -433,15 +432,15 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         FlattenIter::new(self)
     }
 
-    /// Folds each part of the items into one, beginning with `identity()`, and gives
-    /// these: so the accumulator may be of another type than the items, as it may not be
-    /// in [`reduce`](Self::reduce), which mostly follows. There is at least one part;
-    /// how many, and which items are in one, depends on who was free.
+    /// Folds each part of the items into one, beginning with `identity()`, and gives these: so the
+    /// accumulator may be of another type than the items, as it may not be in
+    /// [`reduce`](Self::reduce), which mostly follows. There is at least one part; how many, and
+    /// which items are in one, depends on which workers were free.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let bits = (0..1000_u32).into_par_iter().fold(
     ///     || [0; 10],
@@ -467,7 +466,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let letters = ["b", "c"].par_iter().fold_with(String::new(), |text, letter| text + letter);
     /// assert_eq!(letters.reduce(String::new, |a, b| a + &b), "bc");
@@ -480,14 +479,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         FoldWith::from_init(self, init, op)
     }
 
-    /// As [`fold`](Self::fold), with an `op` that may fail: it returns an `Option`, a
-    /// `Result` or the like. A failure ends its own part of the items, which gives it;
-    /// the other parts go on.
+    /// As [`fold`](Self::fold), with an `op` that may fail: it returns an `Option`, a `Result` or
+    /// the like. A failure ends its own part of the items, which gives it; the other parts go on.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sums = (0..300_u32).into_par_iter().try_fold(|| 0_u8, |sum, _| sum.checked_add(1));
     /// let sum = sums.reduce(|| Some(0), |a, b| a?.checked_add(b?));
@@ -507,7 +505,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sums = ["1", "2"].par_iter().try_fold_with(0, |sum, word| {
     ///     word.parse::<u32>().map(|number| sum + number)
@@ -528,7 +526,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let chained: Vec<_> = (0..3).into_par_iter().chain(vec![10, 11]).collect();
     /// assert_eq!(chained, [0, 1, 2, 10, 11]);
@@ -540,13 +538,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         Chain::new(self, other.into_par_iter())
     }
 
-    /// Gives what is in the options, until somebody finds a `None`: then all stop soon.
-    /// Which items before and after it are given depends on who was free.
+    /// Gives the contents of the options, until one is `None`: then all stop soon. Which items
+    /// before and after it are given depends on which workers were free.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let roots = (0..1000_u32).into_par_iter().map(|n| (n < 900).then_some(n)).while_some();
     /// assert!(roots.reduce(|| 0, u32::max) < 900);
@@ -559,13 +557,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         WhileSome::new(self)
     }
 
-    /// Gives the same items, but stops soon everywhere when one part panics. Without it,
-    /// the other parts run to their ends before the panic reaches the caller.
+    /// Gives the same items, but stops soon everywhere when one part panics. Without it, the other
+    /// parts run to their ends before the panic reaches the caller.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let checked = (0..1_000_000_u32).into_par_iter().panic_fuse();
     /// let outcome = std::panic::catch_unwind(|| checked.for_each(|n| assert_ne!(n, 500)));
@@ -579,13 +577,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         PanicFuse::new(self)
     }
 
-    /// Gives `n` items, or all if there are fewer: those that come first in time,
-    /// wherever they lie, in the order of the sequence.
+    /// Gives `n` items, or all if there are fewer: those that come first in time, wherever they
+    /// lie, in the order of the sequence.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let some = (0..1000).into_par_iter().filter(|n| n % 2 == 0).take_any(5);
     /// assert_eq!(some.map(|_| 1).sum::<u32>(), 5);
@@ -603,7 +601,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let others = (0..1000).into_par_iter().skip_any(5);
     /// assert_eq!(others.map(|_| 1).sum::<u32>(), 995);
@@ -616,13 +614,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         SkipAny::new(self, n)
     }
 
-    /// Gives items, wherever they lie, until `predicate` is false of one: then all stop
-    /// soon. It may as well depend on something else, such as the time.
+    /// Gives items, wherever they lie, until `predicate` is false of one: then all stop soon. It
+    /// may as well depend on something else, such as the time.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let small = (0..1000_u32).into_par_iter().take_any_while(|n| *n < 900);
     /// assert!(small.reduce(|| 0, u32::max) < 900);
@@ -634,13 +632,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         TakeAnyWhile::new(self, predicate)
     }
 
-    /// Leaves out items, wherever they lie, until `predicate` is false of one: that and
-    /// all that come later in time are given.
+    /// Leaves out items, wherever they lie, until `predicate` is false of one: that and all that
+    /// come later in time are given.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let rest = (0..1000_u32).into_par_iter().skip_any_while(|n| *n < 100);
     /// assert!(rest.map(|_| 1).sum::<u32>() >= 900);
@@ -652,14 +650,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         SkipAnyWhile::new(self, predicate)
     }
 
-    /// Combines all items by `op`, neighbours with neighbours, in an order of time that
-    /// depends on who is free: `op` should be associative. `identity()` is what combines
-    /// with anything to the same, and may come in any number of times.
+    /// Combines all items by `op`, neighbours with neighbours, in an order of time that depends on
+    /// which workers are free: `op` should be associative. `identity()` is what combines with
+    /// anything to the same, and may come in any number of times.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let text = ["a", "b", "c"].par_iter().map(|s| s.to_string());
     /// assert_eq!(text.reduce(String::new, |a, b| a + &b), "abc");
@@ -677,7 +675,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!((1..=10_u32).into_par_iter().reduce_with(u32::max), Some(10));
     /// ```
@@ -702,8 +700,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
 
     /// Adds all items up.
     ///
-    /// Grains of some microseconds are added up on their own. So sums of floating-point
-    /// numbers differ in their last bits from time to time, on one worker too: see
+    /// Grains of some microseconds are added up on their own. So sums of floating-point numbers
+    /// differ in their last bits from time to time, on one worker too: see
     /// [`deterministic`](Self::deterministic).
     ///
     /// # Cost
@@ -713,7 +711,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!((1..=100_u32).into_par_iter().sum::<u32>(), 5050);
     /// ```
@@ -724,8 +722,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         consumer::sum(self)
     }
 
-    /// Gives, for each item, the combination of all up to it: the first item, then
-    /// `op(first, second)`, and so on. `op` must be associative.
+    /// Gives, for each item, the combination of all up to it: the first item, then `op(first,
+    /// second)`, and so on. `op` must be associative.
     ///
     /// # Panics
     ///
@@ -733,13 +731,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Cost
     ///
-    /// Not lazy: the items are collected and combined by this call, with twice as many
-    /// calls of `op` as items if there are several workers, and one clone of each.
+    /// Not lazy: the items are collected and combined by this call, with twice as many calls of
+    /// `op` as items if there are several workers, and one clone of each.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let balance = [100, -30, -20].into_par_iter().scan_inclusive(|a, b| a + b);
     /// assert_eq!(balance.collect::<Vec<_>>(), [100, 70, 50]);
@@ -754,8 +752,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         items.into_par_iter()
     }
 
-    /// Gives, for each item, the combination of `first` and all items before it: `first`,
-    /// then `op(first, first item)`, and so on. `op` must be associative.
+    /// Gives, for each item, the combination of `first` and all items before it: `first`, then
+    /// `op(first, first item)`, and so on. `op` must be associative.
     ///
     /// # Panics
     ///
@@ -768,7 +766,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// // Where each word begins in the concatenation.
     /// let lengths = ["work", "stealing"].par_iter().map(|word| word.len());
@@ -784,11 +782,11 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         items.into_par_iter()
     }
 
-    /// Gives the items until the token is [cancelled](CancellationToken::cancel): then
-    /// nobody begins another one.
+    /// Gives the items until the token is [cancelled](CancellationToken::cancel): then no worker
+    /// begins another one.
     ///
-    /// What a consumer makes of the items that were before it is its result. Which those
-    /// are depends on who was where: look at the token to see whether they are all.
+    /// The consumer's result is that of the items before it. How many those are depends on chance:
+    /// look at the token to see whether they are all.
     ///
     /// # Cost
     ///
@@ -801,26 +799,25 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         WithCancellation::new(self, token.clone())
     }
 
-    /// Calls `op` with each item, one after the other and in their order, while others
-    /// work at the items that follow.
+    /// Calls `op` with each item, one after the other and in their order, while others work at the
+    /// items that follow.
     ///
-    /// For the end of a pipeline that is parallel up to there: writing to a file,
-    /// sending over a connection. If `op` is slow the workers wait for it, so that only
-    /// some blocks of items are in memory, whatever the length of the whole; the blocks
-    /// grow as long as they take less than a millisecond, to 16,384 steps at most. Where
-    /// nobody knows how many steps there are, as with
+    /// For the end of a pipeline that is parallel up to there: writing to a file, sending over a
+    /// connection. If `op` is slow the workers wait for it, so that only some blocks of items are
+    /// in memory, whatever the length of the whole; the blocks grow as long as they take less than
+    /// a millisecond, to 16,384 steps at most. Where the number of steps is unknown, as with
     /// [`par_bridge`](super::ParallelBridge::par_bridge), one worker makes a block;
     /// `par_bridge_ordered` is for this.
     ///
     /// # Panics
     ///
-    /// Panics if `op` or the iterator does; items that were ready and had not reached
-    /// `op` are dropped.
+    /// Panics if `op` or the iterator does; items that were ready and had not reached `op` are
+    /// dropped.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::io::Write;
     ///
     /// let mut file = Vec::new();
@@ -842,7 +839,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let squares: Vec<_> = (0..4).into_par_iter().map(|n| n * n).collect();
     /// assert_eq!(squares, [0, 1, 4, 9]);
@@ -854,13 +851,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         C::from_par_iter(self)
     }
 
-    /// Calls `op` with each item and a clone of `init` to work with: one for each part in
-    /// which the items are done.
+    /// Calls `op` with each item and a clone of `init` to work with: one for each part in which the
+    /// items are done.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::sync::mpsc::channel;
     ///
     /// let (sender, receiver) = channel();
@@ -875,13 +872,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_with(init, op).for_each(|()| ());
     }
 
-    /// Calls `op` with each item and what `init` has made to work with: it makes one for
-    /// each part in which the items are done.
+    /// Calls `op` with each item and what `init` has made to work with: it makes one for each part
+    /// in which the items are done.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut rows = vec![vec![3, 1, 2], vec![9, 7, 8]];
     /// let reverse = |buffer: &mut Vec<_>, row: &mut Vec<_>| {
@@ -904,7 +901,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sevens = (0..1000).into_par_iter().filter(|n| n % 7 == 0);
     /// assert_eq!(sevens.count(), 143);
@@ -913,14 +910,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         consumer::count(self)
     }
 
-    /// Calls `op` with each item until one of the calls fails, and returns such a failure:
-    /// any of them, if there are several. `op` gives an [`Option`], a [`Result`] or a
-    /// [`ControlFlow`].
+    /// Calls `op` with each item until one of the calls fails, and returns such a failure: any of
+    /// them, if there are several. `op` gives an [`Option`], a [`Result`] or a [`ControlFlow`].
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let check = |word: &&str| word.parse::<u32>().map(drop);
     /// assert!(["1", "2"].par_iter().try_for_each(check).is_ok());
@@ -938,13 +934,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         find(self, Wanted::Any, failure).unwrap_or_else(|| R::from_output(()))
     }
 
-    /// As [`try_for_each`](Self::try_for_each), and gives `op` a clone of `init` to work
-    /// with: one for each part in which the items are done.
+    /// As [`try_for_each`](Self::try_for_each), and gives `op` a clone of `init` to work with: one
+    /// for each part in which the items are done.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::sync::mpsc::channel;
     ///
     /// let (sender, receiver) = channel();
@@ -961,13 +957,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_with(init, op).try_for_each(|result| result)
     }
 
-    /// As [`try_for_each`](Self::try_for_each), and gives `op` what `init` has made to work
-    /// with: it makes one for each part in which the items are done.
+    /// As [`try_for_each`](Self::try_for_each), and gives `op` what `init` has made to work with:
+    /// it makes one for each part in which the items are done.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::fmt::Write;
     ///
     /// let is_palindrome = |text: &mut String, n: u32| {
@@ -988,14 +984,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_init(init, op).try_for_each(|result| result)
     }
 
-    /// Combines what is in all items by `op`, as [`reduce`](Self::reduce) does, until an
-    /// item or a call is a failure, and returns that: any of them, if there are several.
-    /// Items are [`Option`]s, [`Result`]s or [`ControlFlow`]s.
+    /// Combines what is in all items by `op`, as [`reduce`](Self::reduce) does, until an item or a
+    /// call is a failure, and returns that: any of them, if there are several. Items are
+    /// [`Option`]s, [`Result`]s or [`ControlFlow`]s.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let total = |sizes: &[u8]| {
     ///     let sizes = sizes.par_iter().map(|&size| Some(size));
@@ -1019,7 +1015,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["9", "12", "5"].par_iter().map(|word| word.parse::<u32>());
     /// assert_eq!(words.try_reduce_with(|a, b| Ok(a.max(b))), Some(Ok(12)));
@@ -1037,7 +1033,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!((1..11_u32).into_par_iter().product::<u32>(), 3_628_800);
     /// ```
@@ -1053,7 +1049,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([4, 2, 3].par_iter().min(), Some(&2));
     /// ```
@@ -1069,7 +1065,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let temperatures = [4.5, -2.0, 3.25_f64];
     /// let lowest = temperatures.par_iter().min_by(|a, b| a.total_cmp(b));
@@ -1087,7 +1083,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["thief", "job", "pool", "set"];
     /// assert_eq!(words.par_iter().min_by_key(|word| word.len()), Some(&"job"));
@@ -1107,7 +1103,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([2, 4, 3].par_iter().max(), Some(&4));
     /// ```
@@ -1123,7 +1119,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let temperatures = [4.5, -2.0, 3.25_f64];
     /// let highest = temperatures.par_iter().max_by(|a, b| a.total_cmp(b));
@@ -1141,7 +1137,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["thief", "job", "owner", "set"];
     /// assert_eq!(words.par_iter().max_by_key(|word| word.len()), Some(&"owner"));
@@ -1161,7 +1157,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let divisor = (2..9991).into_par_iter().find_any(|n| 9991 % n == 0);
     /// assert!(divisor == Some(97) || divisor == Some(103));
@@ -1182,7 +1178,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let divisor = (2..9991).into_par_iter().find_first(|n| 9991 % n == 0);
     /// assert_eq!(divisor, Some(97));
@@ -1198,16 +1194,16 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Cost
     ///
-    /// Parts before a find stop; the part of the find and those behind it are searched to
-    /// the end. If the sequence can be reversed, [`rev`] and then
-    /// [`find_first`](Self::find_first) looks at fewer items.
+    /// Parts before a find stop; the part of the find and those behind it are searched to the end.
+    /// If the sequence can be reversed, [`rev`] and then [`find_first`](Self::find_first) looks at
+    /// fewer items.
     ///
     /// [`rev`]: crate::iter::IndexedParallelIterator::rev
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let divisor = (2..9991).into_par_iter().find_last(|n| 9991 % n == 0);
     /// assert_eq!(divisor, Some(103));
@@ -1219,13 +1215,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.find_map_last(|item| predicate(&item).then_some(item))
     }
 
-    /// What `predicate` makes of an item, if it makes anything of one: whichever is found,
-    /// and then all stop.
+    /// The result of `predicate` for any item for which it gives one: whichever is found, and then
+    /// all stop.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["width", "=", "80"];
     /// let number = words.par_iter().find_map_any(|word| word.parse::<u32>().ok());
@@ -1239,13 +1235,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         find(self, Wanted::Any, predicate)
     }
 
-    /// What `predicate` makes of the first item, in the order of the sequence, of which it
-    /// makes anything. It costs what [`find_first`](Self::find_first) does.
+    /// The result of `predicate` for the first item, in the order of the sequence, for which it
+    /// gives one. It costs what [`find_first`](Self::find_first) does.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["from", "3", "to", "5"];
     /// let number = words.par_iter().find_map_first(|word| word.parse::<u32>().ok());
@@ -1259,13 +1255,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         find(self, Wanted::First, predicate)
     }
 
-    /// What `predicate` makes of the last item, in the order of the sequence, of which it
-    /// makes anything. It costs what [`find_last`](Self::find_last) does.
+    /// The result of `predicate` for the last item, in the order of the sequence, for which it
+    /// gives one. It costs what [`find_last`](Self::find_last) does.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let words = ["from", "3", "to", "5", "metres"];
     /// let number = words.par_iter().find_map_last(|word| word.parse::<u32>().ok());
@@ -1296,7 +1292,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!(["", "steal"].par_iter().any(|word| word.is_empty()));
     /// ```
@@ -1313,7 +1309,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert!((2..97).into_par_iter().all(|n| 97 % n != 0));
     /// ```
@@ -1324,13 +1320,12 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         !self.any(|item| !predicate(item))
     }
 
-    /// Makes a collection of the left halves of all pairs and one of the right halves, in
-    /// one pass.
+    /// Makes a collection of the left halves of all pairs and one of the right halves, in one pass.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     /// use std::collections::HashSet;
     ///
     /// let numbers = 0..100_u32;
@@ -1356,7 +1351,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let (low, high): (Vec<_>, Vec<_>) = (0..6).into_par_iter().partition(|&n| n < 2);
     /// assert_eq!((low, high), (vec![0, 1], vec![2, 3, 4, 5]));
@@ -1376,14 +1371,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         })
     }
 
-    /// Makes two collections of what `predicate` makes of the items: it says which of the
-    /// two each belongs to.
+    /// Makes two collections of what `predicate` makes of the items: it says which of the two each
+    /// belongs to.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::iter::Either;
-    /// use heist_par::prelude::*;
+    /// use heist::iter::Either;
+    /// use heist::prelude::*;
     ///
     /// let words = vec!["3", "workers", "40", "jobs"];
     /// let (numbers, names): (Vec<u32>, Vec<&str>) =
@@ -1410,13 +1405,13 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
 
     /// All items, in their order, in vectors: as many and as long as it took.
     ///
-    /// For a collection of your own that takes one item after the other: it need not wait
-    /// until all items lie in one vector.
+    /// For a collection of your own that takes one item after the other: it need not wait until all
+    /// items lie in one vector.
     ///
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let chunks = (0..100_u32).into_par_iter().filter(|n| n % 3 == 0).collect_vec_list();
     /// assert_eq!(chunks.iter().map(Vec::len).sum::<usize>(), 34);
@@ -1434,20 +1429,20 @@ impl<P: Part> ParallelIterator for P {
     type Item = P::Output;
 }
 
-/// What can be turned into a parallel iterator.
+/// A value that turns into a parallel iterator, such as a collection or a range.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!((1..=4_u32).into_par_iter().sum::<u32>(), 10);
 /// assert_eq!(vec![1, 2, 3].into_par_iter().map(|n| n * n).sum::<u32>(), 14);
 /// ```
 pub trait IntoParallelIterator {
-    /// What it turns into.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// What that gives.
+    /// The type of its items.
     type Item: Send;
 
     /// Turns this into a parallel iterator.
@@ -1463,13 +1458,13 @@ impl<I: ParallelIterator> IntoParallelIterator for I {
     }
 }
 
-/// What can be made from the items of a parallel iterator: see
+/// A collection, or another value, that is made from the items of a parallel iterator: see
 /// [`collect`](ParallelIterator::collect).
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// /// The largest number, and how many there were.
 /// struct Largest(Option<u32>, usize);
@@ -1498,12 +1493,12 @@ pub trait FromParallelIterator<T: Send>: Sized {
     }
 }
 
-/// What can take in the items of a parallel iterator.
+/// A collection that takes in the items of a parallel iterator.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut numbers = vec![1, 2];
 /// numbers.par_extend(3..6);

@@ -1,20 +1,19 @@
-//! For those who write a parallel iterator of their own.
+//! Writing a parallel iterator of your own.
 //!
 //! A parallel iterator is a sequence that can be cut, a [`Part`]. It says how many
 //! [`steps`](Part::steps) are left, [`split`](Part::split)s its upper half off, and
-//! [`run`](Part::run)s some steps from its lower end, which hands the items to a closure.
-//! The methods of [`ParallelIterator`](super::ParallelIterator) follow from that. When to
-//! split, and who runs what, is decided by the runtime, while it runs.
+//! [`run`](Part::run)s some steps from its lower end, which hands the items to a closure. The
+//! methods of [`ParallelIterator`](super::ParallelIterator) follow from that. The runtime decides
+//! when to split and which worker runs which part, while it runs.
 //!
-//! If items can be counted and the sequence can be cut anywhere, implement
-//! [`IndexedPart`] too, and the three methods are one line each: the functions of this
-//! module.
+//! If items can be counted and the sequence can be cut anywhere, implement [`IndexedPart`] too, and
+//! the three methods are one line each: the functions of this module.
 //!
 //! # Examples
 //!
 //! ```
-//! use heist_par::iter::plumbing::{self, IndexedPart, Part};
-//! use heist_par::prelude::*;
+//! use heist::iter::plumbing::{self, IndexedPart, Part};
+//! use heist::prelude::*;
 //! use std::ops::ControlFlow;
 //!
 //! /// The numbers from `next` to `end`, and their squares.
@@ -71,15 +70,14 @@ pub use crate::part::{IndexedPart, Part};
 
 use std::ops::ControlFlow;
 
-/// [`split`](Part::split) for an iterator that can be cut anywhere: in the
-/// middle.
+/// [`split`](Part::split) for an iterator that can be cut anywhere: in the middle.
 pub fn split_in_half<I: IndexedPart>(iter: &mut I) -> Option<I> {
     let len = iter.part_len();
     (len > 1).then(|| iter.split_off(len / 2))
 }
 
-/// [`run`](Part::run) for an iterator that can be cut anywhere: cuts the
-/// first items off and goes through them.
+/// [`run`](Part::run) for an iterator that can be cut anywhere: cuts the first items off and goes
+/// through them.
 #[inline]
 pub fn run_front<I, F>(iter: &mut I, budget: &mut usize, consume: F) -> ControlFlow<()>
 where

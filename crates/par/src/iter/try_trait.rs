@@ -1,16 +1,16 @@
-//! What `?` works on, in a form that stable Rust lets us name.
+//! The types that `?` works on, in a form that stable Rust lets us name.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::task::Poll;
 
-/// What `?` works on: `Option`, `Result`, `ControlFlow`, and `Poll` of results.
+/// A type that `?` works on: `Option`, `Result`, `ControlFlow`, or `Poll` of results.
 ///
-/// Nobody else can implement it, since nobody else can name it.
+/// Sealed: it cannot be named elsewhere.
 #[expect(unnameable_types, reason = "so that nobody else implements it")]
 pub trait Try {
-    /// What goes on.
+    /// The value to go on with.
     type Output;
-    /// What stops it.
+    /// The value that stops it.
     type Residual;
 
     /// To go on with this.

@@ -1,7 +1,7 @@
 //! Parts that are another one under a name of their own.
 
-/// The methods of `Part`, of a struct whose field `$inner` is the other one.
-/// A `$marker` is a field without contents.
+/// The methods of `Part`, of a struct whose field `$inner` is the other one. A `$marker` is a field
+/// without contents.
 macro_rules! delegate {
     ($inner:ident $(, $marker:ident)?) => {
         #[inline]

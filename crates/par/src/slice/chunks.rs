@@ -4,8 +4,8 @@ use super::Cut;
 use crate::iter::plumbing::indexed;
 use crate::part::{IndexedPart, Part};
 
-/// A type of chunks: they are `$slice`s of a slice of `$bound` items, cut from the
-/// `$end`; `$seq` is the method with which to go through them one by one.
+/// A type of chunks: they are `$slice`s of a slice of `$bound` items, cut from the `$end`; `$seq`
+/// is the method with which to go through them one by one.
 macro_rules! chunks {
     ($(
         $(#[$doc:meta])*
@@ -19,7 +19,7 @@ macro_rules! chunks {
             slice: $slice,
             chunk_size: usize,
             $(
-                /// What is left of the slice when it is cut into whole chunks.
+                /// The rest of the slice behind its whole chunks.
                 $remainder: $slice,
             )?
         }
@@ -63,8 +63,7 @@ macro_rules! chunks {
 }
 
 chunks! {
-    /// Chunks of a slice: see
-    /// [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
+    /// Chunks of a slice: see [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
     Chunks(&'data [T], Sync), front, chunks;
     /// Chunks of a slice: see
     /// [`ParallelSliceMut::par_chunks_mut`](super::ParallelSliceMut::par_chunks_mut).
@@ -75,8 +74,7 @@ chunks! {
     /// Whole chunks of a slice: see
     /// [`ParallelSliceMut::par_chunks_exact_mut`](super::ParallelSliceMut::par_chunks_exact_mut).
     ChunksExactMut(&'data mut [T], Send), front, chunks_exact_mut, remainder by whole_from_front;
-    /// Chunks of a slice: see
-    /// [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
+    /// Chunks of a slice: see [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
     RChunks(&'data [T], Sync), back, rchunks;
     /// Chunks of a slice: see
     /// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
@@ -117,8 +115,8 @@ remainder!(ChunksExact, RChunksExact);
 macro_rules! remainder_mut {
     ($($name:ident),*) => { $(
         impl<'data, T> $name<'data, T> {
-            /// The items that are in no chunk, since they are too few for one, instead of
-            /// the chunks.
+            /// The items that are in no chunk, since they are too few for one, instead of the
+            /// chunks.
             pub fn into_remainder(self) -> &'data mut [T] {
                 self.remainder
             }
@@ -128,8 +126,8 @@ macro_rules! remainder_mut {
                 self.remainder
             }
 
-            /// The items that are in no chunk, for as long as the slice is there. The next
-            /// call gives none.
+            /// The items that are in no chunk, for as long as the slice is there. The next call
+            /// gives none.
             pub fn take_remainder(&mut self) -> &'data mut [T] {
                 std::mem::take(&mut self.remainder)
             }
@@ -155,14 +153,14 @@ fn back<S: Cut>(slice: &mut S, items: usize) -> S {
     upper
 }
 
-/// What can be cut into whole chunks from the front, and what is left then.
+/// The items that make whole chunks from the front, and the rest.
 fn whole_from_front<S: Cut>(slice: S, chunk_size: usize) -> (S, S) {
     let remainder_len = slice.len() % chunk_size;
     let len = slice.len() - remainder_len;
     slice.cut(len)
 }
 
-/// What can be cut into whole chunks from the back, and what is left then.
+/// The items that make whole chunks from the back, and the rest.
 fn whole_from_back<S: Cut>(slice: S, chunk_size: usize) -> (S, S) {
     let remainder_len = slice.len() % chunk_size;
     let (remainder, whole) = slice.cut(remainder_len);

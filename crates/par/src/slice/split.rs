@@ -1,11 +1,11 @@
 //! Slices that are cut where a closure says: at separators, or between neighbours.
 
-use super::Cut;
-use crate::part::delegate;
-use crate::part::Part;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+
+use super::Cut;
+use crate::part::{delegate, Part};
 
 /// A type of pieces: they are `$slice`s of a slice of `$bound` items, cut at `$marks`.
 macro_rules! pieces {
@@ -50,16 +50,16 @@ macro_rules! pieces {
 }
 
 pieces! {
-    /// What lies between separators: see
+    /// The items between separators: see
     /// [`ParallelSlice::par_split`](super::ParallelSlice::par_split).
     Split(&'data [T], Sync), Separators, Fn(&T) -> bool;
-    /// What lies between separators: see
+    /// The items between separators: see
     /// [`ParallelSliceMut::par_split_mut`](super::ParallelSliceMut::par_split_mut).
     SplitMut(&'data mut [T], Send), Separators, Fn(&T) -> bool;
-    /// What ends with a terminator: see
+    /// Items up to a terminator and with it: see
     /// [`ParallelSlice::par_split_inclusive`](super::ParallelSlice::par_split_inclusive).
     SplitInclusive(&'data [T], Sync), Terminators, Fn(&T) -> bool;
-    /// What ends with a terminator: see
+    /// Items up to a terminator and with it: see
     /// [`ParallelSliceMut::par_split_inclusive_mut`](super::ParallelSliceMut::par_split_inclusive_mut).
     SplitInclusiveMut(&'data mut [T], Send), Terminators, Fn(&T) -> bool;
     /// Neighbours that belong together: see
@@ -191,7 +191,7 @@ one_by_one! {
 /// The pieces of a slice, whichever they are.
 struct Pieces<S, M> {
     slice: S,
-    /// The items that nobody has looked at: there are no marks elsewhere.
+    /// The items that have not been looked at: there are no marks elsewhere.
     unknown: Range<usize>,
     /// The last piece has been given.
     is_done: bool,
@@ -208,7 +208,7 @@ impl<S: Cut, M: Marks<S::Item>> Pieces<S, M> {
         }
     }
 
-    /// What lies between separators may be empty, but no other piece.
+    /// A piece between separators may be empty, but no other.
     fn is_nothing(slice: &S) -> bool {
         slice.is_empty() && !M::SEPARATE
     }

@@ -1,14 +1,15 @@
 //! The parallel iterators over a string.
 
-use super::pattern::Pattern;
-use super::text::{Anywhere, Behind, Text};
-use crate::part::Part;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Iterators over a text, each of which may be cut at certain places, and gives certain
-/// items of any piece between two of them. All steps are bytes.
+use super::pattern::Pattern;
+use super::text::{Anywhere, Behind, Text};
+use crate::part::Part;
+
+/// Iterators over a text, each of which may be cut at certain places, and gives certain items of
+/// any piece between two of them. All steps are bytes.
 macro_rules! text_iterators {
     ($(
         $(#[$doc:meta])*
@@ -125,8 +126,8 @@ text_iterators! {
 pub struct Split<'ch, P: Pattern> {
     text: Text<'ch>,
     separator: Arc<P>,
-    /// Whether the last piece is in here, which comes without a separator behind it and
-    /// may be empty.
+    /// Whether the last piece is in here, which comes without a separator behind it and may be
+    /// empty.
     has_last: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What a character may match: another one, one of several, or what a closure says.
+//! Patterns that a character may match: another one, one of several, or a closure.
 
-/// Says of characters whether they match: implemented for `char`, `&[char]`,
-/// `[char; N]`, `&[char; N]` and closures, and for nothing else.
+/// Says of characters whether they match: implemented for `char`, `&[char]`, `[char; N]`, `&[char;
+/// N]` and closures, and for nothing else.
 pub trait Pattern: Sized + Sync + Send + sealed::Sealed {
     #[doc(hidden)]
     fn find_in(&self, text: &str) -> Option<usize>;

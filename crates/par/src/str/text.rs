@@ -2,7 +2,7 @@
 
 use super::pattern::Pattern;
 
-/// What is left of a text.
+/// The rest of a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Text<'ch> {
     pub(crate) rest: &'ch str,
@@ -33,8 +33,8 @@ impl<'ch> Text<'ch> {
         self.cut_front(len.unwrap_or(self.rest.len()))
     }
 
-    /// Where there is a place after as many bytes as the budget allows, which it charges.
-    /// `None` if that is all of the text.
+    /// Where there is a place after as many bytes as the budget allows, which it charges. `None` if
+    /// that is all of the text.
     #[inline]
     pub(crate) fn front_len(&self, budget: &mut usize, places: &impl Places) -> Option<usize> {
         let place = match *budget {

@@ -1,11 +1,12 @@
 //! Items taken out of a vector, part by part, in whose memory they still lie.
 
-use crate::iter::plumbing::split_in_half;
-use crate::part::{IndexedPart, Part};
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+use crate::iter::plumbing::split_in_half;
+use crate::part::{IndexedPart, Part};
 
 /// Items taken out of a vector, where they still lie; `V` is the vector or holds it.
 pub(crate) struct Taken<T, V: Holder<T>> {
@@ -19,8 +20,8 @@ impl<T, V: Holder<T>> Taken<T, V> {
         let vec = holder.vec();
         let len = vec.len();
         assert!(range.start <= range.end && range.end <= len);
-        // If all this is leaked, the vector knows of no items that are taken.
-        // SAFETY: there are more items than that.
+        // If all this is leaked, the vector knows of no items that are taken. SAFETY: there are
+        // more items than that.
         unsafe { vec.set_len(range.start) };
         let vec_first = NonNull::new(vec.as_mut_ptr()).expect("a vector's pointer is not null");
         // SAFETY: within the items that there are.
@@ -119,8 +120,8 @@ impl<T, V: Holder<T>> DoubleEndedIterator for Taken<T, V> {
 
 impl<T, V: Holder<T>> ExactSizeIterator for Taken<T, V> {}
 
-/// Items that are its own, in memory that somebody else keeps for as long as it lives:
-/// the [`Keeper`] of the [`Taken`] in which, or in whose methods, this is.
+/// Items that are its own, in memory that another value keeps for as long as it lives: the
+/// [`Keeper`] of the [`Taken`] in which, or in whose methods, this is.
 struct Items<T> {
     first: NonNull<T>,
     len: usize,
@@ -193,8 +194,8 @@ impl<T, V: Holder<T>> Drop for Keeper<T, V> {
         }
         let vec = self.holder.vec();
         let len = vec.len();
-        // SAFETY: the tail lies in the vector's memory, and what lay between it and the
-        // items before is gone with the last part.
+        // SAFETY: the tail lies in the vector's memory, and what lay between it and the items
+        // before is gone with the last part.
         unsafe {
             let gap = vec.as_mut_ptr().add(len);
             self.tail.as_ptr().copy_to(gap, self.tail_len);
@@ -204,12 +205,11 @@ impl<T, V: Holder<T>> Drop for Keeper<T, V> {
     }
 }
 
-/// What holds a vector.
+/// A vector, or a value that holds one.
 ///
 /// # Safety
 ///
-/// It is always the same vector, and the holder does nothing with it before it is
-/// dropped itself.
+/// It is always the same vector, and the holder does nothing with it before it is dropped itself.
 pub(crate) unsafe trait Holder<T> {
     /// That vector.
     fn vec(&mut self) -> &mut Vec<T>;

@@ -1,8 +1,9 @@
-//! What several tests need: a pool, and iterators cut by chance.
+//! Shared by several tests: a pool, and iterators cut by chance.
+
+use std::sync::OnceLock;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::prelude::*;
-use std::sync::OnceLock;
 
 pub(crate) fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
@@ -28,8 +29,8 @@ impl Chance {
     }
 }
 
-/// The items of all parts, one after the other, where it is left to chance whether a
-/// part is split or run, and for how many steps.
+/// The items of all parts, one after the other, where it is left to chance whether a part is split
+/// or run, and for how many steps.
 pub(crate) fn in_pieces<I: ParallelIterator>(mut part: I, chance: &mut Chance) -> Vec<I::Item> {
     let mut items = Vec::new();
     while part.steps() > 0 {

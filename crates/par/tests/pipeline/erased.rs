@@ -1,13 +1,13 @@
-//! Parallel iterators behind a pointer, so that a pipeline can be put together while
-//! the program runs; and an iterator of somebody else's making, as a test of the
-//! plumbing.
+//! Parallel iterators behind a pointer, so that a pipeline can be put together while the program
+//! runs; and an iterator of somebody else's making, as a test of the plumbing.
+
+use std::ops::ControlFlow;
 
 use heist_par::iter::plumbing::{self, IndexedPart, Part};
 use heist_par::prelude::*;
 use heist_par::SplitPolicy;
-use std::ops::ControlFlow;
 
-/// What goes through a pipeline. Not `Copy`, so that a leak or a second drop shows.
+/// The items of a pipeline. Not `Copy`, so that a leak or a second drop shows.
 pub(crate) type Item = Box<i64>;
 
 type Consume<'a> = &'a mut dyn FnMut(Item) -> ControlFlow<()>;

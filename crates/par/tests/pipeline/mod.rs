@@ -1,16 +1,17 @@
 //! Random pipelines, each checked against the same pipeline of std's iterators.
 //!
-//! A pipeline is read from bytes: the source, some adaptors, and a consumer. So
-//! whatever makes bytes makes pipelines: a property test, and a fuzzer.
+//! A pipeline is read from bytes: the source, some adaptors, and a consumer. So whatever makes
+//! bytes makes pipelines: a property test, and a fuzzer.
 
 mod erased;
+
+use std::collections::{BTreeSet, LinkedList, VecDeque};
 
 use erased::{Any, Indexed, Item};
 use heist_par::iter::plumbing::IndexedPart;
 use heist_par::iter::{repeat_n, Either};
 use heist_par::prelude::*;
 use heist_par::Granularity;
-use std::collections::{BTreeSet, LinkedList, VecDeque};
 
 /// The longest pipeline.
 const ADAPTORS_MAX: u8 = 6;
@@ -175,6 +176,7 @@ fn source(bytes: &mut Bytes<'_>) -> Pipeline {
     }
 }
 
+// Long: one arm for each method.
 fn adapt_indexed(iter: Indexed, items: Vec<i64>, bytes: &mut Bytes<'_>) -> Pipeline {
     let n = bytes.positive();
     let some = n.min(items.len());
@@ -316,6 +318,7 @@ fn separated(items: &[i64], separator: i64) -> Vec<i64> {
     with
 }
 
+// Long: one arm for each method.
 fn adapt(iter: Any, items: Vec<i64>, bytes: &mut Bytes<'_>) -> Pipeline {
     let n = bytes.positive() as i64;
     match bytes.below(14) {
@@ -438,6 +441,7 @@ fn consume_indexed(
     }
 }
 
+// Long: one arm for each method.
 /// The name of the consumer that gives a wrong result, if it does.
 fn consume(iter: Any, expected: &[i64], bytes: &mut Bytes<'_>) -> Result<(), &'static str> {
     let wanted = i64::from(bytes.next());

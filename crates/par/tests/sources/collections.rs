@@ -1,8 +1,10 @@
 //! Collections, by value and by reference.
 
-use crate::{in_pieces, numbers, together, Dice, SIZES};
-use heist_par::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+
+use heist_par::prelude::*;
+
+use crate::{in_pieces, numbers, together, Dice, SIZES};
 
 #[test]
 fn slices_arrays_boxes_and_vectors_give_their_items() {

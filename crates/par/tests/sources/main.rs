@@ -1,13 +1,13 @@
 //! Sources give what the iterators of the standard library give, wherever they are split.
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
-use heist_par::prelude::*;
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// The iterator, made anew each time, gives the items that are expected, whole and in
-/// pieces.
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_par::prelude::*;
+
+/// The iterator, made anew each time, gives the items that are expected, whole and in pieces.
 macro_rules! check {
     ($iter:expr, $expected:expr) => {{
         let expected = Vec::from_iter($expected);

@@ -1,8 +1,9 @@
 //! Ranges, above all at the ends of their types.
 
-use crate::{first, in_pieces, together, Dice};
 use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
+
+use crate::{first, in_pieces, together, Dice};
 
 /// All ranges with these bounds are those of the standard library.
 macro_rules! check_ranges {

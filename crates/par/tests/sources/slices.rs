@@ -1,10 +1,12 @@
 //! Chunks, windows and pieces of slices.
 
-use crate::{first, in_pieces, numbers, together, Dice, SIZES};
-use heist_par::iter::plumbing::{IndexedPart, Part};
-use heist_par::prelude::*;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use heist_par::iter::plumbing::{IndexedPart, Part};
+use heist_par::prelude::*;
+
+use crate::{first, in_pieces, numbers, together, Dice, SIZES};
 
 fn own(items: &mut [u32]) -> Vec<u32> {
     items.to_vec()

@@ -1,13 +1,15 @@
 //! Items by value are dropped once, whatever happens, and drains leave the others.
 
-use crate::{first, in_pieces, numbers, pool, together, Dice, SIZES};
-use heist_par::iter::plumbing::IndexedPart;
-use heist_par::prelude::*;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
 use std::ops::Bound;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use heist_par::iter::plumbing::IndexedPart;
+use heist_par::prelude::*;
+
+use crate::{first, in_pieces, numbers, pool, together, Dice, SIZES};
 
 /// Counts how often each item is dropped.
 #[derive(Default)]

@@ -1,9 +1,11 @@
 //! `by_uniform_blocks` and `by_exponential_blocks`: one block of items after the other.
 
+use std::ops::ControlFlow;
+
+use heist_core::current_num_threads;
+
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use heist_core::current_num_threads;
-use std::ops::ControlFlow;
 
 /// Blocks of the same length one after the other: see
 /// [`by_uniform_blocks`](crate::iter::IndexedParallelIterator::by_uniform_blocks).
@@ -52,8 +54,7 @@ impl<I> ExponentialBlocks<I> {
 #[derive(Clone, Debug)]
 struct Blocks<I> {
     base: I,
-    /// The length of the first block: as many items as there are workers, unless it is
-    /// said.
+    /// The length of the first block: as many items as there are workers, unless it is said.
     len: Option<usize>,
     /// By how much each is longer than the one before.
     growth: usize,

@@ -1,8 +1,7 @@
-//! What adaptors share whose sequential iterators are driven by an index.
+//! Sequential iterators that are driven by an index.
 
-/// What `make` gives for each index below `len`. It is told whether the index is asked
-/// for from the front; if not, it is asked for from the back. A single one that is left
-/// counts as the front.
+/// Calls `make` for each index below `len`, with `true` for those from the front and `false` for
+/// those from the back. The last one left counts as the front.
 pub(crate) fn both_ends<R>(
     len: usize,
     mut make: impl FnMut(usize, bool) -> R,

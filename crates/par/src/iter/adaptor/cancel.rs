@@ -1,11 +1,13 @@
 //! `with_cancellation`: the items before a flag is set.
 
+use std::ops::ControlFlow;
+
 use crate::cancellation::CancellationToken;
 use crate::granularity::SplitPolicy;
 use crate::part::Part;
-use std::ops::ControlFlow;
 
-/// The items before a flag is set: see [`with_cancellation`](crate::iter::ParallelIterator::with_cancellation).
+/// The items before a flag is set: see
+/// [`with_cancellation`](crate::iter::ParallelIterator::with_cancellation).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WithCancellation<I> {

@@ -1,8 +1,9 @@
 //! `chain`: the items of one iterator, and then those of another.
 
+use std::ops::ControlFlow;
+
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
 
 /// The items of one iterator, and then those of another: see
 /// [`chain`](crate::iter::ParallelIterator::chain).
@@ -36,8 +37,8 @@ where
         a.saturating_add(b)
     }
 
-    /// Half way in the first, half way in the second, or between them: where it comes
-    /// closest to the middle.
+    /// Half way in the first, half way in the second, or between them: where it comes closest to
+    /// the middle.
     fn split(&mut self) -> Option<Self> {
         let in_a = self.a.as_ref().map_or(0, A::steps);
         let in_b = self.b.as_ref().map_or(0, B::steps);
@@ -133,7 +134,7 @@ where
     }
 }
 
-/// Items that somebody has counted.
+/// Items that were counted before.
 struct Counted<I> {
     items: I,
     len: usize,

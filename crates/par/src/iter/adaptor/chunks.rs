@@ -1,13 +1,14 @@
 //! `chunks`, `fold_chunks` and `fold_chunks_with`: so many items at a time.
 
+use std::iter::{Chain, Rev, Take};
+use std::sync::Arc;
+use std::vec;
+
 use super::both_ends::both_ends;
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
 use crate::part::{IndexedPart, Part};
-use std::iter::{Chain, Rev, Take};
-use std::sync::Arc;
-use std::vec;
 
 /// Vectors of so many items: see [`chunks`](crate::iter::IndexedParallelIterator::chunks).
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub struct Chunks<I> {
     cut: Cut<I>,
 }
 
-/// What a closure makes of so many items at a time: see
+/// Folds of so many items at a time: see
 /// [`fold_chunks`](crate::iter::IndexedParallelIterator::fold_chunks).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
@@ -28,7 +29,7 @@ pub struct FoldChunks<I, ID, F> {
 
 debug_without_closures!(FoldChunks<I; ID, F> { cut });
 
-/// What a closure makes of so many items at a time, from clones of a value: see
+/// Folds of so many items at a time, from clones of a value: see
 /// [`fold_chunks_with`](crate::iter::IndexedParallelIterator::fold_chunks_with).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
@@ -202,8 +203,8 @@ struct Cut<I> {
     size: usize,
 }
 
-/// The items of one chunk: they come from the front or, if they had to be taken from the
-/// back, from a vector.
+/// The items of one chunk: they come from the front or, if they had to be taken from the back, from
+/// a vector.
 type Items<'s, S> = Chain<Take<&'s mut S>, Rev<vec::IntoIter<<S as Iterator>::Item>>>;
 
 impl<I> Cut<I> {
@@ -229,7 +230,7 @@ impl<I: IndexedPart> Cut<I> {
     }
 }
 
-/// What `make` makes of each chunk of so many of these items.
+/// Calls `make` with each chunk of so many of these items.
 fn by_chunks<S, R>(
     mut items: S,
     size: usize,

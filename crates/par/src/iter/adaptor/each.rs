@@ -1,10 +1,11 @@
 //! `cloned`, `copied`, `inspect`, `update`: one item for each, by a fixed rule.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// Clones of the items: see [`cloned`](crate::iter::ParallelIterator::cloned).
 #[derive(Clone, Debug)]
@@ -20,7 +21,8 @@ pub struct Copied<I> {
     base: I,
 }
 
-/// The items, of which a closure has had a look: see [`inspect`](crate::iter::ParallelIterator::inspect).
+/// The items, of which a closure has had a look: see
+/// [`inspect`](crate::iter::ParallelIterator::inspect).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Inspect<I, F> {

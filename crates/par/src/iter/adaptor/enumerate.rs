@@ -1,8 +1,9 @@
 //! `enumerate`: each item with its index.
 
+use std::ops::ControlFlow;
+
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
 
 /// Each item with its index: see [`enumerate`](crate::iter::IndexedParallelIterator::enumerate).
 #[derive(Clone, Debug)]

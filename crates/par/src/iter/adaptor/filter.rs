@@ -1,10 +1,11 @@
 //! `filter`: the items of which a closure says yes.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
 use crate::part::Part;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// The items of which a closure says yes: see [`filter`](crate::iter::ParallelIterator::filter).
 #[derive(Clone)]

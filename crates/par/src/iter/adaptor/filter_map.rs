@@ -1,12 +1,13 @@
 //! `filter_map`: what a closure makes of the items, where it makes something.
 
-use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What a closure makes of the items, where it makes something: see
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::part::Part;
+
+/// The results of a closure, where it gives any: see
 /// [`filter_map`](crate::iter::ParallelIterator::filter_map).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]

@@ -1,11 +1,12 @@
 //! `flat_map`, `flatten`: the items of what the items are, in parallel there too.
 
-use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use super::debug_without_closures;
+use crate::granularity::SplitPolicy;
+use crate::part::Part;
 
 /// The items of the parallel iterators that the items are: see
 /// [`flatten`](crate::iter::ParallelIterator::flatten).
@@ -15,20 +16,20 @@ pub type Flatten<I> = FlatMap<I, Itself>;
 /// [`flat_map`](crate::iter::ParallelIterator::flat_map).
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FlatMap<I: Part, F: Expand<I::Output>> {
-    /// What items have become and is not at its end, before all else.
+    /// The iterators that items became and that are not at their end, before all else.
     front: VecDeque<F::Iter>,
     /// `None` in a part of what an item has become.
     base: Option<I>,
-    /// What a step of the base comes to, of late: itself, and the steps of what its
-    /// items become. At first a guess, by which a single item is worth splitting.
+    /// The recent cost of a step of the base: itself, and the steps of the iterators that its items
+    /// become. At first a guess, by which a single item is worth splitting.
     step_cost: usize,
     op: Arc<F>,
 }
 
 debug_without_closures!(FlatMap<I; F> { base } where I: Part, F: Expand<I::Output>);
 
-/// So many steps of the base are taken at once at most, and their items expanded, even
-/// if that is more than the budget allows to run.
+/// So many steps of the base are taken at once at most, and their items expanded, even if that is
+/// more than the budget allows to run.
 const BATCH_MAX: usize = 16;
 
 impl<I: Part, F: Expand<I::Output>> FlatMap<I, F> {
@@ -89,8 +90,8 @@ where
             if let Some(upper) = base.split() {
                 return Some(self.over(VecDeque::new(), Some(upper)));
             }
-            // The last item is expanded here. The base itself stays in this part: it
-            // has begun, and may have to do with this thread.
+            // The last item is expanded here. The base itself stays in this part: it has begun, and
+            // may have to do with this thread.
             if base.steps() == 1 {
                 let (front, op) = (&mut self.front, &*self.op);
                 let _ = base.run(&mut { 1 }, |item| {
@@ -171,17 +172,17 @@ where
     }
 }
 
-/// What makes a parallel iterator of an item.
+/// Makes a parallel iterator of an item.
 #[expect(unnameable_types, reason = "a detail of `FlatMap`")]
 pub trait Expand<T>: Sync + Send {
-    /// What it makes.
+    /// The iterator.
     type Iter: Part;
 
-    /// Makes it.
+    /// Makes the iterator of one item.
     fn expand(&self, item: T) -> Self::Iter;
 }
 
-/// Makes of an item what itself can be turned into.
+/// Turns an item itself into an iterator.
 #[expect(unnameable_types, reason = "a detail of `Flatten`")]
 #[derive(Debug)]
 pub struct Itself;

@@ -1,10 +1,11 @@
 //! `flat_map_iter`, `flatten_iter`: the items of what the items are, in sequence.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
 use crate::part::Part;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// The items of the sequences that a closure makes: see
 /// [`flat_map_iter`](crate::iter::ParallelIterator::flat_map_iter).

@@ -1,34 +1,36 @@
 //! `fold`, `try_fold` and their kin: each part becomes one item.
 
+use std::marker::PhantomData;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
+
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use crate::granularity::SplitPolicy;
 use crate::iter::Try;
 use crate::part::Part;
-use std::marker::PhantomData;
-use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
 
-/// What each part is folded into: see [`fold`](crate::iter::ParallelIterator::fold).
+/// The result of each part's fold: see [`fold`](crate::iter::ParallelIterator::fold).
 pub type Fold<I, ID, F> = FoldParts<I, Call<ID>, Plain, F>;
 
-/// What each part is folded into: see [`fold_with`](crate::iter::ParallelIterator::fold_with).
+/// The result of each part's fold: see [`fold_with`](crate::iter::ParallelIterator::fold_with).
 pub type FoldWith<I, T, F> = FoldParts<I, Template<T>, Plain, F>;
 
-/// What each part is folded into, unless it fails: see [`try_fold`](crate::iter::ParallelIterator::try_fold).
+/// The result of each part's fold, which may fail: see
+/// [`try_fold`](crate::iter::ParallelIterator::try_fold).
 pub type TryFold<I, U, ID, F> = FoldParts<I, Call<ID>, Tried<U>, F>;
 
-/// What each part is folded into, unless it fails: see
+/// The result of each part's fold, which may fail: see
 /// [`try_fold_with`](crate::iter::ParallelIterator::try_fold_with).
 pub type TryFoldWith<I, U, F> = FoldParts<I, Template<<U as Try>::Output>, Tried<U>, F>;
 
-/// What each part is folded into.
+/// The result of each part's fold.
 #[expect(unnameable_types, reason = "it is named `Fold`, `TryFold` and so on")]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FoldParts<I, S: Seed, O: Outcome<S::Value>, F> {
     base: I,
     seed: S,
-    /// What would be given if the part ended here. `None` before it begins.
+    /// The result if the part ended here. `None` before it begins.
     so_far: Option<O::Given>,
     /// It has been given.
     done: bool,
@@ -83,8 +85,7 @@ where
 impl<I: Clone, S: Seed, O: Outcome<S::Value>, F> Clone for FoldParts<I, S, O, F> {
     /// # Panics
     ///
-    /// Panics if this part has begun: what it has been folded into so far need not be
-    /// `Clone`.
+    /// Panics if this part has begun: what it has been folded into so far need not be `Clone`.
     fn clone(&self) -> Self {
         assert!(
             self.so_far.is_none() && !self.done,
@@ -175,13 +176,13 @@ where
     }
 }
 
-/// What a fold of accumulators of type `A` gives.
+/// The result of a fold whose accumulators are of type `A`.
 #[expect(unnameable_types, reason = "a detail of `FoldParts`")]
 pub trait Outcome<A> {
-    /// What is given, and what each call returns.
+    /// The result, and the type that each call returns.
     type Given: Send;
 
-    /// What is given if this is the last accumulator.
+    /// The result if this is the last accumulator.
     fn of(acc: A) -> Self::Given;
 
     /// Whether the fold goes on, and with what.

@@ -5,7 +5,8 @@ use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
 use crate::part::{IndexedPart, Part};
 
-/// The items of two iterators by turns: see [`interleave`](crate::iter::IndexedParallelIterator::interleave).
+/// The items of two iterators by turns: see
+/// [`interleave`](crate::iter::IndexedParallelIterator::interleave).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Interleave<A, B> {
@@ -15,8 +16,8 @@ pub struct Interleave<A, B> {
     b_first: bool,
 }
 
-/// The items of two iterators by turns, until it is the turn of one that has no more:
-/// see [`interleave_shortest`](crate::iter::IndexedParallelIterator::interleave_shortest).
+/// The items of two iterators by turns, until it is the turn of one that has no more: see
+/// [`interleave_shortest`](crate::iter::IndexedParallelIterator::interleave_shortest).
 pub type InterleaveShortest<A, B> = Interleave<A, B>;
 
 impl<A: IndexedPart, B: IndexedPart> Interleave<A, B> {

@@ -1,11 +1,13 @@
 //! `intersperse`: the same value between each two items.
 
+use std::ops::ControlFlow::{self, Continue};
+
 use super::both_ends::{both_ends, take_from};
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow::{self, Continue};
 
-/// The same value between each two items: see [`intersperse`](crate::iter::ParallelIterator::intersperse).
+/// The same value between each two items: see
+/// [`intersperse`](crate::iter::ParallelIterator::intersperse).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Intersperse<I: Part> {
@@ -48,7 +50,7 @@ where
     }
 
     fn split(&mut self) -> Option<Self> {
-        // Nobody could say whether the upper part has the first item of all.
+        // The upper part could not tell whether it has the first item of all.
         if !self.begun && self.base.known_len().is_none() {
             return None;
         }

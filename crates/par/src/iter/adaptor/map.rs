@@ -1,12 +1,13 @@
-//! `map`: what a closure makes of each item.
+//! `map`: the result of a closure for each item.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
-/// What a closure makes of each item: see [`map`](crate::iter::ParallelIterator::map).
+/// The results of a closure for each item: see [`map`](crate::iter::ParallelIterator::map).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Map<I, F> {

@@ -1,31 +1,33 @@
 //! `map_with`, `map_init`: a closure that has something to work with.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use send_wrapper::SendWrapper;
+
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use send_wrapper::SendWrapper;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
-/// What a closure makes of each item with the help of a clone of a value: see
+/// The results of a closure that works with a clone of a value: see
 /// [`map_with`](crate::iter::ParallelIterator::map_with).
 pub type MapWith<I, T, F> = MapWithState<I, Template<T>, F>;
 
-/// What a closure makes of each item with the help of a value that another has made:
-/// see [`map_init`](crate::iter::ParallelIterator::map_init).
+/// The results of a closure that works with a value that another has made: see
+/// [`map_init`](crate::iter::ParallelIterator::map_init).
 pub type MapInit<I, INIT, F> = MapWithState<I, Call<INIT>, F>;
 
-/// What a closure makes of each item with the help of a value: see
-/// [`map_with`](crate::iter::ParallelIterator::map_with) and [`map_init`](crate::iter::ParallelIterator::map_init).
+/// The results of a closure that works with a value: see
+/// [`map_with`](crate::iter::ParallelIterator::map_with) and
+/// [`map_init`](crate::iter::ParallelIterator::map_init).
 #[expect(unnameable_types, reason = "it is named `MapWith` or `MapInit`")]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct MapWithState<I, S: Seed, F> {
     base: I,
     seed: S,
-    /// Made when the part begins. A part that has begun stays on its thread until it
-    /// pauses: so the value need not be `Send`. If somebody moves the part without a
-    /// pause, it panics.
+    /// Made when the part begins. A part that has begun stays on its thread until it pauses: so the
+    /// value need not be `Send`. If the part is moved without a pause, it panics.
     state: Option<SendWrapper<S::Value>>,
     op: Arc<F>,
 }

@@ -1,15 +1,18 @@
 //! `panic_fuse`: a panic in one part stops the others soon.
 
+use std::ops::ControlFlow;
+
+use heist_sync::thread::panicking;
+
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use heist_sync::thread::panicking;
-use std::ops::ControlFlow;
 
-/// The items, until something panics: see [`panic_fuse`](crate::iter::ParallelIterator::panic_fuse).
+/// The items, until something panics: see
+/// [`panic_fuse`](crate::iter::ParallelIterator::panic_fuse).
 ///
-/// When it blows, the whole operation is about to panic, and nobody will look at the
-/// items that are missing.
+/// When it blows, the whole operation is about to panic, and no one will look at the items that are
+/// missing.
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct PanicFuse<I> {
@@ -89,15 +92,15 @@ impl<I: IndexedPart> IndexedPart for PanicFuse<I> {
         self.over(upper)
     }
 
-    /// All or nothing: iterators of known length cannot end before their time. But they
-    /// are short, where others go on from here.
+    /// All or nothing: iterators of known length cannot end before their time. But they are short,
+    /// where others go on from here.
     fn into_seq(mut self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         let fuse = Armed::new(&self.fuse);
         if fuse.has_blown() {
             drop(self.base.split_off(0));
         }
         self.base.into_seq().inspect(move |_| {
-            // Here, so that it blows if the one who goes through the items panics.
+            // Here, so that it blows if the code that goes through the items panics.
             let _ = &fuse;
         })
     }

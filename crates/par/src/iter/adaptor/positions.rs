@@ -1,10 +1,11 @@
 //! `positions`: the indices of the items of which a closure says yes.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use super::{debug_without_closures, Enumerate};
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// The indices of the items of which a closure says yes: see
 /// [`positions`](crate::iter::IndexedParallelIterator::positions).

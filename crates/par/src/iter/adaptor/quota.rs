@@ -1,7 +1,8 @@
 //! A number that all parts of an iterator count down together.
 
-use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+
+use heist_sync::atomic::{AtomicUsize, Ordering};
 
 /// A number that all parts of an iterator count down together. As a flag, one.
 ///

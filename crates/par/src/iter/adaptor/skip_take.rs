@@ -1,20 +1,21 @@
 //! `skip` and `take`: all but the first items, and the first items only.
 
+use std::ops::ControlFlow;
+
 use crate::driver::drive;
 use crate::granularity::SplitPolicy;
 use crate::iter::consumer::ForEach;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
 
-/// The first items only: see [`take`](crate::iter::IndexedParallelIterator::take). The same iterator, which
-/// has been cut.
+/// The first items only: see [`take`](crate::iter::IndexedParallelIterator::take). The same
+/// iterator, which has been cut.
 pub type Take<I> = I;
 
 /// All but the first items: see [`skip`](crate::iter::IndexedParallelIterator::skip).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Skip<I> {
-    /// What is skipped, until it has been gone through.
+    /// The items to skip, until they have been gone through.
     skipped: Option<I>,
     base: I,
 }
@@ -26,7 +27,7 @@ impl<I: IndexedPart> Skip<I> {
         Self { skipped, base }
     }
 
-    /// Goes through what is skipped, for the sake of what that does besides.
+    /// Goes through the items to skip, for the sake of the side effects.
     fn go_through_skipped(&mut self) {
         if let Some(skipped) = self.skipped.take() {
             drive(skipped, ForEach::new(&drop::<I::Output>));

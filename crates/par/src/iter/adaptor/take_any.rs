@@ -1,11 +1,13 @@
 //! `take_any`, `skip_any`: so many items of those that come first in time.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
 use crate::part::Part;
-use std::ops::ControlFlow::{self, Break, Continue};
 
-/// So many of the items, wherever they lie: see [`take_any`](crate::iter::ParallelIterator::take_any).
+/// So many of the items, wherever they lie: see
+/// [`take_any`](crate::iter::ParallelIterator::take_any).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAny<I> {

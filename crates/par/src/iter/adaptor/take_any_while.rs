@@ -1,13 +1,15 @@
 //! `take_any_while`, `skip_any_while`: items until a closure says no to one of them.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
+
 use super::debug_without_closures;
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
 use crate::part::Part;
-use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
 
-/// The items until a closure says no to one: see [`take_any_while`](crate::iter::ParallelIterator::take_any_while).
+/// The items until a closure says no to one: see
+/// [`take_any_while`](crate::iter::ParallelIterator::take_any_while).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAnyWhile<I, P> {
@@ -84,7 +86,8 @@ where
     }
 }
 
-/// The items since a closure said no to one: see [`skip_any_while`](crate::iter::ParallelIterator::skip_any_while).
+/// The items since a closure said no to one: see
+/// [`skip_any_while`](crate::iter::ParallelIterator::skip_any_while).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct SkipAnyWhile<I, P> {

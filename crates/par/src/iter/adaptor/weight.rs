@@ -1,11 +1,13 @@
 //! `with_weight`: split by what the items cost, not by their number.
 
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Items that are split by their weight: see [`with_weight`](crate::iter::IndexedParallelIterator::with_weight).
+use crate::granularity::SplitPolicy;
+use crate::part::{IndexedPart, Part};
+
+/// Items that are split by their weight: see
+/// [`with_weight`](crate::iter::IndexedParallelIterator::with_weight).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WithWeight<I> {

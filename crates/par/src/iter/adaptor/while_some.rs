@@ -1,11 +1,12 @@
-//! `while_some`: what is in the options, until somebody finds an empty one.
+//! `while_some`: the contents of the options, until an empty one is found.
+
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::quota::Quota;
 use crate::granularity::SplitPolicy;
 use crate::part::Part;
-use std::ops::ControlFlow::{self, Break, Continue};
 
-/// What is in the options, until somebody finds an empty one: see
+/// The contents of the options, until an empty one is found: see
 /// [`while_some`](crate::iter::ParallelIterator::while_some).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]

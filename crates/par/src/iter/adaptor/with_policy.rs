@@ -1,11 +1,13 @@
-//! `with_min_len`, `with_max_len`, `with_granularity`, `deterministic`: wishes about how
-//! finely to cut.
+//! `with_min_len`, `with_max_len`, `with_granularity`, `deterministic`: wishes about how finely to
+//! cut.
+
+use std::ops::ControlFlow;
 
 use crate::granularity::SplitPolicy;
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
 
-/// The same items, cut as was asked for: see [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
+/// The same items, cut as was asked for: see
+/// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct WithPolicy<I> {

@@ -1,10 +1,11 @@
 //! A bridge that keeps the order: the iterator travels from worker to worker.
 
-use super::take_batch;
-use crate::part::Part;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
+
+use super::take_batch;
+use crate::part::Part;
 
 /// At most so many items are taken ahead at once.
 const BATCH_MAX: usize = 1024;

@@ -1,39 +1,38 @@
 //! A bridge without order: the workers take turns at the iterator.
 //!
-//! A part that wants an item takes the iterator out of its place, and puts it back when it
-//! has one; so user code runs under no lock, and nobody has the iterator while an item
-//! runs.
+//! A part that wants an item takes the iterator out of its place, and puts it back when it has one;
+//! so user code runs under no lock, and no part has the iterator while an item runs.
 //!
-//! A part that finds the place empty must not wait there: perhaps `next` of the one who
-//! has it waits for work that lies below on this very stack. It looks for some
-//! microseconds and then leaves, if there is another part, which will go on. The last part
-//! never ends before the iterator, and when it is the last, nobody has the iterator but
-//! itself.
+//! A part that finds the place empty must not wait there: `next` of the part that has the iterator
+//! may wait for work that lies below on this very stack. It looks for some microseconds and then
+//! leaves, if there is another part, which will go on. The last part never ends before the
+//! iterator, which no other part has then.
 //!
-//! An item may wait for what a later one does. So whoever runs one must not be the only
-//! part without having offered another: the driver offers one before a part begins, and if
-//! one has left while the iterator was out, then whoever brings it back leaves the item with
-//! it and returns to the driver, which offers one again. Nobody has an item in hand there,
-//! so that it does not matter what else a worker runs before it comes back. Until then no
-//! part is split: halves that leave after each other on the stack of a `next` would never
-//! let it go on.
+//! An item may wait for a later one. So a part that runs one must not be the only part without
+//! having offered another: the driver offers one before a part begins, and if one has left while
+//! the iterator was out, the part that brings it back leaves the item with it and returns to the
+//! driver, which offers one again. No part has an item in hand there, so that it does not matter
+//! what else a worker runs before it comes back. Until then no part is split: halves that leave
+//! after each other on the stack of a `next` would never let it go on.
 
-use super::{take_batch, BATCH_NS};
-use crate::part::Part;
-use heist_sync::atomic::{AtomicBool, Ordering};
-use heist_sync::{hint, Clock, Mutex};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::{hint, Clock, Mutex};
+
+use super::{take_batch, BATCH_NS};
+use crate::part::Part;
 
 /// The items of an iterator in no particular order: see
 /// [`ParallelBridge::par_bridge`](super::ParallelBridge::par_bridge).
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IterBridge<Iter: Iterator> {
     source: Arc<Source<Iter>>,
-    /// Items that were taken, and are this part's: between two calls of `run` there are
-    /// none, unless batches were asked for.
+    /// Items that were taken, and are this part's: between two calls of `run` there are none,
+    /// unless batches were asked for.
     batch: VecDeque<Iter::Item>,
     /// So many items are taken in a turn, at most.
     batch_len: usize,
@@ -44,24 +43,24 @@ pub struct IterBridge<Iter: Iterator> {
 /// The state that all parts have in common.
 struct Source<Iter: Iterator> {
     place: Mutex<Place<Iter>>,
-    /// Relaxed: who sees it late looks into the place once more.
+    /// Relaxed: a part that sees it late looks into the place once more.
     has_ended: AtomicBool,
 }
 
 struct Place<Iter: Iterator> {
     /// `None` while a part has it, and at the end. Behind a pointer, to be taken fast.
     feed: Option<Box<Feed<Iter>>>,
-    /// The iterator that has ended, which items that are not done may still need: it may be
-    /// the receiver of what they send back.
+    /// The iterator that has ended, which items that are not done may still need: it may be the
+    /// receiver of what they send back.
     over: Option<Box<Feed<Iter>>>,
     /// How many parts take turns.
     open_parts: usize,
-    /// A part was closed, and nobody has been told.
+    /// A part was closed, and no other has been told.
     was_left: bool,
 }
 
 struct Feed<Iter: Iterator> {
-    /// Items that were taken, and are nobody's: they come first.
+    /// Items that were taken and belong to no part: they come first.
     ahead: VecDeque<Iter::Item>,
     iter: Iter,
 }
@@ -77,12 +76,11 @@ impl<Iter: Iterator> IterBridge<Iter> {
         }
     }
 
-    /// Takes up to `len` items in a turn, or as many as come in some microseconds, instead
-    /// of one.
+    /// Takes up to `len` items in a turn, or as many as come in some microseconds, instead of one.
     ///
-    /// For items that cost less than a turn does. An item then waits until those that were
-    /// taken before it are done: this may hang if `next` waits for what is done with earlier
-    /// items, or an item for what is done with another one.
+    /// For items that cost less than a turn does. An item then waits until those that were taken
+    /// before it are done: this may hang if `next` waits for what is done with earlier items, or an
+    /// item for what is done with another one.
     ///
     /// # Cost
     ///
@@ -95,7 +93,7 @@ impl<Iter: Iterator> IterBridge<Iter> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let numbers = (1..).take_while(|n| n * n < 1_000_000_u64);
     /// assert_eq!(numbers.par_bridge().in_batches(64).sum::<u64>(), 499_500);
@@ -107,9 +105,8 @@ impl<Iter: Iterator> IterBridge<Iter> {
         bridge
     }
 
-    /// Takes a turn and up to so many items: gives the first, and keeps the others. `None`
-    /// if there is nothing to do here: the part is closed, or the driver is to offer half
-    /// of it.
+    /// Takes a turn and up to so many items: gives the first, and keeps the others. `None` if there
+    /// is nothing to do here: the part is closed, or the driver is to offer half of it.
     #[inline]
     fn take_turn(&mut self, most: usize) -> Option<Iter::Item> {
         match self.source.turn() {
@@ -139,8 +136,7 @@ impl<Iter: Iterator> Source<Iter> {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// `None` if the iterator has ended, or if the part has waited for long: it is closed
-    /// then.
+    /// `None` if the iterator has ended, or if the part has waited for long: it is closed then.
     #[inline]
     fn turn(&self) -> Option<Turn<'_, Iter>> {
         // Not within the `match`, where the lock would still be held.
@@ -155,14 +151,14 @@ impl<Iter: Iterator> Source<Iter> {
     fn wait_for_turn(&self) -> Option<Turn<'_, Iter>> {
         let waiting = Clock::start();
         loop {
-            // Not too often, or the one who puts it back would have to wait.
+            // Not too often, or the part that puts it back would have to wait.
             (0..16).for_each(|_| hint::spin_loop());
             let is_late = waiting.elapsed_ns() > BATCH_NS;
             let mut place = self.place.lock();
             if let Some(feed) = place.feed.take() {
                 return Some(Turn::new(self, feed));
             }
-            // Under the same lock: who has the iterator will see that this part has left.
+            // Under the same lock: the part that has the iterator will see that this one has left.
             if self.has_ended() || (is_late && place.open_parts > 1) {
                 place.close();
                 return None;
@@ -187,8 +183,8 @@ impl<Iter: Iterator> Source<Iter> {
 }
 
 impl<Iter: Iterator> Place<Iter> {
-    /// One more part is to take turns. False if it would only wait, as somebody has just
-    /// done for long: who has the iterator offers a part when it is back.
+    /// One more part is to take turns. False if it would only wait, as another has just done for
+    /// long: the part that has the iterator offers one when it is back.
     fn open(&mut self) -> bool {
         let is_out = self.feed.is_none() && self.was_left;
         self.open_parts += usize::from(!is_out);
@@ -216,8 +212,8 @@ impl<'s, Iter: Iterator> Turn<'s, Iter> {
         Self { source, feed }
     }
 
-    /// The next item; those that follow, up to so many in all, go into the batch. `None` at
-    /// the end, or if a part has left: then all stay where they are.
+    /// The next item; those that follow, up to so many in all, go into the batch. `None` at the
+    /// end, or if a part has left: then all stay where they are.
     #[inline]
     fn take(mut self, most: usize, batch: &mut VecDeque<Iter::Item>) -> Option<Iter::Item> {
         let feed = self.feed.as_deref_mut()?;

@@ -1,8 +1,9 @@
 //! Collects items whose number is known: each is written once, into its place.
 
+use std::ops::ControlFlow;
+
 use crate::driver::{drive, Consumer};
 use crate::part::Part;
-use std::ops::ControlFlow;
 
 /// Appends the `len` items of the iterator to the vector.
 ///
@@ -38,11 +39,10 @@ where
     unsafe { right_places.give_to(right) };
 }
 
-/// Neighbouring places of a vector, beyond its length, the first of which have been
-/// written.
+/// Neighbouring places of a vector, beyond its length, the first of which have been written.
 ///
-/// The items that were written are dropped with it. How many there may be is checked
-/// at each: whoever writes a parallel iterator writes safe code, and may have miscounted.
+/// The items that were written are dropped with it. How many there may be is checked at each: a
+/// parallel iterator is written in safe code, and may have miscounted.
 struct Places<T> {
     /// From here on `len` places are this consumer's alone.
     first: *mut T,
@@ -71,7 +71,7 @@ impl<T> Places<T> {
     /// # Safety
     ///
     /// 1. The places are all those that [`at_end`](Self::at_end) gave of this vector.
-    /// 2. Nobody has used the vector since.
+    /// 2. The vector has not been used since.
     unsafe fn give_to(mut self, vec: &mut Vec<T>) {
         let (written, len) = (self.written, self.len);
         assert_eq!(
@@ -79,15 +79,15 @@ impl<T> Places<T> {
             "a parallel iterator gives fewer items than it said"
         );
         self.written = 0;
-        // SAFETY: all places after the old end (obligations 1 and 2) were written, and
-        // this consumer has just forgotten them.
+        // SAFETY: all places after the old end (obligations 1 and 2) were written, and this
+        // consumer has just forgotten them.
         unsafe { vec.set_len(vec.len() + len) };
     }
 }
 
-/// The places that are left, for one call of `run`: what it writes is counted here, where
-/// the compiler sees that nobody else looks at the count. A loop over an iterator that can
-/// be cut anywhere is as fast then as one that fills a slice.
+/// The places that are left, for one call of `run`: what it writes is counted here, where the
+/// compiler sees that nothing else looks at the count. A loop over an iterator that can be cut
+/// anywhere is as fast then as one that fills a slice.
 struct Grain<'p, T> {
     places: &'p mut Places<T>,
     first: *mut T,
@@ -119,7 +119,7 @@ impl<'p, T> Grain<'p, T> {
     }
 }
 
-/// Whatever ends the call: what was written is the consumer's.
+/// The items that were written are the consumer's, whatever ends the call.
 impl<T> Drop for Grain<'_, T> {
     #[inline]
     fn drop(&mut self) {
@@ -161,9 +161,9 @@ impl<T: Send> Consumer<T> for Places<T> {
     }
 
     fn merge(&mut self, mut upper: Self) {
-        // The upper places lie behind these: they were split off there. Across a gap, the
-        // upper items are dropped. That items are missing is said at the end only: if the
-        // reason is a panic elsewhere, it must not be hidden by one about that.
+        // The upper places lie behind these: they were split off there. Across a gap, the upper
+        // items are dropped. That items are missing is said at the end only: if the reason is a
+        // panic elsewhere, it must not be hidden by one about that.
         if self.written == self.len {
             self.written += std::mem::take(&mut upper.written);
         }
@@ -174,7 +174,7 @@ impl<T: Send> Consumer<T> for Places<T> {
 impl<T> Drop for Places<T> {
     fn drop(&mut self) {
         let items = std::ptr::slice_from_raw_parts_mut(self.first, self.written);
-        // SAFETY: they were written, and nobody else knows of them.
+        // SAFETY: they were written, and nothing else knows of them.
         unsafe { items.drop_in_place() };
     }
 }

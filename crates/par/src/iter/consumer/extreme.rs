@@ -1,13 +1,14 @@
 //! The smallest or the largest item.
 
+use std::ops::ControlFlow::{self, Continue};
+
 use crate::driver::{drive, Consumer};
 use crate::part::Part;
-use std::ops::ControlFlow::{self, Continue};
 
 /// The item that is left if of each two neighbours `op` leaves one.
 ///
-/// Apart from [`Reduce`](super::Reduce), because these loops, and those over large
-/// accumulators, are compiled well in different forms.
+/// Apart from [`Reduce`](super::Reduce), because these loops, and those over large accumulators,
+/// are compiled well in different forms.
 pub(crate) fn extreme<I, OP>(iter: I, op: OP) -> Option<I::Output>
 where
     I: Part,

@@ -1,13 +1,15 @@
-//! Searches: for what an operation makes of any item, of the first or of the last.
+//! Searches: the result of a closure for any item, for the first or for the last.
 //!
-//! A part has a range of keys, which is divided when the part is split, so that the
-//! key with which a range begins says which of two parts comes first in the search.
-//! A part that has found something tells its key, and parts with larger keys stop.
+//! A part has a range of keys, which is divided when the part is split, so that the key with which
+//! a range begins says which of two parts comes first in the search. A part that has found
+//! something tells its key, and parts with larger keys stop.
+
+use std::ops::{ControlFlow, Range};
+
+use heist_sync::atomic::{AtomicUsize, Ordering};
 
 use crate::driver::{drive, Consumer};
 use crate::part::Part;
-use heist_sync::atomic::{AtomicUsize, Ordering};
-use std::ops::{ControlFlow, Range};
 
 /// Which of several finds is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub(crate) enum Wanted {
     Last,
 }
 
-/// What `op` makes of the item that is wanted among those of which it makes anything.
+/// The result of `op` for the wanted item among those for which it gives one.
 pub(crate) fn find<I, F, R>(iter: I, wanted: Wanted, op: F) -> Option<R>
 where
     I: Part,
@@ -43,11 +45,11 @@ struct Find<'f, F, R> {
     wanted: Wanted,
     /// The smallest key with which something was found.
     ///
-    /// It is relaxed, because the finds themselves come with the parts: who sees it late
+    /// It is relaxed, because the finds themselves come with the parts: a part that sees it late
     /// looks at a few items too many.
     best: &'f AtomicUsize,
-    /// The key of this part is the first. A range that is too small to be divided gives
-    /// its key to both parts, neither of which then stops the other.
+    /// The key of this part is the first. A range that is too small to be divided gives its key to
+    /// both parts, neither of which then stops the other.
     keys: Range<usize>,
     found: Option<R>,
 }
@@ -128,9 +130,9 @@ where
     }
 
     fn merge(&mut self, upper: Self) {
-        // This part may go on with the items behind: see `Left` in the driver. If nothing
-        // was found, all keys of both are free again. But an item behind a find must not
-        // have a larger key than was told.
+        // This part may go on with the items behind: see `Left` in the driver. If nothing was
+        // found, all keys of both are free again. But an item behind a find must not have a larger
+        // key than was told.
         self.keys = if self.found.is_none() && upper.found.is_none() {
             let (start, end) = (upper.keys.start, upper.keys.end);
             self.keys.start.min(start)..self.keys.end.max(end)
@@ -145,11 +147,12 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
 
-    /// Goes through the items as the driver may: splits where it likes, and runs the upper
-    /// part before or after the lower one, or with the lower one's consumer.
+    use super::*;
+
+    /// Goes through the items as the driver may: splits where it likes, and runs the upper part
+    /// before or after the lower one, or with the lower one's consumer.
     fn run<'f, F, R>(
         items: Range<usize>,
         mut find: Find<'f, F, R>,

@@ -1,7 +1,8 @@
 //! Calls a closure with each item, and keeps nothing.
 
-use crate::driver::Consumer;
 use std::ops::ControlFlow;
+
+use crate::driver::Consumer;
 
 /// Calls a closure with each item.
 pub(crate) struct ForEach<'f, F> {

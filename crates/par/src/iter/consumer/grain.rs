@@ -1,13 +1,14 @@
 //! The items of a grain as an ordinary iterator, for what only such iterators are given to.
 
-use crate::part::Part;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{self, Continue};
 
-/// The items that [`run`](ParallelIterator::run) gives for a budget.
+use crate::part::Part;
+
+/// The items that [`run`](Part::run) gives for a budget.
 ///
-/// `fold`, and what is made of it, is one call of `run`. `next` is one for each step that
-/// gives items, and a few for those between.
+/// `fold`, and what is made of it, is one call of `run`. `next` is one for each step that gives
+/// items, and a few for those between.
 pub(crate) struct GrainItems<'p, P: Part> {
     part: &'p mut P,
     budget: &'p mut usize,

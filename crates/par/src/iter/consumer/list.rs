@@ -1,29 +1,31 @@
 //! Collects items whose number is not known: into chunks, which are joined at the end.
 //!
-//! What was written is not moved when more comes, and the chunks of two parts are
-//! joined by joining lists. When all is known, the items are copied to their places, by
-//! whoever is free, and the memory of a chunk is given back while it is copied: so not
-//! much more memory is ever in use than the result takes.
+//! Items that were written are not moved when more come, and the chunks of two parts are joined by
+//! joining lists. When all is known, free workers copy the items to their places, and the memory of
+//! a chunk is given back while it is copied: so not much more memory is ever in use than the result
+//! takes.
+
+use std::collections::LinkedList;
+use std::mem::{size_of, MaybeUninit};
+use std::ops::ControlFlow;
+
+use heist_core::current_num_threads;
 
 use super::ForEach;
 use crate::driver::{drive, Consumer};
 use crate::part::Part;
 use crate::vec::IntoIter;
-use heist_core::current_num_threads;
-use std::collections::LinkedList;
-use std::mem::{size_of, MaybeUninit};
-use std::ops::ControlFlow;
 
-/// The first chunk of a part has room for about as many bytes, and each other for twice as
-/// many as the one before, up to [`PIECE_BYTES`].
+/// The first chunk of a part has room for about as many bytes, and each other for twice as many as
+/// the one before, up to [`PIECE_BYTES`].
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 
 /// So many bytes are copied before their memory is given back.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Behind a chunk of `PIECE_BYTES` come chunks of this size. Where addresses are plenty,
-/// memory costs nothing before it is written, and allocators return such large blocks to
-/// the system when they are freed: glibc's may keep what is smaller than 32 MiB.
+/// Behind a chunk of `PIECE_BYTES` come chunks of this size. Where addresses are plenty, memory
+/// costs nothing before it is written, and allocators return such large blocks to the system when
+/// they are freed: glibc's may keep what is smaller than 32 MiB.
 const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
     33 << 20
 } else {
@@ -32,11 +34,11 @@ const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
 
 /// Items in their order, in chunks.
 pub(crate) struct Chunks<T> {
-    /// What came before.
+    /// The chunks before the last.
     full: LinkedList<Vec<T>>,
     /// Takes the next items.
     last: Vec<T>,
-    /// Nobody else can make a part: so the one chunk becomes longer, as vectors do.
+    /// No other worker can make a part: so the one chunk becomes longer, as vectors do.
     is_alone: bool,
 }
 
@@ -135,8 +137,8 @@ impl<T: Send> Chunks<T> {
     }
 }
 
-/// Pushes an item where there is room. Nothing here lends the vector to anybody who makes
-/// it longer, so that a loop can keep all of it in registers.
+/// Pushes an item where there is room. Nothing here lends the vector to code that makes it longer,
+/// so that a loop can keep all of it in registers.
 #[inline]
 fn write<T>(chunk: &mut Vec<T>, item: T) {
     chunk.spare_capacity_mut()[0].write(item);
@@ -144,8 +146,8 @@ fn write<T>(chunk: &mut Vec<T>, item: T) {
     unsafe { chunk.set_len(chunk.len() + 1) };
 }
 
-/// Moves the items of a chunk to as many places, from the last to the first, and gives
-/// their memory back meanwhile.
+/// Moves the items of a chunk to as many places, from the last to the first, and gives their memory
+/// back meanwhile.
 fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>]) {
     assert_eq!(chunk.len(), places.len());
     let piece_len = (PIECE_BYTES / size_of::<T>().max(1)).max(1);
@@ -153,8 +155,8 @@ fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>]) {
         let rest = chunk.len().saturating_sub(piece_len);
         let (before, here) = places.split_at_mut(rest);
         let to = here.as_mut_ptr().cast::<T>();
-        // SAFETY: as many items are behind `rest` here as there, and the chunk owns its
-        // memory, so that the two do not overlap.
+        // SAFETY: as many items are behind `rest` here as there, and the chunk owns its memory, so
+        // that the two do not overlap.
         unsafe { to.copy_from_nonoverlapping(chunk[rest..].as_ptr(), here.len()) };
         // SAFETY: those before are still here, and the others in their places.
         unsafe { chunk.set_len(rest) };

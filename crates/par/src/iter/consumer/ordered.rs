@@ -1,11 +1,13 @@
 //! Hands the items to one closure, in their order, while others make the next ones.
 
+use std::ops::ControlFlow;
+
+use heist_core::{join, participate};
+use heist_sync::Clock;
+
 use super::collect;
 use crate::granularity::UNKNOWN;
 use crate::part::Part;
-use heist_core::{join, participate};
-use heist_sync::Clock;
-use std::ops::ControlFlow;
 
 /// A block that takes less than that is followed by one twice as long.
 const BLOCK_NS: u64 = 1_000_000;
@@ -36,8 +38,8 @@ struct Source<I> {
     parts: Vec<I>,
     /// How many steps a block may have.
     steps: usize,
-    /// Parts whose length nobody knows can be split for ever: a bridge without order, a
-    /// repetition without end.
+    /// Parts of unknown length can be split for ever: a bridge without order, a repetition without
+    /// end.
     is_endless: bool,
 }
 
@@ -74,14 +76,14 @@ impl<I: Part> Source<I> {
         Some(items)
     }
 
-    /// The items of the first steps of a part of which nobody knows how long it is.
+    /// The items of the first steps of a part of unknown length.
     fn first_of(&mut self, mut part: I) -> Vec<I::Output> {
         let mut items = Vec::new();
         let _ = part.run(&mut { self.steps }, |item| {
             items.push(item);
             ControlFlow::Continue(())
         });
-        // Whoever makes the next block may be on another thread.
+        // Another thread may make the next block.
         part.pause();
         self.parts.push(part);
         items

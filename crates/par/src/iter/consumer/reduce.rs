@@ -1,7 +1,8 @@
 //! Folds each part into a value, and the values of neighbouring parts into one.
 
-use crate::driver::Consumer;
 use std::ops::ControlFlow;
+
+use crate::driver::Consumer;
 
 /// Folds each part into a value, and the values of neighbouring parts into one.
 pub(crate) struct Reduce<'f, V, Begin, Take, Merge> {
@@ -15,8 +16,8 @@ impl<'f, V, Begin, Take, Merge> Reduce<'f, V, Begin, Take, Merge>
 where
     Begin: Fn() -> V,
 {
-    /// A part begins with `begin()`, takes items by `take`, and takes in the value of
-    /// the part above it by `merge`.
+    /// A part begins with `begin()`, takes items by `take`, and takes in the value of the part
+    /// above it by `merge`.
     pub(crate) fn new(begin: &'f Begin, take: &'f Take, merge: &'f Merge) -> Self {
         let value = begin();
         Self {

@@ -1,11 +1,12 @@
 //! Sums, products and numbers of items: of each grain, and of these.
 
-use super::grain::GrainItems;
-use crate::driver::{drive, Consumer};
-use crate::part::Part;
 use std::iter::{empty, once, Product, Sum};
 use std::marker::PhantomData;
 use std::ops::ControlFlow::{self, Continue};
+
+use super::grain::GrainItems;
+use crate::driver::{drive, Consumer};
+use crate::part::Part;
 
 /// The sum of all items.
 pub(crate) fn sum<I, S>(iter: I) -> S

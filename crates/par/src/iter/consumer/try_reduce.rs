@@ -1,13 +1,15 @@
 //! Combines what is in all items, until a failure.
 
+use std::ops::ControlFlow;
+
+use heist_sync::atomic::{AtomicBool, Ordering};
+
 use crate::driver::{drive, Consumer};
 use crate::iter::Try;
 use crate::part::Part;
-use heist_sync::atomic::{AtomicBool, Ordering};
-use std::ops::ControlFlow;
 
-/// Combines what is in all items by `op`, neighbours with neighbours, or returns a
-/// failure: of an item or of `op`.
+/// Combines what is in all items by `op`, neighbours with neighbours, or returns a failure: of an
+/// item or of `op`.
 pub(crate) fn try_reduce<I, R, OP>(iter: I, op: OP) -> Option<R>
 where
     I: Part<Output = R>,
@@ -24,8 +26,8 @@ where
 
 struct TryReduce<'f, R, OP> {
     op: &'f OP,
-    /// Relaxed, because the failure itself comes with the parts: who sees it late takes
-    /// a few items too many.
+    /// Relaxed, because the failure itself comes with the parts: one that sees it late takes a few
+    /// items too many.
     has_failed: &'f AtomicBool,
     value: Option<R>,
 }
@@ -35,8 +37,8 @@ where
     R: Try,
     OP: Fn(R::Output, R::Output) -> R,
 {
-    /// Takes in the value behind this part's; `Break` if one of the two or what `op` makes
-    /// of them is a failure.
+    /// Takes in the value behind this part's; `Break` if one of the two or what `op` makes of them
+    /// is a failure.
     #[inline]
     fn take(&mut self, behind: R) -> ControlFlow<()> {
         let combined = match self.value.take() {
@@ -95,8 +97,8 @@ where
             let _ = self.take(value);
             return;
         }
-        // Some parts have stopped early, so that these two may be no neighbours, and `op`
-        // is not for them: what counts is a failure.
+        // Some parts have stopped early, so that these two may be no neighbours, and `op` is not
+        // for them: what counts is a failure.
         let both = self.value.take().into_iter().chain([value]);
         let mut failures = both.filter_map(|value| match value.branch() {
             ControlFlow::Break(residual) => Some(residual),

@@ -1,10 +1,12 @@
 //! Collects into two vectors, in one pass.
 
+use std::ops::ControlFlow;
+
+use either::Either;
+
 use super::{unzip_into, Chunks, Reduce};
 use crate::driver::drive;
 use crate::part::Part;
-use either::Either;
-use std::ops::ControlFlow;
 
 /// The left halves and the right halves of all pairs.
 pub(crate) fn unzip<I, A, B>(iter: I) -> (Vec<A>, Vec<B>)
@@ -24,7 +26,7 @@ where
     (left, right)
 }
 
-/// What `side` puts on the left, and what it puts on the right.
+/// The items that `side` puts on the left, and those that it puts on the right.
 pub(crate) fn partition<I, A, B, F>(iter: I, side: F) -> (Vec<A>, Vec<B>)
 where
     I: Part,

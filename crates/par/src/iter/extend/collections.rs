@@ -1,13 +1,13 @@
-//! Collections that take one item after the other: the items are made in parallel,
-//! and put in by the caller.
+//! Collections that take one item after the other: the items are made in parallel, and put in by
+//! the caller.
 
-use crate::driver::drive;
-use crate::iter::consumer::Reduce;
-use crate::iter::{FromParallelIterator, ParallelExtend};
-use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::ops::ControlFlow;
+
+use crate::driver::drive;
+use crate::iter::consumer::Reduce;
+use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
 
 /// Puts in all items, once `reserve` has made room for so many.
 fn put_in<C, T>(collection: &mut C, items: LinkedList<Vec<T>>, reserve: impl Fn(&mut C, usize))

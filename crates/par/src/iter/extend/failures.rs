@@ -1,9 +1,10 @@
 //! Options and results: a collection if all items are there, or else a failure.
 
-use crate::iter::FromParallelIterator;
-use crate::iter::{IntoParallelIterator, ParallelIterator, Try};
-use heist_sync::Mutex;
 use std::ops::ControlFlow;
+
+use heist_sync::Mutex;
+
+use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelIterator, Try};
 
 /// Collects what is in the items, until one is a failure.
 fn collect_outputs<C, R, I>(iter: I) -> Result<C, R::Residual>

@@ -1,9 +1,9 @@
 //! Two collections at once, and either of two.
 
-use crate::iter::consumer::{partition, unzip};
-use crate::iter::IntoParallelIterator;
-use crate::iter::{FromParallelIterator, ParallelExtend};
 use either::Either;
+
+use crate::iter::consumer::{partition, unzip};
+use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend};
 
 impl<A, B, FromA, FromB> ParallelExtend<(A, B)> for (FromA, FromB)
 where

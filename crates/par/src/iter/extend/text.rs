@@ -1,16 +1,16 @@
 //! Text, from characters and from pieces of text.
 
-use super::collections::from_empty;
-use crate::driver::drive;
-use crate::iter::consumer::Reduce;
-use crate::iter::{FromParallelIterator, ParallelExtend};
-use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
 use std::collections::LinkedList;
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use super::collections::from_empty;
+use crate::driver::drive;
+use crate::iter::consumer::Reduce;
+use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
 
 /// The texts of the parts that were joined, and the text of the present part.
 type Texts = (LinkedList<String>, String);

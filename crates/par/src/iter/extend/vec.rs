@@ -1,12 +1,12 @@
 //! Vectors, and what a vector turns into.
 
-use crate::iter::consumer::collect_onto;
-use crate::iter::{FromParallelIterator, ParallelExtend};
-use crate::iter::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
+
+use crate::iter::consumer::collect_onto;
+use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
 
 impl<T: Send> ParallelExtend<T> for Vec<T> {
     fn par_extend<I>(&mut self, iter: I)
@@ -49,7 +49,7 @@ impl<T: Send> FromParallelIterator<T> for Vec<T> {
     }
 }
 
-/// What is made of a vector at once.
+/// Collections that are made of a vector at once.
 macro_rules! from_vec {
     ($([$($params:tt)*] $collection:ty: $item:ty, $from:expr;)*) => { $(
         impl<$($params)*> FromParallelIterator<$item> for $collection {
@@ -67,8 +67,8 @@ macro_rules! from_vec {
     )* };
 }
 
-// The maps and sets of std sort the whole vector first: that is faster than to put in
-// one item after the other.
+// The maps and sets of std sort the whole vector first: that is faster than to put in one item
+// after the other.
 from_vec! {
     [T: Send] Box<[T]>: T, Self::from;
     [T: Send] Rc<[T]>: T, Self::from;
@@ -79,7 +79,7 @@ from_vec! {
     [K: Ord + Send, V: Send] BTreeMap<K, V>: (K, V), Self::from_iter;
 }
 
-/// Owned, whatever it is.
+/// Always owned.
 impl<C, T> FromParallelIterator<T> for Cow<'_, C>
 where
     C: ToOwned<Owned: FromParallelIterator<T>> + ?Sized,

@@ -10,7 +10,7 @@ use crate::part::{IndexedPart, Part};
 /// # Examples
 ///
 /// ```
-/// use heist_par::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let (names, sizes) = (["a", "b", "c"], vec![30, 10, 20]);
 /// let lines: Vec<_> = (1..9, &names[..], &sizes)

@@ -1,17 +1,18 @@
 //! One item, and none.
 
-use crate::iter::plumbing::indexed;
-use crate::part::{IndexedPart, Part};
 use std::fmt;
 use std::marker::PhantomData;
+
+use crate::iter::plumbing::indexed;
+use crate::part::{IndexedPart, Part};
 
 /// Gives one item.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::once;
-/// use heist_par::prelude::*;
+/// use heist::iter::once;
+/// use heist::prelude::*;
 ///
 /// assert_eq!(once(7).map(|n| n * 6).collect::<Vec<_>>(), [42]);
 /// ```
@@ -53,8 +54,8 @@ impl<T: Send> IndexedPart for Once<T> {
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::empty;
-/// use heist_par::prelude::*;
+/// use heist::iter::empty;
+/// use heist::prelude::*;
 ///
 /// assert_eq!(empty::<u32>().sum::<u32>(), 0);
 /// ```

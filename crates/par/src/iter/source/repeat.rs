@@ -1,18 +1,19 @@
 //! Clones of one item: so many, or without an end.
 
+use std::ops::ControlFlow;
+
 use crate::iter::plumbing::split_in_half;
 use crate::iter::{IntoParallelIterator, Zip};
 use crate::part::{IndexedPart, Part};
-use std::ops::ControlFlow;
 
-/// Gives clones of an item without an end. Take some of them, zip it with what has an
-/// end, or stop it: or else it runs for ever.
+/// Gives clones of an item without an end. Take some of them, zip it with what has an end, or stop
+/// it: or else it runs for ever.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::repeat;
-/// use heist_par::prelude::*;
+/// use heist::iter::repeat;
+/// use heist::prelude::*;
 ///
 /// let marked: Vec<_> = repeat('*').zip(vec!["a", "b"]).collect();
 /// assert_eq!(marked, [('*', "a"), ('*', "b")]);
@@ -34,8 +35,8 @@ impl<T: Clone + Send> Repeat<T> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::iter::repeat;
-    /// use heist_par::prelude::*;
+    /// use heist::iter::repeat;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!(repeat(2).take(10).sum::<u32>(), 20);
     /// ```
@@ -48,8 +49,8 @@ impl<T: Clone + Send> Repeat<T> {
     /// # Examples
     ///
     /// ```
-    /// use heist_par::iter::repeat;
-    /// use heist_par::prelude::*;
+    /// use heist::iter::repeat;
+    /// use heist::prelude::*;
     ///
     /// let doubled = repeat(2).zip(1..4_u32).map(|(two, n)| two * n);
     /// assert_eq!(doubled.collect::<Vec<_>>(), [2, 4, 6]);
@@ -90,8 +91,8 @@ impl<T: Clone + Send> Part for Repeat<T> {
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::repeat_n;
-/// use heist_par::prelude::*;
+/// use heist::iter::repeat_n;
+/// use heist::prelude::*;
 ///
 /// assert_eq!(repeat_n("ab", 3).collect::<Vec<_>>().concat(), "ababab");
 /// ```

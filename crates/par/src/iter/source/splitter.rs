@@ -1,26 +1,27 @@
 //! `split`: pieces of data that a closure knows how to split.
 
-use crate::iter::adaptor::debug_without_closures;
-use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use crate::iter::adaptor::debug_without_closures;
+use crate::part::Part;
 
 /// So many pieces at most, if each can be split in two.
 const PIECES_MAX: usize = 1024;
 
-/// So many of them may stay in one if nobody is hungry.
+/// So many of them may stay in one if no worker is hungry.
 const TOGETHER: usize = 16;
 
-/// Gives pieces of `data`, made by splitting it again and again: `splitter` makes two of
-/// one, in their order, or gives it back with `None` if it is not worth splitting.
+/// Gives pieces of `data`, made by splitting it again and again: `splitter` makes two of one, in
+/// their order, or gives it back with `None` if it is not worth splitting.
 ///
-/// It is split into some dozens of pieces, and up to a thousand if somebody is hungry.
+/// It is split into some dozens of pieces, and up to a thousand if workers are hungry.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::split;
-/// use heist_par::prelude::*;
+/// use heist::iter::split;
+/// use heist::prelude::*;
 ///
 /// let words: Vec<&str> = (0..300).map(|_| "word").collect();
 /// let pieces = split(&words[..], |piece| match piece.len() {

@@ -1,17 +1,18 @@
 //! The nodes of a tree whose children a closure tells.
 
-use crate::iter::adaptor::debug_without_closures;
-use crate::part::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use crate::iter::adaptor::debug_without_closures;
+use crate::part::Part;
 
 /// Gives all nodes of the tree below `root`, and that itself, in no particular order.
 ///
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::walk_tree;
-/// use heist_par::prelude::*;
+/// use heist::iter::walk_tree;
+/// use heist::prelude::*;
 ///
 /// // The divisors of divisors: below each number lies what it is a multiple of.
 /// let nodes = walk_tree(12_u32, |&n| (1..n).filter(move |d| n % d == 0).collect::<Vec<_>>());
@@ -32,8 +33,8 @@ where
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::walk_tree_prefix;
-/// use heist_par::prelude::*;
+/// use heist::iter::walk_tree_prefix;
+/// use heist::prelude::*;
 ///
 /// let halves = walk_tree_prefix(6_u32, |&n| if n > 2 { vec![n / 2, n - n / 2] } else { vec![] });
 /// assert_eq!(halves.collect::<Vec<_>>(), [6, 3, 1, 2, 3, 1, 2]);
@@ -53,8 +54,8 @@ where
 /// # Examples
 ///
 /// ```
-/// use heist_par::iter::walk_tree_postfix;
-/// use heist_par::prelude::*;
+/// use heist::iter::walk_tree_postfix;
+/// use heist::prelude::*;
 ///
 /// let halves = walk_tree_postfix(6_u32, |&n| if n > 2 { vec![n / 2, n - n / 2] } else { vec![] });
 /// assert_eq!(halves.collect::<Vec<_>>(), [1, 2, 3, 1, 2, 3, 6]);
@@ -118,10 +119,10 @@ walk_types! {
     WalkTreePostfix: true;
 }
 
-/// What is left of a tree. A walk is `POSTFIX` if children come first.
+/// The rest of a tree. A walk is `POSTFIX` if children come first.
 #[derive(Clone)]
 struct Walk<S, B> {
-    /// What is to be done, the last first.
+    /// The visits to make, the last first.
     stack: Vec<Visit<S>>,
     /// How many nodes among them are to be explored.
     unexplored: usize,
@@ -130,10 +131,10 @@ struct Walk<S, B> {
 
 debug_without_closures!(Walk<S; B> { stack });
 
-/// What is to be done with a node.
+/// A visit of a node.
 #[derive(Clone, Debug)]
 enum Visit<S> {
-    /// Ask for its children, who are to be explored.
+    /// Ask for its children, which are to be explored.
     Explore(S),
     /// It is an item.
     Give(S),
@@ -234,8 +235,8 @@ impl<S, B> Walk<S, B> {
         })
     }
 
-    /// Explores the only node, and its child as long as there is one, so that there is
-    /// something to split.
+    /// Explores the only node, and its child as long as there is one, so that there is something to
+    /// split.
     fn explore_path<const POSTFIX: bool, I>(&mut self)
     where
         B: Fn(&S) -> I,
