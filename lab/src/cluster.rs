@@ -28,19 +28,15 @@ use std::time::Instant;
 use xtask::steps::{quoted, Outcome};
 
 use interrupt::Interrupt;
-use lifecycle::start_cluster;
-use options::BACKENDS;
+use lifecycle::{available, down, heal, kill, partition, start, start_cluster};
+use options::{Backend, Options, BACKENDS};
 use processes::Member;
-
-pub use lifecycle::{available, down, heal, kill, partition, start, up};
-pub use options::{Backend, Options};
-pub use processes::Process;
-pub use state::{folder, Cluster, Node};
-pub use with::with;
+use state::{folder, Cluster};
+use with::with;
 
 /// An action on a test cluster.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -83,11 +79,7 @@ enum Action {
 }
 
 /// Does what was asked for, and returns the exit code.
-///
-/// # Errors
-///
-/// Fails if it cannot be done or the report cannot be written.
-pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let mut done = |what: fmt::Arguments<'_>| {
         let seconds = start.elapsed().as_secs_f64();

@@ -27,7 +27,7 @@ use world::World;
 
 /// The use of the result.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Fail if the record is stale or the share too small.
     #[arg(long)]
     check: bool,
@@ -45,7 +45,7 @@ const RECORD: &str = "crates/heist/COVERAGE.md";
 ///
 /// Fails if rayon cannot be fetched, a compiler refuses either of them, or a file cannot be
 /// read or written.
-pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let report = Report::new(&rayons(root)?, &ours(root)?);
     let text = report.to_string();
     if !args.check && !args.write {

@@ -19,7 +19,7 @@ use xtask::steps::Outcome;
 
 /// The use of the counts.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Keep the counts as the record that later ones are compared with.
     #[arg(long)]
     record: bool,
@@ -30,11 +30,7 @@ const RECORD: &str = "bench/record/instructions.toml";
 const TOLERANCE: f64 = 0.03;
 
 /// Counts, and compares with the record unless it is to be written.
-///
-/// # Errors
-///
-/// Fails if the peers cannot be built or counted, or the record cannot be read or written.
-pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<Outcome> {
+pub(crate) fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<Outcome> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         return Ok(Outcome::Skipped("valgrind is not installed".to_owned()));
     }

@@ -1,14 +1,31 @@
-//! `cargo lab`: the laboratories from the command line.
+//! `cargo lab`: long experiments that a change may need, and that nothing else does.
+//!
+//! - `cluster` (on Linux): test clusters of real backends on one machine.
+//! - `programs`: published programs on rayon and on heist, with times.
+//! - `rayon_tests`: rayon's own tests on the stand-in.
+//! - `rayon_iterators`: rayon's own tests of iterators on heist.
+//! - `coverage`: how much of rayon's public iterators heist has.
+//! - `instructions`: the cost of a join and of a spawn, in instructions.
+//!
+//! Below them lie packages, `published` and prepared to run on rayon or on the stand-in.
 
 #![forbid(unsafe_code)]
+
+// It stands on what only Linux has: a whole network of loopback addresses, `/proc`, namespaces.
+#[cfg(target_os = "linux")]
+mod cluster;
+mod coverage;
+mod cut;
+mod instructions;
+mod programs;
+mod published;
+mod rayon_iterators;
+mod rayon_tests;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-#[cfg(target_os = "linux")]
-use heist_lab::cluster;
-use heist_lab::{coverage, instructions, programs, rayon_iterators, rayon_tests};
 use xtask::repository_root;
 use xtask::steps::Outcome;
 

@@ -25,7 +25,7 @@ use report::{Findings, Report};
 
 /// Which programs, and what to do with them.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The programs by name; all without.
     names: Vec<String>,
     /// Leave out the programs' own tests.
@@ -48,7 +48,7 @@ const KEPT: &str = "kept";
 ///
 /// Fails if a recipe cannot be read or the report cannot be written; a program that cannot be
 /// fetched or built is reported and counts as failed.
-pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let folder = root.join("compat/programs");
     let recipes = recipe::read(&folder, &args.names)?;
     anyhow::ensure!(

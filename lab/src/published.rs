@@ -11,7 +11,7 @@ use anyhow::Context;
 
 /// The version of rayon-core that both runtimes have: the stand-in calls itself that, so
 /// real rayon is held to it as well.
-pub const RAYON_CORE: &str = "1.13.0";
+pub(crate) const RAYON_CORE: &str = "1.13.0";
 
 /// Files at the top of cargo's copy that are no part of ours. Without the lock file, cargo takes
 /// the newest versions that fit, as it does for users of the package.
@@ -19,7 +19,7 @@ const LEFT_OUT: [&str; 2] = [".cargo-ok", "Cargo.lock"];
 
 /// The runtime under a package's parallel work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Runtime {
+pub(crate) enum Runtime {
     /// rayon-core as published.
     Rayon,
     /// The stand-in, whose package lies in this folder.
@@ -28,11 +28,7 @@ pub enum Runtime {
 
 /// Unpacks the package `name` at exactly `version` into `folder/NAME-VERSION`, and returns
 /// that path. A copy that is there already is replaced.
-///
-/// # Errors
-///
-/// Fails if cargo cannot fetch the package or the files cannot be copied.
-pub fn unpack(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn unpack(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     fetch(name, version, folder)?;
     let label = format!("{name}-{version}");
     let source = unpacked_by_cargo(&label)?;
@@ -44,11 +40,7 @@ pub fn unpack(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBu
 
 /// Lets cargo fetch the package `name` at exactly `version`, as the dependency of an empty
 /// package below `folder`, and returns the path of that.
-///
-/// # Errors
-///
-/// Fails if cargo cannot fetch the package.
-pub fn fetch(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn fetch(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let label = format!("{name}-{version}");
     let scratch = folder.join("fetch").join(&label);
     let manifest = format!(
@@ -68,11 +60,11 @@ pub fn fetch(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf
 ///
 /// `features` are those with which rayon becomes a dependency. Of a `Cargo.lock` that lies
 /// there, only the entry of rayon-core changes.
-///
-/// # Errors
-///
-/// Fails if a file cannot be written or cargo resolves rayon-core to anything else.
-pub fn set_runtime(folder: &Path, runtime: &Runtime, features: &[String]) -> anyhow::Result<()> {
+pub(crate) fn set_runtime(
+    folder: &Path,
+    runtime: &Runtime,
+    features: &[String],
+) -> anyhow::Result<()> {
     let path = folder.join("Cargo.toml");
     let manifest =
         fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;

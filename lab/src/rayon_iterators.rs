@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use xtask::build;
 
-use crate::libtest;
 use crate::published;
 use crate::rayon_tests::{Args, RAYON};
 use package::{CUT_OUT, LEFT_OUT};
+use xtask::libtest;
 
 /// How many tests there must be, so that none is lost unnoticed: those of the published
 /// package without those that are left out.
@@ -29,7 +29,7 @@ const DOCUMENTATION: usize = 246;
 ///
 /// Fails if the package cannot be fetched or the report cannot be written. Tests that do not
 /// build are failures.
-pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let suites = Suites::prepare(root, args)?;
     let mut passed = true;
     for round in 1..=args.repeat {

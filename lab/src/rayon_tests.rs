@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use xtask::build;
 
-use crate::libtest::{self, Program, Results};
 use crate::published::{self, Runtime};
 use core_package::REPLACED;
+use xtask::libtest::{self, Program, Results};
 
 /// How to run them.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run everything this many times.
     #[arg(long, default_value_t = 1, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
@@ -48,11 +48,7 @@ const MAY_HANG: &str = "par_bridge_recursion";
 const COMPARISONS: usize = 10;
 
 /// Runs the tests, and returns whether all passed.
-///
-/// # Errors
-///
-/// Fails if a package cannot be fetched or built, or the report cannot be written.
-pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let suites = Suites::prepare(root, args)?;
     let mut passed = true;
     for round in 1..=args.repeat {

@@ -4,11 +4,12 @@
 //! The models of a crate are its files `tests/loom_*.rs` and `tests/shuttle_*.rs`, and
 //! the unit tests under `cfg(all(test, heist_loom))` and `cfg(all(test, heist_shuttle))`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
+use walkdir::WalkDir;
 
 use crate::build::{flags, target_folder};
 use crate::steps::{Outcome, Runner};
@@ -47,12 +48,14 @@ impl Models {
     pub(crate) fn find(root: &Path, tool: &str) -> anyhow::Result<Self> {
         let mut models = Self::default();
         let unit_tests = format!("cfg(all(test, heist_{tool}))");
-        for folder in entries(&root.join("crates"))? {
+        let crates = WalkDir::new(root.join("crates")).sort_by_file_name();
+        for folder in crates.min_depth(1).max_depth(1) {
+            let folder = folder?.into_path();
             let is_model = |file: &PathBuf| {
                 let name = file.file_name().unwrap_or_default().to_string_lossy();
                 name.starts_with(&format!("{tool}_")) && name.ends_with(".rs")
             };
-            let in_test_files = entries(&folder.join("tests"))?.iter().any(is_model);
+            let in_test_files = rust_files(&folder.join("tests"))?.iter().any(is_model);
             let mut in_unit_tests = false;
             for file in rust_files(&folder.join("src"))? {
                 in_unit_tests |= read(&file)?.contains(&unit_tests);
@@ -98,33 +101,20 @@ fn package(manifest: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("{} names no package", manifest.display()))
 }
 
-/// The Rust files below the folder, sorted.
+/// The Rust files below the folder, sorted; none if there is no such folder.
 pub(crate) fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in entries(folder)? {
-        if entry.is_dir() {
-            files.extend(rust_files(&entry)?);
-        } else if entry.extension().is_some_and(|ending| ending == "rs") {
-            files.push(entry);
+    if folder.exists() {
+        for entry in WalkDir::new(folder).sort_by_file_name() {
+            let path = entry?.into_path();
+            files.extend(
+                path.extension()
+                    .is_some_and(|it| it == "rs")
+                    .then_some(path),
+            );
         }
     }
     Ok(files)
-}
-
-/// The entries of the folder, sorted; none if there is no such folder.
-fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let list = || -> io::Result<Vec<PathBuf>> {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            entries.push(entry?.path());
-        }
-        entries.sort();
-        Ok(entries)
-    };
-    match list() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        listed => listed.with_context(|| format!("could not list {}", folder.display())),
-    }
 }
 
 pub(crate) fn read(file: &Path) -> anyhow::Result<String> {

@@ -82,11 +82,7 @@ pub fn check(root: &Path) -> anyhow::Result<Report> {
 const PENDING: &[(&str, &[&str])] = &[
     (
         "in a circle",
-        &[
-            "crates/cluster-suite/",
-            "crates/cluster/",
-            "crates/par/",
-        ],
+        &["crates/cluster-suite/", "crates/cluster/", "crates/par/"],
     ),
     (
         "group of imports",

@@ -23,10 +23,6 @@ pub(super) struct Args {
 }
 
 /// Measures, and returns whether all backends that are here could be measured.
-///
-/// # Errors
-///
-/// Fails if the program cannot be built or the record cannot be written.
 pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let date = jiff::Zoned::now().date();
     let tables = table_file(root)?;

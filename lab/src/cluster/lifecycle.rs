@@ -23,53 +23,28 @@ const GRACE: Duration = Duration::from_secs(2);
 ///
 /// Fails if they cannot be installed; the error says what was tried, and is a reason to skip
 /// what needs the backend.
-pub fn available(root: &Path, backend: Backend) -> Result<(), String> {
+pub(crate) fn available(root: &Path, backend: Backend) -> Result<(), String> {
     Lock::take(backend)
         .and_then(|_lock| Packages::install(root, backend))
         .map(drop)
         .map_err(|error| format!("{backend} is not available: {error:#}"))
 }
 
-/// Starts a cluster. If there already is one with the same options, that one is returned; if
-/// part of it is dead, it is first taken down.
-///
-/// # Errors
-///
-/// Fails if the packages are missing and cannot be installed, if a node does not start, if it
-/// was interrupted, or if there is a cluster with other options. Nothing is left running then
-/// that this call started.
-pub fn up(root: &Path, options: &Options) -> anyhow::Result<Cluster> {
-    let started = start_cluster(root, options, None, &Interrupt::listen()?)?;
-    Ok(started.cluster)
-}
-
 /// Stops this user's cluster of `backend`, if there is one or parts of one, and removes its
 /// folder. Returns how many processes that ended.
-///
-/// # Errors
-///
-/// Fails if something of it stays.
-pub fn down(backend: Backend) -> anyhow::Result<usize> {
+pub(crate) fn down(backend: Backend) -> anyhow::Result<usize> {
     let _lock = Lock::take(backend)?;
     take_down(backend)
 }
 
 /// Kills everything on a node at once, and returns how many processes that were.
-///
-/// # Errors
-///
-/// Fails if there is no such cluster or node, or if some of it cannot be killed.
-pub fn kill(backend: Backend, node: &str) -> anyhow::Result<usize> {
+pub(crate) fn kill(backend: Backend, node: &str) -> anyhow::Result<usize> {
     let _lock = Lock::take(backend)?;
     kill_node(&mut present(backend)?, node)
 }
 
 /// Starts a node again that has died, and waits until the backend uses it.
-///
-/// # Errors
-///
-/// Fails if there is no such cluster or node, if the node runs, or if it does not start.
-pub fn start(backend: Backend, node: &str) -> anyhow::Result<()> {
+pub(crate) fn start(backend: Backend, node: &str) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen()?;
     let _lock = Lock::take(backend)?;
     let mut cluster = present(backend)?;
@@ -99,21 +74,13 @@ pub fn start(backend: Backend, node: &str) -> anyhow::Result<()> {
 }
 
 /// Cuts a node of Ray off from the others.
-///
-/// # Errors
-///
-/// Fails if there is no such node, or if the cluster was not started with network namespaces.
-pub fn partition(node: &str) -> anyhow::Result<()> {
+pub(crate) fn partition(node: &str) -> anyhow::Result<()> {
     set_cable(node, namespaces::Cable::Cut)
 }
 
 /// Connects a node of Ray again. One that was taken for dead meanwhile ends itself when it hears
 /// of that, and has to be started again ([`start`]).
-///
-/// # Errors
-///
-/// As [`partition`].
-pub fn heal(node: &str) -> anyhow::Result<()> {
+pub(crate) fn heal(node: &str) -> anyhow::Result<()> {
     set_cable(node, namespaces::Cable::Whole)
 }
 
@@ -168,6 +135,14 @@ pub(super) struct Started {
     pub(super) is_new: bool,
 }
 
+/// Starts a cluster. If there already is one with the same options, that one is returned; if
+/// part of it is dead, it is first taken down.
+///
+/// # Errors
+///
+/// Fails if the packages are missing and cannot be installed, if a node does not start, if it
+/// was interrupted, or if there is a cluster with other options. Nothing is left running then
+/// that this call started.
 pub(super) fn start_cluster(
     root: &Path,
     options: &Options,

@@ -42,10 +42,6 @@ pub(super) fn command(number: usize, program: &Path) -> Command {
 }
 
 /// Makes the machines and the switch.
-///
-/// # Errors
-///
-/// Fails unless root runs this, with the right to administer networks.
 pub(super) fn create() -> anyhow::Result<()> {
     anyhow::ensure!(
         rustix::process::geteuid().is_root(),
@@ -70,10 +66,6 @@ pub(super) fn create() -> anyhow::Result<()> {
 }
 
 /// Removes what [`create`] made, or what is there of it.
-///
-/// # Errors
-///
-/// Fails if something of it stays.
 pub(super) fn remove() -> anyhow::Result<()> {
     let nodes = (1..=NODES).map(namespace);
     for name in nodes.chain([SWITCH.to_owned()]) {
@@ -85,10 +77,6 @@ pub(super) fn remove() -> anyhow::Result<()> {
 }
 
 /// Cuts or mends the cable between the machine `name` and the switch. The machine itself goes on.
-///
-/// # Errors
-///
-/// Fails if there is no such cable.
 pub(super) fn set_cable(name: &str, state: Cable) -> anyhow::Result<()> {
     let state = match state {
         Cable::Cut => "down",

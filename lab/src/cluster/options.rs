@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A system that runs a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Backend {
+pub(crate) enum Backend {
     /// Ray 2.60.0, from its Python package, in a virtual environment in the target folder.
     Ray,
     /// Slurm, from Debian's packages; only root can run it.
@@ -25,24 +25,23 @@ impl fmt::Display for Backend {
 
 /// How to start a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The backend.
-    pub backend: Backend,
+    pub(crate) backend: Backend,
     /// Put the nodes of Ray into network namespaces, so that they can be cut off; for root.
     #[arg(long)]
-    pub netns: bool,
+    pub(crate) netns: bool,
     /// How many processors each node says it has.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub cpus: u16,
+    pub(crate) cpus: u16,
     /// The size of the object store of each node of Ray, in MiB.
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(80..=65536))]
-    pub store_mib: u32,
+    pub(crate) store_mib: u32,
 }
 
 impl Options {
     /// A cluster of `backend` as it is if nothing else is asked for.
-    #[must_use]
-    pub fn new(backend: Backend) -> Self {
+    pub(crate) fn new(backend: Backend) -> Self {
         Self {
             backend,
             netns: false,

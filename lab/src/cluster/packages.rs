@@ -14,10 +14,6 @@ use xtask::steps::Line;
 pub(super) const RAY: &str = "2.60.0";
 
 /// Ray's own Python, in a virtual environment in `folder` that is made the first time.
-///
-/// # Errors
-///
-/// Fails if it cannot be made; the error says what was tried.
 pub(super) fn ray(folder: &Path) -> anyhow::Result<PathBuf> {
     let environment = folder.join(format!("ray-{RAY}"));
     let python = environment.join("bin/python");
@@ -50,10 +46,6 @@ pub(super) fn ray(folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// A program that `package` brings, which is installed if it is missing. Its log goes to `folder`.
-///
-/// # Errors
-///
-/// Fails if it is neither there nor can be installed; the error says what was tried.
 pub(super) fn program(name: &str, package: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     if let Some(found) = find(name) {
         return Ok(found);

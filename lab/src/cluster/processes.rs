@@ -22,13 +22,13 @@ pub(super) const HOST: &str = "HEIST_HOST";
 /// A process that no other can be mistaken for: numbers are used again, but not with the same
 /// time of start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
+pub(crate) struct Process {
     /// Its number.
-    pub pid: i32,
+    pub(crate) pid: i32,
     /// When it started, in ticks of the kernel since the machine did.
-    pub start_ticks: u64,
+    pub(crate) start_ticks: u64,
     /// The name of its program, as the kernel keeps it: at most 15 bytes.
-    pub program: String,
+    pub(crate) program: String,
 }
 
 impl Process {
@@ -75,10 +75,6 @@ pub(super) struct Member {
 /// environment says so, those on a host that is one of theirs alone, and the
 /// descendants of all. Programs that change their title overwrite their environment, and what
 /// minds a job of Slurm's is no descendant, so no way alone finds all.
-///
-/// # Errors
-///
-/// Fails if `/proc` cannot be read.
 pub(super) fn members(folder: &Path, known: &[Member]) -> anyhow::Result<Vec<Member>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir("/proc").context("could not list /proc")? {
@@ -92,10 +88,6 @@ pub(super) fn members(folder: &Path, known: &[Member]) -> anyhow::Result<Vec<Mem
 
 /// Ends all processes of the cluster in `folder` that `which` chooses, and returns how many:
 /// asks them to, and kills them if they do not within `grace`.
-///
-/// # Errors
-///
-/// Fails if some of them can be neither signalled nor seen ending.
 pub(super) fn end(
     folder: &Path,
     known: &[Member],

@@ -88,10 +88,6 @@ pub(super) fn environment(
 }
 
 /// Starts all nodes, one after the other: two that start at once may choose the same socket.
-///
-/// # Errors
-///
-/// Fails if one does not start; some may run then.
 pub(super) fn start(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<()> {
     let token: String = random(32)?
         .iter()
@@ -112,10 +108,6 @@ pub(super) fn start(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<
 const AGENTS: [&str; 2] = ["ray::DashboardA", "ray::RuntimeEnv"];
 
 /// Starts one node; its processes go on when this returns.
-///
-/// # Errors
-///
-/// Fails if it does not start.
 pub(super) fn start_node(cluster: &Cluster, number: usize) -> anyhow::Result<()> {
     let name = &cluster.nodes[number - 1].name;
     let log = cluster.folder.join(format!("start-{name}.log"));
@@ -125,10 +117,6 @@ pub(super) fn start_node(cluster: &Cluster, number: usize) -> anyhow::Result<()>
 
 /// Waits until the head knows each of `nodes` as living, and none as two (one that was killed
 /// and started again is both for a while), and until their agents have started.
-///
-/// # Errors
-///
-/// Fails if it does not within half a minute.
 pub(super) fn await_nodes(
     cluster: &Cluster,
     nodes: &[Node],

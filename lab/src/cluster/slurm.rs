@@ -43,10 +43,6 @@ const ON_A_HOST: &str = r#"hostname "$1" && mount --bind "$2" /etc/hosts &&
 export HEIST_HOST="$1" && shift 2 && exec "$@""#;
 
 /// Makes sure that the packages are there. The installer's messages go to `folder`.
-///
-/// # Errors
-///
-/// Fails if they are not and cannot be installed, or if this is not run by root.
 pub(super) fn install(folder: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(
         rustix::process::geteuid().is_root(),
@@ -69,10 +65,6 @@ pub(super) fn environment(folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// Starts the controller and all nodes, and waits until they have found each other.
-///
-/// # Errors
-///
-/// Fails if one does not start; some may run then.
 pub(super) fn start(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<()> {
     let folder = &cluster.folder;
     let write = |name: &str, text: String| {
@@ -116,10 +108,6 @@ pub(super) fn start(cluster: &Cluster, interrupt: &Interrupt) -> anyhow::Result<
 }
 
 /// Starts one node.
-///
-/// # Errors
-///
-/// Fails if its program does not start.
 pub(super) fn start_node(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
     let mut node = daemon(&cluster.folder, name, "slurmd")?;
     node.args(["-D", "-N", name]).env(NODE, name);
@@ -128,10 +116,6 @@ pub(super) fn start_node(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
 
 /// Waits until a node listens, and until the controller gives it jobs: for a while it may also
 /// do so because it has not noticed that the node was dead.
-///
-/// # Errors
-///
-/// Fails if that does not happen within half a minute.
 pub(super) fn await_node(
     cluster: &Cluster,
     name: &str,

@@ -20,34 +20,34 @@ use super::processes::{Member, Process};
 
 /// The contents of `cluster.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cluster {
+pub(crate) struct Cluster {
     /// How it was started.
-    pub options: Options,
+    pub(crate) options: Options,
     /// When it was started, in universal time.
-    pub started_at: String,
+    pub(crate) started_at: String,
     /// The process that takes it down in the end, if not a person.
-    pub keeper: Option<Process>,
+    pub(crate) keeper: Option<Process>,
     /// The state folder.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The variables that a client needs.
-    pub environment: BTreeMap<String, String>,
+    pub(crate) environment: BTreeMap<String, String>,
     /// The start of a client's command line that brings it to the nodes; empty if none is needed.
-    pub enter: Vec<String>,
+    pub(crate) enter: Vec<String>,
     /// The machines of the cluster.
-    pub nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
     /// Processes besides the nodes, such as Slurm's controller.
-    pub services: Vec<Process>,
+    pub(crate) services: Vec<Process>,
 }
 
 /// One machine of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
+pub(crate) struct Node {
     /// `n1`, `n2` or `n3`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its IPv4 address.
-    pub address: String,
+    pub(crate) address: String,
     /// Its processes when it had started; empty after it was killed.
-    pub processes: Vec<Process>,
+    pub(crate) processes: Vec<Process>,
 }
 
 /// Programs without which a cluster is none, or a node is dead.
@@ -55,19 +55,14 @@ const ESSENTIAL: [&str; 5] = ["raylet", "gcs_server", "slurmd", "slurmctld", "mu
 
 impl Node {
     /// Whether the backend runs there.
-    #[must_use]
-    pub fn lives(&self) -> bool {
+    pub(crate) fn lives(&self) -> bool {
         live(&self.processes)
     }
 }
 
 impl Cluster {
     /// Reads the record in `folder`, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if `cluster.json` cannot be read.
-    pub fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
         let path = folder.join(FILE);
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -91,8 +86,7 @@ impl Cluster {
     }
 
     /// Whether every part of it runs, and whoever is to take it down as well.
-    #[must_use]
-    pub fn lives(&self) -> bool {
+    pub(crate) fn lives(&self) -> bool {
         self.nodes.iter().all(Node::lives)
             && (self.services.is_empty() || live(&self.services))
             && self.keeper.as_ref().is_none_or(Process::lives)
@@ -138,11 +132,7 @@ impl Cluster {
 }
 
 /// The state folder of this user for a backend, whether or not there is a cluster.
-///
-/// # Errors
-///
-/// Fails if the path is too long for sockets, or holds what cannot be written into JSON.
-pub fn folder(backend: Backend) -> anyhow::Result<PathBuf> {
+pub(crate) fn folder(backend: Backend) -> anyhow::Result<PathBuf> {
     const LONGEST: usize = 107 - 70;
     let folder = base().join(backend.to_string());
     let length = folder.to_str().map(str::len);

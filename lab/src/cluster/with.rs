@@ -25,7 +25,7 @@ use super::state::Cluster;
 ///
 /// Fails if there already is a cluster, if one cannot be started or taken down, if a signal came
 /// before it was up, or if the command cannot be started.
-pub fn with(root: &Path, options: &Options, command: &[OsString]) -> anyhow::Result<u8> {
+pub(crate) fn with(root: &Path, options: &Options, command: &[OsString]) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let keeper = Some(Process::current()?);
     let started = start_cluster(root, options, keeper, &interrupt)?;

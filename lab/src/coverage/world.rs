@@ -66,10 +66,6 @@ type Asked = BTreeSet<(Path, String, Namespace)>;
 
 impl World {
     /// Adds the crate `name`, whose whole source is `text`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the text is no Rust.
     pub(super) fn add(&mut self, name: &str, text: &str) -> anyhow::Result<()> {
         let file = syn::parse_file(text)
             .with_context(|| format!("could not read the expanded source of {name}"))?;

@@ -60,10 +60,6 @@ impl Driver<'_> {
 
 /// Runs both drivers `rounds` times, after one run of each that does not count. The one that
 /// goes first changes from round to round.
-///
-/// # Errors
-///
-/// Fails if a run fails or its result is another than that of the first.
 pub(crate) fn run(drivers: &[Driver<'_>; 2], rounds: u32) -> anyhow::Result<Rounds> {
     let [rayon, heist] = drivers;
     let first = rayon.run()?.result;

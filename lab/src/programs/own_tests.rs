@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::libtest::{self, Results};
+use xtask::libtest::{self, Results};
 
 /// How long one test program may take; far more than any of them needs.
 const DEADLINE: Duration = Duration::from_secs(20 * 60);
@@ -22,10 +22,6 @@ pub(crate) struct OwnTests {
 impl OwnTests {
     /// Builds the tests of the package in `folder` with `arguments` and runs them. Those in
     /// its documentation are left out: each would be a program to build.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the tests cannot be built or started, or if there are none.
     pub(crate) fn run(
         folder: &Path,
         target: &Path,

@@ -70,10 +70,6 @@ impl Recipe {
 }
 
 /// The recipes called `names`, or all if there are none, with the paths of their drivers.
-///
-/// # Errors
-///
-/// Fails if a recipe cannot be read, a driver is missing, or a name is unknown.
 pub(crate) fn read(folder: &Path, names: &[String]) -> anyhow::Result<Vec<(Recipe, PathBuf)>> {
     let reading = || format!("could not list the recipes in {}", folder.display());
     let mut paths = Vec::new();

@@ -191,10 +191,6 @@ impl Report {
 }
 
 /// Where today's record called `name` goes.
-///
-/// # Errors
-///
-/// Fails if there is one already, which would be lost, or the name is no part of a file's.
 pub(crate) fn record_path(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
     anyhow::ensure!(

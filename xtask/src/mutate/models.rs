@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Context;
-
 use crate::build::target_folder;
+use crate::libtest;
 use crate::model::Models;
 use crate::process::{self, Ended};
 use crate::steps::Line;
@@ -67,42 +66,17 @@ impl fmt::Display for Model {
 /// Fails if they do not build.
 pub(crate) fn build(root: &Path, out: &mut impl std::io::Write) -> anyhow::Result<Vec<Model>> {
     let mut command = Models::find(root, "loom")?.test_command(root, "loom");
-    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     writeln!(out, "{}", Line(&command))?;
     out.flush()?;
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .context("could not start cargo")?;
-    anyhow::ensure!(output.status.success(), "the models do not build");
     let mut models = Vec::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let message: serde_json::Value =
-            serde_json::from_str(line).with_context(|| format!("cargo wrote {line:?}"))?;
-        if let (Some(program), Some(name)) = (
-            message["executable"].as_str(),
-            message["target"]["name"].as_str(),
-        ) {
-            models.extend(tests(Path::new(program), name)?);
-        }
+    for program in libtest::programs(&mut command, root)? {
+        models.extend(libtest::list(&program)?.into_iter().map(|test| Model {
+            program: program.path.clone(),
+            name: format!("{}::{test}", program.name),
+            test,
+        }));
     }
     Ok(models)
-}
-
-fn tests(program: &Path, name: &str) -> anyhow::Result<Vec<Model>> {
-    let output = Command::new(program)
-        .arg("--list")
-        .output()
-        .with_context(|| format!("could not start {}", program.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
-    Ok(tests
-        .map(|test| Model {
-            program: program.to_owned(),
-            name: format!("{name}::{test}"),
-            test: test.to_owned(),
-        })
-        .collect())
 }
 
 /// Runs all tests without a fault, and returns those that come past a name, quickest first.

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
-use xtask::process;
+
+use crate::process;
 
 /// A test program that cargo has built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,19 +88,26 @@ impl Results {
 ///
 /// Fails if cargo does.
 pub fn build(folder: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result<Vec<Program>> {
-    let output = Command::new("cargo")
-        .args([
-            "test",
-            "--no-run",
-            "--message-format",
-            "json-render-diagnostics",
-        ])
+    let mut command = Command::new("cargo");
+    command
+        .arg("test")
         .args(arguments)
         .arg("--target-dir")
         .arg(target)
         .current_dir(folder)
         // A published package is built once; incremental data would only fill the disk.
-        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_INCREMENTAL", "0");
+    programs(&mut command, folder)
+}
+
+/// The programs that a `cargo test` builds for packages in `folder`, in the order of cargo.
+///
+/// # Errors
+///
+/// Fails if cargo does.
+pub fn programs(command: &mut Command, folder: &Path) -> anyhow::Result<Vec<Program>> {
+    let output = command
+        .args(["--no-run", "--message-format=json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()
         .context("could not start cargo")?;
@@ -185,7 +193,11 @@ fn run_command(command: &mut Command, deadline: Duration, log: &Path) -> anyhow:
 }
 
 /// The names of a program's tests.
-fn list(program: &Program) -> anyhow::Result<Vec<String>> {
+///
+/// # Errors
+///
+/// Fails if it cannot be started.
+pub fn list(program: &Program) -> anyhow::Result<Vec<String>> {
     let output = Command::new(&program.path)
         .args(["--list", "--format", "terse"])
         .current_dir(&program.folder)
@@ -197,7 +209,11 @@ fn list(program: &Program) -> anyhow::Result<Vec<String>> {
 }
 
 /// The head of a table of suites.
-pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub fn write_head(out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "{:34} {:>6} {:>6} {:>7} {:>8}",
@@ -206,7 +222,11 @@ pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// One line for a suite that passed; what is wrong with one that did not.
-pub(crate) fn write_line(out: &mut impl Write, suite: &str, results: &Results) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub fn write_line(out: &mut impl Write, suite: &str, results: &Results) -> io::Result<()> {
     writeln!(
         out,
         "{suite:34} {:>6} {:>6} {:>7} {:>6.1} s",
