@@ -21,8 +21,8 @@ const MAY_USE: [(&str, &[&str]); 11] = [
 /// Where those crates lie.
 const ROOMS: [&str; 2] = ["crates/", "compat/"];
 
-/// Crates that any crate's tests may use besides: the door, through which models go, and the facade,
-/// whose names the examples show.
+/// Crates that all tests may use besides: the door, through which models go, and the facade, whose
+/// names the examples show.
 const TESTS_MAY_USE: [&str; 2] = ["sync", "heist"];
 
 /// The rival runtimes.
