@@ -6,7 +6,7 @@
 
 use serde_json::{json, Value};
 
-use crate::report::{self, text};
+use crate::page::{page, text, DRAWN};
 
 mod run;
 mod tables;
@@ -40,15 +40,14 @@ const SCRIPT: &str = include_str!("fleet/page.js");
 #[must_use]
 pub fn html(title: &str, fleet: &Fleet) -> String {
     let mut body = tables::figures(&fleet.facts);
-    body.push_str(report::DRAWN);
+    body.push_str(DRAWN);
     for note in &fleet.notes {
         body.push_str(&format!("<p class=\"note\">{}</p>\n", text(note)));
     }
     body.push_str(&tables::moves(fleet));
     body.push_str(&tables::jobs(fleet));
     body.push_str(&tables::decisions(&fleet.decisions));
-    let style = format!("{}{STYLE}", report::STYLE);
-    report::page(title, &style, &body, &data(fleet), SCRIPT)
+    page(title, STYLE, &body, &data(fleet), SCRIPT)
 }
 
 /// What the script draws.

@@ -34,6 +34,7 @@
 
 pub mod fleet;
 mod fold;
+mod page;
 pub mod report;
 mod timeline;
 

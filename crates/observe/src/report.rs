@@ -8,13 +8,13 @@ use std::collections::HashMap;
 
 use serde_json::{json, Value};
 
+use crate::page::{page, text, DRAWN};
 use crate::Run;
 
 mod merge;
 
 use merge::{Levels, Piece};
 
-pub(crate) const STYLE: &str = include_str!("report/page.css");
 const SCRIPT: &str = include_str!("report/page.js");
 
 /// How many spans a page carries at most. Beyond that, neighbours too thin to
@@ -42,39 +42,7 @@ pub fn html(title: &str, runs: &[Run]) -> String {
 
 fn html_within(spans_max: usize, title: &str, runs: &[Run]) -> String {
     let body = format!("{}{DRAWN}", figures(runs));
-    page(title, STYLE, &body, &data(spans_max, runs), SCRIPT)
-}
-
-/// Where the script puts what it draws.
-pub(crate) const DRAWN: &str =
-    "<noscript><p>The timelines are drawn by a script inside this page; \
-     switch scripts on to see them.</p></noscript>\n\
-     <main id=\"timelines\"></main>\n";
-
-/// A page that loads nothing. `body` is markup; the script finds `data` in the element
-/// `data`.
-pub(crate) fn page(title: &str, style: &str, body: &str, data: &Value, script: &str) -> String {
-    let title = text(title);
-    let data = script_json(data);
-    format!(
-        "<!DOCTYPE html>\n\
-         <html lang=\"en\">\n\
-         <head>\n\
-         <meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-         <title>{title}</title>\n\
-         <style>\n{style}</style>\n\
-         </head>\n\
-         <body>\n\
-         <h1>{title}</h1>\n\
-         {body}\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>\n{script}</script>\n\
-         </body>\n\
-         </html>\n"
-    )
+    page(title, "", &body, &data(spans_max, runs), SCRIPT)
 }
 
 /// The table of figures: a row per run, a column per label, in the order in
@@ -188,28 +156,6 @@ impl Labels {
         self.index.insert(name.to_owned(), index);
         index
     }
-}
-
-/// Text as it must stand between tags.
-pub(crate) fn text(raw: &str) -> String {
-    raw.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
-}
-
-/// JSON as it must stand inside a script element.
-///
-/// There, the parser looks for `</script` and `<!--` whatever the quotes say.
-/// The three characters can only occur inside strings, where the escape means
-/// the same to a JSON parser.
-fn script_json(value: &Value) -> String {
-    value
-        .to_string()
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
 }
 
 #[cfg(test)]

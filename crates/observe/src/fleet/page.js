@@ -1,14 +1,10 @@
-"use strict";
-// Draws the machines of a run, the jobs on them and their moves. Times are milliseconds from
-// the start of the run; `view` is the stretch of the axis that is on the screen.
+// Draws the machines of a run, the jobs on them and their moves. Times are milliseconds from the
+// start of the run.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const main = document.getElementById("timelines");
   const axisEnd = Math.max(1, data.wall_ms);
-  const view = { from: 0, to: axisEnd };
+  const view = timeAxis(axisEnd, 20, () => later());
   const GUTTER = 150;
   const MARGIN = 24;
-  const NARROWEST = 20;
   const AXIS = 26;
   const STRIP = 44;
   const LANE = 20;
@@ -18,12 +14,6 @@
 
   // ---- small helpers -------------------------------------------------------
 
-  const element = (tag, parent, text) => {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    parent.append(made);
-    return made;
-  };
   const shape = (tag, parent, attributes, text) => {
     const made = document.createElementNS(parent.namespaceURI, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -73,10 +63,6 @@
 
   // ---- the frame: legend, tools, axis, chart -------------------------------
 
-  const bar = element("div", main);
-  bar.className = "bar";
-  const legend = element("div", bar);
-  legend.className = "legend";
   const axis = drawing(bar);
   axis.setAttribute("height", AXIS);
   const chart = drawing(main);
@@ -114,22 +100,9 @@
   const cross = (parent, x, y) =>
     shape("path", parent, { d: `M${x - 5} ${y - 5}l10 10m0 -10l-10 10`, stroke: "var(--steal)", "stroke-width": 2.4 });
   if (spans.some((span) => span.why === "lost")) legendEntry("attempt lost, goes on from a checkpoint", (svg) => cross(svg, 15, 7));
-  const tools = element("span", legend);
-  tools.className = "tools";
-  const tool = (text, title, act) => {
-    const button = element("button", tools, text);
-    button.type = "button";
-    button.title = title;
-    button.addEventListener("click", act);
-  };
-  tool("−", "zoom out (key -)", () => zoom(2, (view.from + view.to) / 2));
-  tool("+", "zoom in (key +)", () => zoom(0.5, (view.from + view.to) / 2));
-  tool("whole run", "show everything (key 0)", () => show(0, axisEnd));
-  const note = element("p", main, "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom. The upper part of each machine is the share of its processors in use" +
-    (TOP > 1 ? "; above the dashed line, at 100 %, work waited for a processor." : "."));
-  note.className = "note";
-  const tip = element("div", document.body);
-  tip.id = "tip";
+  view.addTools();
+  classed(element("p", main, "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom. The upper part of each machine is the share of its processors in use" +
+    (TOP > 1 ? "; above the dashed line, at 100 %, work waited for a processor." : ".")), "note");
 
   // ---- drawing -------------------------------------------------------------
 
@@ -151,16 +124,6 @@
   const hint = (made, lines) => {
     made.hint = lines;
     return made;
-  };
-
-  // The round times to mark on the axis.
-  const ticks = () => {
-    const wanted = (view.to - view.from) / Math.max(2, plotWidth() / 110);
-    const power = 10 ** Math.floor(Math.log10(wanted));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= wanted);
-    const marks = [];
-    for (let index = Math.ceil(view.from / step); index * step <= view.to; index += 1) marks.push(Number((index * step).toPrecision(12)));
-    return marks;
   };
 
   const fitting = (name, width) => {
@@ -305,7 +268,7 @@
     chart.replaceChildren();
     axis.replaceChildren();
     patterns(chart);
-    for (const tick of ticks()) {
+    for (const tick of view.ticks(plotWidth())) {
       const x = xOf(tick);
       shape("text", axis, { x, y: 11, "text-anchor": "middle", class: "faint" }, tick === 0 ? "0" : time(tick));
       shape("line", axis, { x1: x, x2: x, y1: 20, y2: AXIS, stroke: "var(--rule)" });
@@ -331,79 +294,11 @@
     });
   };
 
-  let due = false;
-  const later = () => {
-    if (due) return;
-    due = true;
-    requestAnimationFrame(() => {
-      due = false;
-      draw();
-    });
-  };
-
-  // ---- moving about --------------------------------------------------------
-
-  const show = (from, to) => {
-    const width = Math.min(axisEnd, Math.max(NARROWEST, to - from));
-    view.from = Math.min(Math.max(0, from), axisEnd - width);
-    view.to = view.from + width;
-    later();
-  };
-  const zoom = (factor, around) => show(around - (around - view.from) * factor, around + (view.to - around) * factor);
+  const later = oncePerFrame(draw);
   const inside = (event) => event.clientX - chart.getBoundingClientRect().left;
 
-  const tell = (event) => {
-    const lines = document.elementFromPoint(event.clientX, event.clientY)?.hint;
-    tip.style.display = lines ? "block" : "none";
-    if (!lines) return;
-    tip.replaceChildren();
-    element("b", tip, lines[0]);
-    for (const line of lines.slice(1)) element("div", tip, line);
-    const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
-    const below = event.clientY + 18;
-    const fits = below + tip.offsetHeight < window.innerHeight;
-    tip.style.left = `${Math.max(8, left)}px`;
-    tip.style.top = `${fits ? below : event.clientY - tip.offsetHeight - 12}px`;
-  };
-
-  let held = null;
-  chart.addEventListener("pointerdown", (event) => {
-    held = { x: event.clientX, from: view.from, to: view.to };
-    chart.setPointerCapture(event.pointerId);
-    chart.classList.add("held");
-  });
-  chart.addEventListener("pointermove", (event) => {
-    if (held) {
-      const moved = ((held.x - event.clientX) / plotWidth()) * (held.to - held.from);
-      show(held.from + moved, held.to + moved);
-    }
-    tell(event);
-  });
-  for (const end of ["pointerup", "pointercancel"]) {
-    chart.addEventListener(end, () => {
-      held = null;
-      chart.classList.remove("held");
-    });
-  }
-  chart.addEventListener("pointerleave", () => { tip.style.display = "none"; });
-  chart.addEventListener("dblclick", (event) => zoom(0.5, msOf(inside(event))));
-  chart.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    zoom(event.deltaY > 0 ? 1.25 : 0.8, msOf(inside(event)));
-  }, { passive: false });
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const width = view.to - view.from;
-    const actions = {
-      "+": () => zoom(0.5, (view.from + view.to) / 2),
-      "-": () => zoom(2, (view.from + view.to) / 2),
-      "0": () => show(0, axisEnd),
-      ArrowLeft: () => show(view.from - width / 4, view.to - width / 4),
-      ArrowRight: () => show(view.from + width / 4, view.to + width / 4),
-    };
-    if (actions[event.key]) actions[event.key]();
-  });
+  view.attach(chart, plotWidth, (event) => msOf(inside(event)),
+    (event) => document.elementFromPoint(event.clientX, event.clientY)?.hint);
   new ResizeObserver(later).observe(main);
   draw();
 })();

@@ -1,7 +1,7 @@
 //! What stands on the page as text: figures and tables.
 
 use super::run::{AttemptEnd, Decision, Expected, Fleet};
-use crate::report::text;
+use crate::page::text;
 use crate::Fact;
 
 /// The figures above all.

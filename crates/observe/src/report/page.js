@@ -1,14 +1,10 @@
-"use strict";
-// Draws the timelines of the page. Times are nanoseconds from the start of a
-// run; `view` is the stretch of the shared axis that is on the screen.
+// Draws the timelines of the page. Times are nanoseconds from the start of a run; all runs share
+// one axis.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const main = document.getElementById("timelines");
   const axisEnd = Math.max(1, ...data.runs.map((run) => run.wall_ns));
-  const view = { from: 0, to: axisEnd };
   const GUTTER = 132;
   const MARGIN = 76;
-  const NARROWEST = 200;
+  const view = timeAxis(axisEnd, 200, () => draw());
   // Spans with fewer pixels have no colour of their own: it would be noise.
   const THIN = 2.5;
   const FONT = '12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -16,12 +12,6 @@
 
   // ---- small helpers -------------------------------------------------------
 
-  const element = (tag, parent, text) => {
-    const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
-    parent.append(made);
-    return made;
-  };
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const grouped = (number) => number.toLocaleString("en-GB");
   const duration = (ns, digits = 4) => {
@@ -89,12 +79,7 @@
 
   // ---- the frame: legend, tools, axis, one section per run -----------------
 
-  const bar = element("div", main);
-  bar.className = "bar";
-  const legend = element("div", bar);
-  legend.className = "legend";
-  const axis = element("canvas", bar);
-  axis.className = "axis";
+  const axis = classed(element("canvas", bar), "axis");
 
   const legendEntry = (text, paint) => {
     const entry = element("span", legend);
@@ -134,17 +119,7 @@
     }));
   }
 
-  const tools = element("div", legend);
-  tools.className = "tools";
-  const tool = (text, title, act) => {
-    const made = element("button", tools, text);
-    made.type = "button";
-    made.title = title;
-    made.addEventListener("click", act);
-  };
-  tool("−", "zoom out (key −)", () => zoom(2, (view.from + view.to) / 2));
-  tool("+", "zoom in (key +)", () => zoom(0.5, (view.from + view.to) / 2));
-  tool("whole run", "show everything (key 0)", () => show(0, axisEnd));
+  view.addTools();
 
   const charts = data.runs.map((run) => {
     const section = element("section", main);
@@ -154,8 +129,7 @@
     if (run.steals.at_ns.length) notes.push(`${grouped(run.steals.at_ns.length)} steals recorded`);
     if (dropped > 0) notes.push(`${grouped(dropped)} older events overwritten`);
     element("small", head, notes.join(", "));
-    const canvas = element("canvas", section);
-    canvas.className = "lanes";
+    const canvas = classed(element("canvas", section), "lanes");
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `${run.name}: ${run.lanes.length} workers, ${duration(run.wall_ns)}`);
     const count = run.lanes.length;
@@ -163,17 +137,13 @@
     return { run, canvas, row, gap: row > 9 ? 4 : 1 };
   });
 
-  const note = element("p", main);
-  note.className = "note";
-  note.textContent =
+  classed(element("p", main), "note").textContent =
     "Drag to move, hold Ctrl and turn the wheel (or double-click) to zoom; all timelines move together. " +
     "A task that lies on another is a part of it, or ran while its worker waited inside it. " +
     `${grouped(data.spans)} spans were recorded` +
     (data.spans_shown < data.spans
       ? `; neighbours too thin to see were merged, which leaves ${grouped(data.spans_shown)} (${grouped(data.spans - data.spans_shown)} merged away).`
       : "; none was merged.");
-  const tip = element("div", document.body);
-  tip.id = "tip";
 
   // ---- drawing -------------------------------------------------------------
 
@@ -310,7 +280,7 @@
     const height = Math.max(row, run.lanes.length * (row + gap));
     const pen = fresh(canvas, height);
     pen.strokeStyle = colour("rule");
-    for (const tick of ticks()) {
+    for (const tick of view.ticks(plotWidth(axis))) {
       pen.beginPath();
       pen.moveTo(xOf(canvas, tick), 0);
       pen.lineTo(xOf(canvas, tick), height);
@@ -332,24 +302,12 @@
     }
   };
 
-  // The round times to mark on the axis.
-  const ticks = () => {
-    const wanted = (view.to - view.from) / Math.max(2, plotWidth(axis) / 110);
-    const power = 10 ** Math.floor(Math.log10(wanted));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= wanted);
-    const marks = [];
-    for (let index = Math.ceil(view.from / step); index * step <= view.to; index += 1) {
-      marks.push(Number((index * step).toPrecision(12)));
-    }
-    return marks;
-  };
-
   const drawAxis = () => {
     const pen = fresh(axis, 26);
     pen.strokeStyle = colour("rule");
     pen.fillStyle = colour("faint");
     pen.textAlign = "center";
-    for (const tick of ticks()) {
+    for (const tick of view.ticks(plotWidth(axis))) {
       const x = xOf(axis, tick);
       pen.beginPath();
       pen.moveTo(x, 19);
@@ -370,29 +328,12 @@
     }
   };
 
-  let due = false;
-  const draw = () => {
-    if (due) return;
-    due = true;
-    requestAnimationFrame(() => {
-      due = false;
-      drawAxis();
-      charts.forEach(drawChart);
-    });
-  };
+  const draw = oncePerFrame(() => {
+    drawAxis();
+    charts.forEach(drawChart);
+  });
 
-  // ---- moving about --------------------------------------------------------
-
-  const show = (from, to) => {
-    const width = Math.min(axisEnd, Math.max(NARROWEST, to - from));
-    view.from = Math.min(Math.max(0, from), axisEnd - width);
-    view.to = view.from + width;
-    draw();
-  };
-  const zoom = (factor, around) =>
-    show(around - (around - view.from) * factor, around + (view.to - around) * factor);
-
-  // What lies under the pointer, innermost first: lines for the tip.
+  // Lines for the tip, about the innermost span under the pointer.
   const under = (chart, x, y) => {
     const { run, canvas, row, gap } = chart;
     const at = nsOf(canvas, x);
@@ -427,64 +368,11 @@
       : ["nothing to do", lane.name];
   };
 
-  const hint = (chart, event) => {
-    const lines = under(chart, event.offsetX, event.offsetY);
-    if (!lines) {
-      tip.style.display = "none";
-      return;
-    }
-    tip.replaceChildren();
-    element("b", tip, lines[0]);
-    for (const line of lines.slice(1)) element("div", tip, line);
-    tip.style.display = "block";
-    const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
-    const below = event.clientY + 18;
-    const fits = below + tip.offsetHeight < window.innerHeight;
-    tip.style.left = `${Math.max(8, left)}px`;
-    tip.style.top = `${fits ? below : event.clientY - tip.offsetHeight - 12}px`;
-  };
-
   for (const chart of charts) {
     const { canvas } = chart;
-    let held = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      held = { x: event.clientX, from: view.from, to: view.to };
-      canvas.setPointerCapture(event.pointerId);
-      canvas.classList.add("held");
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (held) {
-        const moved = ((held.x - event.clientX) / plotWidth(canvas)) * (held.to - held.from);
-        show(held.from + moved, held.to + moved);
-      }
-      hint(chart, event);
-    });
-    for (const end of ["pointerup", "pointercancel"]) {
-      canvas.addEventListener(end, () => {
-        held = null;
-        canvas.classList.remove("held");
-      });
-    }
-    canvas.addEventListener("pointerleave", () => { tip.style.display = "none"; });
-    canvas.addEventListener("dblclick", (event) => zoom(0.5, nsOf(canvas, event.offsetX)));
-    canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      zoom(event.deltaY > 0 ? 1.25 : 0.8, nsOf(canvas, event.offsetX));
-    }, { passive: false });
+    view.attach(canvas, () => plotWidth(canvas), (event) => nsOf(canvas, event.offsetX),
+      (event) => under(chart, event.offsetX, event.offsetY));
   }
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const width = view.to - view.from;
-    const actions = {
-      "+": () => zoom(0.5, (view.from + view.to) / 2),
-      "-": () => zoom(2, (view.from + view.to) / 2),
-      "0": () => show(0, axisEnd),
-      ArrowLeft: () => show(view.from - width / 4, view.to - width / 4),
-      ArrowRight: () => show(view.from + width / 4, view.to + width / 4),
-    };
-    if (actions[event.key]) actions[event.key]();
-  });
   const repaint = () => {
     for (const name of Object.keys(patterns)) delete patterns[name];
     drawSwatches();
