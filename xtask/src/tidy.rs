@@ -91,7 +91,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "cli/",
             "crates/core/tests/",
             "crates/deque/tests/",
-            "crates/observe/",
             "crates/par/",
             "fuzz/",
         ],
@@ -104,7 +103,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/cluster-attribute/",
             "crates/cluster/",
             "crates/core/tests/",
-            "crates/observe/",
             "crates/par/",
             "examples/",
         ],
@@ -123,7 +121,6 @@ const PENDING: &[(&str, &[&str])] = &[
             "crates/cluster-suite/",
             "crates/cluster/",
             "crates/heist/",
-            "crates/observe/",
             "crates/par/",
             "deny.toml",
             "examples/",
@@ -139,7 +136,6 @@ const PENDING: &[(&str, &[&str])] = &[
         &[
             "crates/cluster-suite/",
             "crates/cluster/",
-            "crates/observe/",
         ],
     ),
 ];

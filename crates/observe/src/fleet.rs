@@ -1,8 +1,8 @@
-//! A page about a run on many machines: what they used, which jobs ran where, and how jobs
-//! moved between them.
+//! A page about a run on many machines: their use, the jobs on them, and the moves of jobs between
+//! them.
 //!
-//! A program fills a [`Fleet`] with what it knows; [`html`] draws it. Times are milliseconds
-//! from the beginning of the run.
+//! A program fills a [`Fleet`], and [`html`] draws it. Times are milliseconds from the beginning
+//! of the run.
 
 use serde_json::{json, Value};
 
@@ -21,11 +21,11 @@ const SCRIPT: &str = include_str!("fleet/page.js");
 
 /// The page that shows a run.
 ///
-/// Names, notes and figures may come from outside: they are escaped.
+/// All texts are escaped, so that they may come from outside.
 ///
 /// # Panics
 ///
-/// If an attempt or a move names a machine or a job that there is not.
+/// Panics if an attempt or a move names a machine or a job that there is not.
 ///
 /// # Examples
 ///
@@ -50,75 +50,93 @@ pub fn html(title: &str, fleet: &Fleet) -> String {
     page(title, STYLE, &body, &data(fleet), SCRIPT)
 }
 
-/// What the script draws.
+/// The input of the script.
 fn data(fleet: &Fleet) -> Value {
-    let stretch = |stretch: &Stretch| json!([stretch.begin_ms, stretch.end_ms]);
-    let machines = fleet.machines.iter().map(|machine| {
-        let usage = &machine.usage;
-        json!({
-            "name": machine.name,
-            "note": machine.note,
-            "begin": usage.iter().map(|usage| usage.stretch.begin_ms).collect::<Vec<_>>(),
-            "end": usage.iter().map(|usage| usage.stretch.end_ms).collect::<Vec<_>>(),
-            "share": usage.iter().map(|usage| usage.share).collect::<Vec<_>>(),
-            "why": usage.iter().map(|usage| usage.note.as_str()).collect::<Vec<_>>(),
-            "absent": machine.absent.iter().map(stretch).collect::<Vec<_>>(),
-        })
-    });
+    let machines = fleet.machines.iter().map(machine_data);
     let jobs = fleet.jobs.iter().map(|job| {
-        let attempts = job.attempts.iter().map(|attempt| {
-            assert!(attempt.machine < fleet.machines.len(), "no such machine");
-            let checkpoints = attempt.checkpoints.iter();
-            json!({
-                "machine": attempt.machine,
-                "epoch": attempt.epoch,
-                "begin": attempt.stretch.begin_ms,
-                "end": attempt.stretch.end_ms,
-                "why": match attempt.end {
-                    AttemptEnd::Done => "done",
-                    AttemptEnd::Failed => "failed",
-                    AttemptEnd::Moved => "moved",
-                    AttemptEnd::Lost => "lost",
-                    AttemptEnd::Open => "open",
-                },
-                "note": attempt.note,
-                "checkpoints": checkpoints
-                    .map(|kept| json!([kept.at_ms, kept.progress, kept.bytes]))
-                    .collect::<Vec<_>>(),
-            })
-        });
+        let attempts = job.attempts.iter();
         json!({
             "name": job.name,
             "note": job.note,
             "outcome": job.outcome,
-            "attempts": attempts.collect::<Vec<_>>(),
+            "attempts": attempts.map(|attempt| attempt_data(fleet, attempt)).collect::<Vec<_>>(),
         })
     });
-    let moves = fleet.moves.iter().map(|moved| {
-        json!({
-            "job": moved.job,
-            "from": moved.from,
-            "to": moved.to,
-            "began": moved.began_ms,
-            "expected": moved.expected.map(|expected| json!({
-                "benefit": expected.benefit_cpu_s,
-                "cost": expected.cost_cpu_s,
-                "standstill": expected.standstill_ms,
-            })),
-            "came": moved.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map(|came| json!({
-                "pausing": came.pausing_ms,
-                "standstill": came.standstill_ms,
-                "bytes": came.bytes,
-            })),
-            "failure": moved.outcome.as_ref().and_then(|outcome| outcome.as_ref().err()),
-        })
-    });
+    let moves = fleet.moves.iter().map(move_data);
     json!({
         "wall_ms": fleet.wall_ms,
         "machines": machines.collect::<Vec<_>>(),
         "jobs": jobs.collect::<Vec<_>>(),
         "moves": moves.collect::<Vec<_>>(),
-        "undriven": fleet.undriven.iter().map(stretch).collect::<Vec<_>>(),
+        "undriven": fleet.undriven.iter().map(stretch_data).collect::<Vec<_>>(),
+    })
+}
+
+fn stretch_data(stretch: &Stretch) -> Value {
+    json!([stretch.begin_ms, stretch.end_ms])
+}
+
+fn machine_data(machine: &Machine) -> Value {
+    let usage = &machine.usage;
+    json!({
+        "name": machine.name,
+        "note": machine.note,
+        "begin": usage.iter().map(|usage| usage.stretch.begin_ms).collect::<Vec<_>>(),
+        "end": usage.iter().map(|usage| usage.stretch.end_ms).collect::<Vec<_>>(),
+        "share": usage.iter().map(|usage| usage.share).collect::<Vec<_>>(),
+        "why": usage.iter().map(|usage| usage.note.as_str()).collect::<Vec<_>>(),
+        "absent": machine.absent.iter().map(stretch_data).collect::<Vec<_>>(),
+    })
+}
+
+fn attempt_data(fleet: &Fleet, attempt: &Attempt) -> Value {
+    assert!(
+        attempt.machine < fleet.machines.len(),
+        "the fleet has no machine {}",
+        attempt.machine
+    );
+    let checkpoints = attempt.checkpoints.iter();
+    json!({
+        "machine": attempt.machine,
+        "epoch": attempt.epoch,
+        "begin": attempt.stretch.begin_ms,
+        "end": attempt.stretch.end_ms,
+        "why": match attempt.end {
+            AttemptEnd::Done => "done",
+            AttemptEnd::Failed => "failed",
+            AttemptEnd::Moved => "moved",
+            AttemptEnd::Lost => "lost",
+            AttemptEnd::Open => "open",
+        },
+        "note": attempt.note,
+        "checkpoints": checkpoints
+            .map(|kept| json!([kept.at_ms, kept.progress, kept.bytes]))
+            .collect::<Vec<_>>(),
+    })
+}
+
+fn move_data(moved: &Move) -> Value {
+    let (came, failure) = match &moved.outcome {
+        Some(Ok(came)) => (Some(came), None),
+        Some(Err(failure)) => (None, Some(failure)),
+        None => (None, None),
+    };
+    json!({
+        "job": moved.job,
+        "from": moved.from,
+        "to": moved.to,
+        "began": moved.began_ms,
+        "expected": moved.expected.map(|expected| json!({
+            "benefit": expected.benefit_cpu_s,
+            "cost": expected.cost_cpu_s,
+            "standstill": expected.standstill_ms,
+        })),
+        "came": came.map(|came| json!({
+            "pausing": came.pausing_ms,
+            "standstill": came.standstill_ms,
+            "bytes": came.bytes,
+        })),
+        "failure": failure,
     })
 }
 

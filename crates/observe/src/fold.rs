@@ -6,10 +6,10 @@ use heist_event::{Event, EventKind, WorkerEvents};
 
 use crate::{Lane, Run, Span, SpanKind, Steal};
 
-/// What [`fold`] found: lanes, and the steals between them.
+/// The result of [`fold`]: lanes, and the steals between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
-    /// What each worker did, in the order of their indices.
+    /// A lane for each worker, in the order of their indices.
     pub lanes: Vec<Lane>,
     /// The steals of all workers, oldest first.
     pub steals: Vec<Steal>,
@@ -32,10 +32,9 @@ impl From<Folded> for Run {
 /// spans count from its start. Every job becomes a span, also one that began
 /// while its worker waited inside another.
 ///
-/// A recorder is bounded, so the oldest events of a worker may be missing. What
-/// ended without a recorded begin is drawn from the first moment that is known,
-/// what never ended up to the end of the window, and
-/// [`Lane::unknown_until_ns`] says from when on the lane can be trusted.
+/// A recorder is bounded, so the oldest events of a worker may be missing. A job whose begin was
+/// not recorded is drawn from the first moment that is known, a job without an end up to the end
+/// of the window. [`Lane::unknown_until_ns`] says from when on the lane can be trusted.
 ///
 /// # Examples
 ///
@@ -68,18 +67,12 @@ fn fold_worker(
     window_ns: &Range<u64>,
     steals: &mut Vec<Steal>,
 ) -> Lane {
-    let known_from_ns = match worker.events.first() {
-        Some(first) if worker.dropped > 0 => first.at_ns.clamp(window_ns.start, window_ns.end),
-        // Everything was overwritten and nothing is left: nothing is known.
-        None if worker.dropped > 0 => window_ns.end,
-        _ => window_ns.start,
-    };
+    let known_from_ns = known_from_ns(worker, window_ns);
     let mut spans = Spans {
         window_ns,
         done: Vec::new(),
     };
-    // Jobs that were running when the record begins, then those that it shows
-    // beginning, innermost last.
+    // The jobs that ran before the record begins, then those that begin in it, innermost last.
     let mut jobs = vec![(known_from_ns, "job"); ends_without_begin(&worker.events)];
     let mut search = Toggle::new(SpanKind::Search, "looking for work", known_from_ns);
     let mut sleep = Toggle::new(SpanKind::Sleep, "asleep", known_from_ns);
@@ -109,7 +102,7 @@ fn fold_worker(
             EventKind::SearchEnd => search.end(at_ns, &mut spans),
             EventKind::Sleep => sleep.begin(at_ns),
             EventKind::Wake => sleep.end(at_ns, &mut spans),
-            // A kind of a newer vocabulary says nothing about spans known here.
+            // A kind of a newer version says nothing about these spans.
             _ => {}
         }
     }
@@ -126,7 +119,17 @@ fn fold_worker(
     }
 }
 
-/// How many jobs end in `events` that did not begin there.
+/// The first moment of the window at which no event of the worker is missing.
+fn known_from_ns(worker: &WorkerEvents, window_ns: &Range<u64>) -> u64 {
+    match worker.events.first() {
+        Some(first) if worker.dropped > 0 => first.at_ns.clamp(window_ns.start, window_ns.end),
+        // Everything was overwritten and nothing is left: nothing is known.
+        None if worker.dropped > 0 => window_ns.end,
+        _ => window_ns.start,
+    }
+}
+
+/// The number of jobs that end in `events` and did not begin there.
 fn ends_without_begin(events: &[Event]) -> usize {
     let (mut open, mut missing) = (0_usize, 0);
     for event in events {
@@ -161,7 +164,7 @@ impl Spans<'_> {
     }
 }
 
-/// Something that a worker is either in or not: searching, sleeping.
+/// A condition of a worker: searching or sleeping.
 struct Toggle {
     kind: SpanKind,
     label: &'static str,
@@ -169,9 +172,9 @@ struct Toggle {
     state: ToggleState,
 }
 
-/// Whether the worker is in it.
+/// Whether the condition holds.
 enum ToggleState {
-    /// No event has said so yet; an end means that it was, from the first.
+    /// No event has told yet; an end means that it has held from the first moment.
     Unseen,
     Out,
     Since(u64),
@@ -211,10 +214,10 @@ impl Toggle {
 
 #[cfg(test)]
 mod tests {
+    use heist_event::EventKind::{Injected, JobBegin, JobEnd, SearchBegin, SearchEnd, Sleep, Wake};
     use heist_event::WorkerId;
 
     use super::*;
-    use EventKind::{Injected, JobBegin, JobEnd, SearchBegin, SearchEnd, Sleep, Wake};
 
     fn recorded(dropped: u64, events: &[(u64, EventKind)]) -> WorkerEvents {
         let event = |&(at_ns, kind)| Event { at_ns, kind };

@@ -1,4 +1,4 @@
-//! Reading what a pool recorded: timelines, and the report that shows them.
+//! Timelines from the events that a pool recorded, and the pages that show them.
 //!
 //! Three nouns. A [`Span`] is a stretch of time that one worker spent on one
 //! thing: a task, a search, sleep. A [`Lane`] is everything one worker did. A

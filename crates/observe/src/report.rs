@@ -1,19 +1,16 @@
-//! One self-contained HTML page that shows who ran what when.
+//! One self-contained HTML page that shows the jobs of each worker over time.
 //!
-//! The page loads nothing: style, script and data are inside it. The data is
-//! JSON in a script element of a type that no browser executes; the script
-//! draws it on canvases, so that a hundred thousand spans stay usable.
+//! The script draws on canvases, so that a hundred thousand spans stay usable.
 
 use std::collections::HashMap;
 
 use serde_json::{json, Value};
 
+use self::merge::{Levels, Piece};
 use crate::page::{page, text, DRAWN};
 use crate::Run;
 
 mod merge;
-
-use merge::{Levels, Piece};
 
 const SCRIPT: &str = include_str!("report/page.js");
 
@@ -23,7 +20,7 @@ const SPANS_MAX: usize = 200_000;
 
 /// The page that shows `runs` one below the other, on one time axis.
 ///
-/// Names, labels and figures may come from outside: they are escaped.
+/// All texts are escaped, so that they may come from outside.
 ///
 /// # Examples
 ///
@@ -75,8 +72,8 @@ fn figures(runs: &[Run]) -> String {
     table
 }
 
-/// What the script draws. Spans are columns of numbers, because a page with a
-/// hundred thousand small objects would be several times as large.
+/// The input of the script. Spans are columns of numbers, because a page with a hundred thousand
+/// small objects would be several times as large.
 fn data(spans_max: usize, runs: &[Run]) -> Value {
     let mut labels = Labels::default();
     let levels = merge::levels_within(spans_max, runs);

@@ -1,17 +1,17 @@
-//! Who did what when: the plain data that a report is drawn from.
+//! A run as plain data: the lanes of its workers, and the steals between them.
 
 /// One execution of a program under one strategy.
 ///
 /// All times count from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// What the run is called in the report, for instance its strategy.
+    /// Its name in the report, for instance a strategy.
     pub name: String,
-    /// How long the run took.
+    /// The length of the run.
     pub wall_ns: u64,
-    /// What each worker did, in the order of their indices.
+    /// A lane for each worker, in the order of their indices.
     pub lanes: Vec<Lane>,
-    /// Which jobs changed workers.
+    /// The jobs that changed workers.
     pub steals: Vec<Steal>,
     /// Figures to print in the table, in their order.
     pub facts: Vec<Fact>,
@@ -26,22 +26,22 @@ pub struct Fact {
     pub value: String,
 }
 
-/// What one worker did.
+/// The spans of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lane {
-    /// What the worker is called in the report.
+    /// The name of the worker in the report.
     pub name: String,
-    /// What it did, in any order. Tasks may nest: a worker that waits inside
-    /// one task may run another.
+    /// Its spans, in any order. Tasks may nest: a worker that waits inside one task may run
+    /// another.
     pub spans: Vec<Span>,
-    /// Until when nothing is known, because the recorder overwrote it.
+    /// The time before which events are missing, because the recorder overwrote them.
     pub unknown_until_ns: u64,
-    /// How many of the worker's events the recorder has overwritten.
+    /// The number of events of the worker that the recorder has overwritten.
     pub dropped: u64,
 }
 
 impl Lane {
-    /// How long the worker was inside a task and neither searched nor slept.
+    /// The time that the worker was inside a task and neither searched nor slept.
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
         let tasks = self.union(|kind| kind == SpanKind::Task);
@@ -74,17 +74,17 @@ impl Lane {
 /// A stretch of time that a worker spent on one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
+    /// The begin.
     pub begin_ns: u64,
-    /// When it ended.
+    /// The end.
     pub end_ns: u64,
-    /// On what the time was spent.
+    /// The use of the time.
     pub kind: SpanKind,
-    /// What the report calls it. Spans with the same label get the same colour.
+    /// The name in the report. Spans with the same label get the same colour.
     pub label: String,
 }
 
-/// On what a worker spent its time.
+/// The use that a worker makes of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpanKind {
     /// It ran a task.
@@ -98,7 +98,7 @@ pub enum SpanKind {
 /// A job that one worker took from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steal {
-    /// When it was taken.
+    /// The time of the steal.
     pub at_ns: u64,
     /// The index of the worker that took it.
     pub thief: usize,
@@ -106,7 +106,7 @@ pub struct Steal {
     pub victim: usize,
 }
 
-/// How long two ordered lists of disjoint stretches are both inside one.
+/// The time that two ordered lists of disjoint stretches have in common.
 fn overlap_ns(left: &[(u64, u64)], right: &[(u64, u64)]) -> u64 {
     let (mut sum_ns, mut l, mut r) = (0, 0, 0);
     while l < left.len() && r < right.len() {

@@ -204,7 +204,7 @@
     if (name) shape("text", plot, { x: from + 6, y: y + LANE / 2, class: "on" }, name);
   };
 
-  // What lies between spans, above all of them.
+  // The marks at the end of a span, above all spans.
   const drawEnd = (plot, span) => {
     const lines = linesOf(span);
     const [right, y] = [xOf(span.end), yOf(span)];

@@ -5,7 +5,7 @@ use crate::Fact;
 /// A run on many machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fleet {
-    /// How long it took.
+    /// Its length.
     pub wall_ms: u64,
     /// Figures to print above all.
     pub facts: Vec<Fact>,
@@ -15,20 +15,20 @@ pub struct Fleet {
     pub jobs: Vec<Job>,
     /// Their moves.
     pub moves: Vec<Move>,
-    /// What was decided about moves.
+    /// The decisions about moves.
     pub decisions: Vec<Decision>,
-    /// When nobody drove the run.
+    /// The times without a driver.
     pub undriven: Vec<Stretch>,
-    /// What a reader should know besides, a sentence each.
+    /// Remarks for the reader, a sentence each.
     pub notes: Vec<String>,
 }
 
 /// From one time to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
-    /// When it begins.
+    /// The first moment.
     pub begin_ms: u64,
-    /// When it ends.
+    /// The moment after the last.
     pub end_ms: u64,
 }
 
@@ -37,23 +37,23 @@ pub struct Stretch {
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// What else there is to say, such as the number of its processors.
+    /// A remark, such as the number of its processors.
     pub note: String,
-    /// What was measured there, in order.
+    /// The measurements there, in order.
     pub usage: Vec<Usage>,
-    /// When it was not there.
+    /// The times at which it was not there.
     pub absent: Vec<Stretch>,
 }
 
-/// What a machine used for a while.
+/// The measured use of a machine for a while.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// When.
+    /// The time that was measured.
     pub stretch: Stretch,
-    /// The part of its processors that was in use, 1 for all of them and more if work waited
-    /// for some; none if not known.
+    /// The part of its processors that was in use: 1 for all of them, more if work waited for
+    /// one, `None` if not known.
     pub share: Option<f64>,
-    /// Why it is not known.
+    /// The reason why it is not known.
     pub note: String,
 }
 
@@ -62,11 +62,11 @@ pub struct Usage {
 pub struct Job {
     /// Its name.
     pub name: String,
-    /// What else there is to say, such as its type.
+    /// A remark, such as its type.
     pub note: String,
-    /// Where it ran, in order.
+    /// Its attempts, in order.
     pub attempts: Vec<Attempt>,
-    /// How it ended.
+    /// Its end, in words.
     pub outcome: String,
     /// True if it has no result.
     pub is_failed: bool,
@@ -77,19 +77,19 @@ pub struct Job {
 pub struct Attempt {
     /// The machine's place in [`Fleet::machines`].
     pub machine: usize,
-    /// Which attempt, as the run counts them.
+    /// The number of the attempt, as the run counts them.
     pub epoch: u32,
-    /// When.
+    /// The time that it took.
     pub stretch: Stretch,
-    /// Why it ended.
+    /// The reason for its end.
     pub end: AttemptEnd,
-    /// What else there is to say of its end.
+    /// A remark about its end.
     pub note: String,
-    /// When its state was brought to safety.
+    /// Its checkpoints, in order.
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Why an attempt ended.
+/// The reason for the end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEnd {
     /// The job was done.
@@ -104,14 +104,14 @@ pub enum AttemptEnd {
     Open,
 }
 
-/// A state that was brought to safety.
+/// A state that was saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Checkpoint {
-    /// When.
+    /// The time of the save.
     pub at_ms: u64,
-    /// How much of the job was done, from 0 to 1.
+    /// The part of the job that was done, from 0 to 1.
     pub progress: f64,
-    /// How large it was.
+    /// The size of the state.
     pub bytes: u64,
 }
 
@@ -124,44 +124,44 @@ pub struct Move {
     pub from: Option<usize>,
     /// The machine that it was to go to, or went to.
     pub to: usize,
-    /// When it was asked to pause.
+    /// The time of the request to pause.
     pub began_ms: u64,
-    /// What was expected, if the move was the run's own idea.
+    /// The forecast, if the rebalancer chose the move.
     pub expected: Option<Expected>,
-    /// How it went; none if the run ended first.
+    /// Its result; `None` if the run ended first.
     pub outcome: Option<Result<Moved, String>>,
 }
 
-/// What a move was expected to bring.
+/// The forecast of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// In CPU-seconds.
+    /// The benefit in CPU-seconds.
     pub benefit_cpu_s: f64,
-    /// In CPU-seconds.
+    /// The cost in CPU-seconds.
     pub cost_cpu_s: f64,
-    /// How long the job would do nothing.
+    /// The time for which the job would do nothing.
     pub standstill_ms: u64,
 }
 
-/// How a move went.
+/// A move that took place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// From the request to the safe point. The job worked on meanwhile.
+    /// The time from the request to the safe point. The job worked on meanwhile.
     pub pausing_ms: u64,
-    /// From the safe point to running again.
+    /// The time from the safe point until the job ran again.
     pub standstill_ms: u64,
-    /// Of the state.
+    /// The size of the state.
     pub bytes: u64,
 }
 
-/// What was decided about moves.
+/// A decision about moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// When.
+    /// The time of the decision.
     pub at_ms: u64,
-    /// In a sentence.
+    /// The decision in a sentence.
     pub what: String,
-    /// Why nothing else, a sentence each.
+    /// The reasons against anything else, a sentence each.
     pub reasons: Vec<String>,
     /// True if a job was to move.
     pub is_move: bool,

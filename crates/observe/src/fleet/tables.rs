@@ -1,4 +1,4 @@
-//! What stands on the page as text: figures and tables.
+//! The text of the page: figures and tables.
 
 use super::run::{AttemptEnd, Decision, Expected, Fleet};
 use crate::page::text;
@@ -13,7 +13,7 @@ pub(super) fn figures(facts: &[Fact]) -> String {
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
 }
 
-/// The table of moves: what was expected, and what came of it.
+/// The table of moves, each with its forecast and its result.
 pub(super) fn moves(fleet: &Fleet) -> String {
     if fleet.moves.is_empty() {
         return "<h2>Moves</h2>\n<p class=\"note\">No job moved.</p>\n".to_owned();
@@ -58,7 +58,7 @@ pub(super) fn moves(fleet: &Fleet) -> String {
     let rows: String = rows.collect();
     format!(
         "<h2>Moves<small>benefit and cost in CPU-seconds, as the rebalancer expected them; a \
-         dash where somebody else asked for the move</small></h2>\n\
+         dash where a person asked for the move</small></h2>\n\
          <div class=\"wide\"><table class=\"list\"><thead><tr><th>at</th><th>job</th><th>way</th>\
          <th>benefit</th><th>cost</th><th>standstill expected</th><th>standstill</th>\
          <th>until the safe point</th><th>state</th><th>outcome</th></tr></thead>\n\
@@ -128,8 +128,8 @@ pub(super) fn decisions(decisions: &[Decision]) -> String {
         )
     });
     format!(
-        "<h2>Decisions<small>each that was another than the one before, with what was refused \
-         and why</small></h2>\n<div class=\"decisions\">\n{}</div>\n",
+        "<h2>Decisions<small>each that differs from the one before, with the refused moves \
+         and the reasons</small></h2>\n<div class=\"decisions\">\n{}</div>\n",
         entries.collect::<String>()
     )
 }

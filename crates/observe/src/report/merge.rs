@@ -1,4 +1,4 @@
-//! How the spans of a lane are stacked, and thinned out when there are too many.
+//! Stacks the spans of a lane, and thins them out when there are too many.
 
 use std::cmp::Reverse;
 
@@ -6,8 +6,8 @@ use crate::{Lane, Run, Span, SpanKind};
 
 /// Spans of one lane as the page draws them.
 pub(super) struct Levels<'a> {
-    /// Tasks, outermost first: what lies on a level began inside what covers it
-    /// on the level before. Ordered by begin on each level.
+    /// Tasks, outermost first: a piece of a level began inside the piece that covers it on the
+    /// level before. Each level is ordered by begin.
     pub(super) tasks: Vec<Vec<Piece<'a>>>,
     /// Searches, ordered by begin.
     pub(super) search: Vec<Piece<'a>>,
@@ -37,7 +37,7 @@ pub(super) struct Piece<'a> {
     pub(super) end_ns: u64,
     /// The label of the longest span in it.
     pub(super) label: &'a str,
-    /// How many spans it stands for.
+    /// The number of spans that it stands for.
     pub(super) merged: u32,
     longest_ns: u64,
 }
@@ -45,7 +45,7 @@ pub(super) struct Piece<'a> {
 /// Stacks the spans of every lane of every run, and merges neighbours until at
 /// most about `spans_max` pieces are left.
 ///
-/// It stops early when everything that is left is wide enough to be seen.
+/// It stops early when all pieces are wide enough to be seen.
 pub(super) fn levels_within(spans_max: usize, runs: &[Run]) -> Vec<Vec<Levels<'_>>> {
     let mut all: Vec<Vec<Levels<'_>>> = runs
         .iter()
