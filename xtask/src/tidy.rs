@@ -133,10 +133,7 @@ const PENDING: &[(&str, &[&str])] = &[
     ("documentation names", &["crates/par/"]),
     (
         "the documentation says",
-        &[
-            "crates/cluster-suite/",
-            "crates/cluster/",
-        ],
+        &["crates/cluster-suite/", "crates/cluster/"],
     ),
 ];
 
