@@ -9,6 +9,7 @@ mod enter;
 mod environment;
 mod global;
 mod settings;
+pub(crate) mod shutdown;
 mod start;
 
 pub(crate) use thread_pool::ThreadPool;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 
@@ -489,4 +490,51 @@ mod in_a_child {
             assert_eq!(pool.join(|| round, || round), (round, round));
         }
     }
+}
+
+/// The names of the threads of this process that are not the test's own.
+#[cfg(target_os = "linux")]
+fn threads_named(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
+        .filter(|comm| comm.trim() == name)
+        .count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_thread_is_left_after_a_shutdown() {
+    for _ in 0..200 {
+        let builder = ThreadPoolBuilder::new().num_threads(3);
+        let pool = builder.thread_name(|_| "gone-at-once".into()).build();
+        let pool = pool.unwrap();
+        pool.install(|| heist_core::join(|| (), || ()));
+        let counters = pool.shutdown_within(Duration::from_secs(60)).unwrap();
+        assert_eq!(counters.workers().len(), 3);
+        assert_eq!(threads_named("gone-at-once"), 0);
+    }
+}
+
+#[test]
+fn a_shutdown_in_vain_names_the_workers_that_work() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let (release, held) = channel();
+    let (say, heard) = channel();
+    pool.spawn(move || {
+        say.send(heist_core::current_thread_index()).unwrap();
+        held.recv().unwrap();
+    });
+    let busy = heard.recv().unwrap().expect("a worker");
+    let patience = Duration::from_millis(20);
+    let error = pool.shutdown_within(patience).unwrap_err();
+    assert!(error.waited >= patience);
+    // The others wait for the end, which the job keeps away.
+    assert_eq!(error.workers.len(), 2);
+    for worker in &error.workers {
+        assert_eq!(worker.working_for.is_some(), worker.index == busy);
+    }
+    let text = error.to_string();
+    assert!(text.contains(&format!("worker {busy} for ")), "{text}");
+    release.send(()).unwrap();
 }

@@ -113,9 +113,9 @@ pub use heist_core::{
     max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast,
     spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now, BarrierMode,
     BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics, Event, EventKind, FnContext,
-    Injected, JoinContext, JoinHandle, PoolCounters, Scope, ScopeFifo, TaskGroup, ThreadBuilder,
-    ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents,
-    WorkerId, Yield,
+    Injected, JoinContext, JoinHandle, PoolCounters, RunningWorker, Scope, ScopeFifo, StillRunning,
+    TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting,
+    WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

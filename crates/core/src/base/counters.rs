@@ -148,6 +148,14 @@ impl Stopwatch {
         self.present.store(now_ns * 4 + activity as u64, order);
     }
 
+    /// For how long the worker has been working, if it is.
+    pub(crate) fn working_for(&self, now_ns: u64) -> Option<u64> {
+        // Relaxed: one word says all.
+        let present = self.present.load(Ordering::Relaxed);
+        let is_working = present % 4 == Activity::Working as u64;
+        is_working.then(|| now_ns.saturating_sub(present / 4))
+    }
+
     fn read(&self, now_ns: u64) -> [u64; 3] {
         let mut backoff = Backoff::new();
         loop {

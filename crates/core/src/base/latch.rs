@@ -11,6 +11,8 @@
 //! | [`LockLatch`] | a thread that is no worker |
 //! | [`CountLatch`](crate::worker::latch::CountLatch) | either, until a [count](crate::base::count::BiasedCount) has fallen to zero |
 
+use std::time::Duration;
+
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::{fault, Condvar, Mutex};
 
@@ -109,6 +111,24 @@ impl LockLatch {
     /// Blocks until the latch is set.
     pub(crate) fn wait(&self) {
         self.wait_and(|_| {});
+    }
+
+    /// Blocks until the latch is set, or no time is `left`. True if it is set.
+    pub(crate) fn wait_while_left(&self, left: impl Fn() -> Duration) -> bool {
+        let mut set = self.set.lock();
+        while !*set {
+            let left = left();
+            if left.is_zero() {
+                return false;
+            }
+            set = self.change.wait_timeout(set, left);
+        }
+        true
+    }
+
+    /// True if the latch is set.
+    pub(crate) fn is_set(&self) -> bool {
+        *self.set.lock()
     }
 
     /// Blocks until the latch is set, and makes it pending again.

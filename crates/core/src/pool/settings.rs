@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use heist_sync::thread::JoinHandle;
 use heist_sync::Barrier;
 
 use crate::base::error::ThreadPoolBuildError;
@@ -176,8 +177,8 @@ impl<S: ThreadSpawn> Config<S> {
         self.spawner.spawn(thread)
     }
 
-    /// Waits for the end of the threads that were started.
-    pub(crate) fn wait_for_threads(&mut self) {
-        self.spawner.wait();
+    /// The threads that were started since the last call, as far as the spawner knows of them.
+    pub(crate) fn threads(&mut self) -> impl Iterator<Item = JoinHandle<()>> {
+        self.spawner.threads().into_iter()
     }
 }

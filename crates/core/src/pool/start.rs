@@ -38,7 +38,7 @@ impl Pool {
             // The threads that were started end again.
             pool.release();
             if pool.handlers.start.is_none() {
-                config.wait_for_threads();
+                config.threads().for_each(|thread| _ = thread.join());
             }
         }
         started.unwrap_or_else(|payload| unwind::resume(payload))?;
@@ -71,6 +71,7 @@ impl Pool {
                 me: me.clone(),
                 workers: states.into_boxed_slice(),
                 compensation: Compensation::new(compensation),
+                threads: Mutex::default(),
                 start_compensation: Box::new(move |pool, index| {
                     pool.start_compensation(index, stack_size)
                 }),
@@ -103,6 +104,7 @@ impl Pool {
                 .start_thread(self, index)
                 .map_err(|error| ThreadPoolBuildError::thread(index, workers, error))?;
         }
+        self.threads.lock().extend(config.threads());
         if config.use_current_thread {
             Worker::adopt_current_thread(self, 0)?;
             let state = self.worker(0);
@@ -119,15 +121,6 @@ impl Pool {
         self.workers()
             .take(self.len())
             .for_each(|worker| worker.ready.wait());
-    }
-
-    /// Blocks until every worker has ended.
-    pub(crate) fn wait_until_ended(&self) {
-        self.demand_workers("wait for the end of");
-        let started = self.len() + self.compensation.started();
-        self.workers()
-            .take(started)
-            .for_each(|worker| worker.ended.wait());
     }
 }
 

@@ -23,9 +23,10 @@ pub trait ThreadSpawn {
     /// Fails if the thread cannot be started.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 
-    /// The pool cannot be built: waits for the end of the threads that were started, as far as this
-    /// knows of them.
-    fn wait(&mut self) {}
+    /// The threads that were started since the last call, as far as this knows of them.
+    fn threads(&mut self) -> Vec<JoinHandle<()>> {
+        Vec::new()
+    }
 }
 
 /// Starts each worker's thread as `std::thread` would.
@@ -44,11 +45,8 @@ impl ThreadSpawn for DefaultSpawn {
         Ok(())
     }
 
-    fn wait(&mut self) {
-        for thread in self.0.drain(..) {
-            // It has nothing to say: a worker's panics are caught.
-            let _ = thread.join();
-        }
+    fn threads(&mut self) -> Vec<JoinHandle<()>> {
+        std::mem::take(&mut self.0)
     }
 }
 
@@ -301,6 +299,8 @@ impl Pool {
             // SAFETY: `started` counts up, under the lock: one thread for each index.
             unsafe { pool.run(index, beginning) };
         });
-        thread.is_ok()
+        let has_started = thread.is_ok();
+        self.threads.lock().extend(thread);
+        has_started
     }
 }

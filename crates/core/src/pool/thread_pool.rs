@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::BarrierMode;
 
+use crate::pool::shutdown::StillRunning;
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -184,7 +185,9 @@ impl ThreadPool {
     }
 
     /// Ends the pool and waits: returns when everything that was spawned, and what that spawned,
-    /// has run and every worker has called its exit handler.
+    /// has run, every worker has called its exit handler, and the threads that the pool has started
+    /// are gone, with their thread-local values. (Those of a
+    /// [spawn handler](crate::ThreadPoolBuilder::spawn_handler) are not the pool's.)
     ///
     /// # Panics
     ///
@@ -206,13 +209,47 @@ impl ThreadPool {
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     pub fn shutdown(self) {
+        self.end().wait_until_ended();
+    }
+
+    /// As [`shutdown`](Self::shutdown), but waits no longer than that. Returns what the workers
+    /// have done.
+    ///
+    /// # Errors
+    ///
+    /// Says which workers have not ended, and how long each has been at work. The pool ends by
+    /// itself when they come to an end.
+    ///
+    /// # Panics
+    ///
+    /// As [`shutdown`](Self::shutdown).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::time::Duration;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.install(|| heist::join(|| (), || ()));
+    /// match pool.shutdown_within(Duration::from_secs(10)) {
+    ///     Ok(counters) => println!("{counters}"),
+    ///     Err(still_running) => eprintln!("{still_running}"),
+    /// }
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn shutdown_within(self, patience: Duration) -> Result<PoolCounters, StillRunning> {
+        let pool = self.end();
+        pool.wait_until_ended_for(patience)?;
+        Ok(pool.counters())
+    }
+
+    /// Drops the handle, and keeps what the workers share.
+    fn end(self) -> Arc<Pool> {
         assert!(
             self.pool.current_worker().is_none(),
             "a worker asked its own pool to shut down and wait for it; call shutdown from outside the pool, or drop the handle"
         );
-        let pool = Arc::clone(&self.pool);
-        drop(self);
-        pool.wait_until_ended();
+        Arc::clone(&self.pool)
     }
 }
 

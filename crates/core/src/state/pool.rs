@@ -7,6 +7,7 @@ use std::time::Instant;
 use heist_deque::Injector;
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::process::Generation;
+use heist_sync::thread::JoinHandle;
 use heist_sync::{CachePadded, Clock, Mutex};
 
 use crate::base::job::DetachedJob;
@@ -26,6 +27,8 @@ pub(crate) struct Pool {
     /// The workers, then those that may work in the place of others.
     pub(crate) workers: Box<[CachePadded<WorkerState<Pool>>]>,
     pub(crate) compensation: Compensation,
+    /// Those of the workers' threads that the pool has started itself.
+    pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
     /// Starts the thread of the compensation worker with this index. False if it cannot be had.
     pub(crate) start_compensation: StartThread,
     /// Jobs from outside the pool.
@@ -83,6 +86,12 @@ impl Pool {
     /// The workers, then those that may work in the place of others.
     pub(crate) fn workers(&self) -> impl ExactSizeIterator<Item = &WorkerState<Self>> {
         self.workers.iter().map(|worker| &**worker)
+    }
+
+    /// The workers that have a thread, with their indices.
+    pub(crate) fn started(&self) -> impl Iterator<Item = (usize, &WorkerState<Self>)> {
+        let started = self.len() + self.compensation.started();
+        self.workers().enumerate().take(started)
     }
 
     #[inline(always)]
