@@ -108,10 +108,6 @@ const PENDING: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "unsafe site",
-        &["crates/core/", "crates/deque/src/slot.rs", "crates/sync/"],
-    ),
-    (
         "a sentence begins",
         &[
             "bench/",

@@ -228,6 +228,9 @@ impl<K> Slots<K> {
         }
     }
 
+    /// # Safety
+    ///
+    /// None is needed here; the other one gives memory back.
     pub(crate) unsafe fn shrink(&self, present: usize) -> usize {
         present
     }

@@ -149,12 +149,18 @@ mod imp {
         }
     }
 
+    /// # Safety
+    ///
+    /// 1. As of [`Reserved::commit`](super::Reserved::commit).
     pub(super) unsafe fn commit(start: NonNull<u8>, len: usize) -> bool {
         let access: c_int = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the caller's pages, which lose nothing.
         unsafe { libc::mprotect(start.as_ptr().cast(), len, access) == 0 }
     }
 
+    /// # Safety
+    ///
+    /// 1. As of [`Reserved::give_back`](super::Reserved::give_back).
     pub(super) unsafe fn give_back(start: NonNull<u8>, len: usize) -> bool {
         // Elsewhere than on Linux the pages may keep what is in them.
         // SAFETY: the caller's pages, to which nobody writes.
@@ -162,6 +168,9 @@ mod imp {
             && unsafe { libc::madvise(start.as_ptr().cast(), len, libc::MADV_DONTNEED) == 0 }
     }
 
+    /// # Safety
+    ///
+    /// 1. It is a whole reservation, and nobody uses it any more.
     pub(super) unsafe fn free(start: NonNull<u8>, len: usize) {
         // SAFETY: the caller's, for the last time.
         unsafe { libc::munmap(start.as_ptr().cast(), len) };
@@ -196,17 +205,26 @@ mod imp {
         NonNull::new(start.cast()).ok_or_else(io::Error::last_os_error)
     }
 
+    /// # Safety
+    ///
+    /// 1. As of [`Reserved::commit`](super::Reserved::commit).
     pub(super) unsafe fn commit(start: NonNull<u8>, len: usize) -> bool {
         // SAFETY: within the caller's reservation; committed pages stay as they are.
         let start = unsafe { VirtualAlloc(start.as_ptr().cast(), len, MEM_COMMIT, PAGE_READWRITE) };
         !start.is_null()
     }
 
+    /// # Safety
+    ///
+    /// 1. As of [`Reserved::give_back`](super::Reserved::give_back).
     pub(super) unsafe fn give_back(_: NonNull<u8>, _: usize) -> bool {
         // Decommitted pages could not be read any more.
         false
     }
 
+    /// # Safety
+    ///
+    /// 1. It is a whole reservation, and nobody uses it any more.
     pub(super) unsafe fn free(start: NonNull<u8>, _: usize) {
         // SAFETY: the caller's reservation, for the last time. The length must be 0.
         unsafe { VirtualFree(start.as_ptr().cast(), 0, MEM_RELEASE) };
@@ -233,14 +251,23 @@ mod imp {
         NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
+    /// # Safety
+    ///
+    /// 1. As of [`Reserved::commit`](super::Reserved::commit).
     pub(super) unsafe fn commit(_: NonNull<u8>, _: usize) -> bool {
         true
     }
 
+    /// # Safety
+    ///
+    /// 1. As of [`Reserved::give_back`](super::Reserved::give_back).
     pub(super) unsafe fn give_back(_: NonNull<u8>, _: usize) -> bool {
         false
     }
 
+    /// # Safety
+    ///
+    /// 1. It is a whole reservation, and nobody uses it any more.
     pub(super) unsafe fn free(start: NonNull<u8>, len: usize) {
         if let Ok(layout) = layout(len) {
             // SAFETY: allocated with this layout.

@@ -299,6 +299,10 @@ where
     }
 
     /// As [`take`](Self::take), from the slot with this payload.
+    ///
+    /// # Safety
+    ///
+    /// 1. As there.
     #[inline(always)]
     unsafe fn take_from(payload: NonNull<u8>) -> B {
         if InPayload::<B>::FITS {
