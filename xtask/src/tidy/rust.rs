@@ -180,7 +180,12 @@ impl Facts {
                 }
             }
             if item_ends {
-                item = Item::among(item.around);
+                // A comma may stand between the parameters of an impl.
+                let implements = item.implements && is_punct(rest.first(), ',');
+                item = Item {
+                    implements,
+                    ..Item::among(item.around)
+                };
             }
             at += length;
         }

@@ -98,7 +98,7 @@ fn each_unsafe_site_has_an_argument() {
         LIB,
         "//! The head.\n\nfn f() {\n    // SAFETY: a line,\n    // another,\n    // a third,\n    // a \
          fourth.\n    unsafe { g() }\n}\n\n/// # Safety\n///\n/// 1. Do.\n#[inline]\npub unsafe fn \
-         h() {}\n\nimpl T for A {\n    unsafe fn k() {}\n}\n\ntype F = unsafe fn();\ntype G = unsafe \
+         h() {}\n\nimpl T for A<B, C> {\n    unsafe fn k() {}\n}\n\ntype F = unsafe fn();\ntype G = unsafe \
          extern \"C\" fn();\n",
     )]);
 }

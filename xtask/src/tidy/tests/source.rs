@@ -39,7 +39,7 @@ fn concurrency_is_named_only_in_sync() {
         // Files outside of src may do what they like.
         (
             "crates/deque/tests/stress.rs",
-            "use std::sync::atomic::AtomicUsize; use loom::model; use std::thread;",
+            "use std::sync::atomic::AtomicUsize;\nuse std::thread;\n\nuse loom::model;\n",
         ),
         ("cli/Cargo.toml", "[package]\nname = \"heist-cli\"\n"),
         ("cli/src/main.rs", "use std::thread;"),
