@@ -37,6 +37,8 @@ pub struct Counting {
     loading_ms: u64,
     /// Gives up at this step.
     fails_at: Option<u64>,
+    /// The first attempt does not pass this step, however long the test takes.
+    stays_at: Option<u64>,
 }
 
 /// Reading the state takes as long as it says.
@@ -62,6 +64,7 @@ impl Counting {
             log: None,
             loading_ms: 0,
             fails_at: None,
+            stays_at: None,
         }
     }
 
@@ -110,6 +113,10 @@ impl Job for Counting {
             context.set_progress(self.next as f64 / self.end as f64);
             if self.fails_at == Some(self.next) {
                 return Err(Stop::fail(format!("it was to fail at step {}", self.next)));
+            }
+            if context.epoch() == 0 && self.stays_at == Some(self.next) {
+                heist_sync::thread::yield_now();
+                continue;
             }
             let began = Instant::now();
             self.value = mix(self.value ^ self.next);
@@ -183,7 +190,8 @@ pub fn a_job_moves(stage: &Stage<'_>, ballast: usize) -> (Duration, Duration) {
         folder,
     } = *stage;
     let log = folder.join(format!("moves-{ballast}.log"));
-    let counting = Counting::new(1500, 2000).ballast(ballast).log(&log);
+    let mut counting = Counting::new(1500, 2000).ballast(ballast).log(&log);
+    counting.stays_at = Some(750);
     let expected = counting.expected();
     let job = cluster
         .submit(counting, JobOptions::new(format!("moves-{ballast}")))
@@ -320,6 +328,7 @@ pub fn a_paused_state_survives_its_node(stage: &Stage<'_>, kill: &dyn Fn(&NodeId
     let mut counting = Counting::new(600, 2000).ballast(1_000_000).log(&log);
     let expected = counting.expected();
     counting.loading_ms = 2000;
+    counting.stays_at = Some(300);
     let job = cluster
         .submit(counting, JobOptions::new("paused").on(MORTAL))
         .expect("submit");
