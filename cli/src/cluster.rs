@@ -9,15 +9,15 @@ mod backend;
 mod events;
 mod folder;
 mod job_file;
-mod news;
+mod log;
 mod page;
-mod picture;
-mod present;
 mod results;
 mod run;
+mod run_state;
 pub(crate) mod samples;
 mod screen;
 mod top;
+mod view;
 
 /// Flags of `heist cluster`
 #[derive(clap::Args, Debug)]
@@ -30,13 +30,13 @@ pub(crate) struct Args {
 enum Command {
     /// Run the jobs and calls of a job file
     ///
-    /// News, and on a terminal a line that says how the run stands, go to stderr, results to
+    /// The log, and on a terminal a line that says how the run stands, go to stderr, results to
     /// stdout.
     Run(run::Args),
     /// Watch a run
     ///
     /// Shows the nodes, the jobs, the last moves and what the rebalancer decided last, until
-    /// the run is over. On a terminal the picture is drawn again and again, and q ends it.
+    /// the run is over. On a terminal the view is drawn again and again, and q ends it.
     /// Elsewhere each event is a line. It reads the file that the run writes its events to,
     /// and nothing else.
     Top(top::Args),

@@ -66,13 +66,13 @@ struct SlurmTable {
 
 /// Which backend, and what the command line says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Choice {
+pub(super) struct BackendArgs {
     pub(super) backend: Name,
     pub(super) nodes: Option<NonZeroU32>,
     pub(super) cpus: Option<NonZeroU32>,
 }
 
-impl Choice {
+impl BackendArgs {
     /// Makes sure that the backend can be told what the command line says.
     pub(super) fn check(self) -> Result<(), Usage> {
         let is_told = self.nodes.is_some() || self.cpus.is_some();
@@ -88,7 +88,7 @@ impl Choice {
 
 /// Reaches the backend that was chosen.
 pub(super) fn connect(
-    choice: Choice,
+    choice: BackendArgs,
     tables: &Tables,
     program: &ForeignProgram,
     options: Options,

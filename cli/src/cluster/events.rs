@@ -62,7 +62,7 @@ pub(super) fn line(event: &ClusterEvent, began_ms: u64) -> String {
 }
 
 /// True if an event is worth a line: neither a measurement nor a refusal to move.
-pub(super) fn is_news(what: &EventKind) -> bool {
+pub(super) fn is_notable(what: &EventKind) -> bool {
     !matches!(
         what,
         EventKind::Usage { .. } | EventKind::Checkpoint { .. } | EventKind::Decided { .. }

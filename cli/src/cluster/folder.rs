@@ -16,7 +16,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::backend::Choice;
+use super::backend::BackendArgs;
 use super::job_file::JobFile;
 use crate::Usage;
 
@@ -34,7 +34,7 @@ struct Begun {
     /// Where relative paths of the job file begin.
     base: PathBuf,
     #[serde(flatten)]
-    choice: Choice,
+    choice: BackendArgs,
 }
 
 /// The result of a call, as it is written down.
@@ -54,7 +54,7 @@ impl RunFolder {
         wanted: Option<&Path>,
         job_file: &Path,
         text: &str,
-        choice: Choice,
+        choice: BackendArgs,
     ) -> anyhow::Result<Self> {
         let folder = match wanted {
             Some(path) => {
@@ -84,7 +84,7 @@ impl RunFolder {
     }
 
     /// The folder of a run that was begun before, with its job file and its backend.
-    pub(super) fn open(path: &Path) -> anyhow::Result<(Self, JobFile, Choice)> {
+    pub(super) fn open(path: &Path) -> anyhow::Result<(Self, JobFile, BackendArgs)> {
         let read = |name: &str| {
             fs::read_to_string(path.join(name)).map_err(|error| {
                 Usage(format!(

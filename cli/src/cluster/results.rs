@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::events::harmless;
-use super::present::Present;
+use super::run_state::RunState;
 
 /// How many characters of a result the table has room for.
 const RESULT_WIDTH: usize = 100;
@@ -59,10 +59,10 @@ pub(super) enum Outcome {
 
 impl Results {
     /// Adds what the events say about the run.
-    pub(super) fn add(&mut self, present: &Present) {
-        present.backend.clone_into(&mut self.backend);
+    pub(super) fn add(&mut self, state: &RunState) {
+        state.backend.clone_into(&mut self.backend);
         for result in &mut self.jobs {
-            let known = present.jobs.iter().find(|job| job.id.as_str() == result.id);
+            let known = state.jobs.iter().find(|job| job.id.as_str() == result.id);
             if let Some(known) = known {
                 (result.moves, result.losses) = (known.moves, known.losses);
             }

@@ -1,4 +1,4 @@
-//! `heist cluster run`: submits what a job file says, tells the news, and shows the results.
+//! `heist cluster run`: submits the jobs and calls of a job file, writes the log, and shows the results.
 //!
 //! One thread does it all: it takes what the driver tells, and looks now and then which jobs
 //! and calls are over. So whatever ends the run ends it in one place.
@@ -18,10 +18,10 @@ use heist_cluster::{Cluster, ForeignProgram, JsonCall, JsonJob, Options, RemoteE
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::backend::{self, Choice, Name};
+use super::backend::{self, BackendArgs, Name};
 use super::folder::{self, RunFolder};
 use super::job_file::{JobFile, FORMAT};
-use super::news::News;
+use super::log::Log;
 use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
 use crate::Usage;
@@ -71,30 +71,9 @@ pub(super) struct Args {
 /// Runs the sub-command.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let interrupt = interrupts()?;
-    let (folder, job_file, program, choice) = match &args.resume {
-        Some(path) => {
-            let (folder, job_file, begun) = RunFolder::open(path)?;
-            let program = inspect(&job_file)?;
-            let choice = args.choice(Some(begun))?;
-            (folder, job_file, program, choice)
-        }
-        None => {
-            let path = args.job_file.as_deref().unwrap_or(Path::new(""));
-            let name = path.display().to_string();
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| Usage(format!("cannot read the job file {name}: {error}")))?;
-            let base = path.parent().unwrap_or(Path::new(""));
-            let job_file = JobFile::parse(&text, &name, base)?;
-            let choice = args.choice(None)?;
-            // Errors that need no folder come before there is one.
-            let program = inspect(&job_file)?;
-            let wanted = args.run_folder.as_deref();
-            let folder = RunFolder::create(wanted, path, &text, choice)?;
-            (folder, job_file, program, choice)
-        }
-    };
-    let mut news = News::new();
-    news.say(&format!("the run is in {}", folder.path().display()));
+    let (folder, job_file, program, choice) = args.prepare()?;
+    let mut log = Log::new();
+    log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();
     let mut options = Options::new()
         .store(folder.store())
@@ -116,13 +95,13 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     };
     run.begin(&program, &cluster)?;
     if args.resume.is_some() {
-        news.say(&run.found());
+        log.say(&run.found());
     }
-    let is_interrupted = run.wait(&events, &mut news, &interrupt)?;
+    let is_interrupted = run.wait(&events, &mut log, &interrupt)?;
     let mut results = run.end(is_interrupted);
     drop(cluster);
-    listen_to_the_end(&events, &mut news);
-    results.add(&news.end());
+    listen_to_the_end(&events, &mut log);
+    results.add(&log.end());
     if args.json {
         results.write_document(out)?;
     } else {
@@ -147,12 +126,38 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 }
 
 impl Args {
-    /// Which backend; what is not said is as it was when the run was begun.
-    fn choice(&self, begun: Option<Choice>) -> Result<Choice, Usage> {
+    /// The folder of a new run or of one that goes on, with its job file, program and backend.
+    fn prepare(&self) -> anyhow::Result<(RunFolder, JobFile, ForeignProgram, BackendArgs)> {
+        match &self.resume {
+            Some(path) => {
+                let (folder, job_file, begun) = RunFolder::open(path)?;
+                let program = inspect(&job_file)?;
+                let choice = self.choice(Some(begun))?;
+                Ok((folder, job_file, program, choice))
+            }
+            None => {
+                let path = self.job_file.as_deref().unwrap_or(Path::new(""));
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| Usage(format!("cannot read the job file {name}: {error}")))?;
+                let base = path.parent().unwrap_or(Path::new(""));
+                let job_file = JobFile::parse(&text, &name, base)?;
+                let choice = self.choice(None)?;
+                // Errors that need no folder come before there is one.
+                let program = inspect(&job_file)?;
+                let wanted = self.run_folder.as_deref();
+                let folder = RunFolder::create(wanted, path, &text, choice)?;
+                Ok((folder, job_file, program, choice))
+            }
+        }
+    }
+
+    /// The backend and its size. Flags that are not given are as they were when the run began.
+    fn choice(&self, begun: Option<BackendArgs>) -> Result<BackendArgs, Usage> {
         let backend = self.backend.or(begun.map(|begun| begun.backend));
         let backend = backend.unwrap_or(Name::Local);
         let begun = begun.filter(|begun| begun.backend == backend);
-        let choice = Choice {
+        let choice = BackendArgs {
             backend,
             nodes: self.nodes.or(begun.and_then(|begun| begun.nodes)),
             cpus: self.cpus.or(begun.and_then(|begun| begun.cpus)),
@@ -304,17 +309,17 @@ impl Run<'_> {
         )
     }
 
-    /// Waits until everything is over, and tells the news. True if somebody ended the run.
+    /// Waits until everything is over, and writes the log. True if somebody ended the run.
     fn wait(
         &mut self,
         events: &Receiver<ClusterEvent>,
-        news: &mut News,
+        log: &mut Log,
         interrupt: &AtomicBool,
     ) -> anyhow::Result<bool> {
         let mut looked = Instant::now();
         loop {
             match events.recv_timeout(PERIOD) {
-                Ok(event) => news.tell(&event),
+                Ok(event) => log.tell(&event),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     anyhow::bail!("the driver of the jobs has ended before they did")
@@ -401,15 +406,15 @@ impl Run<'_> {
 }
 
 /// Tells what the driver says last. It hangs up when it has left.
-fn listen_to_the_end(events: &Receiver<ClusterEvent>, news: &mut News) {
+fn listen_to_the_end(events: &Receiver<ClusterEvent>, log: &mut Log) {
     let deadline = Instant::now() + END_PATIENCE;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match events.recv_timeout(left) {
-            Ok(event) => news.tell(&event),
+            Ok(event) => log.tell(&event),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                news.say("the driver has not said that it has left; it is left behind");
+                log.say("the driver has not said that it has left; it is left behind");
                 return;
             }
         }

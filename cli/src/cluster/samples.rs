@@ -9,13 +9,13 @@ use heist_cluster::planner::{JobSample, NodeSample, Resources};
 
 use super::events::Reader;
 use super::folder::RunFolder;
-use super::present::{Phase, Present};
+use super::run_state::{Phase, RunState};
 
 /// A run that is followed through the file that it writes its events to.
 #[derive(Debug)]
 pub(crate) struct Live {
     reader: Reader,
-    present: Present,
+    state: RunState,
 }
 
 /// The planner's input at one time.
@@ -27,7 +27,7 @@ impl Live {
         let folder = RunFolder::of_run(folder)?;
         Ok(Self {
             reader: Reader::open(&folder.events())?,
-            present: Present::default(),
+            state: RunState::default(),
         })
     }
 
@@ -37,10 +37,10 @@ impl Live {
         let events = events.context("cannot read the events of the run")?;
         let mut measured = Vec::new();
         for event in events {
-            self.present.take(&event);
+            self.state.take(&event);
             if matches!(event.what, EventKind::Usage { .. }) {
-                let since_ms = event.at_ms.saturating_sub(self.present.began_ms);
-                let (nodes, jobs) = samples(&self.present);
+                let since_ms = event.at_ms.saturating_sub(self.state.began_ms);
+                let (nodes, jobs) = samples(&self.state);
                 measured.push((Duration::from_millis(since_ms), nodes, jobs));
             }
         }
@@ -49,29 +49,26 @@ impl Live {
 
     /// True once the driver has left.
     pub(crate) fn is_over(&self) -> bool {
-        self.present.is_over
+        self.state.is_over
     }
 }
 
 /// The samples of nodes and of jobs that are known of a run.
 ///
 /// Their times count from the beginning of the run, as does the `now` to decide at, which is
-/// `now_ms` less [`Present::began_ms`]. A node whose utilisation is not known has no sample,
+/// `now_ms` less [`RunState::began_ms`]. A node whose utilisation is not known has no sample,
 /// and a job that does not run has none either. Memory is not in the events, and so in no
 /// sample.
-fn samples(present: &Present) -> (Vec<NodeSample>, Vec<JobSample>) {
-    let since_began = |ms: u64| Duration::from_millis(ms.saturating_sub(present.began_ms));
-    let nodes = present.nodes.iter().filter(|(_, node)| !node.is_gone);
+fn samples(state: &RunState) -> (Vec<NodeSample>, Vec<JobSample>) {
+    let since_began = |ms: u64| Duration::from_millis(ms.saturating_sub(state.began_ms));
+    let nodes = state.nodes.iter().filter(|(_, node)| !node.is_gone);
     let nodes = nodes.filter_map(|(id, node)| {
         let utilisation = *node.utilisation.as_ref()?.as_ref().ok()?;
         let capacity = Resources::cpus(node.cpus);
         let at = since_began(node.measured_ms);
         Some(NodeSample::new(id.clone(), at, capacity, utilisation))
     });
-    let running = present
-        .jobs
-        .iter()
-        .filter(|job| job.phase == Phase::Running);
+    let running = state.jobs.iter().filter(|job| job.phase == Phase::Running);
     let jobs = running.filter_map(|job| {
         let at_ms = job.measured_ms.max(job.since_ms);
         let (node, at) = (job.node.clone()?, since_began(at_ms));
@@ -107,12 +104,12 @@ mod tests {
             {"at_ms":2000,"event":"usage","nodes":[{"node":"n1","cpus":2.0,"utilisation":0.5,"unknown":null},{"node":"n2","cpus":2.0,"utilisation":null,"unknown":"silent"}],"jobs":[{"job":"a","node":"n1","cpus":0.9,"progress":0.25}],"calls":{"open":0,"done":0,"lost":0}}
             {"at_ms":4000,"event":"usage","nodes":[{"node":"n1","cpus":2.0,"utilisation":0.75,"unknown":null}],"jobs":[{"job":"a","node":"n1","cpus":1.0,"progress":0.5}],"calls":{"open":0,"done":0,"lost":0}}
         "#;
-        let mut present = Present::default();
+        let mut state = RunState::default();
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let event: ClusterEvent = serde_json::from_str(line).expect("an event");
-            present.take(&event);
+            state.take(&event);
         }
-        let (nodes, jobs) = samples(&present);
+        let (nodes, jobs) = samples(&state);
         let at = Duration::from_secs(3);
         let known = NodeSample::new("n1", at, Resources::cpus(2.0), 0.75);
         assert_eq!(nodes, [known]);

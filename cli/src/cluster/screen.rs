@@ -15,7 +15,7 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute, queue, terminal};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 
-use super::picture::{Line, Tone};
+use super::view::{Line, Tone};
 
 /// A terminal under our control until this is dropped.
 #[derive(Debug)]

@@ -9,14 +9,14 @@ use anyhow::Context as _;
 
 use super::events::{self, Reader};
 use super::folder::RunFolder;
-use super::picture;
-use super::present::Present;
+use super::run_state::RunState;
 use super::screen::Screen;
+use super::view;
 
 /// How often the file is looked at.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// How many jobs a picture has that no screen limits.
+/// How many jobs a view has that no screen limits.
 const JOBS_SHOWN: usize = 1000;
 
 /// Flags of `heist cluster top`
@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// written to last]
     #[arg(value_name = "RUN_FOLDER")]
     run_folder: Option<PathBuf>,
-    /// Print one picture and end
+    /// Print one view and end
     #[arg(long)]
     once: bool,
 }
@@ -36,18 +36,18 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let folder = RunFolder::of_run(args.run_folder.as_deref())?;
     let mut followed = Followed {
         reader: Reader::open(&folder.events())?,
-        present: Present::default(),
+        state: RunState::default(),
         name: folder.name(),
     };
     if args.once {
         followed.read()?;
-        for line in followed.picture(JOBS_SHOWN) {
+        for line in followed.view(JOBS_SHOWN) {
             writeln!(out, "{}", line.text())?;
         }
     } else if io::stdout().is_terminal() && io::stdin().is_terminal() {
         draw(&mut followed)?;
         // The content of the screen is gone with it.
-        for line in followed.picture(JOBS_SHOWN) {
+        for line in followed.view(JOBS_SHOWN) {
             writeln!(out, "{}", line.text())?;
         }
     } else {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 /// A run and how it stands.
 struct Followed {
     reader: Reader,
-    present: Present,
+    state: RunState,
     name: String,
 }
 
@@ -78,30 +78,30 @@ impl Followed {
             .reader
             .read()
             .context("cannot read the events of the run")?;
-        events.iter().for_each(|event| self.present.take(event));
+        events.iter().for_each(|event| self.state.take(event));
         Ok(events)
     }
 
-    fn picture(&self, jobs_shown: usize) -> Vec<picture::Line> {
-        picture::lines(&self.present, &self.name, now_ms(), jobs_shown)
+    fn view(&self, jobs_shown: usize) -> Vec<view::Line> {
+        view::lines(&self.state, &self.name, now_ms(), jobs_shown)
     }
 }
 
-/// Draws pictures until the run is over or somebody has seen enough.
+/// Draws views until the run is over or somebody has seen enough.
 fn draw(followed: &mut Followed) -> anyhow::Result<()> {
     let mut screen = Screen::enter().context("cannot take over the terminal")?;
     loop {
         followed.read()?;
         let rows = screen.rows()?;
-        let all = followed.picture(JOBS_SHOWN).len();
-        let jobs = followed.present.jobs.len();
+        let all = followed.view(JOBS_SHOWN).len();
+        let jobs = followed.state.jobs.len();
         // Lines that do not fit are taken from the jobs, but for a few.
         let excess = (all + 1).saturating_sub(rows);
         let shown = jobs
             .saturating_sub(if excess > 0 { excess + 1 } else { 0 })
             .max(3);
-        screen.draw(&followed.picture(shown))?;
-        if followed.present.is_over || screen.is_left_within(PERIOD)? {
+        screen.draw(&followed.view(shown))?;
+        if followed.state.is_over || screen.is_left_within(PERIOD)? {
             return Ok(());
         }
     }
@@ -111,10 +111,10 @@ fn draw(followed: &mut Followed) -> anyhow::Result<()> {
 fn print(followed: &mut Followed, out: &mut impl Write) -> anyhow::Result<()> {
     loop {
         for event in followed.read()? {
-            writeln!(out, "{}", events::line(&event, followed.present.began_ms))?;
+            writeln!(out, "{}", events::line(&event, followed.state.began_ms))?;
         }
         out.flush()?;
-        if followed.present.is_over {
+        if followed.state.is_over {
             return Ok(());
         }
         std::thread::sleep(PERIOD);

@@ -1,4 +1,4 @@
-//! What has happened in a run, gathered for its page.
+//! The history of a run, gathered for its page.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use heist_observe::fleet::{
     Usage,
 };
 
-/// What has happened so far.
+/// The history so far.
 #[derive(Default)]
 pub(super) struct History {
     pub(super) fleet: Fleet,
@@ -59,6 +59,31 @@ impl History {
                     is_move: matches!(decision.outcome, Outcome::Move(_)),
                 });
             }
+            EventKind::Node {
+                node,
+                is_alive,
+                cpus,
+            } => {
+                let at = self.machine(node);
+                self.fleet.machines[at].note = processors(*cpus);
+                match is_alive {
+                    true => self.back(at),
+                    false => {
+                        self.gone.insert(at, self.now_ms);
+                    }
+                }
+            }
+            EventKind::Ended => {
+                self.is_driven = false;
+                self.end_all(AttemptEnd::Open, "the driver ended");
+            }
+            what => self.take_of_job(what),
+        }
+    }
+
+    /// Takes an event of a job that stays where it is.
+    fn take_of_job(&mut self, what: &EventKind) {
+        match what {
             EventKind::Submitted {
                 job,
                 kind,
@@ -89,6 +114,29 @@ impl History {
                     attempt.checkpoints.push(checkpoint);
                 }
             }
+            EventKind::Lost { job, why, .. } => self.end(job, AttemptEnd::Lost, why),
+            EventKind::Finished { job, error, .. } => {
+                let end = match error {
+                    None => AttemptEnd::Done,
+                    Some(_) => AttemptEnd::Failed,
+                };
+                self.end(job, end, error.as_deref().unwrap_or_default());
+                let at = self.job(job);
+                let at_s = self.now_ms as f64 / 1e3;
+                let job = &mut self.fleet.jobs[at];
+                job.is_failed = error.is_some();
+                job.outcome = match error {
+                    None => format!("done at {at_s:.1} s"),
+                    Some(error) => error.clone(),
+                };
+            }
+            _ => self.take_of_move(what),
+        }
+    }
+
+    /// Takes an event of a move.
+    fn take_of_move(&mut self, what: &EventKind) {
+        match what {
             EventKind::MoveBegan {
                 job,
                 from,
@@ -135,41 +183,7 @@ impl History {
                     open.outcome = Some(Err(why.clone()));
                 }
             }
-            EventKind::Lost { job, why, .. } => self.end(job, AttemptEnd::Lost, why),
-            EventKind::Finished { job, error, .. } => {
-                let end = match error {
-                    None => AttemptEnd::Done,
-                    Some(_) => AttemptEnd::Failed,
-                };
-                self.end(job, end, error.as_deref().unwrap_or_default());
-                let at = self.job(job);
-                let at_s = self.now_ms as f64 / 1e3;
-                let job = &mut self.fleet.jobs[at];
-                job.is_failed = error.is_some();
-                job.outcome = match error {
-                    None => format!("done at {at_s:.1} s"),
-                    Some(error) => error.clone(),
-                };
-            }
-            EventKind::Node {
-                node,
-                is_alive,
-                cpus,
-            } => {
-                let at = self.machine(node);
-                self.fleet.machines[at].note = processors(*cpus);
-                match is_alive {
-                    true => self.back(at),
-                    false => {
-                        self.gone.insert(at, self.now_ms);
-                    }
-                }
-            }
-            EventKind::Ended => {
-                self.is_driven = false;
-                self.end_all(AttemptEnd::Open, "the driver ended");
-            }
-            // What came too late changed nothing, and what is not known cannot be drawn.
+            // Late answers change nothing, and events of later versions cannot be drawn.
             _ => {}
         }
     }

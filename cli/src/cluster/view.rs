@@ -1,11 +1,11 @@
-//! The picture that `heist cluster top` shows: a run at one moment, as lines of text.
+//! The view that `heist cluster top` shows: a run at one moment, as lines of text.
 
 use std::time::Duration;
 
 use heist_cluster::planner::NodeId;
 
 use super::events::harmless;
-use super::present::{Job, Node, Phase, Present, Remembered};
+use super::run_state::{Job, Node, Phase, Remembered, RunState};
 
 /// Characters of a bar.
 const BAR: usize = 20;
@@ -47,25 +47,25 @@ impl Line {
     }
 }
 
-/// The picture of a run called `name` at `now_ms`, with `jobs_shown` of its jobs at most.
-pub(super) fn lines(present: &Present, name: &str, now_ms: u64, jobs_shown: usize) -> Vec<Line> {
-    let mut lines = vec![head(present, name, now_ms)];
+/// The view of a run called `name` at `now_ms`, with `jobs_shown` of its jobs at most.
+pub(super) fn lines(state: &RunState, name: &str, now_ms: u64, jobs_shown: usize) -> Vec<Line> {
+    let mut lines = vec![head(state, name, now_ms)];
     lines.push(Line::default());
     lines.push(Line::new(Tone::Head, "nodes"));
-    let width = present.nodes.keys().map(|id| wide(id.as_str())).max();
-    for (id, node) in &present.nodes {
-        let running = present
+    let width = state.nodes.keys().map(|id| wide(id.as_str())).max();
+    for (id, node) in &state.nodes {
+        let running = state
             .jobs
             .iter()
             .filter(|job| !job.phase.is_over() && job.node.as_ref().is_some_and(|node| node == id));
         lines.push(node_line(id, node, running.count(), width.unwrap_or(0)));
     }
-    if present.nodes.is_empty() {
+    if state.nodes.is_empty() {
         lines.push(Line::new(Tone::Faint, "  none is known yet"));
     }
     lines.push(Line::default());
-    jobs(present, jobs_shown, &mut lines);
-    let calls = present.calls;
+    jobs(state, jobs_shown, &mut lines);
+    let calls = state.calls;
     if calls.open + calls.done + calls.lost > 0 {
         let lost = match calls.lost {
             0 => String::new(),
@@ -77,16 +77,16 @@ pub(super) fn lines(present: &Present, name: &str, now_ms: u64, jobs_shown: usiz
         ));
         lines.push(Line::default());
     }
-    if !present.moves.is_empty() {
+    if !state.moves.is_empty() {
         lines.push(Line::new(Tone::Head, "last moves"));
-        let skipped = present.moves.len().saturating_sub(MOVES_SHOWN);
-        let shown = present.moves.iter().skip(skipped);
-        lines.extend(shown.map(|told| Line::new(Tone::Plain, told_line(present, told))));
+        let skipped = state.moves.len().saturating_sub(MOVES_SHOWN);
+        let shown = state.moves.iter().skip(skipped);
+        lines.extend(shown.map(|told| Line::new(Tone::Plain, told_line(state, told))));
         lines.push(Line::default());
     }
-    if let Some(decision) = present.decisions.back() {
+    if let Some(decision) = state.decisions.back() {
         lines.push(Line::new(Tone::Head, "last decision"));
-        lines.push(Line::new(Tone::Plain, told_line(present, decision)));
+        lines.push(Line::new(Tone::Plain, told_line(state, decision)));
         for reason in decision.reasons.iter().take(REASONS_SHOWN) {
             lines.push(Line::new(
                 Tone::Faint,
@@ -104,19 +104,15 @@ pub(super) fn lines(present: &Present, name: &str, now_ms: u64, jobs_shown: usiz
     lines
 }
 
-fn head(present: &Present, name: &str, now_ms: u64) -> Line {
-    let until_ms = if present.is_over {
-        present.last_ms
-    } else {
-        now_ms
-    };
-    let lasted_s = until_ms.saturating_sub(present.began_ms) as f64 / 1e3;
+fn head(state: &RunState, name: &str, now_ms: u64) -> Line {
+    let until_ms = if state.is_over { state.last_ms } else { now_ms };
+    let lasted_s = until_ms.saturating_sub(state.began_ms) as f64 / 1e3;
     let head = Line::new(Tone::Head, harmless(name)).and(
         Tone::Plain,
-        format!("  {}, {lasted_s:.1} s, ", harmless(&present.backend)),
+        format!("  {}, {lasted_s:.1} s, ", harmless(&state.backend)),
     );
-    let silent = Duration::from_millis(now_ms.saturating_sub(present.last_ms));
-    if present.is_over {
+    let silent = Duration::from_millis(now_ms.saturating_sub(state.last_ms));
+    if state.is_over {
         head.and(Tone::Plain, "over")
     } else if silent > SILENCE {
         head.and(
@@ -124,11 +120,11 @@ fn head(present: &Present, name: &str, now_ms: u64) -> Line {
             format!(
                 "silent for {:.0} s: its driver, process {}, may be lost",
                 silent.as_secs_f64(),
-                present.pid
+                state.pid
             ),
         )
     } else {
-        head.and(Tone::Calm, format!("driven by process {}", present.pid))
+        head.and(Tone::Calm, format!("driven by process {}", state.pid))
     }
 }
 
@@ -164,18 +160,18 @@ fn node_line(id: &NodeId, node: &Node, jobs: usize, width: usize) -> Line {
     }
 }
 
-fn jobs(present: &Present, shown: usize, lines: &mut Vec<Line>) {
-    if present.jobs.is_empty() {
+fn jobs(state: &RunState, shown: usize, lines: &mut Vec<Line>) {
+    if state.jobs.is_empty() {
         return;
     }
-    let over = present.jobs.iter().filter(|job| job.phase.is_over());
+    let over = state.jobs.iter().filter(|job| job.phase.is_over());
     let count = over.count();
     lines.push(Line::new(Tone::Head, "jobs").and(
         Tone::Plain,
-        format!("  {} open, {count} over", present.jobs.len() - count),
+        format!("  {} open, {count} over", state.jobs.len() - count),
     ));
     // Those that are over make room for the others.
-    let mut order: Vec<&Job> = present.jobs.iter().collect();
+    let mut order: Vec<&Job> = state.jobs.iter().collect();
     order.sort_by_key(|job| job.phase.is_over());
     let width = order.iter().take(shown).map(|job| wide(job.id.as_str()));
     let width = width.max().unwrap_or(0);
@@ -237,12 +233,12 @@ fn job_line(job: &Job, width: usize, places: usize) -> Line {
         .and(Tone::Plain, facts)
 }
 
-fn told_line(present: &Present, told: &Remembered) -> String {
-    let at_s = told.at_ms.saturating_sub(present.began_ms) as f64 / 1e3;
+fn told_line(state: &RunState, told: &Remembered) -> String {
+    let at_s = told.at_ms.saturating_sub(state.began_ms) as f64 / 1e3;
     format!("  {at_s:8.1} s  {}", harmless(&told.text))
 }
 
-/// A share as a bar. What is more than all, because work waits, is all.
+/// A share as a bar. A share above 1, because work waits, fills it.
 fn bar(share: f64) -> String {
     // A number that is none becomes 0.
     let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;

@@ -1,5 +1,5 @@
-//! What a person sees while a run lasts: a line for each event of note, and on a terminal a
-//! line that says how it stands.
+//! The log of a run on stderr: a line for each event of note, and on a terminal a line that
+//! says how the run stands.
 
 use std::io::{self, Write as _};
 
@@ -7,31 +7,31 @@ use heist_cluster::event::ClusterEvent;
 use indicatif::ProgressBar;
 
 use super::events;
-use super::present::{Phase, Present};
+use super::run_state::{Phase, RunState};
 use crate::progress;
 
-/// Tells the news on stderr.
-pub(super) struct News {
-    present: Present,
+/// The log of a run on stderr.
+pub(super) struct Log {
+    state: RunState,
     status: ProgressBar,
 }
 
-impl News {
+impl Log {
     pub(super) fn new() -> Self {
         Self {
-            present: Present::default(),
+            state: RunState::default(),
             status: progress::status(),
         }
     }
 
     /// Tells an event.
     pub(super) fn tell(&mut self, event: &ClusterEvent) {
-        self.present.take(event);
-        if events::is_news(&event.what) {
-            self.say(&events::line(event, self.present.began_ms));
+        self.state.take(event);
+        if events::is_notable(&event.what) {
+            self.say(&events::line(event, self.state.began_ms));
         }
         if !self.status.is_hidden() {
-            self.status.set_message(status(&self.present));
+            self.status.set_message(status(&self.state));
         }
     }
 
@@ -44,15 +44,15 @@ impl News {
     }
 
     /// Ends the line that says how the run stands.
-    pub(super) fn end(self) -> Present {
+    pub(super) fn end(self) -> RunState {
         self.status.finish_and_clear();
-        self.present
+        self.state
     }
 }
 
-fn status(present: &Present) -> String {
+fn status(state: &RunState) -> String {
     let count = |is_so: fn(&Phase) -> bool| {
-        let jobs = present.jobs.iter();
+        let jobs = state.jobs.iter();
         jobs.filter(|job| is_so(&job.phase)).count()
     };
     let running = count(|phase| matches!(phase, Phase::Running | Phase::Moving { .. }));
@@ -61,10 +61,10 @@ fn status(present: &Present) -> String {
         "{running} jobs run, {waiting} wait, {} are over",
         count(Phase::is_over)
     );
-    if present.calls.open > 0 {
-        text.push_str(&format!("; {} calls are open", present.calls.open));
+    if state.calls.open > 0 {
+        text.push_str(&format!("; {} calls are open", state.calls.open));
     }
-    for (node, usage) in &present.nodes {
+    for (node, usage) in &state.nodes {
         if let Some(Ok(share)) = usage.utilisation {
             text.push_str(&format!(
                 "; {} {:.0} %",

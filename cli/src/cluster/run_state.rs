@@ -1,4 +1,4 @@
-//! How a run stands, from its events: the present without the past.
+//! The state of a run, folded from its events: the present without the past.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,9 +8,9 @@ use heist_cluster::planner::{JobId, Mobility, NodeId, Priority};
 /// How many moves and decisions are remembered.
 const REMEMBERED: usize = 20;
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Default)]
-pub(super) struct Present {
+pub(super) struct RunState {
     pub(super) backend: String,
     /// The driver's process.
     pub(super) pid: u32,
@@ -67,7 +67,7 @@ pub(super) struct Job {
     pub(super) losses: u32,
 }
 
-/// What a job is about.
+/// The phase of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It begins, or waits for room.
@@ -87,17 +87,17 @@ impl Phase {
     }
 }
 
-/// Something of the recent past, in words.
+/// A recent event, in words.
 #[derive(Debug)]
 pub(super) struct Remembered {
     /// In milliseconds since 1970.
     pub(super) at_ms: u64,
     pub(super) text: String,
-    /// What belongs to it.
+    /// Its reasons.
     pub(super) reasons: Vec<String>,
 }
 
-impl Present {
+impl RunState {
     /// Takes the next event.
     pub(super) fn take(&mut self, event: &ClusterEvent) {
         let at_ms = event.at_ms;
@@ -117,39 +117,24 @@ impl Present {
                 let reasons = decision.reasons.iter().map(ToString::to_string);
                 remember(&mut self.decisions, at_ms, text, reasons.collect());
             }
-            EventKind::Submitted {
-                job,
-                priority,
-                mobility,
+            EventKind::Node {
+                node,
+                is_alive,
                 cpus,
-                ..
             } => {
-                let job = Job {
-                    id: job.clone(),
-                    priority: *priority,
-                    mobility: *mobility,
-                    cpus: *cpus,
-                    phase: Phase::Waiting,
-                    node: None,
-                    epoch: 0,
-                    since_ms: at_ms,
-                    progress: 0.0,
-                    first_progress: None,
-                    used_cpus: None,
-                    measured_ms: 0,
-                    state_bytes: 0,
-                    moves: 0,
-                    losses: 0,
-                };
-                match self.jobs.iter_mut().find(|known| known.id == job.id) {
-                    // Another driver goes on with it.
-                    Some(known) => {
-                        let progress = known.progress;
-                        *known = Job { progress, ..job };
-                    }
-                    None => self.jobs.push(job),
-                }
+                let node = self.nodes.entry(node.clone()).or_default();
+                node.is_gone = !is_alive;
+                node.cpus = *cpus;
+                node.utilisation = None;
             }
+            EventKind::Ended => self.is_over = true,
+            what => self.take_of_job(at_ms, what),
+        }
+    }
+
+    /// Takes an event of a job.
+    fn take_of_job(&mut self, at_ms: u64, what: &EventKind) {
+        match what {
             EventKind::Running { job, epoch, node } => self.change(job, |job| {
                 job.phase = Phase::Running;
                 job.epoch = *epoch;
@@ -172,7 +157,7 @@ impl Present {
             }),
             EventKind::MoveEnded { job, .. } => {
                 self.change(job, |job| job.moves += 1);
-                remember(&mut self.moves, at_ms, event.what.to_string(), Vec::new());
+                remember(&mut self.moves, at_ms, what.to_string(), Vec::new());
             }
             EventKind::MoveFailed { job, .. } => {
                 self.change(job, |job| {
@@ -180,7 +165,7 @@ impl Present {
                         job.phase = Phase::Running;
                     }
                 });
-                remember(&mut self.moves, at_ms, event.what.to_string(), Vec::new());
+                remember(&mut self.moves, at_ms, what.to_string(), Vec::new());
             }
             EventKind::Lost { job, progress, .. } => self.change(job, |job| {
                 job.phase = Phase::Waiting;
@@ -196,19 +181,46 @@ impl Present {
                 }
                 Some(error) => job.phase = Phase::Failed(error.clone()),
             }),
-            EventKind::Node {
-                node,
-                is_alive,
-                cpus,
-            } => {
-                let node = self.nodes.entry(node.clone()).or_default();
-                node.is_gone = !is_alive;
-                node.cpus = *cpus;
-                node.utilisation = None;
+            _ => self.take_submission(at_ms, what),
+        }
+    }
+
+    fn take_submission(&mut self, at_ms: u64, what: &EventKind) {
+        // Late answers change nothing, and events of later versions cannot be shown.
+        let EventKind::Submitted {
+            job,
+            priority,
+            mobility,
+            cpus,
+            ..
+        } = what
+        else {
+            return;
+        };
+        let job = Job {
+            id: job.clone(),
+            priority: *priority,
+            mobility: *mobility,
+            cpus: *cpus,
+            phase: Phase::Waiting,
+            node: None,
+            epoch: 0,
+            since_ms: at_ms,
+            progress: 0.0,
+            first_progress: None,
+            used_cpus: None,
+            measured_ms: 0,
+            state_bytes: 0,
+            moves: 0,
+            losses: 0,
+        };
+        match self.jobs.iter_mut().find(|known| known.id == job.id) {
+            // Another driver goes on with it.
+            Some(known) => {
+                let progress = known.progress;
+                *known = Job { progress, ..job };
             }
-            EventKind::Ended => self.is_over = true,
-            // What came too late changed nothing, and what is not known cannot be shown.
-            _ => {}
+            None => self.jobs.push(job),
         }
     }
 
@@ -216,7 +228,7 @@ impl Present {
         backend.clone_into(&mut self.backend);
         self.pid = pid;
         self.is_over = false;
-        // What an earlier driver saw is not so any more.
+        // The observations of an earlier driver are void.
         self.nodes.clear();
         self.calls = CallCounts::default();
         for job in &mut self.jobs {
