@@ -117,7 +117,7 @@ impl Peers {
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
             .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
             .args(["build", "--release", "--manifest-path", "bench/Cargo.toml"])
-            // A rival in the same workspace may declare a newer compiler than it needs.
+            // A peer in the same workspace may declare a newer compiler than it needs.
             .args(["--ignore-rust-version", "--target-dir"])
             .arg(&folder)
             .args(["--package", "peer-heist", "--package", "peer-serial"])

@@ -30,30 +30,17 @@ pub struct Args {
 /// Fails if a step cannot be set up or the report cannot be written.
 pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let mut runner = Runner::new(root, out);
-    runner.command("fmt", &mut cargo(&["fmt", "--all", "--check"]))?;
+    runner.command("fmt", &mut cargo("fmt --all --check"))?;
     runner.step("tidy", |out| tidy_step(root, out))?;
-    runner.command(
-        "clippy",
-        &mut cargo(&[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-    )?;
-    runner.command(
-        "rustdoc",
-        cargo(&["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
-    )?;
-    runner.command("coverage", &mut cargo(&["lab", "coverage", "--check"]))?;
+    let mut clippy = cargo("clippy --workspace --all-targets -- -D warnings");
+    runner.command("clippy", &mut clippy)?;
+    let mut doc = cargo("doc --no-deps --workspace");
+    runner.command("rustdoc", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+    runner.command("coverage", &mut cargo("lab coverage --check"))?;
     targets::add_steps(&mut runner)?;
-    runner.command("test", &mut cargo(&["test", "--workspace"]))?;
-    runner.command(
-        "test release",
-        &mut cargo(&["test", "--release", "-p", "heist-core", "-p", "heist"]),
-    )?;
+    runner.command("test", &mut cargo("test --workspace"))?;
+    let mut release = cargo("test --release -p heist-core -p heist");
+    runner.command("test release", &mut release)?;
     model::add_steps(&mut runner)?;
     mutate::add_step(&mut runner)?;
     if args.slow {
@@ -78,14 +65,15 @@ pub fn bench(root: &Path) -> anyhow::Result<Command> {
         "could not run the benchmark: {} does not exist",
         root.join(manifest).display()
     );
-    let mut command = cargo(&["run", "--release", "--manifest-path"]);
-    command.arg(manifest).arg("--").current_dir(root);
+    let mut command = cargo("run --release --manifest-path bench/Cargo.toml --");
+    command.current_dir(root);
     Ok(command)
 }
 
-fn cargo(arguments: &[&str]) -> Command {
+/// Cargo with these arguments, none of which has a space.
+fn cargo(arguments: &str) -> Command {
     let mut command = Command::new("cargo");
-    command.args(arguments);
+    command.args(arguments.split(' '));
     command
 }
 
@@ -103,50 +91,44 @@ fn tidy_step(root: &Path, out: &mut impl Write) -> io::Result<Outcome> {
 
 /// Rayon's tests, the real backends of clusters, and the cost of a join; also without membarrier.
 fn lab_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
-    runner.command("rayon tests", &mut cargo(&["lab", "rayon-tests"]))?;
-    runner.command("rayon iterators", &mut cargo(&["lab", "rayon-iterators"]))?;
-    runner.command("instructions", &mut cargo(&["lab", "instructions"]))?;
-    for backend in ["ray", "slurm"] {
-        let name = format!("cluster {backend}");
-        runner.command(&name, &mut cargo(&["lab", "cluster", "suite", backend]))?;
+    for (name, arguments) in [
+        ("rayon tests", "rayon-tests"),
+        ("rayon iterators", "rayon-iterators"),
+        ("instructions", "instructions"),
+        ("cluster ray", "cluster suite ray"),
+        ("cluster slurm", "cluster suite slurm"),
+    ] {
+        runner.command(name, &mut cargo(&format!("lab {arguments}")))?;
     }
-    let fence = ("HEIST_BARRIER", "fence");
-    runner.command(
-        "test fences",
-        cargo(&["test", "--release", "-p", "heist-core", "--tests"]).env(fence.0, fence.1),
-    )?;
-    runner.command(
-        "rayon tests fences",
-        cargo(&["lab", "rayon-tests", "--no-doc"]).env(fence.0, fence.1),
-    )?;
+    for (name, arguments) in [
+        ("test fences", "test --release -p heist-core --tests"),
+        ("rayon tests fences", "lab rayon-tests --no-doc"),
+    ] {
+        runner.command(name, cargo(arguments).env("HEIST_BARRIER", "fence"))?;
+    }
     Ok(())
 }
 
-/// The benchmark is a workspace of its own; these steps keep it from rotting.
+/// The benchmark is a workspace of its own; these steps keep it from rotting. They need no peer but
+/// rayon, and a peer may declare a newer compiler than it needs.
 fn bench_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
-    let manifest = ["--manifest-path", "bench/Cargo.toml"];
-    runner.command(
-        "bench fmt",
-        cargo(&["fmt", "--all", "--check"]).args(manifest),
-    )?;
-    // A rival may declare a newer compiler than it needs, as the runner knows.
-    runner.command(
-        "bench clippy",
-        cargo(&["clippy", "--workspace", "--all-targets"])
-            .arg("--ignore-rust-version")
-            .args(manifest)
-            .args(["--", "-D", "warnings"]),
-    )?;
-    // Those that need no peer; the peers have no tests of their own.
-    runner.command(
-        "bench test",
-        cargo(&["test", "-p", "heist-bench", "-p", "heist-bench-workloads"])
-            .args(["-p", "heist-bench-demos"])
-            .args(manifest),
-    )?;
-    runner.command(
-        "bench smoke",
-        bench(root)?.args(["--quick", "--only", "fib", "--peers", "serial,rayon,heist"]),
-    )?;
-    Ok(())
+    let manifest = "--manifest-path bench/Cargo.toml";
+    for (name, arguments) in [
+        ("bench fmt", format!("fmt --all --check {manifest}")),
+        (
+            "bench clippy",
+            format!(
+                "clippy --workspace --all-targets --ignore-rust-version {manifest} -- -D warnings"
+            ),
+        ),
+        (
+            "bench test",
+            format!("test -p heist-bench -p heist-bench-workloads -p heist-bench-demos {manifest}"),
+        ),
+    ] {
+        runner.command(name, &mut cargo(&arguments))?;
+    }
+    let mut bench = bench(root)?;
+    bench.args(["--quick", "--only", "fib", "--peers", "serial,rayon,heist"]);
+    Ok(runner.command("bench smoke", &mut bench)?)
 }

@@ -32,8 +32,8 @@ pub(crate) const OPERATIONS: [Operation; 20] = [
     ("injected jobs", Actor::injected_jobs),
     ("group", Actor::group),
     ("forks", Actor::forks),
-    ("guests", Actor::guests),
-    ("guests", Actor::guests),
+    ("external callers", Actor::external_callers),
+    ("external callers", Actor::external_callers),
     ("bursts", Actor::bursts),
     ("bursts", Actor::bursts),
     ("broadcasts", Actor::broadcasts),
@@ -152,7 +152,7 @@ impl Actor {
     }
 
     /// Regions of almost nothing, one behind the other.
-    fn guests(&mut self) {
+    fn external_callers(&mut self) {
         let pool = self.any_pool();
         let pool = &self.world.pools[pool];
         for _ in 0..self.rng.u32(1..500) {
@@ -162,7 +162,7 @@ impl Actor {
                 3..6 => pool.join(|| number, || number),
                 6 => {
                     let mut entry = Entry::<8>::new(number as u8);
-                    // Left behind on the seat.
+                    // Left behind in the place.
                     pool.participate(|| heist::spawn(move || entry.run()));
                     (number, number)
                 }
@@ -176,7 +176,7 @@ impl Actor {
                 }
             };
             if outcome != (number, number) {
-                books::complain(format!("a guest got {outcome:?} for {number}"));
+                books::complain(format!("an external caller got {outcome:?} for {number}"));
             }
         }
     }
@@ -374,7 +374,7 @@ impl Actor {
         }
     }
 
-    /// A thread becomes a worker in the middle of its life; another comes as a guest.
+    /// A thread becomes a worker in the middle of its life; another enters as an external caller.
     fn adopted_thread(&mut self) {
         let (workers, jobs) = (self.rng.usize(1..4), self.rng.u32(..100));
         let (context, node) = self.seedling(true);

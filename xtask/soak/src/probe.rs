@@ -17,12 +17,12 @@ pub(crate) struct Latency {
 pub(crate) const NAMES: [&str; 3] = [
     "join in an idle pool",
     "injected job under load",
-    "guest's empty region",
+    "external caller's empty region",
 ];
 
 const JOINS: usize = 1000;
 const INJECTED: usize = 50;
-const GUESTS: usize = 1000;
+const CALLERS: usize = 1000;
 
 /// Measures each of [`NAMES`].
 pub(crate) fn measure(world: &World) -> [Latency; NAMES.len()] {
@@ -50,10 +50,10 @@ pub(crate) fn measure(world: &World) -> [Latency; NAMES.len()] {
         is_over.store(true, Ordering::Relaxed);
         times
     });
-    let guests = (0..GUESTS)
+    let callers = (0..CALLERS)
         .map(|_| timed(|| pool.participate(|| ())))
         .collect();
-    [joins, injected, guests].map(Latency::of)
+    [joins, injected, callers].map(Latency::of)
 }
 
 /// A tree of joins that keeps everybody busy for some microseconds.

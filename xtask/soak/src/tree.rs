@@ -1,4 +1,4 @@
-//! Random fork-join programs: trees whose nodes are operations of heist, each with the
+//! Random programs: trees whose nodes are operations of heist, each with the
 //! value that a serial run gives.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,11 +46,11 @@ enum Shape {
     /// Each job of the scope spawns the next.
     Chain(u32),
     Group(u32),
-    Fork,
+    Submit,
     /// `install` in another pool.
     Install(usize),
     /// `participate` in another pool.
-    Visit(usize),
+    Participate(usize),
     Strict,
     Yield,
     /// In a call that blocks, until it does something.
@@ -82,10 +82,10 @@ impl Node {
             59..63 => Shape::InPlace(few),
             63..68 => Shape::Chain(few),
             68..73 => Shape::Group(few),
-            73..78 => Shape::Fork,
+            73..78 => Shape::Submit,
             78..85 if self.strict => Shape::Join,
             78..82 => Shape::Install(pool),
-            82..85 => Shape::Visit(pool),
+            82..85 => Shape::Participate(pool),
             // Not beside frames that wait for other pools: what the same job has pushed before
             // runs on top of a strict frame that waits for one of its handles, and waits in
             // its way.
@@ -175,8 +175,8 @@ pub(crate) fn serial(context: &Context, node: Node) -> Option<u64> {
         | Shape::InPlace(children)
         | Shape::Chain(children)
         | Shape::Group(children) => all(children),
-        Shape::Fork | Shape::Yield => one(false),
-        Shape::Install(pool) | Shape::Visit(pool) => one(context.world.is_strict(pool)),
+        Shape::Submit | Shape::Yield => one(false),
+        Shape::Install(pool) | Shape::Participate(pool) => one(context.world.is_strict(pool)),
         Shape::Strict => one(true),
         Shape::Block => one(node.strict),
         Shape::Loop | Shape::Iterator => {
@@ -217,12 +217,12 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
         Shape::InPlace(children) => in_place(context, node, children, || ()),
         Shape::Chain(children) => chain(context, node, children),
         Shape::Group(children) => group(context, node, children),
-        Shape::Fork => submitted(context, node),
+        Shape::Submit => submitted(context, node),
         Shape::Install(pool) => {
             let (pool, strict) = (&context.world.pools[pool], context.world.is_strict(pool));
             pool.install(|| one(strict))
         }
-        Shape::Visit(pool) => {
+        Shape::Participate(pool) => {
             let (pool, strict) = (&context.world.pools[pool], context.world.is_strict(pool));
             pool.participate(|| one(strict))
         }

@@ -1,4 +1,4 @@
-//! Rules for manifests: the direction of dependencies, a reason for each, rivals only in the
+//! Rules for manifests: the direction of dependencies, a reason for each, peers only in the
 //! benchmark.
 
 use super::repository::{numbered, File, Repository, Violation};
@@ -25,7 +25,7 @@ const ROOMS: [&str; 2] = ["crates/", "compat/"];
 /// names the examples show.
 const TESTS_MAY_USE: [&str; 2] = ["sync", "heist"];
 
-/// The rival runtimes.
+/// Other runtimes, with which the benchmark compares.
 const PEERS: [&str; 9] = [
     "rayon",
     "rayon-core",
@@ -38,7 +38,7 @@ const PEERS: [&str; 9] = [
     "fork_union",
 ];
 
-/// Where rivals may be named: the benchmark, and the tests against rayon's own.
+/// Where peers may be named: the benchmark, and the tests against rayon's own.
 const PEERS_MAY_BE_IN: [&str; 2] = ["bench/", "compat/"];
 
 pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
@@ -145,7 +145,7 @@ fn check_peers(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Vio
             found.push(manifest.violation(
                 dependency.line,
                 format!(
-                    "the rival `{}` must stay out of this graph; depend on it under bench/ only",
+                    "the peer `{}` must stay out of this graph; depend on it under bench/ only",
                     dependency.package
                 ),
             ));

@@ -73,18 +73,18 @@ fn every_dependency_from_outside_has_a_reason() {
 }
 
 #[test]
-fn rivals_are_named_only_in_the_benchmark() {
+fn peers_are_named_only_in_the_benchmark() {
     let path = "crates/deque/Cargo.toml";
     for text in [
         "[dev-dependencies]\n# Compares.\nrayon = \"1\"\n",
         "[dev-dependencies]\n# Compares.\nother = { version = \"1\", package = \"tokio\" }\n",
     ] {
-        assert_caught(&[(path, text)], &format!("{path}:3"), "the rival");
+        assert_caught(&[(path, text)], &format!("{path}:3"), "the peer");
     }
     assert_clean(&[
         (
             "bench/Cargo.toml",
-            "[dependencies]\n# A rival.\nrayon = \"1\"\n",
+            "[dependencies]\n# A peer.\nrayon = \"1\"\n",
         ),
         (
             "crates/par/Cargo.toml",
