@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../crates/par/tests/pipeline/mod.rs"]
+#[path = "../crates/par/tests/suite/pipeline/mod.rs"]
 mod pipeline;
 
 use std::sync::OnceLock;

@@ -66,7 +66,15 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<bool
 pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     // It finds leaks as well. The iterators' other tests take minutes under it.
     add_step(runner, Sanitizer::Address, &PACKAGES[..2], &[])?;
-    let tests = ["--lib", "--test", "collect", "--test", "bridge"];
+    let tests = [
+        "--lib",
+        "--test",
+        "suite",
+        "--",
+        "tests::",
+        "collect::",
+        "bridge::",
+    ];
     add_step(runner, Sanitizer::Address, &PACKAGES[2..], &tests)?;
     let tests = [
         "--lib", "--test", "stress", "--test", "callers", "--test", "oracle",
@@ -99,9 +107,10 @@ fn add_step<W: Write>(
         tests
     };
     command
-        .args(tests)
         .args(["--target", TARGET, "--target-dir"])
         .arg(build::target_folder(&runner.root(), &name))
+        // The last, as they may name tests.
+        .args(tests)
         .env("RUSTFLAGS", build::flags(&sanitizer.flags()));
     Ok(runner.command(&name, &mut command)?)
 }

@@ -26,8 +26,8 @@ pub use scan::{par_exclusive_scan, par_inclusive_scan};
 pub use select::{par_select_nth_unstable, par_select_nth_unstable_by};
 pub(crate) use sort::{sort_stable, sort_unstable};
 
-/// How many items make a part, for work that is little and the same for each item: some parts for
-/// each worker, but none that is too small to be shared.
+/// The items of a part, for work that is little and the same for each item: some parts for each
+/// worker, but none that is too small to be shared.
 fn part_len(len: usize) -> usize {
     (len / (4 * heist_core::current_num_threads())).max(4096)
 }

@@ -1,4 +1,4 @@
-//! How a parallel iterator is run: grain by grain, and split when a worker is hungry.
+//! The driver runs a parallel iterator grain by grain, and splits it when a worker is hungry.
 //!
 //! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker offers the
 //! upper half of its part and works at the lower half grain by grain. As long as the offer lies in
@@ -117,7 +117,7 @@ struct Left<P, C> {
 struct Run {
     grain: Grain,
     policy: SplitPolicy,
-    /// How many times a part may yet be split while the rest waits below it.
+    /// The number of times that a part may yet be split while the rest waits below it.
     levels: u32,
 }
 

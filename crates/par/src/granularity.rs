@@ -1,6 +1,6 @@
-//! How finely a loop or an iterator is cut.
+//! The granularity of loops and iterators, and other wishes of their users.
 
-/// How finely a loop or an iterator is cut: see
+/// The way in which a loop or an iterator is cut into parts: see
 /// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -33,7 +33,7 @@ pub struct SplitPolicy {
     pub min_len: usize,
     /// No part of more steps than that is run without splitting it, unless `min_len` forbids to.
     pub max_len: usize,
-    /// When to split otherwise.
+    /// The way to split otherwise.
     pub granularity: Granularity,
     /// The sequence consists of blocks of which each must be done before the next one begins:
     /// splitting it cuts the first ones off.

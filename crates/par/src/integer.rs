@@ -14,7 +14,7 @@ pub trait RangeInteger: Copy + PartialOrd + Send {
     /// An empty range.
     const NONE: RangeInclusive<Self>;
 
-    /// How far it is to there: 0 if that is lower. `None` if a `usize` cannot tell.
+    /// The distance to there: 0 if that is lower. `None` if a `usize` cannot tell.
     fn distance(self, to: Self) -> Option<usize>;
 
     /// The value so far ahead, which must exist.
@@ -102,7 +102,7 @@ const GAP: u32 = 0xD800;
 /// and so many.
 const GAP_LEN: u32 = 0x800;
 
-/// How many characters there are before this one.
+/// The number of characters before this one.
 fn number(character: char) -> u32 {
     let code = u32::from(character);
     if code < GAP {

@@ -190,7 +190,7 @@ pub fn tiles<const D: usize>(space: [Range<usize>; D]) -> Tiles<D> {
     Tiles { blocks }
 }
 
-/// How many cells a block has, or the largest number if there are more.
+/// The number of cells in a block, or the largest number if there are more.
 fn cells<const D: usize>(block: &[Range<usize>; D]) -> usize {
     let sides = block.iter().map(Range::len);
     // In that order, or else nothing times too many were too many.

@@ -1,6 +1,7 @@
 //! Parallel iterators over slices, and what else is done with slices in parallel.
 
 mod chunks;
+mod cut;
 mod iter;
 mod split;
 mod windows;
@@ -14,7 +15,6 @@ pub use split::{ChunkBy, ChunkByMut, Split, SplitInclusive, SplitInclusiveMut, S
 pub use windows::{ArrayWindows, Windows};
 
 use std::cmp::Ordering;
-use std::ops::Deref;
 
 use crate::algorithm::{sort_by_cached_key, sort_stable, sort_unstable};
 
@@ -554,32 +554,5 @@ impl<T: Send> ParallelSliceMut<T> for [T] {
     #[inline]
     fn as_parallel_slice_mut(&mut self) -> &mut [T] {
         self
-    }
-}
-
-/// A reference to a slice, mutable or not, that can be cut.
-trait Cut: Deref<Target = [Self::Item]> + Default {
-    /// The type of the items.
-    type Item;
-
-    /// The items before this index, and the others.
-    fn cut(self, index: usize) -> (Self, Self);
-}
-
-impl<T> Cut for &[T] {
-    type Item = T;
-
-    #[inline]
-    fn cut(self, index: usize) -> (Self, Self) {
-        self.split_at(index)
-    }
-}
-
-impl<T> Cut for &mut [T] {
-    type Item = T;
-
-    #[inline]
-    fn cut(self, index: usize) -> (Self, Self) {
-        self.split_at_mut(index)
     }
 }

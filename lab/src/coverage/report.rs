@@ -101,7 +101,7 @@ impl fmt::Display for Report {
             "# How much of rayon's iterators heist has\n\n\
              Written by `cargo lab coverage --write`, which compares the public names of rayon\n\
              {RAYON} with those of heist, and checked by `cargo xtask ci`: at least {LEAST_PERCENT} % must be there.\n\
-             What rayon has at its root is rayon-core's, which has tests of its own. Of methods,\n\
+             The items at the root of rayon are rayon-core's, which has tests of its own. Of methods,\n\
              traits and types the number of parameters must be the same. Of an implementation the\n\
              trait and the type count; `_` is a parameter.\n\n\
              | | rayon | heist | share |\n|---|---:|---:|---:|"
@@ -116,7 +116,7 @@ impl fmt::Display for Report {
         }
         row(f, "**all**", self.all(), self.missing())?;
         if self.missing() > 0 {
-            writeln!(f, "\n## What is missing")?;
+            writeln!(f, "\n## Missing")?;
         }
         if !self.plumbing.is_empty() {
             writeln!(f, "\n### The plumbing, in whose place heist has its own\n")?;

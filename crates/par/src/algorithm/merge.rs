@@ -136,7 +136,7 @@ pub(super) fn merge_into<T, L>(
     );
 }
 
-/// How many items of either run are among the first `len` of the output.
+/// The number of items of either run among the first `len` of the output.
 fn cut<T, L>(left: &[T], right: &[T], len: usize, is_less: &L) -> (usize, usize)
 where
     L: Fn(&T, &T) -> bool,

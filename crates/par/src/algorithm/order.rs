@@ -15,8 +15,8 @@ pub(super) struct Order<'f, S, L> {
 }
 
 impl<S, L> Order<'_, S, L> {
-    /// How often the items are halved: into a part for each worker, or into some more if the
-    /// workers could not share these evenly.
+    /// The number of times to halve the items: into a part for each worker, or into some more if
+    /// the workers could not share these evenly.
     pub(super) fn halvings(&self) -> u32 {
         let odd = !self.workers.is_power_of_two();
         self.workers.next_power_of_two().ilog2() + u32::from(odd)

@@ -117,8 +117,8 @@ where
     items[range].select_nth_unstable_by(wanted, |a, b| compare(a, b));
 }
 
-/// Where in the sorted sample is an item that most likely belongs a little behind the wanted one,
-/// or before it if that leaves fewer items in the range.
+/// The place in the sorted sample of an item that most likely belongs a little behind the wanted
+/// one, or before it if that leaves fewer items in the range.
 fn pivot_rank(wanted: usize, len: usize) -> usize {
     let rank = (wanted as f64 / len as f64 * SAMPLE_LEN as f64) as usize;
     if rank < SAMPLE_LEN / 2 {

@@ -15,7 +15,8 @@ use heist_core::join;
 use super::merge::merge_into;
 use super::order::Order;
 
-/// Where the items of a part lie sorted. In its slice they lie in either case, in some order.
+/// The place where the items of a part lie sorted. In its slice they lie in either case, in some
+/// order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Slice,

@@ -114,7 +114,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     ///
     /// # Panics
     ///
-    /// When it is consumed, if both together have more than `usize::MAX` items.
+    /// Panics when it is consumed, if both together have more than `usize::MAX` items.
     ///
     /// # Examples
     ///

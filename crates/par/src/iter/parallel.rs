@@ -33,6 +33,19 @@ use crate::vec::IntoIter;
 /// particular order of time, but the results of ordered consumers, such as
 /// [`collect`](Self::collect), are in the order of the sequence.
 ///
+/// # Panics
+///
+/// A consumer panics if a closure of its chain does, with the payload of one of the calls. Items
+/// that had not begun may be dropped.
+///
+/// # Cost
+///
+/// An item costs what it costs in a loop. A part is split when a worker is hungry and not before:
+/// lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010), with grains by the
+/// clock.
+///
+/// # Your own
+///
 /// Implemented for each [`Part`]: see [`plumbing`](super::plumbing) for how to write an iterator of
 /// one's own.
 pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
@@ -135,10 +148,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         Intersperse::new(self, element)
     }
 
-    /// Says how finely to cut the whole chain, whatever stands behind: see [`Granularity`], which
-    /// also says when that helps.
-    ///
-    /// If it is said several times in one chain, the last that is not
+    /// Sets how finely to cut the whole chain, later adaptors included: see [`Granularity`], which
+    /// also tells when that helps. The last call in a chain that is not
     /// [`Automatic`](Granularity::Automatic) holds.
     ///
     /// # Examples
@@ -432,10 +443,10 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         FlattenIter::new(self)
     }
 
-    /// Folds each part of the items into one, beginning with `identity()`, and gives these: so the
-    /// accumulator may be of another type than the items, as it may not be in
-    /// [`reduce`](Self::reduce), which mostly follows. There is at least one part; how many, and
-    /// which items are in one, depends on which workers were free.
+    /// Folds each part of the items into one value, beginning with `identity()`, and gives these
+    /// values. The accumulator may be of another type than the items, unlike that of
+    /// [`reduce`](Self::reduce), which mostly follows. There is at least one part; the number of
+    /// parts, and the items of each, depend on which workers were free.
     ///
     /// # Examples
     ///
@@ -577,8 +588,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         PanicFuse::new(self)
     }
 
-    /// Gives `n` items, or all if there are fewer: those that come first in time, wherever they
-    /// lie, in the order of the sequence.
+    /// Gives `n` items, or all if there are fewer: the first in time, wherever they lie, in the
+    /// order of the sequence.
     ///
     /// # Examples
     ///
@@ -596,7 +607,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         TakeAny::new(self, n)
     }
 
-    /// Gives all items but `n`: but those that come first in time, wherever they lie.
+    /// Gives all items but `n`, the first in time, wherever they lie.
     ///
     /// # Examples
     ///
@@ -651,8 +662,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     }
 
     /// Combines all items by `op`, neighbours with neighbours, in an order of time that depends on
-    /// which workers are free: `op` should be associative. `identity()` is what combines with
-    /// anything to the same, and may come in any number of times.
+    /// which workers are free: `op` should be associative. `identity()` gives a value that changes
+    /// nothing it is combined with, and may come in any number of times.
     ///
     /// # Examples
     ///
@@ -872,7 +883,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_with(init, op).for_each(|()| ());
     }
 
-    /// Calls `op` with each item and what `init` has made to work with: it makes one for each part
+    /// Calls `op` with each item and a value that `init` has made to work with: one for each part
     /// in which the items are done.
     ///
     /// # Examples
@@ -896,7 +907,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_init(init, op).for_each(|()| ());
     }
 
-    /// How many items there are. All of them are made and dropped.
+    /// The number of items. All of them are made and dropped.
     ///
     /// # Examples
     ///
@@ -957,8 +968,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_with(init, op).try_for_each(|result| result)
     }
 
-    /// As [`try_for_each`](Self::try_for_each), and gives `op` what `init` has made to work with:
-    /// it makes one for each part in which the items are done.
+    /// As [`try_for_each`](Self::try_for_each), and gives `op` a value that `init` has made to work
+    /// with: one for each part in which the items are done.
     ///
     /// # Examples
     ///
@@ -984,8 +995,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         self.map_init(init, op).try_for_each(|result| result)
     }
 
-    /// Combines what is in all items by `op`, as [`reduce`](Self::reduce) does, until an item or a
-    /// call is a failure, and returns that: any of them, if there are several. Items are
+    /// Combines the contents of all items by `op`, as [`reduce`](Self::reduce) does, until an item
+    /// or a call is a failure, and returns that: any of them, if there are several. Items are
     /// [`Option`]s, [`Result`]s or [`ControlFlow`]s.
     ///
     /// # Examples
@@ -1371,8 +1382,8 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         })
     }
 
-    /// Makes two collections of what `predicate` makes of the items: it says which of the two each
-    /// belongs to.
+    /// Makes two collections of the results of `predicate`, which tells for each to which of the
+    /// two it belongs.
     ///
     /// # Examples
     ///
@@ -1403,7 +1414,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         both
     }
 
-    /// All items, in their order, in vectors: as many and as long as it took.
+    /// All items, in their order, in vectors, whose number and lengths depend on the run.
     ///
     /// For a collection of your own that takes one item after the other: it need not wait until all
     /// items lie in one vector.

@@ -1,6 +1,6 @@
 //! Chunks of a slice, from its front or from its back.
 
-use super::Cut;
+use super::cut::Cut;
 use crate::iter::plumbing::indexed;
 use crate::part::{IndexedPart, Part};
 

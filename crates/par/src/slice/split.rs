@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::Cut;
+use super::cut::Cut;
 use crate::part::{delegate, Part};
 
 /// A type of pieces: they are `$slice`s of a slice of `$bound` items, cut at `$marks`.
@@ -83,12 +83,12 @@ macro_rules! shared_pieces {
 
 shared_pieces!(Split, SplitInclusive, ChunkBy);
 
-/// Where a slice is cut: an item is marked if a piece ends with it, or just before it.
+/// The places where a slice is cut: an item is marked if a piece ends with it, or just before it.
 trait Marks<T>: Send + Sync {
     /// Whether a marked item lies between two pieces, and is in neither.
     const SEPARATE: bool;
 
-    /// How many of the first items of a slice may be marked.
+    /// The number of the first items of a slice that may be marked.
     fn places(slice: &[T]) -> usize {
         slice.len()
     }

@@ -6,7 +6,7 @@ use super::pattern::Pattern;
 #[derive(Clone, Debug)]
 pub(crate) struct Text<'ch> {
     pub(crate) rest: &'ch str,
-    /// How many bytes were before it.
+    /// The number of bytes before it.
     pub(crate) at: usize,
 }
 
@@ -33,8 +33,8 @@ impl<'ch> Text<'ch> {
         self.cut_front(len.unwrap_or(self.rest.len()))
     }
 
-    /// Where there is a place after as many bytes as the budget allows, which it charges. `None` if
-    /// that is all of the text.
+    /// The first place after as many bytes as the budget allows, which it charges. `None` if that
+    /// is all of the text.
     #[inline]
     pub(crate) fn front_len(&self, budget: &mut usize, places: &impl Places) -> Option<usize> {
         let place = match *budget {
@@ -55,7 +55,7 @@ impl<'ch> Text<'ch> {
     }
 }
 
-/// Where a text may be cut.
+/// The places where a text may be cut.
 pub(crate) trait Places {
     /// The first place behind the character that begins at `from`, or behind a later one.
     fn first_behind(&self, text: &str, from: usize) -> Option<usize>;

@@ -20,8 +20,8 @@ impl<T, V: Holder<T>> Taken<T, V> {
         let vec = holder.vec();
         let len = vec.len();
         assert!(range.start <= range.end && range.end <= len);
-        // If all this is leaked, the vector knows of no items that are taken. SAFETY: there are
-        // more items than that.
+        // If all this is leaked, the vector knows of no items that are taken.
+        // SAFETY: there are more items than that.
         unsafe { vec.set_len(range.start) };
         let vec_first = NonNull::new(vec.as_mut_ptr()).expect("a vector's pointer is not null");
         // SAFETY: within the items that there are.

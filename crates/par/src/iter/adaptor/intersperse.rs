@@ -29,7 +29,7 @@ impl<I: Part> Intersperse<I> {
         }
     }
 
-    /// How many items there are, with so many of the base.
+    /// The number of items, with so many of the base.
     fn len_with(&self, base_len: usize) -> Option<usize> {
         let first = usize::from(!self.begun && base_len > 0);
         let doubled = base_len.checked_mul(2)?;

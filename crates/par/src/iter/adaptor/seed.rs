@@ -1,8 +1,8 @@
-//! How each part of an iterator comes by a value of its own.
+//! A value of its own for each part of an iterator.
 
 use std::sync::Arc;
 
-/// How each part comes by a value of its own.
+/// Makes a value for each part.
 #[expect(unnameable_types, reason = "a detail of the adaptors that use it")]
 pub trait Seed: Clone + Send {
     /// The value.

@@ -12,7 +12,7 @@ use crate::part::Part;
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAny<I> {
     base: I,
-    /// How many may yet be taken.
+    /// The number that may yet be taken.
     quota: Quota,
 }
 
@@ -85,7 +85,7 @@ impl<I: Part> Part for TakeAny<I> {
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct SkipAny<I> {
     base: I,
-    /// How many are yet to be skipped.
+    /// The number that is yet to be skipped.
     quota: Quota,
 }
 

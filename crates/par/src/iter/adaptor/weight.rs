@@ -36,7 +36,7 @@ impl<I: IndexedPart> WithWeight<I> {
         index.checked_sub(1).map_or(0, |last| self.up_to[last])
     }
 
-    /// How many items of this part weigh no more than that, together.
+    /// The number of items of this part that weigh no more than that, together.
     fn as_many_as(&self, weight: usize) -> usize {
         let limit = self.below(self.first).saturating_add(weight);
         let part = &self.up_to[self.first..self.first + self.base.part_len()];

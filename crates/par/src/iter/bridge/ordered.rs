@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use super::take_batch;
+use super::batch::take_batch;
 use crate::part::Part;
 
 /// At most so many items are taken ahead at once.
@@ -18,7 +18,7 @@ pub struct OrderedBridge<I: Iterator> {
     iter: Option<I>,
     /// In all other parts: items that were taken before.
     batch: VecDeque<I::Item>,
-    /// How many items to take when the iterator is passed on.
+    /// The number of items to take when the iterator is passed on.
     next_len: usize,
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{hint, Clock, Mutex};
 
-use super::{take_batch, BATCH_NS};
+use super::batch::{take_batch, BATCH_NS};
 use crate::part::Part;
 
 /// The items of an iterator in no particular order: see
@@ -53,7 +53,7 @@ struct Place<Iter: Iterator> {
     /// The iterator that has ended, which items that are not done may still need: it may be the
     /// receiver of what they send back.
     over: Option<Box<Feed<Iter>>>,
-    /// How many parts take turns.
+    /// The number of parts that take turns.
     open_parts: usize,
     /// A part was closed, and no other has been told.
     was_left: bool,

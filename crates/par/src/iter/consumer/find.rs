@@ -11,7 +11,7 @@ use heist_sync::atomic::{AtomicUsize, Ordering};
 use crate::driver::{drive, Consumer};
 use crate::part::Part;
 
-/// Which of several finds is wanted.
+/// The find that is wanted, of several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Any,

@@ -36,7 +36,7 @@ where
 struct Source<I> {
     /// The parts that are left; the lowest is the last.
     parts: Vec<I>,
-    /// How many steps a block may have.
+    /// The most steps in a block.
     steps: usize,
     /// Parts of unknown length can be split for ever: a bridge without order, a repetition without
     /// end.

@@ -26,7 +26,7 @@ where
     total::<_, _, Products>(iter)
 }
 
-/// How many items there are.
+/// The number of items.
 pub(crate) fn count<I: Part>(iter: I) -> usize {
     total::<_, _, Counts>(iter)
 }

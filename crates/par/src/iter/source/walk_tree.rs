@@ -124,7 +124,7 @@ walk_types! {
 struct Walk<S, B> {
     /// The visits to make, the last first.
     stack: Vec<Visit<S>>,
-    /// How many nodes among them are to be explored.
+    /// The number of nodes among them to be explored.
     unexplored: usize,
     children_of: Arc<B>,
 }

@@ -8,19 +8,16 @@ use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_core::ThreadPoolBuilder;
 use heist_par::iter::plumbing::Part;
 use heist_par::iter::Either;
 use heist_par::prelude::*;
 
-const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
+use crate::pieces::pool;
 
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(4).build().unwrap())
-}
+const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
 /// That the collection is the same as std's, if the number of items is known and if not.
 fn same_as_std<C, T>(item: impl Fn(usize) -> T + Sync + Send)

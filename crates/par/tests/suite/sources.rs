@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::prelude::*;
+
+use crate::pieces::pool;
 
 /// The iterator, made anew each time, gives the items that are expected, whole and in pieces.
 macro_rules! check {
@@ -47,16 +47,6 @@ mod slices;
 mod values;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
-
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| {
-        ThreadPoolBuilder::new()
-            .num_threads(4)
-            .build()
-            .expect("a pool")
-    })
-}
 
 /// Everything in its order, by all workers.
 fn together<I: ParallelIterator>(iter: I) -> Vec<I::Item> {

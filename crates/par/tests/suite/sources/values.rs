@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use heist_par::iter::plumbing::IndexedPart;
 use heist_par::prelude::*;
 
-use crate::{first, in_pieces, numbers, pool, together, Dice, SIZES};
+use super::{first, in_pieces, numbers, together, Dice, SIZES};
+use crate::pieces::pool;
 
 /// Counts how often each item is dropped.
 #[derive(Default)]

@@ -2,23 +2,15 @@
 
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock};
+use std::sync::{Barrier, Mutex};
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_core::ThreadPoolBuilder;
 use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 use heist_par::{parallel_for, parallel_reduce, sub_ranges, tiles};
 use proptest::prelude::*;
 
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| {
-        ThreadPoolBuilder::new()
-            .num_threads(4)
-            .build()
-            .expect("a pool")
-    })
-}
+use crate::pieces::pool;
 
 proptest! {
     #[test]

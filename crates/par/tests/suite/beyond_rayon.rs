@@ -4,22 +4,14 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock};
+use std::sync::{Barrier, Mutex};
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_core::ThreadPoolBuilder;
 use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 use heist_par::{CancellationToken, WorkerLocal};
 
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| {
-        ThreadPoolBuilder::new()
-            .num_threads(4)
-            .build()
-            .expect("a pool")
-    })
-}
+use crate::pieces::pool;
 
 /// All items of a part, and of those into which it can be split, in their order.
 fn split_everywhere<I: ParallelIterator>(mut part: I) -> Vec<I::Item> {

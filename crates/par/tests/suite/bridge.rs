@@ -1,7 +1,5 @@
 //! Bridges: all items of an ordinary iterator come, once each, and nobody waits for ever.
 
-mod pieces;
-
 use std::collections::BTreeSet;
 use std::iter::{from_fn, once_with};
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
@@ -16,7 +14,8 @@ use heist_core::{join, ThreadPool, ThreadPoolBuilder};
 use heist_par::iter::plumbing::Part;
 use heist_par::iter::IterBridge;
 use heist_par::prelude::*;
-use pieces::{assert_gives, in_pieces, pool, Chance};
+
+use crate::pieces::{assert_gives, in_pieces, pool, Chance};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 

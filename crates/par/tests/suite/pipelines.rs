@@ -1,7 +1,5 @@
 //! Random pipelines give what std's iterators give.
 
-mod pipeline;
-
 use std::sync::OnceLock;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
@@ -24,6 +22,6 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..32),
         pool in 0..3_usize,
     ) {
-        pools()[pool].install(|| pipeline::check(&bytes));
+        pools()[pool].install(|| crate::pipeline::check(&bytes));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use heist_par::iter::plumbing::{IndexedPart, Part};
 use heist_par::prelude::*;
 
-use crate::{first, in_pieces, numbers, together, Dice, SIZES};
+use super::{first, in_pieces, numbers, together, Dice, SIZES};
 
 fn own(items: &mut [u32]) -> Vec<u32> {
     items.to_vec()

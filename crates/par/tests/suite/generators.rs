@@ -1,7 +1,5 @@
 //! Parallel iterators that need no collection.
 
-mod pieces;
-
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -12,7 +10,8 @@ use heist_par::iter::{
 };
 use heist_par::prelude::*;
 use heist_par::Granularity;
-use pieces::{assert_gives, in_pieces, pool, Chance};
+
+use crate::pieces::{assert_gives, in_pieces, pool, Chance};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 

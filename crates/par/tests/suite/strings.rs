@@ -1,10 +1,9 @@
 //! The parallel methods of strings give what those of `str` give.
 
-mod pieces;
-
 use heist_par::prelude::*;
 use heist_par::str::Pattern;
-use pieces::{assert_gives, in_pieces, pool, Chance};
+
+use crate::pieces::{assert_gives, in_pieces, pool, Chance};
 
 /// Texts without ends, with nothing but ends, with characters of all widths, long ones, and others
 /// that chance has made.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 
 use heist_par::prelude::*;
 
-use crate::{in_pieces, numbers, together, Dice, SIZES};
+use super::{in_pieces, numbers, together, Dice, SIZES};
 
 #[test]
 fn slices_arrays_boxes_and_vectors_give_their_items() {

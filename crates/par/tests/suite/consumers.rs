@@ -3,19 +3,15 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::OnceLock;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_core::ThreadPoolBuilder;
 use heist_par::iter::plumbing::Part;
 use heist_par::iter::Either;
 use heist_par::prelude::*;
 
-const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
+use crate::pieces::pool;
 
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(4).build().unwrap())
-}
+const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
 /// An iterator that splits as long as it can, wherever it likes, and runs one item at a time: the
 /// odd ones go to the upper part's end first, so that parts differ in size.

@@ -5,20 +5,13 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::OnceLock;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_core::ThreadPoolBuilder;
 use heist_par::prelude::*;
 
-const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
+use crate::pieces::pool;
 
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| {
-        let pool = ThreadPoolBuilder::new().num_threads(4).build();
-        pool.expect("a pool")
-    })
-}
+const SIZES: [usize; 7] = [0, 1, 2, 3, 7, 100, 10_000];
 
 /// The items in parallel, in pieces with splits between them, and one after the other.
 fn check<I>(iter: I, expected: &[I::Item])

@@ -3,7 +3,7 @@
 use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
 
-use crate::{first, in_pieces, together, Dice};
+use super::{first, in_pieces, together, Dice};
 
 /// All ranges with these bounds are those of the standard library.
 macro_rules! check_ranges {

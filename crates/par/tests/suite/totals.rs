@@ -2,16 +2,12 @@
 
 use std::iter::{Product, Sum};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_par::prelude::*;
 use heist_par::Granularity;
 
-fn pool() -> &'static ThreadPool {
-    static POOL: OnceLock<ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| ThreadPoolBuilder::new().num_threads(4).build().unwrap())
-}
+use crate::pieces::pool;
 
 static OPERATIONS: AtomicUsize = AtomicUsize::new(0);
 static PIECES: AtomicUsize = AtomicUsize::new(0);

@@ -1,0 +1,18 @@
+//! The tests of parallel loops, iterators and algorithms, in one program that is linked once.
+
+mod adaptors;
+mod algorithms;
+mod beyond_rayon;
+mod bridge;
+mod collect;
+mod consumers;
+mod generators;
+mod granularity;
+mod indexed;
+mod loops;
+mod pieces;
+mod pipeline;
+mod pipelines;
+mod sources;
+mod strings;
+mod totals;
