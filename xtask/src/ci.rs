@@ -48,26 +48,9 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         soak::add_steps(&mut runner)?;
         fuzz::add_steps(&mut runner)?;
         lab_steps(&mut runner)?;
-        bench_steps(root, &mut runner)?;
+        bench_steps(&mut runner)?;
     }
     Ok(runner.finish()?)
-}
-
-/// The benchmark's runner, ready for its arguments.
-///
-/// # Errors
-///
-/// Fails if there is no benchmark in this checkout.
-pub fn bench(root: &Path) -> anyhow::Result<Command> {
-    let manifest = Path::new("bench/Cargo.toml");
-    anyhow::ensure!(
-        root.join(manifest).is_file(),
-        "could not run the benchmark: {} does not exist",
-        root.join(manifest).display()
-    );
-    let mut command = cargo("run --release --manifest-path bench/Cargo.toml --");
-    command.current_dir(root);
-    Ok(command)
 }
 
 /// Cargo with these arguments, none of which has a space.
@@ -111,7 +94,7 @@ fn lab_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
 
 /// The benchmark is a workspace of its own; these steps keep it from rotting. They need no peer but
 /// rayon, and a peer may declare a newer compiler than it needs.
-fn bench_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+fn bench_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     let manifest = "--manifest-path bench/Cargo.toml";
     for (name, arguments) in [
         ("bench fmt", format!("fmt --all --check {manifest}")),
@@ -125,10 +108,12 @@ fn bench_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Res
             "bench test",
             format!("test -p heist-bench -p heist-bench-workloads -p heist-bench-demos {manifest}"),
         ),
+        (
+            "bench smoke",
+            format!("run --release {manifest} -- --quick --only fib --peers serial,rayon,heist"),
+        ),
     ] {
         runner.command(name, &mut cargo(&arguments))?;
     }
-    let mut bench = bench(root)?;
-    bench.args(["--quick", "--only", "fib", "--peers", "serial,rayon,heist"]);
-    Ok(runner.command("bench smoke", &mut bench)?)
+    Ok(())
 }

@@ -36,12 +36,6 @@ enum Chore {
     Soak(soak::Args),
     /// Run the tests of the crates with unsafe code under the compiler's sanitizers.
     Sanitize(sanitize::Args),
-    /// Run the benchmark; all arguments go to its runner.
-    Bench {
-        /// Arguments for the runner, such as `--quick`.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -65,7 +59,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Fuzz(arguments) => fuzz::run(&root, &arguments, &mut out)?,
         Chore::Soak(arguments) => soak::run(&root, &arguments, &mut out)?,
         Chore::Sanitize(arguments) => sanitize::run(&root, arguments, &mut out)?,
-        Chore::Bench { arguments } => ci::bench(&root)?.args(arguments).status()?.success(),
     };
     Ok(if passed {
         ExitCode::SUCCESS

@@ -88,7 +88,10 @@ fn add_step<W: Write>(
     packages: &[&str],
     tests: &[&str],
 ) -> anyhow::Result<()> {
-    let name = sanitizer.to_string();
+    let short = packages
+        .iter()
+        .map(|package| package.trim_start_matches("heist-"));
+    let name = format!("{sanitizer} {}", short.collect::<Vec<_>>().join(" "));
     if let Err(reason) = sanitizer.works(&runner.root()) {
         return Ok(runner.skip(&name, &reason)?);
     }
@@ -108,7 +111,7 @@ fn add_step<W: Write>(
     };
     command
         .args(["--target", TARGET, "--target-dir"])
-        .arg(build::target_folder(&runner.root(), &name))
+        .arg(build::target_folder(&runner.root(), &sanitizer.to_string()))
         // The last, as they may name tests.
         .args(tests)
         .env("RUSTFLAGS", build::flags(&sanitizer.flags()));

@@ -32,9 +32,6 @@ impl Interrupt {
         u8::try_from(signal).ok().filter(|signal| *signal != 0)
     }
 
-    /// # Errors
-    ///
-    /// Fails once a signal has come.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         match self.signal() {
             None => Ok(()),

@@ -60,10 +60,6 @@ impl fmt::Display for Model {
 }
 
 /// Builds the programs with the models, and lists their tests.
-///
-/// # Errors
-///
-/// Fails if they do not build.
 pub(crate) fn build(root: &Path, out: &mut impl std::io::Write) -> anyhow::Result<Vec<Model>> {
     let mut command = Models::find(root, "loom")?.test_command(root, "loom");
     writeln!(out, "{}", Line(&command))?;
@@ -80,10 +76,6 @@ pub(crate) fn build(root: &Path, out: &mut impl std::io::Write) -> anyhow::Resul
 }
 
 /// Runs all tests without a fault, and returns those that come past a name, quickest first.
-///
-/// # Errors
-///
-/// Fails if one of them does.
 pub(crate) fn survey(root: &Path, models: &[Model]) -> anyhow::Result<Vec<Surveyed>> {
     let mut surveyed = Vec::new();
     for model in models {

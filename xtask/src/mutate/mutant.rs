@@ -35,10 +35,6 @@ impl Mutant {
 }
 
 /// All mutants, in the order of files and lines.
-///
-/// # Errors
-///
-/// Fails if the sources cannot be read, and if an explanation belongs to no mutant.
 pub(crate) fn all(root: &Path) -> anyhow::Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
     for folder in NAMED {

@@ -23,10 +23,6 @@ pub(crate) struct Table {
 
 impl Table {
     /// The table of the repository; an empty one if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be read.
     pub(crate) fn read(root: &Path) -> anyhow::Result<Self> {
         let path = root.join(TABLE);
         if !path.exists() {
@@ -49,9 +45,6 @@ impl Table {
             .retain(|name, _| all.iter().any(|mutant| mutant.name == *name));
     }
 
-    /// # Errors
-    ///
-    /// Fails if it cannot be written.
     pub(crate) fn write(&self, root: &Path) -> anyhow::Result<()> {
         let path = root.join(TABLE);
         fs::write(&path, self.text()?)
@@ -67,10 +60,6 @@ impl Table {
 }
 
 /// Writes the document, and returns its path.
-///
-/// # Errors
-///
-/// Fails if it cannot be written.
 pub(crate) fn write_document(
     root: &Path,
     fates: &[(Mutant, Fate)],
