@@ -1,17 +1,19 @@
 //! The program `heist`.
 //!
-//! `heist run` executes real irregular work serially, with two strategies that
-//! need no runtime, and on heist, and shows them side by side. `heist doctor`
-//! says what heist finds on this machine, or whether a project runs on heist.
-//! `heist cluster` runs a program's functions and jobs on many machines; `heist plan`
-//! says which job of a fleet should move.
+//! `heist run` executes real irregular work serially, with two strategies that need no runtime,
+//! and on heist, and shows them side by side. `heist doctor` says what heist finds on this
+//! machine, or whether a project runs on heist. `heist cluster` runs a program's functions and
+//! jobs on many machines; `heist plan` says which job of a fleet should move.
 //!
-//! The exit code is 0 if all is well; 1 if a strategy gave a wrong result, a
-//! part of the input could not be used, an output could not be written, doctor finds
-//! that no pool can start, that a setting would be refused, or that a project does not
-//! run on heist, or a job or call has no result; 2 if the program was called wrongly or
-//! with something that it cannot work on, such as a number of workers that heist refuses;
-//! 130 if Ctrl-C ended a run on a cluster.
+//! The exit code is:
+//!
+//! - 0 if all is well;
+//! - 1 if a strategy gave a wrong result, a part of the input could not be used, an output could
+//!   not be written, or a job or call has no result; also if doctor finds that no pool can start,
+//!   that a setting would be refused, or that a project does not run on heist;
+//! - 2 if the program was called wrongly, or with something that it cannot work on, such as a
+//!   number of workers that heist refuses;
+//! - 130 if Ctrl-C ended a run on a cluster.
 
 #![forbid(unsafe_code)]
 
@@ -65,7 +67,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody can be told if stderr is closed as well.
+            // If stderr is closed as well, the exit code has to do.
             let _ = writeln!(io::stderr(), "error: {error:#}");
             let code = if error.is::<Usage>() { 2 } else { 1 };
             ExitCode::from(code)

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees while they wait.
+//! Signs of life for a person who waits at a terminal.
 //!
 //! Everything goes to stderr, and only where that is a terminal.
 
@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often the elapsed time is drawn again. Rarely: drawing takes a core from
-/// the work that is being measured.
+/// The time between two drawings. Long, because drawing takes a core from the measured work.
 const TICK: Duration = Duration::from_millis(250);
 
 /// A bar that counts up to `steps`.

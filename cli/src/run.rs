@@ -12,7 +12,7 @@ use crate::strategy::{Stealing, Strategy};
 use crate::workload::{
     fib::Fib, files::Files, json::Json, mandelbrot::Mandelbrot, matmul::Matmul,
     mergesort::Mergesort, nqueens::Nqueens, quicksort::Quicksort, skewed_loop::SkewedLoop,
-    uts::Uts, Flag, Kind, Setup, Skipped, Workload,
+    uts::Uts, Flag, Kind, Setup, Size, Skipped, Workload,
 };
 use crate::Usage;
 
@@ -33,14 +33,14 @@ const SEED: u64 = 46;
 /// Flags of `heist run`
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to run
+    /// The workload to run
     #[arg(value_enum, default_value = "files")]
     workload: Kind,
-    /// How many threads to use [default: `HEIST_NUM_THREADS` if that is set,
+    /// Number of threads [default: `HEIST_NUM_THREADS` if that is set,
     /// else the number of usable cores]
     #[arg(long, value_name = "N", value_parser = workers::parse)]
     workers: Option<usize>,
-    /// Which strategy to compare with the serial one
+    /// Strategy to compare with the serial one
     #[arg(long, default_value = "all")]
     strategy: Selection,
     /// The input of `files` (a folder) or `json` (a file, one document a line)
@@ -52,13 +52,13 @@ pub(crate) struct Args {
     /// Seed of a generated workload [default: 46]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Where `mandelbrot` writes its picture [default: mandelbrot.png]
+    /// File for the picture of `mandelbrot` [default: mandelbrot.png]
     #[arg(long, value_name = "FILE.png")]
     output: Option<PathBuf>,
-    /// How many measured rounds; the median is shown
+    /// Number of measured rounds; the median is shown
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Record one more round and write a page that shows who ran what when
+    /// Record one more round and write a page that shows the jobs of each worker over time
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Print one JSON document instead of the table
@@ -205,21 +205,11 @@ fn setup<W: Workload>(args: &Args) -> Result<Setup, Usage> {
             }
         }
     }
-    let size = match (&profile.size, args.size) {
+    let size = match (profile.size, args.size) {
         (None, None) => 0,
         (None, Some(_)) => return Err(unknown("--size")),
         (Some(rule), None) => rule.default,
-        (Some(rule), Some(size)) if rule.accepted.contains(&size) => size,
-        (Some(rule), Some(size)) => {
-            return Err(Usage(format!(
-                "invalid value '{size}' for --size ({} of {}): accepted are {} to {}, default {}",
-                rule.what,
-                profile.name,
-                rule.accepted.start(),
-                rule.accepted.end(),
-                rule.default
-            )))
-        }
+        (Some(rule), Some(size)) => checked_size(profile.name, &rule, size)?,
     };
     let picture = profile.flags.contains(&Flag::Output);
     Ok(Setup {
@@ -232,6 +222,19 @@ fn setup<W: Workload>(args: &Args) -> Result<Setup, Usage> {
             None => PathBuf::new(),
         },
     })
+}
+
+fn checked_size(workload: &str, rule: &Size, size: u64) -> Result<u64, Usage> {
+    if rule.accepted.contains(&size) {
+        return Ok(size);
+    }
+    Err(Usage(format!(
+        "invalid value '{size}' for --size ({} of {workload}): accepted are {} to {}, default {}",
+        rule.what,
+        rule.accepted.start(),
+        rule.accepted.end(),
+        rule.default
+    )))
 }
 
 /// Fails before the work begins, not after, if `file` has no folder to lie in.

@@ -1,8 +1,7 @@
 //! The four ways to spread work over cores that the program compares.
 //!
-//! `serial` is the yardstick. `static` and `central` are what one writes without
-//! a runtime: slices dealt once, and a queue behind a lock; both run a
-//! [`Bag`] of tasks on plain threads. `stealing` is heist.
+//! `serial` is the yardstick. `static` and `central` need no runtime: slices dealt once, and a
+//! queue behind a lock; both run a [`Bag`] of tasks on plain threads. `stealing` is heist.
 
 use std::io;
 use std::panic::resume_unwind;

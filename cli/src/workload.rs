@@ -20,7 +20,7 @@ pub(crate) mod quicksort;
 pub(crate) mod skewed_loop;
 pub(crate) mod uts;
 
-pub(crate) use contract::{Fact, Flag, Profile, Setup, Skipped, Value, Workload};
+pub(crate) use contract::{Fact, Flag, Profile, Setup, Size, Skipped, Value, Workload};
 
 /// The workloads, as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What a user reads about the workload.
+    /// The description and the flags of the workload.
     pub(crate) fn profile(self) -> &'static Profile {
         match self {
             Self::Files => &files::Files::PROFILE,

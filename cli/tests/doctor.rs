@@ -109,8 +109,8 @@ impl Place {
             .expect("the program starts")
     }
 
-    /// What doctor says of the project, in words and as a document, after it
-    /// was made sure that both agree and that nothing has been written.
+    /// The finding on the project, in words and as a document, after a check that both agree and
+    /// that nothing has been written.
     fn finding(&self, code: i32) -> (String, Value) {
         let before = files(self.0.path());
         let manifest = OsStr::new("--manifest");
@@ -126,7 +126,7 @@ impl Place {
         (text, json)
     }
 
-    /// What doctor says of a project that it cannot judge.
+    /// The message about a project that doctor cannot judge.
     fn complaint(&self, manifest: &str) -> String {
         let before = files(self.0.path());
         let output = self.doctor(&[OsStr::new("--manifest"), OsStr::new(manifest)]);

@@ -43,7 +43,7 @@ fn heist(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What `heist plan` says of this snapshot, with these further arguments.
+/// The output of `heist plan` on this snapshot, with these further arguments.
 fn plan(name: &str, text: &str, args: &[&str]) -> Output {
     let folder = folder(name, text);
     let all = [&[name], args].concat();

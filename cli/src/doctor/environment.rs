@@ -29,7 +29,7 @@ pub(crate) struct Environment {
 pub(crate) struct Variable {
     pub(crate) name: &'static str,
     pub(crate) read_by: Reader,
-    /// What it changes.
+    /// Its effect.
     pub(crate) changes: &'static str,
     pub(crate) accepts: &'static str,
     /// The value as given; bytes that are no text are replaced. `None` if unset.

@@ -1,4 +1,4 @@
-//! What the standard library and the kernel answer when asked directly.
+//! Facts that the standard library and the kernel tell when asked directly.
 
 use serde::Serialize;
 
@@ -10,9 +10,9 @@ pub(crate) struct Host {
     pub(crate) os: &'static str,
     pub(crate) architecture: &'static str,
     pub(crate) page_bytes: Option<usize>,
-    /// What `std::thread::available_parallelism` says; `None` if it cannot tell.
+    /// The answer of `std::thread::available_parallelism`; `None` if it cannot tell.
     pub(crate) available_parallelism: Option<usize>,
-    /// A pool that is built without saying anything, or why it cannot be built.
+    /// A pool with all defaults, or the reason why it cannot be built.
     #[serde(skip)]
     pub(crate) default_pool: Result<BuiltPool, String>,
     /// Whether the kernel offers `membarrier` with `PRIVATE_EXPEDITED` to this
@@ -20,7 +20,7 @@ pub(crate) struct Host {
     pub(crate) membarrier: Option<bool>,
 }
 
-/// What a pool turned out to be.
+/// The properties of a pool that was built.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltPool {
     pub(crate) workers: usize,

@@ -17,7 +17,7 @@ use super::tree::Tree;
 /// A machine under construction.
 struct Machine {
     root: TempDir,
-    /// What the standard library says, and heist then does.
+    /// The number that the standard library tells, and that heist uses.
     workers: usize,
 }
 

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 
 use super::cgroup::{Group, Limit};
 use super::cpu_list::CpuList;
-use super::environment::{Reader, State, Variable};
+use super::environment::{Environment, Reader, State, Variable};
 use super::page::Page;
 use super::report::{round, Report};
 use super::topology::{Cache, NumaNode, Topology};
+use super::tree::Unreadable;
 
 /// How many entries of a list are shown before the rest is only counted.
 const SHOWN: usize = 6;
@@ -35,7 +36,11 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     page.rows("caches", caches(&topology.caches))?;
     page.row("barrier", &barrier(report))?;
 
-    let environment = &report.environment;
+    settings(&mut page, &report.environment)?;
+    unreadable(&mut page, &report.unreadable)
+}
+
+fn settings(page: &mut Page<'_, impl Write>, environment: &Environment) -> io::Result<()> {
     for (reader, heading) in [
         (Reader::Pools, "settings"),
         (
@@ -47,7 +52,7 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
         writeln!(page.out, "\n{heading}")?;
         let known = environment.known.iter();
         for variable in known.filter(|variable| variable.read_by == reader) {
-            setting(&mut page, variable)?;
+            setting(page, variable)?;
         }
     }
     for internal in &environment.internal {
@@ -63,15 +68,19 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
             stranger.name, stranger.nearest
         )?;
     }
+    Ok(())
+}
 
-    if !report.unreadable.is_empty() {
-        writeln!(page.out, "\nunreadable, and so left out above")?;
-        for file in report.unreadable.iter().take(SHOWN) {
-            writeln!(page.out, "  {}: {}", file.path, file.why)?;
-        }
-        if let Some(more) = report.unreadable.len().checked_sub(SHOWN + 1) {
-            writeln!(page.out, "  and {} more; --json has them all", more + 1)?;
-        }
+fn unreadable(page: &mut Page<'_, impl Write>, files: &[Unreadable]) -> io::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    writeln!(page.out, "\nunreadable, and so left out above")?;
+    for file in files.iter().take(SHOWN) {
+        writeln!(page.out, "  {}: {}", file.path, file.why)?;
+    }
+    if let Some(more) = files.len().checked_sub(SHOWN + 1) {
+        writeln!(page.out, "  and {} more; --json has them all", more + 1)?;
     }
     Ok(())
 }

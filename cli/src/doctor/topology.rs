@@ -10,7 +10,7 @@ use super::tree::{excerpt, parse_number, Tree};
 const CPU: &str = "/sys/devices/system/cpu";
 const NODE: &str = "/sys/devices/system/node";
 
-/// How the machine is built. What the kernel does not show is `None`.
+/// The build of the machine. A property that the kernel does not show is `None`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Topology {
     /// The logical CPUs that are switched on.

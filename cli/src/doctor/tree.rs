@@ -21,7 +21,7 @@ pub(crate) struct Tree {
 pub(crate) struct Unreadable {
     /// The file, counted from the root of the tree.
     pub(crate) path: String,
-    /// What is wrong with it.
+    /// The reason.
     pub(crate) why: String,
 }
 
@@ -33,8 +33,8 @@ impl Tree {
         }
     }
 
-    /// What `parse` makes of the file's text, trimmed; `None` if there is no
-    /// such file, or if it is unreadable, which is remembered.
+    /// The result of `parse` on the file's text, trimmed; `None` if there is no such file, or if
+    /// it is unreadable, which is remembered.
     ///
     /// `path` starts with a slash, as it would on the machine itself.
     pub(crate) fn parse<T>(

@@ -1,4 +1,4 @@
-//! What a comparison found, free of the workload that was run.
+//! The result of a comparison, independent of the workload.
 
 use std::time::Duration;
 
@@ -30,14 +30,14 @@ pub(super) struct Row {
 /// One measured run.
 pub(super) struct Round {
     pub(super) wall: Duration,
-    /// How long each worker was busy.
+    /// The time that each worker was busy.
     pub(super) busy: Vec<Duration>,
     pub(super) tasks: u64,
     /// None where nothing can be stolen.
     pub(super) steals: Option<Steals>,
 }
 
-/// How stealing went.
+/// The number of steals.
 #[derive(Clone, Copy)]
 pub(super) struct Steals {
     pub(super) taken: u64,
@@ -53,7 +53,7 @@ impl Comparison {
             .map(|row| row.strategy)
     }
 
-    /// How many times faster than serial the strategy was.
+    /// The speed of the strategy relative to the serial one.
     pub(super) fn speedup(&self, row: &Row) -> f64 {
         ratio(self.rows[0].median().wall, row.median().wall)
     }

@@ -11,8 +11,9 @@ use crate::workload::Workload;
 
 /// Runs a round to warm up and `rounds` measured ones, each strategy in each.
 ///
-/// Interleaving spreads whatever else the machine does over all strategies.
-/// `pool` has as many workers as the others get, and is stopped in the end. Returns the output of the first serial run as well.
+/// Interleaving spreads the other work of the machine over all strategies. `pool` has as many
+/// workers as the others get, and is stopped in the end. Returns the output of the first serial
+/// run as well.
 pub(super) fn compare<W: Workload>(
     workload: &W,
     strategies: &[Strategy],

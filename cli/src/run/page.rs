@@ -67,7 +67,7 @@ fn recorded<W: Workload>(
     };
     let (output, round) = runner.run(strategy)?;
     let end_ns = ns(origin.elapsed());
-    // What a run uses up is made before its clock starts, so count back.
+    // The scratch of a run is made before its clock starts, so count back.
     let wall_ns = ns(round.wall);
     let begin_ns = end_ns.saturating_sub(wall_ns);
     let mut run = match strategy {

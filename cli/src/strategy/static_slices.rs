@@ -1,6 +1,6 @@
 //! Every thread gets one contiguous slice of the pieces, once.
 //!
-//! What a task pushes stays with the thread that ran it.
+//! Pushed tasks stay with the thread that ran the pusher.
 
 use std::io;
 use std::sync::Mutex;
@@ -45,7 +45,7 @@ impl Bag for StaticSlices<'_> {
             let begin = Instant::now();
             let mut sum = A::default();
             let mut tasks = 0;
-            // A stack: what a task pushed runs next, and the slice in its order.
+            // A stack: pushed tasks run next, and the slice in its order.
             let mut stack = std::mem::take(&mut *slices[worker].lock().expect("no task holds it"));
             stack.reverse();
             while let Some(task) = stack.pop() {

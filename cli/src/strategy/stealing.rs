@@ -14,7 +14,7 @@ pub(crate) struct Stealing {
     pool: heist::ThreadPool,
 }
 
-/// What the pool did during one run.
+/// The work of the pool during one run.
 pub(crate) struct Work {
     pub(crate) busy: Vec<Duration>,
     pub(crate) jobs: u64,
@@ -71,7 +71,7 @@ impl Stealing {
         self.pool.diagnostics().recorder_started
     }
 
-    /// What was recorded within a stretch of the recorder's time.
+    /// The lanes and steals within a stretch of the recorder's time.
     pub(crate) fn recorded(&self, window_ns: Range<u64>) -> Folded {
         heist_observe::fold(&self.pool.events(), window_ns)
     }

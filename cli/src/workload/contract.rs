@@ -11,13 +11,13 @@ use crate::strategy::{Bag, Pieces, Serial};
 
 /// A piece of work that runs under every strategy.
 pub(crate) trait Workload: Sized + Sync {
-    /// What a user reads and may set.
+    /// Its description and flags.
     const PROFILE: Profile;
 
-    /// What a run uses up, for instance the numbers that it sorts in place.
+    /// Data that a run uses up, for instance the numbers that it sorts in place.
     type Scratch: Send;
 
-    /// What a run finds out.
+    /// The result of a run.
     type Output: PartialEq + Send;
 
     /// Reads or generates the input. Not timed.
@@ -30,7 +30,7 @@ pub(crate) trait Workload: Sized + Sync {
     /// The input in a few words.
     fn input(&self) -> String;
 
-    /// Makes what one run uses up. Not timed.
+    /// Makes the scratch of one run. Not timed.
     fn fresh(&self) -> Self::Scratch;
 
     /// The plain program.
@@ -46,7 +46,7 @@ pub(crate) trait Workload: Sized + Sync {
     /// The work in its natural form on heist. Called on a worker.
     fn stealing(&self, scratch: Self::Scratch, pieces: Pieces<'_>) -> Self::Output;
 
-    /// What to print about the output.
+    /// Findings about the output, to be printed.
     fn facts(&self, output: &Self::Output) -> Vec<Fact>;
 
     /// The parts of the input that could not be used.
@@ -64,7 +64,7 @@ pub(crate) trait Workload: Sized + Sync {
     }
 }
 
-/// What a user reads about a workload, and may set.
+/// The description of a workload, and its flags.
 pub(crate) struct Profile {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
@@ -74,7 +74,7 @@ pub(crate) struct Profile {
     pub(crate) flags: &'static [Flag],
 }
 
-/// What `--size` means to a workload.
+/// The meaning of `--size` to a workload.
 pub(crate) struct Size {
     pub(crate) what: &'static str,
     pub(crate) default: u64,

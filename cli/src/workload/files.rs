@@ -1,9 +1,8 @@
 //! Hashes every file of a folder and counts its lines and words.
 //!
-//! A file is read into a buffer that is used again, its hash and its word table
-//! are made, and the table is added to the totals of whoever read the file. The
-//! totals are cut into shards by the hash of the word, so that merging them at
-//! the end is parallel work as well.
+//! A file is read into a buffer that is used again, its hash and its word table are made, and the
+//! table is added to the totals of the worker that read the file. The totals are cut into shards
+//! by the hash of the word, so that merging them at the end is parallel work as well.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -162,7 +161,7 @@ const UNPOISONED: &str = "nothing that holds this lock can panic";
 /// The place for what is found out about one file; filled by the run.
 type Slot = Option<Result<FileFacts, String>>;
 
-/// What was found out about one file.
+/// Findings about one file.
 #[derive(PartialEq)]
 pub(crate) struct FileFacts {
     bytes: u64,
@@ -172,7 +171,7 @@ pub(crate) struct FileFacts {
     hash: blake3::Hash,
 }
 
-/// What was found out about all files, in the order of their paths.
+/// Findings about all files, in the order of their paths.
 #[derive(PartialEq)]
 pub(crate) struct Output {
     /// An error where the file could not be read.
@@ -190,7 +189,7 @@ impl Output {
     }
 }
 
-/// What one thread needs to read files one after the other.
+/// The tools of one thread that reads files one after the other.
 #[derive(Default)]
 struct Reader {
     buffer: Vec<u8>,
@@ -198,8 +197,8 @@ struct Reader {
     totals: Totals,
 }
 
-/// What the workers of a pool keep, each for itself, so that what one core has in
-/// its cache is not handed to another.
+/// The tools of the workers of a pool, each with its own, so that no core gets data from the cache
+/// of another.
 ///
 /// A worker that waits for a part of one file may read another meanwhile, so
 /// buffers and tables belong to files: a file takes some that its worker does not
@@ -208,7 +207,7 @@ struct Shared {
     workers: Vec<Mutex<Kept>>,
 }
 
-/// What one worker keeps from file to file.
+/// The tools of one worker.
 #[derive(Default)]
 struct Kept {
     buffers: Vec<Vec<u8>>,
@@ -223,7 +222,7 @@ impl Shared {
         }
     }
 
-    /// What the present worker keeps.
+    /// The tools of the present worker.
     fn mine(&self) -> MutexGuard<'_, Kept> {
         let worker = heist::current_thread_index().expect("files are read on workers");
         self.workers[worker].lock().expect(UNPOISONED)

@@ -156,7 +156,7 @@ fn name(index: usize) -> String {
     format!("document {}", index + 1)
 }
 
-/// What was found out about one document.
+/// Findings about one document.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Document {
     /// Length of the canonical form: no spaces, keys in order.

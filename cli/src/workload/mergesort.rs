@@ -111,7 +111,7 @@ impl Workload for Mergesort {
     }
 }
 
-/// What to print about sorted numbers.
+/// Findings about sorted numbers.
 pub(super) fn order_facts(numbers: &[u64]) -> Vec<Fact> {
     let sum = numbers.iter().copied().fold(0, u64::wrapping_add);
     vec![

@@ -1,4 +1,4 @@
-//! In how many ways N queens stand on a board without attacking each other.
+//! Counts the ways to place N queens on a board so that none attacks another.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Counts the nodes of a tree whose shape nobody knows in advance.
+//! Counts the nodes of a tree whose shape is not known in advance.
 //!
 //! The binomial tree of the Unbalanced Tree Search benchmark: the root has many
 //! children, every other node has eight with a probability just below one
@@ -108,7 +108,7 @@ impl Workload for Uts {
     }
 }
 
-/// What is known about a part of the tree.
+/// Findings about a part of the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     nodes: u64,

@@ -1,4 +1,4 @@
-//! What a project's packages are, from cargo, and the patches that cargo does not use, from its files.
+//! A project's packages, from cargo, and the patches that cargo does not use, from its files.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the evidence amounts to: where the project's rayon-core comes from, why, and the cure.
+//! The judgement: the origin of the project's rayon-core, the reasons, and the cure.
 
 use std::fmt;
 
@@ -28,11 +28,11 @@ pub(super) struct Finding {
     pub(super) reasons: Vec<Reason>,
 }
 
-/// What the project runs on.
+/// The runtime of the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
-    /// Whatever uses rayon-core uses the stand-in.
+    /// All users of rayon-core use the stand-in.
     StandIn,
     /// Nothing uses rayon-core, and something uses the crate heist.
     NativeOnly,
@@ -53,8 +53,8 @@ pub(super) struct RayonCore {
     pub(super) is_stand_in: bool,
     #[serde(skip)]
     is_from_registry: bool,
-    /// What to write behind `patch.` to replace packages of this origin; a
-    /// folder's cannot be replaced.
+    /// The word behind `patch.` that replaces packages of this origin; packages in a folder
+    /// cannot be replaced.
     #[serde(skip)]
     patch_table: Option<String>,
 }

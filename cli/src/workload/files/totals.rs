@@ -35,7 +35,7 @@ struct Entry {
     letters: Range<usize>,
 }
 
-/// What is known about the words of some shards.
+/// Findings about the words of some shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) distinct: u64,
@@ -70,7 +70,7 @@ impl Totals {
     }
 }
 
-/// What is known about shards of the same number together.
+/// Merges shards of the same number, and sums them up.
 pub(super) fn merge(mut shards: Vec<Shard>) -> Summary {
     // The fewest words move when all go to the largest.
     shards.sort_by_key(|shard| shard.entries.len());
@@ -110,7 +110,7 @@ impl Shard {
         self.entries.insert_unique(hash, entry, |entry| entry.hash);
     }
 
-    /// What is known about the words of this shard.
+    /// The findings about the words of this shard.
     pub(super) fn summary(&self) -> Summary {
         let word = |entry: &Entry| &self.letters[entry.letters.clone()];
         let top = self
@@ -128,8 +128,7 @@ impl Shard {
 }
 
 impl Summary {
-    /// What is known about these words and others together, which must differ
-    /// from them all.
+    /// The findings about these words and others, which must differ from all of these.
     pub(super) fn plus(self, other: Self) -> Self {
         let distinct = self.distinct + other.distinct;
         let top = [self.top, other.top]

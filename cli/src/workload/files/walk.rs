@@ -8,7 +8,7 @@ use walkdir::WalkDir;
 use crate::progress;
 use crate::workload::Skipped;
 
-/// What lies below a folder.
+/// The entries below a folder.
 pub(super) struct Found {
     /// The regular files, ordered by path.
     pub(super) files: Vec<PathBuf>,
@@ -16,7 +16,7 @@ pub(super) struct Found {
     pub(super) symlinks: u64,
     /// How many folders are marked as caches; none was entered.
     pub(super) caches: u64,
-    /// What could not be visited, or is no file.
+    /// Entries that could not be visited, or are no files.
     pub(super) skipped: Vec<Skipped>,
 }
 

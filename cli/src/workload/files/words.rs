@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// What a table knows, in a form that can be compared.
+    /// The contents of a table, in a form that can be compared.
     fn contents(text: &[u8], table: &WordTable) -> (u64, u64, BTreeMap<Vec<u8>, u64>) {
         let words = table
             .entries()
