@@ -1,4 +1,4 @@
-//! What runs remotely in the benchmark of clusters.
+//! The functions and the job of the benchmark of clusters.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub fn sum(range: Range<u64>) -> u64 {
 /// A job that waits to be moved; its state is ballast.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ballast {
-    /// What travels.
+    /// The payload.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
     /// How many safe points it goes past.

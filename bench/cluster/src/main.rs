@@ -21,7 +21,7 @@ use heist_cluster::{Cluster, JobOptions, Local, Options, Ray, Slurm};
 /// Measures what heist-cluster costs above a backend's own client
 #[derive(Parser)]
 struct Args {
-    /// What runs the workers: Ray and Slurm need a cluster, see `cargo lab cluster`
+    /// The backend that runs the workers: Ray and Slurm need a cluster, see `cargo lab cluster`
     #[arg(long, value_enum)]
     backend: Backend,
     /// How many rounds; the median of their ratios is shown

@@ -1,4 +1,4 @@
-//! What a demo is, and how it is measured.
+//! The demo as a trait, and its measurement.
 
 use heist_bench_workloads::{sample_of, Request};
 
@@ -13,7 +13,7 @@ pub enum Form<'p> {
 
 /// A problem with its input, and two programs that solve it.
 pub(crate) trait Demo: Sized + Sync {
-    /// What both programs find; equal for any number of workers.
+    /// The result of both programs; equal for any number of workers.
     type Output: Send;
 
     /// Makes the input in the asked-for size.

@@ -16,7 +16,7 @@ pub(crate) struct Find {
 }
 
 impl Demo for Find {
-    /// What was found by any, by first, and where there was nothing to find.
+    /// The finds by any, by first, and in a list without a match.
     type Output = [Option<u64>; 3];
 
     fn new(request: &Request) -> Result<Self, String> {

@@ -28,7 +28,7 @@ struct Trip {
     /// A set of bits.
     seen: u32,
     len: u32,
-    /// What the rest is at least: each city that is left to leave, to its nearest.
+    /// A lower bound of the rest: from each city that is left, the way to its nearest.
     rest_min: u32,
 }
 

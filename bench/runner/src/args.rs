@@ -10,7 +10,7 @@ use crate::peer::Peer;
 #[derive(Debug, Parser)]
 #[command(name = "heist-bench")]
 pub(crate) struct Args {
-    /// Run only these workloads (names of files in `definitions/`, or in `groups/` for a whole group)
+    /// Run only these workloads: files in `definitions/`, or in `groups/` for a whole group
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Run only these peers (names of folders in `peers/`) and their serial baselines

@@ -20,7 +20,7 @@ pub(crate) struct BuiltPeer {
     pub(crate) version: String,
 }
 
-/// What came out of building.
+/// The outcome of building.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) peers: Vec<BuiltPeer>,

@@ -19,11 +19,11 @@ pub(crate) struct Definition {
     pub(crate) order: u32,
     /// The file of `groups/` with which it is summed up.
     pub(crate) group: Option<String>,
-    /// What is run, in one line.
+    /// The workload in one line.
     pub(crate) title: String,
-    /// What the figure is counted in, for example `ns/join`.
+    /// The unit of the figure, for example `ns/join`.
     pub(crate) unit: String,
-    /// What one unit of work is.
+    /// One unit of work, in words.
     pub(crate) one_unit: String,
     /// The word by which peers know the workload; several definitions may
     /// share one and differ in sizes.
@@ -48,7 +48,7 @@ pub(crate) struct Definition {
     /// Further columns.
     #[serde(default)]
     pub(crate) also: Vec<Also>,
-    /// What is demanded.
+    /// The demands.
     #[serde(default)]
     pub(crate) bar: Vec<Bar>,
     /// The real thing.
@@ -122,7 +122,7 @@ impl Take {
         })
     }
 
-    /// What it is called in a report.
+    /// Its name in a report.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Median => "median",

@@ -14,19 +14,19 @@ pub(crate) struct Group {
     /// The file's name without its ending; definitions name it.
     #[serde(skip)]
     pub(crate) name: String,
-    /// What is compared, in one line.
+    /// The comparison in one line.
     pub(crate) title: String,
-    /// Whose time is divided.
+    /// The peer whose time is divided.
     pub(crate) peer: String,
-    /// By whose.
+    /// The peer by whose time it is divided.
     pub(crate) against: String,
     /// With how many workers; the same number unless given.
     pub(crate) against_workers: Option<u32>,
-    /// What the ratios of all workloads become in the last line.
+    /// The summary of the ratios of all workloads, in the last line.
     #[serde(default)]
     pub(crate) take: Take,
-    /// What is demanded of that. The group is left out of a report without any of
-    /// these numbers of workers.
+    /// The demands on the summary. The group is left out of a report without any of these numbers
+    /// of workers.
     pub(crate) bar: Vec<RatioBar>,
 }
 

@@ -1,4 +1,4 @@
-//! What a `Cargo.lock` says: versions, and whether a patch was used.
+//! A `Cargo.lock`: versions, and whether a patch was used.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the figures were taken on, and who else used it.
+//! The machine on which the figures were taken, and its use by others.
 
 use std::path::Path;
 
@@ -99,7 +99,7 @@ fn busy_ticks(stat: &str) -> u64 {
     let numbers = first.split_whitespace().skip(1).enumerate();
     numbers
         .filter(|(place, _)| ![3, 4].contains(place))
-        // What guests used is contained in user and nice already.
+        // The time of guests is contained in user and nice already.
         .take_while(|&(place, _)| place < 8)
         .filter_map(|(_, text)| text.parse::<u64>().ok())
         .sum()

@@ -9,7 +9,7 @@ use crate::run::{Plan, Run};
 use crate::summary::summary;
 use crate::table::{bar_line, digits, interval, nothing, table};
 
-/// What was run, on what, with what result.
+/// The runs, the machine and the results.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     pub(crate) plan: &'a Plan,
@@ -219,7 +219,7 @@ impl Report<'_> {
 }
 
 struct Row {
-    /// What rows are sorted by: the median at the last number of workers.
+    /// The key by which rows are sorted: the median at the last number of workers.
     key: f64,
     cells: Vec<String>,
 }

@@ -16,7 +16,7 @@ use crate::group::{Group, RatioBar};
 use crate::machine::Ticks;
 use crate::sample::{check, samples};
 
-/// What is to be run.
+/// The runs to be made.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) definitions: Vec<Definition>,

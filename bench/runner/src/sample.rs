@@ -16,7 +16,7 @@ pub(crate) fn samples(text: &str) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// What is wrong with the samples, if anything.
+/// The first fault of the samples, if there is one.
 pub(crate) fn check(definition: &Definition, samples: &[Sample], expected: &str) -> Option<String> {
     samples.iter().find_map(|sample| {
         if sample.checksum != expected {

@@ -41,25 +41,22 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
         take.of(&each.collect::<Vec<f64>>())
     };
 
-    let row = |label: &str, ratio: &dyn Fn(u32) -> Option<f64>| {
-        let ratios = plan.workers.iter().map(|&workers| ratio(workers));
-        let cells = ratios.map(|ratio| ratio.map_or_else(nothing, |ratio| format!("{ratio:.3}")));
-        [label.to_owned()].into_iter().chain(cells).collect()
-    };
-    let mut rows: Vec<Vec<String>> = members
-        .iter()
-        .map(|definition| row(&definition.name, &|workers| ratio(definition, workers)))
-        .collect();
-    rows.push(row(take.word(), &over_all));
-    let counts = plan.workers.iter().map(|workers| format!("P{workers}"));
-    let columns: Vec<String> = ["workload".to_owned()].into_iter().chain(counts).collect();
-
     let mut text = format!("## {name}: {title}\n\n");
     let _ = writeln!(
         text,
         "{peer}/{against_label}; below 1, the former is the faster one.\n"
     );
-    text.push_str(&table(&columns, &rows));
+    let mut rows: Vec<(&str, Vec<Option<f64>>)> = Vec::new();
+    for definition in &members {
+        let ratios = plan
+            .workers
+            .iter()
+            .map(|&workers| ratio(definition, workers));
+        rows.push((&definition.name, ratios.collect()));
+    }
+    let all = plan.workers.iter().map(|&workers| over_all(workers));
+    rows.push((take.word(), all.collect()));
+    text.push_str(&ratios(&plan.workers, &rows));
     for demand in bar {
         let what = format!("{} of {peer}/{against_label}", take.word());
         let line = bar_line(
@@ -71,6 +68,19 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
         let _ = writeln!(text, "\n{line}");
     }
     text
+}
+
+/// The table of ratios: a row per workload, a column per number of workers.
+fn ratios(workers: &[u32], rows: &[(&str, Vec<Option<f64>>)]) -> String {
+    let counts = workers.iter().map(|workers| format!("P{workers}"));
+    let columns: Vec<String> = ["workload".to_owned()].into_iter().chain(counts).collect();
+    let row = |(label, ratios): &(&str, Vec<Option<f64>>)| {
+        let cells = ratios
+            .iter()
+            .map(|ratio| ratio.map_or_else(nothing, |ratio| format!("{ratio:.3}")));
+        [(*label).to_owned()].into_iter().chain(cells).collect()
+    };
+    table(&columns, &rows.iter().map(row).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The problems of the benchmark, written once over what a peer can do, so
-//! that between two peers only the parallel construct differs.
+//! The problems of the benchmark, written once over the abilities of peers, so that two peers
+//! differ in the parallel construct only.
 //!
 //! A peer implements the traits of [`peer`] that fit its runtime and calls
 //! [`serve`] from `main`; [`fork_join`], [`loops`], [`spawns`] and [`mixed`] run

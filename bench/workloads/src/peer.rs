@@ -1,4 +1,4 @@
-//! What a peer may be able to do; a peer implements what its runtime has.
+//! The abilities of peers as traits; a peer implements those that its runtime has.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub type PairTask = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// A peer that runs two closures in parallel and waits for both.
 pub trait ForkJoin {
-    /// What a task needs in hand to fork; `()` where the runtime knows by itself.
+    /// The value that a task needs in hand for a join; `()` where the runtime knows by itself.
     type Context<'s>;
 
     /// Runs `task` inside the pool and waits for it; called from outside.
@@ -54,7 +54,7 @@ pub trait Loop {
 
 /// A peer that makes vectors in parallel, called from outside.
 pub trait Collect {
-    /// What `op` makes of each number below `len`, in their order.
+    /// The results of `op` on each number below `len`, in their order.
     fn map<F: Fn(u64) -> u64 + Sync + Send>(&mut self, len: u64, op: F) -> Vec<u64>;
 
     /// The numbers below `len` that `keep` is true of, in their order.

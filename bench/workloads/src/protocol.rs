@@ -49,7 +49,7 @@ impl Sample {
     }
 }
 
-/// What the command line asks for.
+/// The request of the command line.
 #[derive(Debug)]
 pub struct Request {
     workload: String,

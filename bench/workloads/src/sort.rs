@@ -41,105 +41,79 @@ pub fn sorts<P: Sort>(peer: &mut P, request: &Request) -> Outcome {
         return Ok(false);
     }
     let len = request.len("len")?;
-    let tooth = |at: usize| at as u64 % TOOTH;
+    let random = |map: fn(u64) -> u64| numbers(len).into_iter().map(map).collect();
+    let mut runner = Runner {
+        peer,
+        request,
+        is_stable,
+    };
     match what {
-        "u64" => run(peer, request, is_stable, || numbers(len), |number| number)?,
-        "few" => run(
-            peer,
-            request,
-            is_stable,
-            || {
-                numbers(len)
-                    .into_iter()
-                    .map(|random| random % FEW)
-                    .collect()
-            },
-            |number| number,
-        )?,
-        "i32" => run(
-            peer,
-            request,
-            is_stable,
-            || {
+        "u64" => runner.run(|| numbers(len), same)?,
+        "few" => runner.run(|| random(|number| number % FEW), same)?,
+        "i32" => {
+            let make = || {
                 numbers(len)
                     .into_iter()
                     .map(|random| random as i32)
                     .collect()
-            },
-            |number| number as u64,
-        )?,
-        "pairs" => run(
-            peer,
-            request,
-            is_stable,
-            || {
-                // Keys that occur about twice, so that the second one counts.
-                let keys = numbers(len).into_iter().map(|random| random % len as u64);
-                keys.zip(0..).collect::<Vec<(u64, u32)>>()
-            },
-            |(key, value)| key ^ u64::from(value) << 32,
-        )?,
-        "strings" => run(
-            peer,
-            request,
-            is_stable,
-            || {
-                numbers(len)
-                    .into_iter()
-                    .map(|random| format!("{random:x}"))
-                    .collect()
-            },
-            |text: String| {
-                text.bytes()
-                    .fold(0, |hash, byte| hash << 5 ^ hash >> 60 ^ u64::from(byte))
-            },
-        )?,
-        "sorted" => run(
-            peer,
-            request,
-            is_stable,
-            || (0..len as u64).collect(),
-            |number| number,
-        )?,
-        "reversed" => run(
-            peer,
-            request,
-            is_stable,
-            || (0..len as u64).rev().collect(),
-            |number| number,
-        )?,
-        "sawtooth" => run(
-            peer,
-            request,
-            is_stable,
-            || (0..len).map(tooth).collect(),
-            |number| number,
-        )?,
+            };
+            runner.run(make, |number| number as u64)?;
+        }
+        "pairs" => runner.run(|| pairs(len), |(key, value)| key ^ u64::from(value) << 32)?,
+        "strings" => {
+            let text = |random| format!("{random:x}");
+            runner.run(|| numbers(len).into_iter().map(text).collect(), text_hash)?;
+        }
+        "sorted" => runner.run(|| (0..len as u64).collect(), same)?,
+        "reversed" => runner.run(|| (0..len as u64).rev().collect(), same)?,
+        "sawtooth" => runner.run(|| (0..len as u64).map(|at| at % TOOTH).collect(), same)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// Sorts fresh items again and again; only the sort itself is timed.
-fn run<P: Sort, T: Ord + Send>(
-    peer: &mut P,
-    request: &Request,
+fn same(number: u64) -> u64 {
+    number
+}
+
+/// Random keys that occur about twice, so that the second number of a pair counts.
+fn pairs(len: usize) -> Vec<(u64, u32)> {
+    let keys = numbers(len).into_iter().map(|random| random % len as u64);
+    keys.zip(0..).collect()
+}
+
+fn text_hash(text: String) -> u64 {
+    text.bytes()
+        .fold(0, |hash, byte| hash << 5 ^ hash >> 60 ^ u64::from(byte))
+}
+
+/// A peer, and the kind of sort that is asked of it.
+struct Runner<'a, P> {
+    peer: &'a mut P,
+    request: &'a Request,
     is_stable: bool,
-    make: impl Fn() -> Vec<T>,
-    hash: impl Fn(T) -> u64 + Copy,
-) -> Result<(), String> {
-    request.repeat(|| {
-        let mut data = make();
-        let sorted = || {
-            if is_stable {
-                peer.sort_stable(&mut data);
-            } else {
-                peer.sort_unstable(&mut data);
-            }
-            data
-        };
-        measure::sample_of(1, sorted, |data| fingerprint(data.into_iter().map(hash)))
-    })
+}
+
+impl<P: Sort> Runner<'_, P> {
+    /// Sorts fresh items again and again; only the sort itself is timed.
+    fn run<T: Ord + Send>(
+        &mut self,
+        make: impl Fn() -> Vec<T>,
+        hash: impl Fn(T) -> u64 + Copy,
+    ) -> Result<(), String> {
+        self.request.repeat(|| {
+            let mut data = make();
+            let sorted = || {
+                if self.is_stable {
+                    self.peer.sort_stable(&mut data);
+                } else {
+                    self.peer.sort_unstable(&mut data);
+                }
+                data
+            };
+            measure::sample_of(1, sorted, |data| fingerprint(data.into_iter().map(hash)))
+        })
+    }
 }
 
 /// Sorts fresh random numbers; only the sort itself is timed.

@@ -29,8 +29,9 @@ pub(crate) fn stop() {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Instant;
+
+    use super::*;
 
     #[test]
     fn a_stopped_thread_comes_back_after_the_pause_and_not_before() {

@@ -23,7 +23,7 @@ impl WaitGroup {
 
     /// One task more; called before the task is handed over.
     pub fn add(&self) {
-        // Whoever adds holds a count itself, so nothing needs to be ordered.
+        // The caller holds a count itself, so nothing needs to be ordered.
         self.running.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -56,8 +56,9 @@ impl Default for WaitGroup {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use super::*;
 
     #[test]
     fn waiting_ends_when_every_task_is_done() {

@@ -1,4 +1,5 @@
-//! `heist cluster run`: submits the jobs and calls of a job file, writes the log, and shows the results.
+//! `heist cluster run`: submits the jobs and calls of a job file, writes the log, and shows the
+//! results.
 //!
 //! One thread does it all: it takes what the driver tells, and looks now and then which jobs
 //! and calls are over. So whatever ends the run ends it in one place.

@@ -92,8 +92,9 @@ fn samples(state: &RunState) -> (Vec<NodeSample>, Vec<JobSample>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use heist_cluster::event::ClusterEvent;
+
+    use super::*;
 
     #[test]
     fn the_newest_measurements_of_a_run_become_samples_for_the_planner() {
