@@ -320,6 +320,8 @@ fn doctor_and_heist_agree_on_what_is_malformed() {
         ("HEIST_RECORD_EVENTS", "4294967296", false),
         ("HEIST_BANNER", "0", true),
         ("HEIST_BANNER", "true", false),
+        ("HEIST_GLOBAL", "explicit", true),
+        ("HEIST_GLOBAL", "none", false),
         ("RAYON_NUM_THREADS", "2", true),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_heist"))

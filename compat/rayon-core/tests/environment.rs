@@ -7,11 +7,12 @@ use std::thread::available_parallelism;
 
 use rayon_core::ThreadPoolBuilder;
 
-const VARIABLES: [&str; 4] = [
+const VARIABLES: [&str; 5] = [
     "HEIST_NUM_THREADS",
     "RAYON_NUM_THREADS",
     "RAYON_RS_NUM_CPUS",
     "HEIST_BANNER",
+    "HEIST_GLOBAL",
 ];
 
 /// Runs the test below with these variables and no others of ours, and returns what it printed: the

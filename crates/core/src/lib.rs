@@ -69,6 +69,7 @@ pub use ops::waiting::with_waiting;
 pub use ops::yielding::{yield_local, yield_now, Yield};
 pub use pool::builder::ThreadPoolBuilder;
 pub use pool::choices::{Callers, Injected};
+pub use pool::global::forbid_implicit_global;
 pub use pool::shutdown::{RunningWorker, StillRunning};
 pub use pool::thread::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 pub use pool::thread_pool::{counters, events, Diagnostics, ThreadPool};

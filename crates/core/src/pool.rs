@@ -7,7 +7,7 @@ pub(crate) mod thread_pool;
 
 mod enter;
 mod environment;
-mod global;
+pub(crate) mod global;
 mod settings;
 pub(crate) mod shutdown;
 mod start;

@@ -412,6 +412,22 @@ fn every_pool_announces_itself_if_the_environment_asks_for_it() {
 }
 
 #[test]
+fn the_environment_forbids_a_global_pool_that_nobody_has_built() {
+    let (ok, text) = child("in_a_child::no_implicit_global", "HEIST_GLOBAL", "explicit");
+    assert!(ok, "{text}");
+    for says in [
+        "HEIST_GLOBAL=explicit forbids",
+        // The line of the call.
+        "panicked at crates/core/tests/pools.rs",
+    ] {
+        assert_eq!(text.matches(says).count(), 4, "{text}");
+    }
+    let (ok, text) = child("in_a_child::no_implicit_global", "HEIST_GLOBAL", "perhaps");
+    assert!(!ok);
+    assert!(text.contains("implicit or explicit"), "{text}");
+}
+
+#[test]
 fn the_environment_switches_the_recorder_on() {
     let (ok, text) = child("in_a_child::recorder", "HEIST_RECORD_EVENTS", "100");
     assert!(ok, "{text}");
@@ -432,6 +448,24 @@ fn only_the_implicit_global_pool_makes_do_without_threads() {
 /// Only run by the tests above, in a child process.
 mod in_a_child {
     use super::*;
+
+    #[test]
+    #[ignore = "needs an environment of its own; run by another test"]
+    fn no_implicit_global() {
+        let own = pool(2);
+        assert_eq!(own.install(|| heist_core::join(|| 1, || 2)), (1, 2));
+        let calls: [fn(); 4] = [
+            || _ = heist_core::join(|| (), || ()),
+            || heist_core::spawn(|| ()),
+            || heist_core::scope(|_| ()),
+            || _ = heist_core::submit(|| ()),
+        ];
+        for call in calls {
+            assert!(catch_unwind(call).is_err());
+        }
+        ThreadPoolBuilder::new().build_global().unwrap();
+        calls.into_iter().for_each(|call| call());
+    }
 
     #[test]
     #[ignore = "needs an environment of its own; run by another test"]

@@ -83,6 +83,7 @@
 //! |---|---|
 //! | `HEIST_NUM_THREADS` | the number of workers of pools that were not told one; 0 means one per processor |
 //! | `RAYON_NUM_THREADS` | the same, if the former is not set |
+//! | `HEIST_GLOBAL` | `explicit`: a call outside of any pool panics, unless the program has built the global pool; `implicit`: such a call builds it |
 //! | `HEIST_BANNER` | 1: each pool that starts says so in a line on standard error |
 //! | `HEIST_RECORD_EVENTS` | how many events each worker keeps in pools that were not told; 0: none |
 //! | `HEIST_BARRIER` | how idle workers see what busy ones do. `membarrier`: the system interrupts these when that matters; `fence`: they take a lock for each job; `auto`: the former where the system can |
@@ -109,13 +110,13 @@
 
 pub use heist_core::{
     blocking, broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
-    current_thread_index, events, in_place_scope, in_place_scope_fifo, join, join_context,
-    max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast,
-    spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now, BarrierMode,
-    BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics, Event, EventKind, FnContext,
-    Injected, JoinContext, JoinHandle, PoolCounters, RunningWorker, Scope, ScopeFifo, StillRunning,
-    TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting,
-    WorkerCounters, WorkerEvents, WorkerId, Yield,
+    current_thread_index, events, forbid_implicit_global, in_place_scope, in_place_scope_fifo,
+    join, join_context, max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn,
+    spawn_broadcast, spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now,
+    BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics, Event,
+    EventKind, FnContext, Injected, JoinContext, JoinHandle, PoolCounters, RunningWorker, Scope,
+    ScopeFifo, StillRunning, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

@@ -54,7 +54,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 16] = [
+pub(super) const KNOWN: [Definition; 17] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -72,8 +72,7 @@ pub(super) const KNOWN: [Definition; 16] = [
     Definition {
         name: "HEIST_BARRIER",
         read_by: Reader::Pools,
-        changes:
-            "how idle workers see what busy ones do: by membarrier, or with a lock for each job",
+        changes: "how idle workers see what busy ones do: by membarrier, or by locks",
         accepts: "auto, membarrier or fence; auto or unset: membarrier where it is offered",
         rule: Rule::Refuses(
             |value| {
@@ -90,6 +89,13 @@ pub(super) const KNOWN: [Definition; 16] = [
         changes: "how many events each worker keeps, in pools that are built without saying",
         accepts: "a whole number from 0 to 4294967295; 0 or unset: none",
         rule: Rule::Refuses(|value| parse_events(value).is_some(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_GLOBAL",
+        read_by: Reader::Pools,
+        changes: "whether a call outside of any pool may build the global pool",
+        accepts: "implicit or explicit; implicit or unset: it may",
+        rule: Rule::Refuses(|value| value == "implicit" || value == "explicit", NO_POOL),
     },
     Definition {
         name: "HEIST_BANNER",

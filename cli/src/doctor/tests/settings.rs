@@ -20,6 +20,7 @@ fn a_malformed_value_is_shown_with_what_is_accepted() {
         ("HEIST_RECORD_EVENTS", "all", "from 0 to 4294967295"),
         ("HEIST_RECORD_EVENTS", "4294967296", "from 0 to 4294967295"),
         ("HEIST_BANNER", "yes", "accepts 0 or 1"),
+        ("HEIST_GLOBAL", "mine", "accepts implicit or explicit"),
         (
             "HEIST_CLUSTER_PAYLOAD_MAX",
             "much",
@@ -47,6 +48,7 @@ fn a_malformed_value_is_shown_with_what_is_accepted() {
         ("HEIST_RECORD_EVENTS", " 4294967295 "),
         ("HEIST_BANNER", "0"),
         ("HEIST_BANNER", "1"),
+        ("HEIST_GLOBAL", "explicit"),
         ("HEIST_CLUSTER_PAYLOAD_MAX", "1000"),
         ("RAY_ADDRESS", "10.0.0.1:6379"),
         ("RAY_ADDRESS", ""),

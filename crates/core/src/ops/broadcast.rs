@@ -33,6 +33,7 @@ use crate::worker::Worker;
 /// assert_eq!(squares, [0, 1, 4]);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -60,6 +61,7 @@ where
 /// assert_eq!(indices, [0, 1]);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

@@ -61,6 +61,7 @@ use crate::worker::Worker;
 /// }
 /// assert_eq!(heist::with_context(|cx| fib(cx, 20)), 6765);
 /// ```
+#[track_caller]
 pub fn with_context<OP, R>(op: OP) -> R
 where
     OP: FnOnce(JoinContext<'_>) -> R + Send,

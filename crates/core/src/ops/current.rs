@@ -12,6 +12,7 @@ use crate::worker::Worker;
 /// # use heist_core as heist;
 /// assert!(heist::current_num_threads() >= 1);
 /// ```
+#[track_caller]
 #[must_use]
 pub fn current_num_threads() -> usize {
     Pool::here().len()

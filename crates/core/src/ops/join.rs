@@ -50,6 +50,7 @@ use crate::worker::Worker;
 /// }
 /// assert_eq!(fib(20), 6765);
 /// ```
+#[track_caller]
 #[inline(always)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -77,6 +78,7 @@ where
 /// assert_eq!(migrated, (false, false)); // nobody there who could steal
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 #[inline(always)]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

@@ -19,6 +19,7 @@ use crate::worker::Worker;
 /// let index = heist::participate(heist::current_thread_index);
 /// assert!(index.is_some());
 /// ```
+#[track_caller]
 pub fn participate<OP, R>(op: OP) -> R
 where
     OP: FnOnce() -> R + Send,

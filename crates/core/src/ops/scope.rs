@@ -43,6 +43,7 @@ use crate::worker::Worker;
 /// });
 /// assert_eq!(halves, [1, 2]);
 /// ```
+#[track_caller]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -76,6 +77,7 @@ where
 /// assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -105,6 +107,7 @@ where
 /// });
 /// assert_eq!(sum, 2);
 /// ```
+#[track_caller]
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -128,6 +131,7 @@ where
 /// });
 /// assert_eq!(n, 1);
 /// ```
+#[track_caller]
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,

@@ -31,6 +31,7 @@ use crate::worker::Worker;
 /// heist::spawn(move || done.send(6 * 7).unwrap());
 /// assert_eq!(wait.recv(), Ok(42));
 /// ```
+#[track_caller]
 pub fn spawn<F>(job: F)
 where
     F: FnOnce() + Send + 'static,
@@ -60,6 +61,7 @@ where
 /// assert_eq!(heard.iter().collect::<Vec<_>>(), [0, 1, 2]);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 pub fn spawn_fifo<F>(job: F)
 where
     F: FnOnce() + Send + 'static,

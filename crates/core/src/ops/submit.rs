@@ -24,6 +24,7 @@ use crate::worker::completion::Completion;
 /// let right: u32 = (11..=20).sum();
 /// assert_eq!(left.join() + right, 210);
 /// ```
+#[track_caller]
 pub fn submit<F, T>(job: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,

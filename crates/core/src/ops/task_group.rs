@@ -49,6 +49,7 @@ impl TaskGroup {
     /// # use heist_core as heist;
     /// heist::TaskGroup::new().wait(); // nothing to wait for
     /// ```
+    #[track_caller]
     #[must_use]
     pub fn new() -> Self {
         Self::on(Pool::current())

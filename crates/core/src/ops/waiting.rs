@@ -30,6 +30,7 @@ use crate::state::Pool;
 /// join(deposit, deposit);
 /// assert_eq!(*account.lock().unwrap(), 5);
 /// ```
+#[track_caller]
 pub fn with_waiting<OP, R>(waiting: Waiting, op: OP) -> R
 where
     OP: FnOnce() -> R + Send,

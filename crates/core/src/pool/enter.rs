@@ -28,6 +28,7 @@ impl Pool {
 
     /// Runs `op` on the calling worker; an external caller participates in the global pool.
     #[inline]
+    #[track_caller]
     pub(crate) fn on_worker<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
         match Worker::current() {
             Some(worker) => op(worker),

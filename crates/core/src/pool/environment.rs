@@ -68,6 +68,21 @@ pub(crate) fn wants_banner(variable: Option<OsString>) -> Result<bool, ThreadPoo
     }
 }
 
+/// Whether calls outside of any pool must not build the global one.
+pub(crate) fn global_is_explicit(variable: Option<OsString>) -> Result<bool, ThreadPoolBuildError> {
+    let Some(value) = variable else {
+        return Ok(false);
+    };
+    match value.to_str() {
+        Some("implicit") => Ok(false),
+        Some("explicit") => Ok(true),
+        _ => {
+            let (name, accepted) = ("HEIST_GLOBAL", "implicit or explicit");
+            Err(ThreadPoolBuildError::variable(name, value, accepted))
+        }
+    }
+}
+
 /// The barriers that the environment asks for.
 pub(crate) fn barrier_request(
     variable: Option<OsString>,

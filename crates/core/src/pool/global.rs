@@ -1,8 +1,10 @@
 //! The global pool.
 
+use std::env;
 use std::sync::{Arc, OnceLock};
 
 use crate::base::error::ThreadPoolBuildError;
+use crate::pool::environment;
 use crate::pool::settings::Settings;
 use crate::pool::thread::ThreadSpawn;
 use crate::state::Pool;
@@ -10,14 +12,44 @@ use crate::worker::Worker;
 
 static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
 
+/// Set if the program has forbidden to build the global pool on its first use.
+static IS_FORBIDDEN: OnceLock<()> = OnceLock::new();
+
+/// Forbids, from now on, to build the global pool on its first use: a call that needs it panics,
+/// unless the program has built it by
+/// [`build_global`](crate::ThreadPoolBuilder::build_global). `HEIST_GLOBAL=explicit` does the same
+/// from outside.
+///
+/// For programs that give each part a pool of its own, or a number of workers of their choice, and
+/// want to hear of a library that calls heist outside of [`install`](crate::ThreadPool::install).
+/// The panic names the line of the call; for loops and iterators, the backtrace does.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// heist::forbid_implicit_global();
+/// assert!(std::panic::catch_unwind(|| heist::join(|| (), || ())).is_err());
+///
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// assert_eq!(pool.install(|| heist::join(|| 1, || 2)), (1, 2));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub fn forbid_implicit_global() {
+    // Forbidden before: as good.
+    let _ = IS_FORBIDDEN.set(());
+}
+
 impl Pool {
     /// The pool of the calling worker, or else the global pool.
+    #[track_caller]
     pub(crate) fn current() -> Arc<Self> {
         Self::here().share()
     }
 
     /// As [`current`](Self::current), for no longer than the present job.
     #[inline]
+    #[track_caller]
     pub(crate) fn here<'job>() -> &'job Self {
         match Worker::seen() {
             Some(worker) => worker.pool(),
@@ -26,11 +58,32 @@ impl Pool {
     }
 
     /// The global pool, built now with the defaults if there is none.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it cannot be built, or must not.
+    #[track_caller]
     pub(crate) fn global() -> &'static Arc<Self> {
         match GLOBAL.get() {
             Some(pool) => pool,
-            None => Self::global_or(Settings::new()),
+            None => Self::implicit(),
         }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn implicit() -> &'static Arc<Self> {
+        let explicit = environment::global_is_explicit(env::var_os("HEIST_GLOBAL"));
+        let by = match explicit {
+            Ok(true) => Some("HEIST_GLOBAL=explicit"),
+            _ => IS_FORBIDDEN.get().map(|()| "forbid_implicit_global"),
+        };
+        if let Some(by) = by {
+            panic!(
+                "could not call heist outside of any pool: {by} forbids to build the global pool for that; make the call in `install` of a pool, or build the global pool before by `ThreadPoolBuilder::build_global`"
+            );
+        }
+        Self::global_or(Settings::new())
     }
 
     /// The global pool, built now with this configuration if there is none.

@@ -96,6 +96,8 @@ impl<S> Settings<S> {
             None => environment::events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
             told => told,
         };
+        // Not for this pool; but a malformed value is found here.
+        environment::global_is_explicit(env::var_os("HEIST_GLOBAL"))?;
         let handlers = &self.handlers;
         let are_common =
             handlers.start.is_none() && handlers.exit.is_none() && self.stack_size.is_none();

@@ -47,6 +47,7 @@ pub struct ThreadPool {
 /// heist::join(|| 1, || 2);
 /// assert!(heist::counters().total().pushes >= 1);
 /// ```
+#[track_caller]
 #[must_use]
 pub fn counters() -> PoolCounters {
     Pool::here().counters()
@@ -64,6 +65,7 @@ pub fn counters() -> PoolCounters {
 /// assert_eq!(heist::events().len(), heist::current_num_threads());
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 #[must_use]
 pub fn events() -> Vec<WorkerEvents> {
     Pool::here().events()
