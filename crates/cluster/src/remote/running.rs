@@ -36,8 +36,8 @@ pub(crate) struct RunningJob {
 struct State {
     has_begun: bool,
     is_over: bool,
-    /// The state that the last safe point wrote, until it is taken.
-    snapshot: Option<Result<Vec<u8>, String>>,
+    /// The state that the last safe point wrote, and the progress there, until it is taken.
+    snapshot: Option<(f64, Result<Vec<u8>, String>)>,
 }
 
 impl RunningJob {
@@ -101,7 +101,7 @@ impl RunningJob {
             return false;
         }
         if wants & SNAPSHOT != 0 {
-            let written = protocol::encode(job);
+            let written = (self.progress(), protocol::encode(job));
             let mut state = self.state.lock();
             self.wants.fetch_and(!SNAPSHOT, Ordering::Relaxed);
             state.snapshot = Some(written);
@@ -121,14 +121,15 @@ impl RunningJob {
         self.wait_for(|state| state.has_begun.then_some(()))
     }
 
-    /// Asks for the state at the next safe point, and waits for it.
-    pub(crate) fn snapshot(&self) -> Result<Vec<u8>, Refusal> {
+    /// Asks for the state at the next safe point, and waits for it. Returns the progress there, too.
+    pub(crate) fn snapshot(&self) -> Result<(f64, Vec<u8>), Refusal> {
         self.wants.fetch_or(SNAPSHOT, Ordering::Relaxed);
-        let written = self.wait_for(|state| state.snapshot.take())?;
-        written.map_err(|error| Refusal::Malformed {
+        let (progress, written) = self.wait_for(|state| state.snapshot.take())?;
+        let state = written.map_err(|error| Refusal::Malformed {
             what: format!("the state of job {}", self.job),
             error,
-        })
+        })?;
+        Ok((progress, state))
     }
 
     pub(crate) fn end(&self) {
@@ -158,4 +159,22 @@ impl RunningJob {
 
 pub(crate) fn not_running(job: u64, epoch: u32) -> Refusal {
     Refusal::NotRunning { job, epoch }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_of_a_snapshot_is_that_of_its_safe_point() {
+        let running = RunningJob::new(1, 0);
+        running.wants.fetch_or(SNAPSHOT, Ordering::Relaxed);
+        running.set_progress(0.25);
+        assert!(running.goes_on(&7_u8));
+        // The job is faster than the request.
+        running.set_progress(0.5);
+        let (progress, state) = running.snapshot().unwrap();
+        assert_eq!(progress, 0.25);
+        assert_eq!(Ok(state), protocol::encode(&7_u8));
+    }
 }

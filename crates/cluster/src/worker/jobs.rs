@@ -82,9 +82,7 @@ impl Jobs {
     }
 
     pub(super) fn snapshot(&self, job: u64, epoch: u32) -> Result<(f64, Vec<u8>), Refusal> {
-        let running = self.find(job, epoch)?;
-        let state = running.snapshot()?;
-        Ok((running.progress(), state))
+        self.find(job, epoch)?.snapshot()
     }
 
     /// Those that are not over.
