@@ -16,6 +16,7 @@ use std::{fs, io};
 
 use anyhow::Context;
 use xtask::build;
+use xtask::machine;
 
 use crate::published::{set_runtime, unpack, Runtime};
 use job::Driver;
@@ -56,7 +57,7 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
         "--no-tests with --rounds 0 leaves nothing to do; leave out one of them"
     );
     let record = match &args.record {
-        Some(name) => Some(report::record_path(&folder.join("record"), name)?),
+        Some(name) => Some(machine::new_record(&folder.join("record"), name)?),
         None => None,
     };
     let work = build::target_folder(root, "programs");
@@ -68,7 +69,7 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
             Runtime::StandIn(root.join("compat/rayon-core")),
         ),
     ];
-    let mut report = Report::new(root);
+    let mut report = Report::new();
     for (recipe, driver) in recipes {
         writeln!(out, "\n== {} {}", recipe.name, recipe.version)?;
         out.flush()?;
@@ -82,10 +83,7 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     }
     writeln!(out, "\n{}", report.table())?;
     if let Some(path) = record {
-        path.parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(&path, report.record(&path)))
-            .with_context(|| format!("could not keep the record {}", path.display()))?;
+        machine::write_record(&path, root, &report.record())?;
         writeln!(out, "recorded in {}", path.display())?;
     }
     Ok(report.passed())

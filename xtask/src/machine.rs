@@ -1,11 +1,13 @@
-//! The machine on which a record is made, as the record describes it.
+//! Records in Markdown, and the machine on which one is made as it describes it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, thread};
 
+use anyhow::Context;
+
 /// The processor by name, with the numbers that tell its generation.
-pub fn processor() -> String {
+fn processor() -> String {
     processor_in(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
 }
 
@@ -24,20 +26,8 @@ fn processor_in(text: &str) -> String {
     }
 }
 
-/// How many threads can run at once.
-#[must_use]
-pub fn cores() -> usize {
-    thread::available_parallelism().map_or(0, usize::from)
-}
-
-/// The version of the compiler.
-#[must_use]
-pub fn compiler() -> String {
-    said_by("rustc", &["--version"])
-}
-
 /// The present commit, with a mark if there are changes.
-pub fn commit(root: &Path) -> String {
+fn commit(root: &Path) -> String {
     let root = root.to_string_lossy();
     let describe = ["describe", "--always", "--dirty", "--exclude=*"];
     said_by("git", &[&["-C", &*root], &describe[..]].concat())
@@ -59,29 +49,47 @@ pub fn load() -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// All of that but the load, in two lines of Markdown.
-pub fn described(root: &Path) -> String {
-    format!(
-        "- Machine: {}, {} cores, Linux {}\n- Compiler: {}; heist at commit {}\n",
-        processor(),
-        cores(),
-        said_by("uname", &["-r"]),
-        compiler(),
-        commit(root),
-    )
-}
-
-/// `DATE-NAME.md` among the records, with a number behind it if there is one already.
-pub fn new_record(root: &Path, name: &str) -> PathBuf {
+/// The file for today's record of this name, with a number behind it if there is one already.
+///
+/// # Errors
+///
+/// Fails if the name is not one for a file.
+pub fn new_record(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
+    anyhow::ensure!(
+        !name.is_empty() && name.chars().all(is_plain),
+        "a record cannot be called {name:?}; use letters, digits, `-`, `_` and `.`"
+    );
     let date = jiff::Zoned::now().date();
-    let folder = root.join("bench/record");
     let mut path = folder.join(format!("{date}-{name}.md"));
     let mut number = 1;
     while path.exists() {
         number += 1;
         path = folder.join(format!("{date}-{name}-{number}.md"));
     }
-    path
+    Ok(path)
+}
+
+/// Writes a record: its name, the machine, the compiler and the commit, and `text`.
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub fn write_record(path: &Path, root: &Path, text: &str) -> anyhow::Result<()> {
+    let title = path.file_stem().unwrap_or_default().to_string_lossy();
+    let text = format!(
+        "# {title}\n\n- Machine: {}, {} cores, Linux {}\n- Compiler: {}; heist at commit {}\n{}\n",
+        processor(),
+        thread::available_parallelism().map_or(0, usize::from),
+        said_by("uname", &["-r"]),
+        said_by("rustc", &["--version"]),
+        commit(root),
+        text.trim_end()
+    );
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| fs::write(path, text))
+        .with_context(|| format!("could not write the record {}", path.display()))
 }
 
 #[cfg(test)]
@@ -89,12 +97,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_never_overwritten() {
-        let root = tempfile::tempdir().unwrap();
-        let first = new_record(root.path(), "soak");
-        fs::create_dir_all(first.parent().unwrap()).unwrap();
-        fs::write(&first, "").unwrap();
-        assert_ne!(new_record(root.path(), "soak"), first);
+    fn a_record_never_replaces_another_and_stays_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = new_record(folder.path(), "two-cores").unwrap();
+        write_record(&first, folder.path(), "- Found: nothing\n").unwrap();
+        let text = fs::read_to_string(&first).unwrap();
+        assert!(
+            text.starts_with("# 2") && text.ends_with("\n- Found: nothing\n"),
+            "{text}"
+        );
+        assert_ne!(new_record(folder.path(), "two-cores").unwrap(), first);
+        for name in ["", "../up"] {
+            let error = new_record(folder.path(), name).unwrap_err();
+            assert!(error.to_string().contains("cannot be called"), "{error}");
+        }
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
         // The document first: it names the commit, and whether that was changed.
         if args.filters.is_empty() {
             let path = record::write_document(root, &fates, &score.to_string())?;
-            writeln!(out, "recorded in {path}")?;
+            writeln!(out, "recorded in {}", path.display())?;
         }
         table.update(&fates, &all);
         table.write(root)?;

@@ -47,16 +47,11 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     let report = add_step(&mut runner, args)?;
     let passed = runner.finish()?;
     if let Some(name) = &args.record {
-        let path = machine::new_record(root, name);
+        let path = machine::new_record(&root.join("bench/record"), name)?;
         let found = fs::read_to_string(&report)
             .with_context(|| format!("the soak left no {}", report.display()))?;
-        let date = jiff::Zoned::now().date();
-        let text = format!(
-            "# {date}: {name}\n\n{}- Load averages after: {}\n{found}",
-            machine::described(root),
-            machine::load()
-        );
-        fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
+        let text = format!("- Load averages after: {}\n{found}", machine::load());
+        machine::write_record(&path, root, &text)?;
         writeln!(out, "{}", path.display())?;
     }
     Ok(passed)

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context;
 use xtask::machine;
 
 use super::lifecycle::available;
@@ -24,7 +23,6 @@ pub(super) struct Args {
 
 /// Measures, and returns whether all backends that are here could be measured.
 pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
-    let date = jiff::Zoned::now().date();
     let tables = table_file(root)?;
     let mut command = vec![
         "cargo",
@@ -65,14 +63,15 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
         passed &= with(root, &Options::new(backend), &command.collect::<Vec<_>>())? == 0;
     }
     if let Some(name) = &args.record {
-        let record = root.join(format!("bench/record/{date}-{name}.md"));
-        let text = std::fs::read_to_string(&tables)?;
-        let head = format!(
-            "# {date}: {name}\n\n{}\n{text}",
-            machine(root, args.rounds)?
+        let record = machine::new_record(&root.join("bench/record"), name)?;
+        let text = format!(
+            "- Run: {} rounds; three nodes of two processors each, all on this machine\n\
+             - Load averages after: {}\n\n{}",
+            args.rounds,
+            machine::load(),
+            std::fs::read_to_string(&tables)?
         );
-        std::fs::write(&record, format!("{}\n", head.trim_end()))
-            .with_context(|| format!("could not write {}", record.display()))?;
+        machine::write_record(&record, root, &text)?;
         writeln!(out, "{}", record.display())?;
     }
     std::fs::remove_file(&tables)?;
@@ -91,14 +90,4 @@ fn table_file(root: &Path) -> anyhow::Result<std::path::PathBuf> {
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
     file.write_all(text.as_bytes())
-}
-
-/// The conditions of the measurement.
-fn machine(root: &Path, rounds: u32) -> anyhow::Result<String> {
-    Ok(format!(
-        "{}- Run: {rounds} rounds; three nodes of two processors each, all on this machine\n\
-         - Load averages after: {}\n",
-        machine::described(root),
-        machine::load()
-    ))
 }

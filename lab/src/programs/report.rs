@@ -2,7 +2,6 @@
 
 use std::env;
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 use xtask::machine;
 
@@ -83,32 +82,23 @@ impl fmt::Display for Ratio<'_> {
 /// All programs of a run, and what it ran on.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// Lines about the machine, the compiler and the commit.
-    setting: Vec<String>,
+    /// Lines about the threads and the load.
+    setting: String,
     programs: Vec<(Recipe, Findings)>,
 }
 
 impl Report {
     /// Notes on what the programs are about to run.
-    pub(crate) fn new(root: &Path) -> Self {
+    pub(crate) fn new() -> Self {
         let threads = match env::var("RAYON_NUM_THREADS") {
             Ok(threads) => format!("RAYON_NUM_THREADS={threads}"),
             Err(_) => "one worker per core".to_owned(),
         };
         Self {
-            setting: vec![
-                format!(
-                    "Machine: {}, {} cores; {threads}",
-                    machine::processor(),
-                    machine::cores()
-                ),
-                format!(
-                    "Compiler: {}; heist at commit {}",
-                    machine::compiler(),
-                    machine::commit(root)
-                ),
-                format!("Load averages before: {}", machine::load()),
-            ],
+            setting: format!(
+                "- Threads: {threads}\n- Load averages before: {}\n",
+                machine::load()
+            ),
             programs: Vec::new(),
         }
     }
@@ -166,19 +156,15 @@ impl Report {
         aligned(&rows)
     }
 
-    /// The record as text, headed by the name of its file.
-    pub(crate) fn record(&self, path: &Path) -> String {
-        let title = path.file_stem().unwrap_or_default().to_string_lossy();
-        let mut text = format!("# {title}\n\n");
-        let after = format!("Load averages after: {}", machine::load());
-        for line in self.setting.iter().chain([&after]) {
-            text.push_str(&format!("- {line}\n"));
-        }
-        text.push_str(&format!(
-            "\nTimes are medians over the rounds; the ratio is the median of those within a \
-             round, with the smallest and the largest.\n\n{}",
+    /// The text of the record.
+    pub(crate) fn record(&self) -> String {
+        let mut text = format!(
+            "{}- Load averages after: {}\n\nTimes are medians over the rounds; the ratio is the median \
+             of those within a round, with the smallest and the largest.\n\n{}",
+            self.setting,
+            machine::load(),
             self.table()
-        ));
+        );
         for (recipe, findings) in &self.programs {
             text.push_str(&format!("\n## {} {}\n\n", recipe.name, recipe.version));
             let found = findings.to_string();
@@ -188,23 +174,6 @@ impl Report {
         }
         text
     }
-}
-
-/// Where today's record called `name` goes.
-pub(crate) fn record_path(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
-    anyhow::ensure!(
-        !name.is_empty() && name.chars().all(is_plain),
-        "a record cannot be called {name:?}; use letters, digits, `-`, `_` and `.`"
-    );
-    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
-    let path = folder.join(format!("{}-{name}.md", now.date()));
-    anyhow::ensure!(
-        !path.exists(),
-        "there is a record {} already; choose another name",
-        path.display()
-    );
-    Ok(path)
 }
 
 /// A table whose first row is the header.
@@ -230,27 +199,12 @@ fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn a_table_is_as_wide_as_its_widest_cells() {
         let rows = [["a", "b"], ["long", "c"]].map(|row| row.map(String::from));
         assert_eq!(aligned(&rows), "| a    | b |\n| ---- | - |\n| long | c |\n");
-    }
-
-    #[test]
-    fn a_record_never_replaces_another_and_stays_in_its_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = record_path(folder.path(), "two-cores").unwrap();
-        fs::write(&path, Report::new(folder.path()).record(&path)).unwrap();
-        let error = record_path(folder.path(), "two-cores").unwrap_err();
-        assert!(error.to_string().contains("choose another name"), "{error}");
-        for name in ["", "../up"] {
-            let error = record_path(folder.path(), name).unwrap_err();
-            assert!(error.to_string().contains("cannot be called"), "{error}");
-        }
     }
 
     #[test]

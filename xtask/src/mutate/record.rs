@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -64,18 +64,10 @@ pub(crate) fn write_document(
     root: &Path,
     fates: &[(Mutant, Fate)],
     score: &str,
-) -> anyhow::Result<String> {
-    let date = jiff::Zoned::now().date();
-    let path = format!("bench/record/{date}-mutants.md");
-    let head = format!(
-        "# {date}: mutants\n\n- Machine: {}, {} cores\n- Compiler: {}; heist at commit {}\n- Score: {score}\n",
-        machine::processor(),
-        machine::cores(),
-        machine::compiler(),
-        machine::commit(root),
-    );
-    fs::write(root.join(&path), head + &tables(fates))
-        .with_context(|| format!("could not write {path}"))?;
+) -> anyhow::Result<PathBuf> {
+    let path = machine::new_record(&root.join("bench/record"), "mutants")?;
+    let text = format!("- Score: {score}\n{}", tables(fates));
+    machine::write_record(&path, root, &text)?;
     Ok(path)
 }
 
