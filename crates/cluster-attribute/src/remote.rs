@@ -5,11 +5,13 @@ use quote::{format_ident, quote};
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, Expr, ExprLit, FnArg, ItemFn, Lit, MetaNameValue, Result, ReturnType, Token, Type,
+    Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, MetaNameValue, Result, ReturnType, Token,
+    Type,
 };
 
 use crate::source;
 
+// Long: more than half of it is the code that it generates.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(options)?;
     let (tracked, source) = (source::tracked(), source::parts(&item));
@@ -23,15 +25,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
     let name = function.sig.ident.clone();
     let visibility = function.vis.clone();
     // Attributes about the function's interface stay with its name; the rest with its body.
-    let (said, kept): (Vec<_>, Vec<_>) = function.attrs.drain(..).partition(|attribute| {
-        ["doc", "cfg", "deprecated", "must_use"]
-            .iter()
-            .any(|said| attribute.path().is_ident(said))
-    });
-    let cfgs: Vec<_> = said
-        .iter()
-        .filter(|said| said.path().is_ident("cfg"))
-        .collect();
+    let (said, kept): (Vec<_>, Vec<_>) = function.attrs.drain(..).partition(is_of_interface);
+    let cfgs = said.iter().filter(|said| said.path().is_ident("cfg"));
     function.attrs = kept;
     function.vis = syn::Visibility::Inherited;
     function.sig.ident = format_ident!("body");
@@ -86,6 +81,11 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
             }
         };
     })
+}
+
+fn is_of_interface(attribute: &Attribute) -> bool {
+    let interface = ["doc", "cfg", "deprecated", "must_use"];
+    interface.iter().any(|name| attribute.path().is_ident(name))
 }
 
 /// Refuses what cannot be run by its name elsewhere.

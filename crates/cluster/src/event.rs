@@ -185,8 +185,8 @@ pub struct CallCounts {
     pub lost: u64,
 }
 
-// Long: one arm for each kind of event.
 impl fmt::Display for EventKind {
+    // Long: one arm for each kind of event.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connected { backend, pid } => write!(f, "process {pid} connected to {backend}"),

@@ -41,7 +41,8 @@
 //!
 //! # Promises
 //!
-//! - A call has one result. An attempt that the backend loses is run again, as often as the function's `retries` say, so a function may run more than once: results are exactly once, side
+//! - A call has one result. An attempt that the backend loses is run again, as often as the
+//!   function's `retries` say, so a function may run more than once: results are exactly once, side
 //!   effects are not. With `retries = 0` it runs at most once.
 //! - The value that a function returns, an error of its own included, is the result; a panic is a
 //!   [`RemoteError::Panicked`]; neither is tried again.

@@ -125,13 +125,10 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let bits = orbit::bits(view.spacing);
     let centre = Point::parse(re, im, bits).map_err(anyhow::Error::msg)?;
     let orbit = orbit::reference(&centre, view.iterations);
-    report(
-        "orbit",
-        began,
-        &format!("{} points of {bits} bits", orbit.len()),
-    );
+    let points = orbit.len();
+    report("orbit", began, &format!("{points} points of {bits} bits"));
 
-    // Now, because nobody wants to wait for a picture that has no place.
+    // Created first, so that a picture without a place costs no time.
     let path = arguments.out.display();
     let file = File::create(&arguments.out);
     let file = file.with_context(|| format!("could not create the picture {path}"))?;

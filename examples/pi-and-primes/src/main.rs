@@ -91,19 +91,15 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 
     let sum_below = arguments.sum_below;
     let began = Instant::now();
-    let job = cluster.submit(
-        SumPrimes::below(sum_below),
-        JobOptions::new("sum of primes"),
-    )?;
+    let options = JobOptions::new("sum of primes");
+    let job = cluster.submit(SumPrimes::below(sum_below), options)?;
     let sum = job
         .get()
         .with_context(|| format!("the primes below {sum_below} could not be summed"))?;
     report("sum", began, 1);
 
-    let (first, last) = (
-        &digits[..digits.len().min(16)],
-        &digits[digits.len().saturating_sub(16)..],
-    );
+    let first = &digits[..digits.len().min(16)];
+    let last = &digits[digits.len().saturating_sub(16)..];
     let result = format!(
         "primes below {end}: {count}\n\
          sum of the {} primes below {sum_below}: {}\n\

@@ -39,10 +39,23 @@ impl Rates {
         &mut self,
         now: Duration,
         nodes: &[Node],
-        readings: Readings,
+        readings: &Readings,
         views: &[View],
     ) -> Measured {
         let mut measured = Measured::default();
+        let job_rates = self.take_nodes(now, nodes, readings, &mut measured);
+        self.take_jobs(now, views, &job_rates, &mut measured);
+        measured
+    }
+
+    /// Notes the use of each node. Returns the rates of the jobs.
+    fn take_nodes(
+        &mut self,
+        now: Duration,
+        nodes: &[Node],
+        readings: &Readings,
+        measured: &mut Measured,
+    ) -> JobRates {
         let machines = |machine: &str| {
             readings
                 .iter()
@@ -50,7 +63,7 @@ impl Rates {
                 .filter(|reading| reading.machine == machine)
                 .count()
         };
-        let mut job_rates = HashMap::new();
+        let mut job_rates = JobRates::new();
         let mut fresh = BTreeMap::new();
         for node in nodes.iter().filter(|node| node.is_alive) {
             let reading = readings
@@ -89,11 +102,22 @@ impl Rates {
             }
         }
         self.nodes = fresh;
+        job_rates
+    }
+
+    /// Notes the use of each job that runs.
+    fn take_jobs(
+        &mut self,
+        now: Duration,
+        views: &[View],
+        job_rates: &JobRates,
+        measured: &mut Measured,
+    ) {
         for view in views.iter().filter(|view| !view.is_over) {
             let Some(node) = view.node.clone() else {
                 continue;
             };
-            let found: Option<JobRate> = job_rates.get(&(view.job, view.epoch)).copied();
+            let found = job_rates.get(&(view.job, view.epoch)).copied();
             let progress = found.map_or(view.progress, |rate| rate.progress);
             measured.job_usage.push(JobUsage {
                 job: view.options.id.clone(),
@@ -114,7 +138,6 @@ impl Rates {
             sample.remaining = found.and_then(|rate| self.remaining(now, attempt, rate.progress));
             measured.jobs.push(sample);
         }
-        measured
     }
 
     /// How long a job will still run, if its progress goes on as it did.
@@ -158,13 +181,12 @@ struct JobRate {
     progress: f64,
 }
 
+/// Rates by job and attempt.
+type JobRates = HashMap<(u64, u32), JobRate>;
+
 /// Collects the rate of each job. Returns how many processors the jobs would have used besides
 /// those that they had.
-fn jobs_between(
-    before: &Reading,
-    after: &Reading,
-    found: &mut HashMap<(u64, u32), JobRate>,
-) -> f64 {
+fn jobs_between(before: &Reading, after: &Reading, found: &mut JobRates) -> f64 {
     let apart_ms = after.at_ms.saturating_sub(before.at_ms).max(1) as f64;
     let mut all = 0.0;
     for job in &after.jobs {

@@ -88,7 +88,7 @@ impl Reactor {
         loop {
             match receiver.recv_timeout(TICK) {
                 Ok(Message::Input(input)) => self.step(input),
-                Ok(Message::Readings(nodes, readings)) => self.measured(&nodes, readings),
+                Ok(Message::Readings(nodes, readings)) => self.measured(&nodes, &readings),
                 Err(RecvTimeoutError::Timeout) => self.step(Input::Tick),
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -168,7 +168,7 @@ impl Reactor {
         }
     }
 
-    fn measured(&mut self, nodes: &[Node], readings: Readings) {
+    fn measured(&mut self, nodes: &[Node], readings: &Readings) {
         let now = self.now();
         for node in nodes {
             let was_there = self.nodes.contains(&node.id);

@@ -11,7 +11,7 @@ use super::ledger::Ledger;
 use super::ns;
 use super::pair::Pair;
 use super::reason::Reason;
-use super::sample::Mobility;
+use super::sample::{JobSample, Mobility};
 use super::site::{Guest, Site};
 use super::track::{JobTrack, NodeTrack};
 
@@ -232,42 +232,12 @@ impl<'a> Fleet<'a> {
             return None;
         }
         let sample = guest.sample;
-        let job = sample.job.clone();
-        let node = source.node.clone();
-        if let Some(flying) = self.ledger.in_flight(&job) {
-            let (from, to) = (flying.from.clone(), flying.to.clone());
-            reasons.push(Reason::InFlight { job, from, to });
+        if let Some(reason) = self.bound(source, sample) {
+            reasons.push(reason);
             return None;
         }
-        if sample.mobility != Mobility::Movable {
-            let mobility = sample.mobility;
-            reasons.push(Reason::NotMovable {
-                job,
-                node,
-                mobility,
-            });
-            return None;
-        }
-        if sample.priority.is_protected() && source.level_without < self.config.emergency {
-            reasons.push(Reason::Protected {
-                job,
-                node,
-                priority: sample.priority,
-                level: source.level_without,
-                emergency: self.config.emergency,
-            });
-            return None;
-        }
+        let (job, node) = (sample.job.clone(), source.node.clone());
         let track = self.jobs.get(&job)?;
-        if track.cool_until > self.now {
-            reasons.push(Reason::CoolingDown {
-                job,
-                node,
-                moves: track.moves,
-                left_ns: ns::of(track.cool_until - self.now),
-            });
-            return None;
-        }
         let demand = Demand::of(sample, track, source, self.config);
         if demand.likely_cpus <= 0.0 {
             reasons.push(Reason::NoDemand { job, node });
@@ -297,6 +267,43 @@ impl<'a> Fleet<'a> {
             return None;
         }
         Some(candidate)
+    }
+
+    /// Why the job may not move now, whatever its move would bring.
+    fn bound(&self, source: &Site<'a>, sample: &JobSample) -> Option<Reason> {
+        let job = sample.job.clone();
+        let node = source.node.clone();
+        if let Some(flying) = self.ledger.in_flight(&job) {
+            let (from, to) = (flying.from.clone(), flying.to.clone());
+            return Some(Reason::InFlight { job, from, to });
+        }
+        if sample.mobility != Mobility::Movable {
+            let mobility = sample.mobility;
+            return Some(Reason::NotMovable {
+                job,
+                node,
+                mobility,
+            });
+        }
+        if sample.priority.is_protected() && source.level_without < self.config.emergency {
+            return Some(Reason::Protected {
+                job,
+                node,
+                priority: sample.priority,
+                level: source.level_without,
+                emergency: self.config.emergency,
+            });
+        }
+        let track = self.jobs.get(&job)?;
+        if track.cool_until > self.now {
+            return Some(Reason::CoolingDown {
+                job,
+                node,
+                moves: track.moves,
+                left_ns: ns::of(track.cool_until - self.now),
+            });
+        }
+        None
     }
 
     /// The target that ends coldest with the job, if any takes it.

@@ -5,8 +5,8 @@ use std::fmt;
 use super::reason::Reason;
 use super::sample::Seconds;
 
-// Long: one arm for each reason.
 impl fmt::Display for Reason {
+    // Long: one arm for each reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ClockWentBack { now_ns, last_ns } => write!(

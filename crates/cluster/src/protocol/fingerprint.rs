@@ -114,8 +114,8 @@ impl Build {
         Fingerprint(hasher.finish())
     }
 
-    /// In what this one, a driver's, differs from a worker's. Versions and sources come first, which
-    /// say more than what follows from them.
+    /// The parts in which a driver's build, this one, and a worker's differ. Versions and sources
+    /// come first, which say more than what follows from them.
     pub(crate) fn differences(&self, worker: &Self) -> Vec<String> {
         let all: BTreeSet<_> = self.parts.keys().chain(worker.parts.keys()).collect();
         let differs = |what: &&String| self.parts.get(*what) != worker.parts.get(*what);

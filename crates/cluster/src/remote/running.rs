@@ -22,7 +22,8 @@ const SNAPSHOT: u32 = 2;
 pub(crate) struct RunningJob {
     job: u64,
     epoch: u32,
-    /// [`PAUSE`], [`SNAPSHOT`]. The side that sets a bit waits under the lock for the answer; the word itself says only that there is something to look at.
+    /// [`PAUSE`], [`SNAPSHOT`]. The side that sets a bit waits under the lock for the answer; the
+    /// word itself says only that there is something to look at.
     wants: AtomicU32,
     /// The bits of a float from 0 to 1.
     progress: AtomicU64,
@@ -121,7 +122,7 @@ impl RunningJob {
         self.wait_for(|state| state.has_begun.then_some(()))
     }
 
-    /// Asks for the state at the next safe point, and waits for it. Returns the progress there, too.
+    /// Asks for progress and state at the next safe point, and waits for them.
     pub(crate) fn snapshot(&self) -> Result<(f64, Vec<u8>), Refusal> {
         self.wants.fetch_or(SNAPSHOT, Ordering::Relaxed);
         let (progress, written) = self.wait_for(|state| state.snapshot.take())?;

@@ -181,40 +181,42 @@ impl Sidecar {
             stream,
             folder,
         };
-        let sidecar = process.stream.try_clone().and_then(|input| {
-            let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
-            let told = Arc::clone(&waiting);
-            let failed = move |to: Option<u64>, error: &io::Error| {
-                let error =
-                    BackendError::lost(format!("the side-car of Ray cannot be told: {error}"));
-                // If no answer is wanted, the side-car has ended, and so has what it was about.
-                if let Some(id) = to {
-                    told.pass_on(id, Err(error));
-                }
-            };
-            let output = process.stream.try_clone()?;
-            let sidecar = Arc::new(Self {
-                outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
-                waiting,
-                // Calls count from below; see the driver.
-                next: AtomicU64::new(1 << 63),
-            });
-            let reading = Arc::clone(&sidecar);
-            thread::Builder::new()
-                .name("heist-cluster-ray".to_owned())
-                .spawn(move || {
-                    let answers = reading.waiting.read(input);
-                    reading.outgoing.close();
-                    for answered in answers {
-                        answered(Err(gone()));
-                    }
-                })?;
-            Ok(sidecar)
-        });
-        let sidecar = sidecar.map_err(|error| {
+        let sidecar = Self::listen(&process.stream).map_err(|error| {
             BackendError::setup(format!("could not listen to the side-car: {error}"))
         })?;
         Ok((sidecar, process))
+    }
+
+    /// Takes up the conversation, with threads that read and write.
+    fn listen(stream: &UnixStream) -> io::Result<Arc<Self>> {
+        let input = stream.try_clone()?;
+        let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
+        let told = Arc::clone(&waiting);
+        let failed = move |to: Option<u64>, error: &io::Error| {
+            let error = BackendError::lost(format!("the side-car of Ray cannot be told: {error}"));
+            // If no answer is wanted, the side-car has ended, and so has what it was about.
+            if let Some(id) = to {
+                told.pass_on(id, Err(error));
+            }
+        };
+        let output = stream.try_clone()?;
+        let sidecar = Arc::new(Self {
+            outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
+            waiting,
+            // Calls count from below; see the driver.
+            next: AtomicU64::new(1 << 63),
+        });
+        let reading = Arc::clone(&sidecar);
+        thread::Builder::new()
+            .name("heist-cluster-ray".to_owned())
+            .spawn(move || {
+                let answers = reading.waiting.read(input);
+                reading.outgoing.close();
+                for answered in answers {
+                    answered(Err(gone()));
+                }
+            })?;
+        Ok(sidecar)
     }
 
     /// Has a call run; `id` is what it is called when it is cancelled.

@@ -30,8 +30,11 @@ impl Tracked {
         spec: StartSpec,
         events: JobEvents,
     ) -> Result<Option<Self>, BackendError> {
-        let name = format!("{:016x}", spec.job);
-        let folder = JobFolder::new(site.jobs().join(name));
+        let folder = JobFolder::new(site.jobs().join(format!("{:016x}", spec.job)));
+        let attempt = |submission| Attempt {
+            submission,
+            restarts: 0,
+        };
         let failed = |what: &str, error: io::Error| {
             let folder = folder.path().display();
             BackendError::impossible(format!("could not {what} {folder}: {error}"))
@@ -41,17 +44,13 @@ impl Tracked {
         let noted = before.as_ref().and_then(|start| start.slurm_job);
         // With the first epoch another job begins, whatever lies here.
         let before = before.filter(|start| spec.epoch > 0 && start.kind == spec.kind);
-        let goes_on = before
-            .as_ref()
-            .is_some_and(|start| start.fingerprint == site.fingerprint);
+        let is_same = |start: &Start| start.fingerprint == site.fingerprint;
+        let goes_on = before.as_ref().is_some_and(is_same);
         let mut tracked = Self {
             folder: folder.clone(),
             slurm_job: known.as_ref().map_or(noted, |known| known.slurm_job),
             node: known.and_then(|known| known.node),
-            attempt: Attempt {
-                submission,
-                restarts: 0,
-            },
+            attempt: attempt(submission),
             first_submission: match &before {
                 Some(start) if goes_on => start.first_submission,
                 _ => submission + 1,
@@ -63,37 +62,39 @@ impl Tracked {
         if !goes_on {
             tracked.cancel(board);
         }
-        // Another build goes on from the states of this one, but knows no results of it.
-        let state = match &before {
-            Some(start) => folder.newest_state(start.first_submission),
-            None => folder.clear().map(|()| None),
-        };
+        let state = state_of(&folder, before.as_ref());
         let state = state.map_err(|error| failed("prepare", error))?;
-        let Phase::Starting(spec, events, _) = &tracked.phase else {
+        let has_ended = if goes_on {
+            tracked.has_ended(board)
+        } else {
+            Ok(false)
+        };
+        if has_ended.map_err(|error| failed("list", error))? {
+            return Ok(None);
+        }
+        let Phase::Starting(spec, ..) = &tracked.phase else {
             return Ok(Some(tracked));
         };
-        if goes_on {
-            let ended = tracked.ended().map_err(|error| failed("list", error))?;
-            if let Some((outcome, payload)) = ended {
-                board.over(folder.path());
-                events(spec.epoch, JobEvent::Ended { outcome, payload });
-                tracked.cancel(board);
-                return Ok(None);
-            }
-        }
         if !goes_on || state.is_none() {
-            let outcome = Outcome::Snapshot { progress: 0.0 };
             let state = state.unwrap_or_else(|| spec.state.to_vec());
-            let first = Attempt {
-                submission: tracked.first_submission,
-                restarts: 0,
-            };
-            let frame = Frame::new(&Answer { id: 0, outcome }, state);
-            folder
-                .write(Name::checkpoint(first, 0), &frame)
-                .map_err(|error| failed("write to", error))?;
+            let name = Name::checkpoint(attempt(tracked.first_submission), 0);
+            let written = folder.write(name, &first(state));
+            written.map_err(|error| failed("write to", error))?;
         }
         Ok(Some(tracked))
+    }
+
+    /// True if the job has ended in its folder before it was started; the driver is told then.
+    fn has_ended(&mut self, board: &Board) -> io::Result<bool> {
+        let Some((outcome, payload)) = self.ended()? else {
+            return Ok(false);
+        };
+        board.over(self.folder.path());
+        if let Phase::Starting(spec, events, _) = &self.phase {
+            events(spec.epoch, JobEvent::Ended { outcome, payload });
+        }
+        self.cancel(board);
+        Ok(true)
     }
 
     /// Begins an attempt as soon as that can be done; true if it never can.
@@ -256,5 +257,20 @@ impl Tracked {
                 _ => None,
             }
         }))
+    }
+}
+
+/// The frame of a state with which a job begins.
+fn first(state: Vec<u8>) -> Frame {
+    let outcome = Outcome::Snapshot { progress: 0.0 };
+    Frame::new(&Answer { id: 0, outcome }, state)
+}
+
+/// The state that earlier attempts at this job have left; files of others are removed. Another
+/// build goes on from the states of this one, but knows no results of it.
+fn state_of(folder: &JobFolder, before: Option<&Start>) -> io::Result<Option<Vec<u8>>> {
+    match before {
+        Some(start) => folder.newest_state(start.first_submission),
+        None => folder.clear().map(|()| None),
     }
 }

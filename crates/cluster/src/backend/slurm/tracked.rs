@@ -139,9 +139,9 @@ impl Tracked {
     /// Tells the driver what has become of the attempt; true if the job is over. The row, if
     /// Slurm was asked, is older than the files that are looked at now.
     fn follow(&mut self, site: &Site, board: &Board, job: u64, row: Option<Option<&Row>>) -> bool {
-        let Phase::Claimed(claim) = &mut self.phase else {
+        if !matches!(self.phase, Phase::Claimed(_)) {
             return false;
-        };
+        }
         // A folder that cannot be read now will be, the next time.
         let names = self.folder.names().unwrap_or_default();
         let attempt = self.attempt;
@@ -149,6 +149,45 @@ impl Tracked {
             .into_iter()
             .filter(|name| name.attempt == attempt)
             .collect();
+        self.pass_on(board, job, &names);
+        let find = |kind| names.iter().copied().find(|name| name.kind == kind);
+        for kind in [Kind::Over, Kind::Paused] {
+            let Some((answer, payload)) = find(kind).and_then(|name| self.folder.answer(name).ok())
+            else {
+                continue;
+            };
+            let Phase::Claimed(claim) = &mut self.phase else {
+                return false;
+            };
+            claim.tell(match answer.outcome {
+                Outcome::Job(outcome) => JobEvent::Ended { outcome, payload },
+                Outcome::Refused(refusal) => {
+                    JobEvent::Refused(refusal.explained(&site.build, &payload))
+                }
+                other => JobEvent::Lost(BackendError::lost(format!(
+                    "the attempt ended with {other:?}"
+                ))),
+            });
+            self.phase = Phase::Unclaimed(Instant::now());
+            if kind == Kind::Over {
+                board.over(self.folder.path());
+                if let Some(slurm_job) = self.slurm_job {
+                    board.remove(slurm_job);
+                }
+            }
+            return kind == Kind::Over;
+        }
+        if let Some(row) = row {
+            self.compare(board, row);
+        }
+        false
+    }
+
+    /// Tells the driver where the attempt runs and its newest checkpoint, and notes its usage.
+    fn pass_on(&mut self, board: &Board, job: u64, names: &[Name]) {
+        let Phase::Claimed(claim) = &mut self.phase else {
+            return;
+        };
         let find = |kind| names.iter().copied().find(|name| name.kind == kind);
         if let (None, Some(name)) = (&claim.node, find(Kind::Running)) {
             if let Ok(Ok(node)) = self
@@ -179,33 +218,6 @@ impl Tracked {
                 }
             }
         }
-        for kind in [Kind::Over, Kind::Paused] {
-            let Some((answer, payload)) = find(kind).and_then(|name| self.folder.answer(name).ok())
-            else {
-                continue;
-            };
-            claim.tell(match answer.outcome {
-                Outcome::Job(outcome) => JobEvent::Ended { outcome, payload },
-                Outcome::Refused(refusal) => {
-                    JobEvent::Refused(refusal.explained(&site.build, &payload))
-                }
-                other => JobEvent::Lost(BackendError::lost(format!(
-                    "the attempt ended with {other:?}"
-                ))),
-            });
-            self.phase = Phase::Unclaimed(Instant::now());
-            if kind == Kind::Over {
-                board.over(self.folder.path());
-                if let Some(slurm_job) = self.slurm_job {
-                    board.remove(slurm_job);
-                }
-            }
-            return kind == Kind::Over;
-        }
-        if let Some(row) = row {
-            self.compare(board, row);
-        }
-        false
     }
 
     /// Draws conclusions from what Slurm says of an attempt that has not said its last word.

@@ -19,8 +19,8 @@ fn reading(at_ms: u64, process_cpu_ms: u64) -> Reading {
 fn utilisation(before: Reading, after: Reading) -> Result<f64, String> {
     let mut rates = Rates::default();
     let nodes = [Node::new(NodeId::from(NODE), 2.0)];
-    rates.take(Duration::from_secs(1), &nodes, of(before), &[]);
-    let measured = rates.take(Duration::from_secs(2), &nodes, of(after), &[]);
+    rates.take(Duration::from_secs(1), &nodes, &of(before), &[]);
+    let measured = rates.take(Duration::from_secs(2), &nodes, &of(after), &[]);
     assert_eq!(
         measured.nodes.len(),
         measured
@@ -58,7 +58,7 @@ fn one_reading_is_no_rate_and_no_answer_is_unknown() {
         (NodeId::from(NODE), Ok(reading(1000, 0))),
         (NodeId::from("n2"), Err(BackendError::lost("no answer"))),
     ];
-    let measured = rates.take(Duration::from_secs(1), &nodes, readings, &[]);
+    let measured = rates.take(Duration::from_secs(1), &nodes, &readings, &[]);
     assert!(measured.nodes.is_empty(), "unknown is not idle");
     let reasons: Vec<_> = measured
         .node_usage
@@ -156,7 +156,7 @@ fn a_job_has_what_it_used_and_how_long_it_will_run() {
         rates.take(
             Duration::from_secs(second),
             &nodes,
-            of(reading),
+            &of(reading),
             std::slice::from_ref(&view),
         )
     };
