@@ -65,35 +65,15 @@ pub fn check(root: &Path) -> anyhow::Result<Report> {
     let repository = Repository::read(root)?;
     let mut violations = Vec::new();
     let modules = modules::check(&repository, &mut violations);
-    let mut new = Vec::new();
-    circles::check(&repository, &modules, &mut new);
-    let sites = layout::check(&repository, &modules, &mut new);
-    prose::check(&repository, &modules, &mut new);
-    violations.extend(new.into_iter().filter(|violation| !is_pending(violation)));
+    circles::check(&repository, &modules, &mut violations);
+    let sites = layout::check(&repository, &modules, &mut violations);
+    prose::check(&repository, &modules, &mut violations);
     source::check(&repository, &modules, &mut violations);
     manifest::check(&repository, &mut violations);
     documents::check(&repository, &mut violations);
     violations.sort();
     violations.dedup();
     Ok(Report { violations, sites })
-}
-
-/// Folders that do not keep a rule yet, by a word of its violations. To become empty.
-const PENDING: &[(&str, &[&str])] = &[
-    ("group of imports", &["crates/cluster/"]),
-    (
-        "it cannot be",
-        &["crates/cluster-attribute/", "crates/cluster/", "examples/"],
-    ),
-    ("a sentence begins", &[]),
-    ("wrap it", &["crates/cluster/"]),
-];
-
-fn is_pending(violation: &Violation) -> bool {
-    PENDING.iter().any(|(word, folders)| {
-        let is_inside = |folder: &&str| violation.path.starts_with(*folder);
-        violation.what.contains(word) && folders.iter().any(is_inside)
-    })
 }
 
 #[cfg(test)]
