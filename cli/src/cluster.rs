@@ -51,7 +51,7 @@ struct ReportArgs {
     /// written to last]
     #[arg(value_name = "RUN_FOLDER")]
     run_folder: Option<PathBuf>,
-    /// Where the page goes
+    /// The file for the page
     #[arg(short, long, value_name = "FILE.html")]
     output: PathBuf,
 }

@@ -25,10 +25,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use environment::Environment;
-use host::Host;
-use report::Report;
-use tree::Tree;
+use self::environment::Environment;
+use self::host::Host;
+use self::report::Report;
+use self::tree::Tree;
 
 /// Say what heist sees of this machine and of its own settings, and what
 /// follows; or whether a project really runs on heist.

@@ -22,6 +22,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::usage::Usage;
+
 mod cluster;
 mod doctor;
 mod plan;
@@ -32,9 +34,7 @@ mod trace;
 mod usage;
 mod workload;
 
-use usage::Usage;
-
-/// Runs irregular work under several strategies and compares them
+/// Shows work stealing on real work, examines machines and projects, and runs jobs on a cluster
 #[derive(Parser)]
 #[command(name = "heist", version)]
 struct Program {

@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use heist_cluster::planner::{Config, Decision, Planner};
 
+use self::snapshot::Snapshot;
 use crate::Usage;
-use snapshot::Snapshot;
 
 /// Say which job of a fleet should move now, or why none does
 #[derive(clap::Args, Debug)]
@@ -29,32 +29,32 @@ use snapshot::Snapshot;
 pub(crate) struct Args {
     /// The snapshot, a JSON document or a CSV table; - reads it from stdin
     ///
-    /// A name that ends in .json or .csv tells which. Otherwise it is JSON if it begins
-    /// with a brace.
+    /// The ending .json or .csv of its name tells which; without one, a brace at its begin means
+    /// JSON.
     /// With --watch it is the folder of a run of `heist cluster run` [default: of those in the
     /// usual place, the one that was written to last].
     #[arg(value_name = "SNAPSHOT", required_unless_present = "watch")]
     snapshot: Option<PathBuf>,
-    /// Follow a run on a cluster instead, and say what the planner would do whenever that
-    /// changes; with --json a line for each decision
+    /// Follow a run on a cluster instead, and print each decision that differs from the one
+    /// before; with --json one on a line
     #[arg(long)]
     watch: bool,
-    /// From which level on a node is hot, in per cent [default: 80]
+    /// Utilisation from which on a node is hot, in per cent [default: 80]
     #[arg(long, value_name = "PERCENT")]
     hot: Option<f64>,
-    /// How much colder than the hot node a target must be, in points [default: 30]
+    /// Distance by which a target must be below the hot node, in points [default: 30]
     #[arg(long, value_name = "POINTS")]
     spread: Option<f64>,
-    /// Below which level a target must stay, in per cent [default: 70]
+    /// Utilisation that a target must not reach, in per cent [default: 70]
     #[arg(long, value_name = "PERCENT")]
     low_water: Option<f64>,
-    /// From which level on even P0 and P1 may move, in per cent [default: 98]
+    /// Utilisation from which on even P0 and P1 may move, in per cent [default: 98]
     #[arg(long, value_name = "PERCENT")]
     emergency: Option<f64>,
-    /// For how long at most a benefit is counted, in seconds [default: 60]
+    /// Time for which a benefit is counted at most, in seconds [default: 60]
     #[arg(long, value_name = "SECONDS")]
     horizon: Option<f64>,
-    /// How fast state is transferred, in MiB a second [default: 100]
+    /// Rate at which state is transferred, in MiB a second [default: 100]
     #[arg(long, value_name = "MIB")]
     bandwidth: Option<f64>,
     /// Print one JSON document instead of the text
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const FORMAT: &str = r#"The snapshot as JSON; only what is marked with * must be there:
+const FORMAT: &str = r#"The snapshot as JSON; only fields with * must be there:
 
   {"nodes": [{"id"*: "n1", "cpus"*: 8, "utilisation"*: 0.95, "memory_bytes": 68719476736,
               "used_memory_bytes": 0, "speed": 1, "age_s": 0, "resources": {"gpu": 1}}],
@@ -72,15 +72,15 @@ const FORMAT: &str = r#"The snapshot as JSON; only what is marked with * must be
               "remaining_s": 300, "age_s": 0, "resources": {"gpu": 1}}]}
 
   utilisation   the share of the CPUs in use; a list is a history, one value a second, the
-                newest last. A single value is taken to have been so for long.
+                newest last. A single value counts as one that has lasted.
   speed         the work of one CPU, compared with that of a usual one
-  cpus          of a job: what it asked for, in usual CPUs; used_cpus: what it was found to
-                use. Without it, the job may be twice as large as it says.
+  cpus          of a job: its reservation, in usual CPUs; used_cpus: its measured use.
+                Without the latter, the job may use twice its reservation.
   priority      P0 is the most important; P0 and P1 move in an emergency only
   mobility      movable, pinned, ordered, warm-state or latency-critical
   running_s, remaining_s
-                its age, and what is left of it. If neither is there, an hour of age.
-  age_s         how long ago it was measured
+                its age, and the time that is left. Without both, its age is an hour.
+  age_s         the age of the measurement
 
 As CSV, the same names are the heads of the columns, in any order, behind a column kind that
 says node or job. A resource has a column of its own, such as resources.gpu. A history is

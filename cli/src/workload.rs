@@ -20,7 +20,7 @@ pub(crate) mod quicksort;
 pub(crate) mod skewed_loop;
 pub(crate) mod uts;
 
-pub(crate) use contract::{Fact, Flag, Profile, Setup, Size, Skipped, Value, Workload};
+pub(crate) use self::contract::{Fact, Flag, Profile, Setup, Size, Skipped, Value, Workload};
 
 /// The workloads, as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

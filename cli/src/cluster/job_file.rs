@@ -30,29 +30,29 @@ pub(super) const FORMAT: &str = concat!(
     r#"
 program        must be there: a program that calls heist_cluster::init() first in main. A
                relative path begins at the folder of the job file.
-[backend.NAME]  what --backend NAME needs to know, if anything. local: nodes, cpus (of each
-               node). ray: address, python, cdylib. slurm: partition, folder (which all
-               nodes share), arguments (of srun and sbatch), cpus (for calls, at most)
-[rebalance]    without this table nobody moves jobs. enabled = false is as if it were not
+[backend.NAME] settings of the backend. local: nodes, cpus (of each node). ray: address,
+               python, cdylib. slurm: partition, folder (which all nodes share), arguments
+               (of srun and sbatch), cpus (for calls, at most)
+[rebalance]    without this table no job moves. enabled = false is as if it were not
                there. All else are settings of the planner, by their names: smoothing,
                stale_after_ns, sustained_samples, hot_level, spread, low_water, emergency,
                usage_samples, estimate_error, horizon_ns, payback, pause_ns, cold_start_ns,
                bandwidth_bytes_per_s, job_cool_down_ns, rate_window_ns, fleet_moves_max,
                node_moves_max
 [[job]]        id and kind must be there, and state, as the type of the job has it.
-               count = N makes N jobs of it, ID-1 to ID-N. cpus is what it reserves (1),
+               count = N makes N jobs of it, ID-1 to ID-N. cpus is its reservation (1),
                threads the size of its pool (as many), priority 0 the most important (2),
-               on = NODE where it begins, pin = NODE where it stays, mobility one of movable,
-               pinned, ordered, warm-state and latency-critical, checkpoint_every_s how much
-               work an accident may cost (10)
+               on = NODE its first node, pin = NODE its only one, mobility one of movable,
+               pinned, ordered, warm-state and latency-critical, checkpoint_every_s the
+               work that an accident may cost (10)
 [[call]]       function must be there; args is its argument, or the list of its arguments.
                repeat = N calls it N times
 
-State and arguments are what JSON has: no dates, no nan, and what may be missing is left out.
+State and arguments have the types of JSON: no dates, no nan; an optional field is left out.
 
-A run writes to a folder: what happened (events.jsonl), and what a lost run goes on from with
---resume. Ctrl-C ends a run; --resume goes on with that as well. Old folders stay until
-somebody removes them.
+A run writes to a folder: its events (events.jsonl), and the state from which --resume goes on
+after a loss. Ctrl-C ends a run; --resume goes on with that as well. Old folders stay until they
+are removed.
 
 The exit code is 0 if every job and call has a result, 1 if not, 2 if the job file or the
 command line cannot be used, and 130 after Ctrl-C."#

@@ -46,11 +46,11 @@ pub(super) struct Args {
     /// The backend that places work on machines [default: local]
     #[arg(long, value_enum)]
     backend: Option<Name>,
-    /// How many nodes `local` has, in place of what the job file says [default: 1]
+    /// Number of nodes of `local`, in place of that in the job file [default: 1]
     #[arg(long, value_name = "N")]
     nodes: Option<NonZeroU32>,
-    /// How many processors each node of `local` gives away, in place of what the job file says
-    /// [default: the number of usable cores]
+    /// Number of processors of each node of `local`, in place of that in the job file [default:
+    /// the number of usable cores]
     #[arg(long, value_name = "N")]
     cpus: Option<NonZeroU32>,
     /// The folder of the run, which must be new or empty [default: one named after the time,

@@ -17,8 +17,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-use evidence::Evidence;
-use finding::Finding;
+use self::evidence::Evidence;
+use self::finding::Finding;
 
 /// Prints the finding on the project at `path`; the exit code is 1 if it does
 /// not run on heist.

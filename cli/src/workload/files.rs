@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use indicatif::HumanCount;
 
+use self::totals::{Summary, Totals};
+use self::words::WordTable;
 use super::contract::{Fact, Flag, Profile, Setup, Skipped, Workload};
 use super::join::join_each;
 use crate::strategy::{Bag, Pieces, Serial};
@@ -19,9 +21,6 @@ use crate::strategy::{Bag, Pieces, Serial};
 mod totals;
 mod walk;
 mod words;
-
-use totals::{Summary, Totals};
-use words::WordTable;
 
 /// Files above this size are split into parts by the stealing form.
 const SPLIT_BYTES: usize = 1 << 20;
