@@ -88,18 +88,18 @@ impl BackendArgs {
 
 /// Reaches the backend that was chosen.
 pub(super) fn connect(
-    choice: BackendArgs,
+    chosen: BackendArgs,
     tables: &Tables,
     program: &ForeignProgram,
     options: Options,
 ) -> anyhow::Result<Cluster> {
-    let cluster = match choice.backend {
+    let cluster = match chosen.backend {
         Name::Local => {
             let mut local = Local::new();
-            if let Some(nodes) = choice.nodes.or(tables.local.nodes) {
+            if let Some(nodes) = chosen.nodes.or(tables.local.nodes) {
                 local = local.nodes(nodes.get());
             }
-            if let Some(cpus) = choice.cpus.or(tables.local.cpus) {
+            if let Some(cpus) = chosen.cpus.or(tables.local.cpus) {
                 local = local.cpus(cpus.get());
             }
             program.connect(local, options)

@@ -34,7 +34,7 @@ struct Begun {
     /// Where relative paths of the job file begin.
     base: PathBuf,
     #[serde(flatten)]
-    choice: BackendArgs,
+    chosen: BackendArgs,
 }
 
 /// The result of a call, as it is written down.
@@ -54,7 +54,7 @@ impl RunFolder {
         wanted: Option<&Path>,
         job_file: &Path,
         text: &str,
-        choice: BackendArgs,
+        chosen: BackendArgs,
     ) -> anyhow::Result<Self> {
         let folder = match wanted {
             Some(path) => {
@@ -77,7 +77,7 @@ impl RunFolder {
         let folder = Self(std::path::absolute(folder)?);
         let job_file = std::path::absolute(job_file)?;
         let base = job_file.parent().unwrap_or(&job_file).to_owned();
-        let begun = Begun { base, choice };
+        let begun = Begun { base, chosen };
         folder.write("jobs.toml", text)?;
         folder.write("run.json", &serde_json::to_string(&begun)?)?;
         Ok(folder)
@@ -102,7 +102,7 @@ impl RunFolder {
             &begun.base,
         )?;
         let folder = Self(std::path::absolute(path)?);
-        Ok((folder, job_file, begun.choice))
+        Ok((folder, job_file, begun.chosen))
     }
 
     /// The folder at `path`, or that of the run in the usual place that has written an event last.

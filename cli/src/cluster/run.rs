@@ -72,7 +72,7 @@ pub(super) struct Args {
 /// Runs the sub-command.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let interrupt = interrupts()?;
-    let (folder, job_file, program, choice) = args.prepare()?;
+    let (folder, job_file, program, chosen) = args.prepare()?;
     let mut log = Log::new();
     log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();
@@ -86,8 +86,8 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if let Some(config) = &job_file.rebalance {
         options = options.rebalance(config.clone());
     }
-    let cluster = backend::connect(choice, &job_file.backends, &program, options)
-        .with_context(|| format!("cannot use the backend {}", choice.backend))?;
+    let cluster = backend::connect(chosen, &job_file.backends, &program, options)
+        .with_context(|| format!("cannot use the backend {}", chosen.backend))?;
     let mut run = Run {
         jobs: Vec::new(),
         calls: Vec::new(),
@@ -133,8 +133,8 @@ impl Args {
             Some(path) => {
                 let (folder, job_file, begun) = RunFolder::open(path)?;
                 let program = inspect(&job_file)?;
-                let choice = self.choice(Some(begun))?;
-                Ok((folder, job_file, program, choice))
+                let chosen = self.chosen(Some(begun))?;
+                Ok((folder, job_file, program, chosen))
             }
             None => {
                 let path = self.job_file.as_deref().unwrap_or(Path::new(""));
@@ -143,28 +143,28 @@ impl Args {
                     .map_err(|error| Usage(format!("cannot read the job file {name}: {error}")))?;
                 let base = path.parent().unwrap_or(Path::new(""));
                 let job_file = JobFile::parse(&text, &name, base)?;
-                let choice = self.choice(None)?;
+                let chosen = self.chosen(None)?;
                 // Errors that need no folder come before there is one.
                 let program = inspect(&job_file)?;
                 let wanted = self.run_folder.as_deref();
-                let folder = RunFolder::create(wanted, path, &text, choice)?;
-                Ok((folder, job_file, program, choice))
+                let folder = RunFolder::create(wanted, path, &text, chosen)?;
+                Ok((folder, job_file, program, chosen))
             }
         }
     }
 
     /// The backend and its size. Flags that are not given are as they were when the run began.
-    fn choice(&self, begun: Option<BackendArgs>) -> Result<BackendArgs, Usage> {
+    fn chosen(&self, begun: Option<BackendArgs>) -> Result<BackendArgs, Usage> {
         let backend = self.backend.or(begun.map(|begun| begun.backend));
         let backend = backend.unwrap_or(Name::Local);
         let begun = begun.filter(|begun| begun.backend == backend);
-        let choice = BackendArgs {
+        let chosen = BackendArgs {
             backend,
             nodes: self.nodes.or(begun.and_then(|begun| begun.nodes)),
             cpus: self.cpus.or(begun.and_then(|begun| begun.cpus)),
         };
-        choice.check()?;
-        Ok(choice)
+        chosen.check()?;
+        Ok(chosen)
     }
 }
 

@@ -200,6 +200,9 @@ pub enum JobEvent {
 pub type JobEvents = Arc<dyn Fn(u32, JobEvent) + Send + Sync>;
 
 /// Places work, and carries messages.
+///
+/// Every method may be called on any thread. None but [`nodes`](Self::nodes), [`put`](Self::put),
+/// [`fetch`](Self::fetch) and [`usage`](Self::usage) waits for other machines.
 pub trait Backend: Send + Sync {
     /// The name for people.
     fn name(&self) -> &'static str;

@@ -8,6 +8,22 @@ use crate::protocol::refusal::Refusal;
 
 /// Why there is no result of a call or of a job.
 ///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::RemoteError;
+///
+/// fn advice(error: &RemoteError) -> &'static str {
+///     match error {
+///         RemoteError::Panicked(_) | RemoteError::Failed(_) => "mend the function",
+///         RemoteError::Refused(_) => "build driver and workers from the same sources",
+///         RemoteError::Backend { .. } => "look at the cluster",
+///         _ => "see the message",
+///     }
+/// }
+/// assert_eq!(advice(&RemoteError::Panicked("no".to_owned())), "mend the function");
+/// ```
+///
 /// A value that a function returns is its result, an error of its own included, and not one of
 /// these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

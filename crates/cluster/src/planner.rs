@@ -75,9 +75,9 @@
 //! ```
 
 mod candidate;
-mod choice;
 mod config;
 mod decision;
+mod fleet;
 mod id;
 mod ledger;
 mod ns;
@@ -98,7 +98,7 @@ pub use ledger::MoveError;
 pub use reason::Reason;
 pub use sample::{Fault, JobSample, Mobility, NodeSample, Priority, Resources};
 
-use choice::Fleet;
+use fleet::Fleet;
 use ledger::Ledger;
 use site::Guest;
 use track::{JobTrack, NodeTrack};

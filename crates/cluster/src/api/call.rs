@@ -22,7 +22,28 @@ use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
 
 /// The result of a call that runs elsewhere: a future, and something to wait for.
 ///
-/// Dropping it does not cancel the call.
+/// Dropping it does not cancel the call. Waiting costs a lock; arguments are kept for another
+/// attempt until there is a result.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use heist_cluster::{remote, Cluster, Local};
+///
+/// #[remote]
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+///
+/// let cluster = Cluster::connect(Local::new())?;
+/// let mut result = cluster.call(square, 7);
+/// match result.wait_timeout(Duration::from_secs(1)) {
+///     Some(result) => println!("{}", result?),
+///     None => result.cancel(),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a call runs without it, but nobody learns whether it went well"]
 pub struct RemoteFuture<T> {
     call: Arc<Call>,

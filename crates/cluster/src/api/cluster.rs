@@ -183,7 +183,8 @@ impl Cluster {
         }
     }
 
-    /// Puts data into the cluster, for calls that share it.
+    /// Puts data into the cluster, for calls that share it. Costs one copy to the backend, and one
+    /// more to each process that reads it; see [`Remote`] for an example.
     ///
     /// # Errors
     ///
@@ -207,7 +208,11 @@ impl Cluster {
     }
 
     /// Submits a job. It runs until it has a result or gives up, wherever there is room: an
-    /// attempt that the backend loses is followed by one from the last checkpoint.
+    /// attempt that the backend loses is followed by one from the last checkpoint. See
+    /// [`JobHandle`] for an example.
+    ///
+    /// With a [store](Options::store) the first state is on disk when this returns; otherwise it
+    /// costs a message to the driver's thread.
     ///
     /// # Errors
     ///
@@ -259,7 +264,8 @@ impl Cluster {
         Ok(job)
     }
 
-    /// The jobs in the store that a lost driver began and that are not over.
+    /// The jobs in the store that a lost driver began and that are not over. Reads their files,
+    /// states included; see [`resume`](Self::resume) for an example.
     ///
     /// # Errors
     ///
@@ -305,6 +311,19 @@ impl Cluster {
     /// # Errors
     ///
     /// Says so if the job is of another type than `J`, or its state of another form.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use heist_cluster::{Cluster, ClusterError, RegisteredJob};
+    /// fn resume_all<J: RegisteredJob>(cluster: &Cluster) -> Result<(), ClusterError> {
+    ///     for found in cluster.unfinished()? {
+    ///         println!("{} goes on from {:.0} %", found.id(), found.progress() * 100.0);
+    ///         cluster.resume::<J>(&found)?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn resume<J: RegisteredJob>(
         &self,
         job: &UnfinishedJob,

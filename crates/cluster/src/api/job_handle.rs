@@ -14,9 +14,41 @@ use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::planner::{JobId, NodeId};
 use crate::protocol;
 
-/// A job that was submitted: its result, and what can be done with it.
+/// A job that was submitted: its state, its result, moves and cancellation.
 ///
-/// Dropping it does not end the job.
+/// Dropping it does not end the job. Each method costs a lock or a message to the driver's
+/// thread, but for [`move_to`](Self::move_to), which also asks the backend for its machines.
+///
+/// # Examples
+///
+/// ```no_run
+/// use heist_cluster::{job, Cluster, Job, JobContext, JobOptions, Local, Stop};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Countdown(u64);
+///
+/// #[job]
+/// impl Job for Countdown {
+///     type Out = ();
+///     const VERSION: u32 = 1;
+///
+///     fn run(&mut self, context: &JobContext) -> Result<(), Stop> {
+///         while self.0 > 0 {
+///             context.safe_point(self)?;
+///             self.0 -= 1;
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let cluster = Cluster::connect(Local::new().nodes(2))?;
+/// let job = cluster.submit(Countdown(1 << 40), JobOptions::new("countdown"))?;
+/// job.move_to("n2")?;
+/// println!("{:?}", job.status());
+/// job.get()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct JobHandle<T> {
     shared: Arc<Shared>,
     job: u64,

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use heist_sync::{thread, Mutex};
 
-use self::board::Board;
 use self::calls::Calls;
 use self::command::{command, output};
 use self::jobs::{Message, Watcher};
 use self::site::Site;
+use self::watched::Watched;
 use super::{
     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
@@ -25,7 +25,6 @@ use crate::whole_file;
 
 mod batch;
 mod begin;
-mod board;
 mod calls;
 mod command;
 mod jobs;
@@ -33,6 +32,7 @@ mod pools;
 mod process;
 mod site;
 mod tracked;
+mod watched;
 
 /// The commands of Slurm that this backend runs.
 const COMMANDS: [&str; 6] = ["sinfo", "srun", "sbatch", "squeue", "scontrol", "scancel"];
@@ -196,8 +196,8 @@ impl BackendOptions for Slurm {
             )));
         }
         let calls = Calls::new(Arc::clone(&site), self.cpus_max, self.linger);
-        let board = Arc::new(Board::default());
-        let watcher = Watcher::new(Arc::clone(&site), Arc::clone(&calls), Arc::clone(&board));
+        let watched = Arc::new(Watched::default());
+        let watcher = Watcher::new(Arc::clone(&site), Arc::clone(&calls), Arc::clone(&watched));
         let (sender, receiver) = mpsc::channel();
         thread::Builder::new()
             .name("heist-cluster-slurm".to_owned())
@@ -206,7 +206,7 @@ impl BackendOptions for Slurm {
         Ok(Arc::new(SlurmBackend {
             site,
             calls,
-            board,
+            watched,
             sender,
             _temporary: temporary,
         }))
@@ -267,7 +267,7 @@ fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDi
 struct SlurmBackend {
     site: Arc<Site>,
     calls: Arc<Calls>,
-    board: Arc<Board>,
+    watched: Arc<Watched>,
     sender: Sender<Message>,
     _temporary: Option<tempfile::TempDir>,
 }
@@ -348,7 +348,7 @@ impl Backend for SlurmBackend {
         // Slurm may not answer in time; whoever asks for usage has asked for the nodes before.
         let nodes = self.site.known_nodes();
         let calls = self.calls.usage();
-        let jobs = self.board.usage();
+        let jobs = self.watched.usage();
         let read = |node: &Node| {
             let processes = calls.iter().chain(&jobs).filter(|(id, _)| *id == node.id);
             let processes: Result<Vec<_>, _> =
@@ -363,7 +363,7 @@ impl Backend for SlurmBackend {
 
     fn close(&self) {
         self.calls.close();
-        self.board.close();
+        self.watched.close();
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn batch_variable(submission: u32, folder: &Path) -> String {
     format!("{BATCH_PREFIX}{submission}:{}", folder.display())
 }
 
-/// The name of the test that [`test_worker!`] defines.
+/// The name of the test that `test_worker!` defines.
 const TEST_WORKER: &str = "heist_cluster_worker";
 
 /// Arguments with which a test program runs that test alone.

@@ -11,7 +11,7 @@ use crate::protocol::fingerprint::Build;
 /// The functions and jobs of a program, and its build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
-    /// The parts of its [`Fingerprint`].
+    /// The parts of its fingerprint.
     pub(crate) build: Build,
     pub(crate) libraries: Vec<String>,
     pub(crate) entries: Vec<Described>,

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
-use super::board::Board;
 use super::command::is_rejection;
 use super::site::Site;
 use super::tracked::{Claim, Phase, Tracked};
+use super::watched::Watched;
 use crate::backend::{JobEvent, JobEvents, StartSpec};
 use crate::error::BackendError;
 use crate::planner::NodeId;
@@ -25,7 +25,7 @@ impl Tracked {
     /// Prepares an attempt in its folder. None if the job has ended already; `events` is told.
     pub(super) fn prepare(
         site: &Site,
-        board: &Board,
+        watched: &Watched,
         known: Option<Self>,
         spec: StartSpec,
         events: JobEvents,
@@ -60,12 +60,12 @@ impl Tracked {
             gone: None,
         };
         if !goes_on {
-            tracked.cancel(board);
+            tracked.cancel(watched);
         }
         let state = state_of(&folder, before.as_ref());
         let state = state.map_err(|error| failed("prepare", error))?;
         let has_ended = if goes_on {
-            tracked.has_ended(board)
+            tracked.has_ended(watched)
         } else {
             Ok(false)
         };
@@ -85,20 +85,20 @@ impl Tracked {
     }
 
     /// True if the job has ended in its folder before it was started; the driver is told then.
-    fn has_ended(&mut self, board: &Board) -> io::Result<bool> {
+    fn has_ended(&mut self, watched: &Watched) -> io::Result<bool> {
         let Some((outcome, payload)) = self.ended()? else {
             return Ok(false);
         };
-        board.over(self.folder.path());
+        watched.over(self.folder.path());
         if let Phase::Starting(spec, events, _) = &self.phase {
             events(spec.epoch, JobEvent::Ended { outcome, payload });
         }
-        self.cancel(board);
+        self.cancel(watched);
         Ok(true)
     }
 
     /// Begins an attempt as soon as that can be done; true if it never can.
-    pub(super) fn begin(&mut self, site: &Site, board: &Board, row: Option<&Row>) -> bool {
+    pub(super) fn begin(&mut self, site: &Site, watched: &Watched, row: Option<&Row>) -> bool {
         let Phase::Starting(spec, events, since) = &self.phase else {
             return false;
         };
@@ -120,13 +120,13 @@ impl Tracked {
                     // Slurm is about to put it away.
                     return false;
                 } else {
-                    self.cancel(board);
-                    self.submit(site, board, &spec)
+                    self.cancel(watched);
+                    self.submit(site, watched, &spec)
                 }
             }
             _ => {
-                self.cancel(board);
-                self.submit(site, board, &spec)
+                self.cancel(watched);
+                self.submit(site, watched, &spec)
             }
         };
         match begun {
@@ -135,7 +135,7 @@ impl Tracked {
                 self.wishing = is_wish.then(Instant::now);
                 self.gone = None;
                 if let Some(slurm_job) = self.slurm_job {
-                    board.add(slurm_job);
+                    watched.add(slurm_job);
                 }
                 let (epoch, node) = (spec.epoch, None);
                 self.phase = Phase::Claimed(Claim {
@@ -147,7 +147,7 @@ impl Tracked {
                 false
             }
             Err(error) => {
-                self.cancel(board);
+                self.cancel(watched);
                 events(spec.epoch, JobEvent::Lost(error));
                 true
             }
@@ -219,14 +219,20 @@ impl Tracked {
         Ok(())
     }
 
-    fn submit(&mut self, site: &Site, board: &Board, spec: &StartSpec) -> Result<(), BackendError> {
+    fn submit(
+        &mut self,
+        site: &Site,
+        watched: &Watched,
+        spec: &StartSpec,
+    ) -> Result<(), BackendError> {
         let others = site.others(&spec.placement)?;
         let attempt = Attempt {
             submission: self.attempt.submission + 1,
             restarts: 0,
         };
         self.write_start(site, spec, attempt)?;
-        let submitted = board.add_new(|| batch::submit(site, &self.folder, attempt, spec, &others));
+        let submitted =
+            watched.add_new(|| batch::submit(site, &self.folder, attempt, spec, &others));
         let slurm_job = match submitted {
             Some(Ok(slurm_job)) => slurm_job,
             Some(Err(error)) if is_rejection(&error) => {

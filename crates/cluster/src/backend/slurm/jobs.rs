@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batch::{self, Row};
-use super::board::Board;
 use super::calls::Calls;
 use super::site::Site;
 use super::tracked::Tracked;
+use super::watched::Watched;
 use crate::backend::{JobEvent, JobEvents, StartSpec};
 use crate::protocol::job_folder::Kind;
 
@@ -35,17 +35,17 @@ pub(super) enum Message {
 pub(super) struct Watcher {
     site: Arc<Site>,
     calls: Arc<Calls>,
-    board: Arc<Board>,
+    watched: Arc<Watched>,
     jobs: HashMap<u64, Tracked>,
 }
 
 impl Watcher {
-    pub(super) fn new(site: Arc<Site>, calls: Arc<Calls>, board: Arc<Board>) -> Self {
+    pub(super) fn new(site: Arc<Site>, calls: Arc<Calls>, watched: Arc<Watched>) -> Self {
         let jobs = HashMap::new();
         Self {
             site,
             calls,
-            board,
+            watched,
             jobs,
         }
     }
@@ -104,7 +104,7 @@ impl Watcher {
             Message::Snapshot(job, epoch) => self.want(Kind::SnapshotWanted, job, epoch),
             Message::Stop(job, epoch) => {
                 if let Some(tracked) = self.jobs.get_mut(&job) {
-                    tracked.stop(&self.board, epoch);
+                    tracked.stop(&self.watched, epoch);
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Watcher {
         let (job, epoch) = (spec.job, spec.epoch);
         let known = self.jobs.remove(&job);
         let told = Arc::clone(&events);
-        match Tracked::prepare(&self.site, &self.board, known, spec, events) {
+        match Tracked::prepare(&self.site, &self.watched, known, spec, events) {
             Ok(tracked) => self.jobs.extend(tracked.map(|tracked| (job, tracked))),
             Err(error) => told(epoch, JobEvent::Lost(error)),
         }
@@ -128,12 +128,15 @@ impl Watcher {
 
     fn look(&mut self, rows: Option<&HashMap<u64, Row>>) {
         let Self {
-            site, board, jobs, ..
+            site,
+            watched,
+            jobs,
+            ..
         } = self;
         jobs.retain(|job, tracked| {
-            let is_over = tracked.look(site, board, *job, rows);
+            let is_over = tracked.look(site, watched, *job, rows);
             if is_over || !tracked.is_claimed() {
-                board.forget(*job);
+                watched.forget(*job);
             }
             !is_over
         });

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
-use super::board::Board;
 use super::site::Site;
+use super::watched::Watched;
 use crate::backend::{JobEvent, JobEvents, StartSpec};
 use crate::error::BackendError;
 use crate::planner::NodeId;
@@ -79,7 +79,7 @@ impl Tracked {
     }
 
     /// Gives up the attempt of this epoch, if there is none later.
-    pub(super) fn stop(&mut self, board: &Board, epoch: u32) {
+    pub(super) fn stop(&mut self, watched: &Watched, epoch: u32) {
         let is_meant = match &self.phase {
             Phase::Starting(spec, ..) => spec.epoch <= epoch,
             Phase::Claimed(claim) => claim.epoch <= epoch,
@@ -87,7 +87,7 @@ impl Tracked {
             Phase::Unclaimed(_) => false,
         };
         if is_meant {
-            self.cancel(board);
+            self.cancel(watched);
             self.phase = Phase::Unclaimed(Instant::now());
         }
     }
@@ -97,16 +97,16 @@ impl Tracked {
     pub(super) fn look(
         &mut self,
         site: &Site,
-        board: &Board,
+        watched: &Watched,
         job: u64,
         rows: Option<&HashMap<u64, Row>>,
     ) -> bool {
         let row = rows.map(|rows| self.slurm_job.and_then(|id| rows.get(&id)));
         match &self.phase {
-            Phase::Starting(..) => row.is_some_and(|row| self.begin(site, board, row)),
-            Phase::Claimed(_) => self.follow(site, board, job, row),
+            Phase::Starting(..) => row.is_some_and(|row| self.begin(site, watched, row)),
+            Phase::Claimed(_) => self.follow(site, watched, job, row),
             Phase::Unclaimed(since) if since.elapsed() >= UNCLAIMED_MAX => {
-                self.cancel(board);
+                self.cancel(watched);
                 true
             }
             Phase::Unclaimed(_) => false,
@@ -128,17 +128,23 @@ impl Tracked {
     }
 
     /// Has Slurm give up whatever it has of this job.
-    pub(super) fn cancel(&mut self, board: &Board) {
+    pub(super) fn cancel(&mut self, watched: &Watched) {
         if let Some(slurm_job) = self.slurm_job.take() {
             // If it is over already, that is what is wanted.
             let _ = batch::cancel(&[slurm_job]);
-            board.remove(slurm_job);
+            watched.remove(slurm_job);
         }
     }
 
     /// Tells the driver what has become of the attempt; true if the job is over. The row, if
     /// Slurm was asked, is older than the files that are looked at now.
-    fn follow(&mut self, site: &Site, board: &Board, job: u64, row: Option<Option<&Row>>) -> bool {
+    fn follow(
+        &mut self,
+        site: &Site,
+        watched: &Watched,
+        job: u64,
+        row: Option<Option<&Row>>,
+    ) -> bool {
         if !matches!(self.phase, Phase::Claimed(_)) {
             return false;
         }
@@ -149,7 +155,7 @@ impl Tracked {
             .into_iter()
             .filter(|name| name.attempt == attempt)
             .collect();
-        self.pass_on(board, job, &names);
+        self.pass_on(watched, job, &names);
         let find = |kind| names.iter().copied().find(|name| name.kind == kind);
         for kind in [Kind::Over, Kind::Paused] {
             let Some((answer, payload)) = find(kind).and_then(|name| self.folder.answer(name).ok())
@@ -170,21 +176,21 @@ impl Tracked {
             });
             self.phase = Phase::Unclaimed(Instant::now());
             if kind == Kind::Over {
-                board.over(self.folder.path());
+                watched.over(self.folder.path());
                 if let Some(slurm_job) = self.slurm_job {
-                    board.remove(slurm_job);
+                    watched.remove(slurm_job);
                 }
             }
             return kind == Kind::Over;
         }
         if let Some(row) = row {
-            self.compare(board, row);
+            self.compare(watched, row);
         }
         false
     }
 
     /// Tells the driver where the attempt runs and its newest checkpoint, and notes its usage.
-    fn pass_on(&mut self, board: &Board, job: u64, names: &[Name]) {
+    fn pass_on(&mut self, watched: &Watched, job: u64, names: &[Name]) {
         let Phase::Claimed(claim) = &mut self.phase else {
             return;
         };
@@ -214,14 +220,14 @@ impl Tracked {
         if let (Some(node), Some(name)) = (&claim.node, find(Kind::Usage)) {
             if let Ok((answer, _)) = self.folder.answer(name) {
                 if let Outcome::Usage(reading) = answer.outcome {
-                    board.note(job, node, reading);
+                    watched.note(job, node, reading);
                 }
             }
         }
     }
 
     /// Draws conclusions from what Slurm says of an attempt that has not said its last word.
-    fn compare(&mut self, board: &Board, row: Option<&Row>) {
+    fn compare(&mut self, watched: &Watched, row: Option<&Row>) {
         let Phase::Claimed(claim) = &self.phase else {
             return;
         };
@@ -260,7 +266,7 @@ impl Tracked {
         if let Some(message) = lost {
             claim.tell(JobEvent::Lost(BackendError::node_died(message)));
             if row.is_none_or(|row| !row.is_live()) {
-                self.cancel(board);
+                self.cancel(watched);
             }
             self.phase = Phase::Unclaimed(Instant::now());
         }

@@ -18,7 +18,7 @@ const READING_MAX: Duration = Duration::from_secs(10);
 
 /// Usage of jobs, and what the connection owns in Slurm.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct Watched {
     readings: Mutex<HashMap<u64, Usage>>,
     /// Held while a job is submitted, so that none is forgotten.
     own: Mutex<Own>,
@@ -33,7 +33,7 @@ struct Own {
     folders: Vec<PathBuf>,
 }
 
-impl Board {
+impl Watched {
     /// The use of resources by the jobs' processes, with their nodes.
     pub(super) fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let readings = self.readings.lock();
