@@ -25,7 +25,13 @@ pub enum Granularity {
 
 /// The wishes of an iterator's user, in one place.
 ///
-/// Lengths are counted in [`steps`](crate::iter::plumbing::Part::steps).
+/// Lengths are counted in [`steps`](crate::iter::plumbing::Part::steps). There may be more wishes in
+/// time, so a policy begins as the default one, or as that of another part:
+///
+/// ```
+/// let mut policy = heist::SplitPolicy::default();
+/// policy.min_len = 100;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitPolicy {

@@ -8,7 +8,7 @@
 
 mod delegate;
 
-pub(crate) use delegate::{delegate, delegate_indexed};
+pub(crate) use delegate::{delegate, delegate_indexed, forward};
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Parts that are another one under a name of their own.
+//! Methods of parts that are made of another one.
 
 /// The methods of `Part`, of a struct whose field `$inner` is the other one. A `$marker` is a field
 /// without contents.
@@ -32,13 +32,7 @@ macro_rules! delegate {
             self.$inner.known_len()
         }
 
-        fn split_policy(&self) -> $crate::SplitPolicy {
-            self.$inner.split_policy()
-        }
-
-        fn pause(&mut self) {
-            self.$inner.pause();
-        }
+        $crate::part::forward!($inner);
     };
 }
 pub(crate) use delegate;
@@ -64,3 +58,17 @@ macro_rules! delegate_indexed {
     };
 }
 pub(crate) use delegate_indexed;
+
+/// `split_policy` and `pause` of an adaptor, from the field in which its base is.
+macro_rules! forward {
+    ($($base:ident).+) => {
+        fn split_policy(&self) -> $crate::SplitPolicy {
+            self.$($base).+.split_policy()
+        }
+
+        fn pause(&mut self) {
+            self.$($base).+.pause();
+        }
+    };
+}
+pub(crate) use forward;

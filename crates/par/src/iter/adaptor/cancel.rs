@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::cancellation::CancellationToken;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The items before a flag is set: see
 /// [`with_cancellation`](crate::iter::ParallelIterator::with_cancellation).
@@ -55,11 +54,5 @@ impl<I: Part> Part for WithCancellation<I> {
         wants_more
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }

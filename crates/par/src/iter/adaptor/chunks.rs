@@ -6,9 +6,8 @@ use std::vec;
 
 use super::both_ends::both_ends;
 use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// Vectors of so many items: see [`chunks`](crate::iter::IndexedParallelIterator::chunks).
 #[derive(Clone, Debug)]
@@ -54,13 +53,7 @@ impl<I: IndexedPart> Part for Chunks<I> {
 
     indexed!();
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.cut.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.cut.base.pause();
-    }
+    forward!(cut.base);
 }
 
 impl<I: IndexedPart> IndexedPart for Chunks<I> {
@@ -104,13 +97,7 @@ where
 
     indexed!();
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.cut.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.cut.base.pause();
-    }
+    forward!(cut.base);
 }
 
 impl<I, ID, T, F> IndexedPart for FoldChunks<I, ID, F>
@@ -161,13 +148,7 @@ where
 
     indexed!();
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.cut.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.cut.base.pause();
-    }
+    forward!(cut.base);
 }
 
 impl<I, T, F> IndexedPart for FoldChunksWith<I, T, F>

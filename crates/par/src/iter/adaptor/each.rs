@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// Clones of the items: see [`cloned`](crate::iter::ParallelIterator::cloned).
 #[derive(Clone, Debug)]
@@ -90,13 +89,7 @@ macro_rules! each {
                 self.base.known_len()
             }
 
-            fn split_policy(&self) -> SplitPolicy {
-                self.base.split_policy()
-            }
-
-            fn pause(&mut self) {
-                self.base.pause();
-            }
+            forward!(base);
         }
 
         impl<$($generic)+> IndexedPart for $name<$($arg),+>

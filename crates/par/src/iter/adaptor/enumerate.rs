@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// Each item with its index: see [`enumerate`](crate::iter::IndexedParallelIterator::enumerate).
 #[derive(Clone, Debug)]
@@ -49,13 +48,7 @@ impl<I: IndexedPart> Part for Enumerate<I> {
         Some(self.base.part_len())
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I: IndexedPart> IndexedPart for Enumerate<I> {

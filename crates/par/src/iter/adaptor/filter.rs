@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The items of which a closure says yes: see [`filter`](crate::iter::ParallelIterator::filter).
 #[derive(Clone)]
@@ -57,11 +56,5 @@ where
         })
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }

@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The results of a closure, where it gives any: see
 /// [`filter_map`](crate::iter::ParallelIterator::filter_map).
@@ -56,11 +55,5 @@ where
         })
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }

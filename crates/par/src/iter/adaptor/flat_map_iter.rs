@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The items of the sequences that a closure makes: see
 /// [`flat_map_iter`](crate::iter::ParallelIterator::flat_map_iter).
@@ -55,13 +54,7 @@ where
         self.base.run(budget, each)
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 /// The items of sequences: see [`flatten_iter`](crate::iter::ParallelIterator::flatten_iter).
@@ -102,11 +95,5 @@ where
         self.base.run(budget, each)
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }

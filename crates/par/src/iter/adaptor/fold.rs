@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
-use crate::granularity::SplitPolicy;
 use crate::iter::Try;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The result of each part's fold: see [`fold`](crate::iter::ParallelIterator::fold).
 pub type Fold<I, ID, F> = FoldParts<I, Call<ID>, Plain, F>;
@@ -167,13 +166,7 @@ where
         consume(given)
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 /// The result of a fold whose accumulators are of type `A`.

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow::{self, Continue};
 
 use super::both_ends::{both_ends, take_from};
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// The same value between each two items: see
 /// [`intersperse`](crate::iter::ParallelIterator::intersperse).
@@ -88,13 +87,7 @@ where
         self.len_with(self.base.known_len()?)
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I> IndexedPart for Intersperse<I>

@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::debug_without_closures;
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// The results of a closure for each item: see [`map`](crate::iter::ParallelIterator::map).
 #[derive(Clone)]
@@ -61,13 +60,7 @@ where
         self.base.known_len()
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I, F, R> IndexedPart for Map<I, F>

@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use heist_sync::thread::panicking;
 
 use super::quota::Quota;
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// The items, until something panics: see
 /// [`panic_fuse`](crate::iter::ParallelIterator::panic_fuse).
@@ -73,13 +72,7 @@ impl<I: Part> Part for PanicFuse<I> {
         self.base.known_len()
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I: IndexedPart> IndexedPart for PanicFuse<I> {

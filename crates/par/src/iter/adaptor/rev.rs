@@ -1,8 +1,7 @@
 //! `rev`: from the last item to the first.
 
-use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// From the last item to the first: see [`rev`](crate::iter::IndexedParallelIterator::rev).
 #[derive(Clone, Debug)]
@@ -22,13 +21,7 @@ impl<I: IndexedPart> Part for Rev<I> {
 
     indexed!();
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I: IndexedPart> IndexedPart for Rev<I> {

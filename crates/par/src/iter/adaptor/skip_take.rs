@@ -3,9 +3,8 @@
 use std::ops::ControlFlow;
 
 use crate::driver::drive;
-use crate::granularity::SplitPolicy;
 use crate::iter::consumer::ForEach;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// The first items only: see [`take`](crate::iter::IndexedParallelIterator::take). The same
 /// iterator, which has been cut.
@@ -64,13 +63,7 @@ impl<I: IndexedPart> Part for Skip<I> {
         Some(self.base.part_len())
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I: IndexedPart> IndexedPart for Skip<I> {

@@ -1,8 +1,7 @@
 //! `step_by`: each n-th item.
 
-use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// Each n-th item: see [`step_by`](crate::iter::IndexedParallelIterator::step_by).
 #[derive(Clone, Debug)]
@@ -25,13 +24,7 @@ impl<I: IndexedPart> Part for StepBy<I> {
 
     indexed!();
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I: IndexedPart> IndexedPart for StepBy<I> {

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::quota::Quota;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// So many of the items, wherever they lie: see
 /// [`take_any`](crate::iter::ParallelIterator::take_any).
@@ -70,13 +69,7 @@ impl<I: Part> Part for TakeAny<I> {
         }
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 /// All but so many of the items, wherever they lie: see
@@ -128,11 +121,5 @@ impl<I: Part> Part for SkipAny<I> {
         })
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }

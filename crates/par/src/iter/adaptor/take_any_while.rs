@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::debug_without_closures;
 use super::quota::Quota;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The items until a closure says no to one: see
 /// [`take_any_while`](crate::iter::ParallelIterator::take_any_while).
@@ -77,13 +76,7 @@ where
         flow
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 /// The items since a closure said no to one: see
@@ -150,11 +143,5 @@ where
         })
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }

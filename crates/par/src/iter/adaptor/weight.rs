@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{forward, IndexedPart, Part};
 
 /// Items that are split by their weight: see
 /// [`with_weight`](crate::iter::IndexedParallelIterator::with_weight).
@@ -92,13 +91,7 @@ impl<I: IndexedPart> Part for WithWeight<I> {
         Some(self.base.part_len())
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
 
 impl<I: IndexedPart> IndexedPart for WithWeight<I> {

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::quota::Quota;
-use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{forward, Part};
 
 /// The contents of the options, until an empty one is found: see
 /// [`while_some`](crate::iter::ParallelIterator::while_some).
@@ -65,11 +64,5 @@ where
         flow
     }
 
-    fn split_policy(&self) -> SplitPolicy {
-        self.base.split_policy()
-    }
-
-    fn pause(&mut self) {
-        self.base.pause();
-    }
+    forward!(base);
 }
