@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
-/// The backends by name.
+/// The kinds of backends, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Name {
+pub(super) enum BackendKind {
     /// Worker processes on this machine
     Local,
     /// A Ray cluster that is up
@@ -21,7 +21,7 @@ pub(super) enum Name {
     Slurm,
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for BackendKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Local => "local",
@@ -67,7 +67,7 @@ struct SlurmTable {
 /// Which backend, and what the command line says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct BackendArgs {
-    pub(super) backend: Name,
+    pub(super) backend: BackendKind,
     pub(super) nodes: Option<NonZeroU32>,
     pub(super) cpus: Option<NonZeroU32>,
 }
@@ -76,7 +76,7 @@ impl BackendArgs {
     /// Makes sure that the backend can be told what the command line says.
     pub(super) fn check(self) -> Result<(), Usage> {
         let is_told = self.nodes.is_some() || self.cpus.is_some();
-        if is_told && self.backend != Name::Local {
+        if is_told && self.backend != BackendKind::Local {
             return Err(Usage(format!(
                 "--nodes and --cpus are for the backend local; {} has the nodes that it has",
                 self.backend
@@ -94,7 +94,7 @@ pub(super) fn connect(
     options: Options,
 ) -> anyhow::Result<Cluster> {
     let cluster = match chosen.backend {
-        Name::Local => {
+        BackendKind::Local => {
             let mut local = Local::new();
             if let Some(nodes) = chosen.nodes.or(tables.local.nodes) {
                 local = local.nodes(nodes.get());
@@ -104,7 +104,7 @@ pub(super) fn connect(
             }
             program.connect(local, options)
         }
-        Name::Ray => {
+        BackendKind::Ray => {
             let mut ray = Ray::new();
             if let Some(address) = &tables.ray.address {
                 ray = ray.address(address);
@@ -117,7 +117,7 @@ pub(super) fn connect(
             }
             program.connect(ray, options)
         }
-        Name::Slurm => {
+        BackendKind::Slurm => {
             let mut slurm = Slurm::new().arguments(&tables.slurm.arguments);
             if let Some(partition) = &tables.slurm.partition {
                 slurm = slurm.partition(partition);

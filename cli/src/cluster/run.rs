@@ -19,7 +19,7 @@ use heist_cluster::{Cluster, ForeignProgram, JsonCall, JsonJob, Options, RemoteE
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::backend::{self, BackendArgs, Name};
+use super::backend::{self, BackendArgs, BackendKind};
 use super::folder::{self, RunFolder};
 use super::job_file::{JobFile, FORMAT};
 use super::log::Log;
@@ -45,7 +45,7 @@ pub(super) struct Args {
     job_file: Option<PathBuf>,
     /// The backend that places work on machines [default: local]
     #[arg(long, value_enum)]
-    backend: Option<Name>,
+    backend: Option<BackendKind>,
     /// Number of nodes of `local`, in place of that in the job file [default: 1]
     #[arg(long, value_name = "N")]
     nodes: Option<NonZeroU32>,
@@ -156,7 +156,7 @@ impl Args {
     /// The backend and its size. Flags that are not given are as they were when the run began.
     fn chosen(&self, begun: Option<BackendArgs>) -> Result<BackendArgs, Usage> {
         let backend = self.backend.or(begun.map(|begun| begun.backend));
-        let backend = backend.unwrap_or(Name::Local);
+        let backend = backend.unwrap_or(BackendKind::Local);
         let begun = begun.filter(|begun| begun.backend == backend);
         let chosen = BackendArgs {
             backend,
