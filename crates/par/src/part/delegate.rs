@@ -59,8 +59,23 @@ macro_rules! delegate_indexed {
 }
 pub(crate) use delegate_indexed;
 
-/// `split_policy` and `pause` of an adaptor, from the field in which its base is.
+/// `split_policy` and `pause` of an adaptor, and `steps` and `known_len` if they are named, from the
+/// field in which its base is.
 macro_rules! forward {
+    ($base:ident, steps $(, $known_len:ident)?) => {
+        #[inline]
+        fn steps(&self) -> usize {
+            self.$base.steps()
+        }
+
+        $(
+            fn $known_len(&self) -> Option<usize> {
+                self.$base.$known_len()
+            }
+        )?
+
+        $crate::part::forward!($base);
+    };
     ($($base:ident).+) => {
         fn split_policy(&self) -> $crate::SplitPolicy {
             self.$($base).+.split_policy()

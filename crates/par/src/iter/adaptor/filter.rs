@@ -30,11 +30,6 @@ where
 {
     type Output = I::Output;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         let predicate = Arc::clone(&self.predicate);
@@ -56,5 +51,5 @@ where
         })
     }
 
-    forward!(base);
+    forward!(base, steps);
 }

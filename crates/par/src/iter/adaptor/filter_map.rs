@@ -32,11 +32,6 @@ where
 {
     type Output = R;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         let op = Arc::clone(&self.op);
@@ -55,5 +50,5 @@ where
         })
     }
 
-    forward!(base);
+    forward!(base, steps);
 }

@@ -33,11 +33,6 @@ where
 {
     type Output = SI::Item;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         let op = Arc::clone(&self.op);
@@ -54,7 +49,7 @@ where
         self.base.run(budget, each)
     }
 
-    forward!(base);
+    forward!(base, steps);
 }
 
 /// The items of sequences: see [`flatten_iter`](crate::iter::ParallelIterator::flatten_iter).
@@ -76,11 +71,6 @@ where
 {
     type Output = <I::Output as IntoIterator>::Item;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         Some(Self { base })
@@ -95,5 +85,5 @@ where
         self.base.run(budget, each)
     }
 
-    forward!(base);
+    forward!(base, steps);
 }

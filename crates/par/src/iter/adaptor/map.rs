@@ -37,11 +37,6 @@ where
 {
     type Output = R;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let upper = self.base.split()?;
         Some(self.over(upper))
@@ -56,11 +51,7 @@ where
         self.base.run(budget, |item| consume(op(item)))
     }
 
-    fn known_len(&self) -> Option<usize> {
-        self.base.known_len()
-    }
-
-    forward!(base);
+    forward!(base, steps, known_len);
 }
 
 impl<I, F, R> IndexedPart for Map<I, F>

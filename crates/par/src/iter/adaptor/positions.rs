@@ -33,11 +33,6 @@ where
 {
     type Output = usize;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         let predicate = Arc::clone(&self.predicate);
@@ -59,5 +54,5 @@ where
         })
     }
 
-    forward!(base);
+    forward!(base, steps);
 }

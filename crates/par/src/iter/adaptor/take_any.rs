@@ -92,11 +92,6 @@ impl<I> SkipAny<I> {
 impl<I: Part> Part for SkipAny<I> {
     type Output = I::Output;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         let quota = self.quota.share();
@@ -121,5 +116,5 @@ impl<I: Part> Part for SkipAny<I> {
         })
     }
 
-    forward!(base);
+    forward!(base, steps);
 }

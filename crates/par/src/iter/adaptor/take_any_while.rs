@@ -109,11 +109,6 @@ where
 {
     type Output = I::Output;
 
-    #[inline]
-    fn steps(&self) -> usize {
-        self.base.steps()
-    }
-
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
         Some(Self {
@@ -143,5 +138,5 @@ where
         })
     }
 
-    forward!(base);
+    forward!(base, steps);
 }
