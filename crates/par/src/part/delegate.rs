@@ -59,8 +59,8 @@ macro_rules! delegate_indexed {
 }
 pub(crate) use delegate_indexed;
 
-/// `split_policy` and `pause` of an adaptor, and `steps` and `known_len` if they are named, from the
-/// field in which its base is.
+/// `split_policy` and `pause` of an adaptor, and `steps` and `known_len` if they are named, from
+/// the field in which its base is.
 macro_rules! forward {
     ($base:ident, steps $(, $known_len:ident)?) => {
         #[inline]
