@@ -56,9 +56,8 @@ impl Live {
 /// The samples of nodes and of jobs that are known of a run.
 ///
 /// Their times count from the beginning of the run, as does the `now` to decide at, which is
-/// `now_ms` less [`RunState::began_ms`]. A node whose utilisation is not known has no sample,
-/// and a job that does not run has none either. Memory is not in the events, and so in no
-/// sample.
+/// `now_ms` less [`RunState::began_ms`]. A node whose utilisation is not known has no sample, and a
+/// job that does not run has none either. Memory is not in the events, and so in no sample.
 fn samples(state: &RunState) -> (Vec<NodeSample>, Vec<JobSample>) {
     let since_began = |ms: u64| Duration::from_millis(ms.saturating_sub(state.began_ms));
     let nodes = state.nodes.iter().filter(|(_, node)| !node.is_gone);

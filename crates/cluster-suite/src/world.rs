@@ -179,8 +179,7 @@ pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
     jobs::a_durable_job_goes_on(&cluster, &events);
 }
 
-/// True if a job in the store has a younger state than its first, which is there before
-/// `job.json`.
+/// True if a job in the store has a younger state than its first, which is there before `job.json`.
 fn has_checkpoint(store: &Path) -> bool {
     let written = |path: &Path| {
         std::fs::metadata(path)

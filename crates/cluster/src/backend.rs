@@ -138,8 +138,7 @@ pub struct CallSpec {
     pub objects: Vec<ObjectId>,
 }
 
-/// Takes the answer to a request, or why there is none. Called once, on any thread; must
-/// not wait.
+/// Takes the answer to a request, or why there is none. Called once, on any thread; must not wait.
 pub type Reply = Box<dyn FnOnce(Result<Frame, BackendError>) + Send>;
 
 /// An attempt at a job.

@@ -1,6 +1,5 @@
-//! Hexadecimal digits of pi from any position on, after Bailey, Borwein and Plouffe, "On the
-//! rapid computation of various polylogarithmic constants" (Mathematics of Computation,
-//! 1997).
+//! Hexadecimal digits of pi from any position on, after Bailey, Borwein and Plouffe, "On the rapid
+//! computation of various polylogarithmic constants" (Mathematics of Computation, 1997).
 //!
 //! Pi is the sum over k of 16^-k (4/(8k+1) - 2/(8k+4) - 1/(8k+5) - 1/(8k+6)). Times 16^n its
 //! fraction begins with digit n, and needs the fractions of 16^(n-k)/(8k+j) only, which

@@ -184,14 +184,7 @@ impl Call {
             cpus: self.cpus,
         };
         let fingerprint = self.shared.fingerprint;
-        let request = Frame::new(
-            &Request {
-                id,
-                fingerprint,
-                ask,
-            },
-            args.unwrap_or_default(),
-        );
+        let request = Request::frame(id, fingerprint, ask, args.unwrap_or_default());
         let spec = CallSpec {
             id,
             request,

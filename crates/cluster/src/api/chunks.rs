@@ -1,11 +1,10 @@
 //! A range or a list, cut into chunks of a wished-for running time, which run on the machines
 //! of a cluster.
 //!
-//! How large a chunk must be is measured and not guessed: the first ones are small, each
-//! answer says how long its function ran, and the next chunk is as large as the rate seen so
-//! far suggests. It grows by a bounded factor, because rates vary along a range, and shrinks
-//! towards the end, so that all processors end together (Polychronopoulos and Kuck, 1987,
-//! guided self-scheduling).
+//! How large a chunk must be is measured and not guessed: the first ones are small, each answer
+//! says how long its function ran, and the next chunk is as large as the rate seen so far suggests.
+//! It grows by a bounded factor, because rates vary along a range, and shrinks towards the end, so
+//! that all processors end together (Polychronopoulos and Kuck, 1987, guided self-scheduling).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -235,8 +234,7 @@ where
     ///
     /// # Errors
     ///
-    /// The first chunk that has no result, or what `take` returns; the other chunks are
-    /// cancelled.
+    /// The first chunk that has no result, or what `take` returns; the other chunks are cancelled.
     pub fn for_each<E: From<RemoteError>>(
         mut self,
         mut take: impl FnMut(u64, u64, F::Out) -> Result<(), E>,

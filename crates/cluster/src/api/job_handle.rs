@@ -122,8 +122,7 @@ impl<T> JobHandle<T> {
         driver.view(self.job).map(JobStatus::new)
     }
 
-    /// Waits until the job is as `is_so` says, for `patience` at most; `None` if it is not
-    /// by then.
+    /// Waits until the job is as `is_so` says, for `patience` at most; `None` if it is not by then.
     pub fn wait_until(
         &self,
         patience: Duration,

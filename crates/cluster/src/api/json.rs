@@ -23,7 +23,7 @@ use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::planner::JobId;
 use crate::protocol::environment::{DESCRIBE, WORKER_VARIABLE};
 use crate::protocol::fingerprint::{Build, Fingerprint};
-use crate::protocol::{Answer, Ask, Frame, Limits, Outcome, Request};
+use crate::protocol::{Answer, Ask, Limits, Outcome, Request};
 use crate::remote::description::{Described, Description};
 use crate::remote::job_options::JobOptions;
 
@@ -315,14 +315,7 @@ impl ForeignProgram {
         // Only uniqueness matters.
         let id = self.shared.next_request.fetch_add(1, Ordering::Relaxed);
         let fingerprint = self.shared.fingerprint;
-        let request = Frame::new(
-            &Request {
-                id,
-                fingerprint,
-                ask,
-            },
-            payload,
-        );
+        let request = Request::frame(id, fingerprint, ask, payload);
         let (sender, receiver) = mpsc::channel();
         // A caller that has stopped waiting needs no answer.
         self.shared.link.send(

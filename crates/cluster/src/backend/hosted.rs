@@ -195,12 +195,7 @@ impl Attempts {
     fn send(&self, host: &Arc<dyn Host>, ask: Ask, payload: Vec<u8>, reply: Answered) {
         // Only uniqueness matters.
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let request = Request {
-            id,
-            fingerprint: self.fingerprint,
-            ask,
-        };
-        let frame = Frame::new(&request, payload);
+        let frame = Request::frame(id, self.fingerprint, ask, payload);
         host.send(
             id,
             frame,

@@ -428,14 +428,7 @@ impl Backend for LocalBackend {
             let ask = Ask::Cancel { call: id };
             // The number is that of the call, with a bit that no call has.
             let id = id | 1 << 62;
-            let request = Frame::new(
-                &Request {
-                    id,
-                    fingerprint,
-                    ask,
-                },
-                Vec::new(),
-            );
+            let request = Request::frame(id, fingerprint, ask, Vec::new());
             link.send(id, request, Box::new(|_| ()));
         }
     }
@@ -500,15 +493,11 @@ impl Backend for LocalBackend {
                     Some(link) => {
                         // Readings are asked for one at a time, so the number is free.
                         let id = u64::MAX;
-                        let request = Request {
-                            id,
-                            fingerprint,
-                            ask: Ask::Usage,
-                        };
+                        let request = Request::frame(id, fingerprint, Ask::Usage, Vec::new());
                         // A caller that has stopped waiting needs no answer.
                         link.send(
                             id,
-                            Frame::new(&request, Vec::new()),
+                            request,
                             Box::new(move |answer| drop(sender.send(answer))),
                         );
                     }

@@ -53,12 +53,11 @@ const VERSION_MIN: (u32, u32) = (21, 8);
 /// same program, which lies where all nodes find it, and calls [`init`](crate::init) first in
 /// its `main`.
 ///
-/// A job survives its node, because Slurm queues it again, and its driver, because it needs
-/// none: its result lies in the folder. For the former the administrator allows jobs to be
-/// requeued (`JobRequeue`), as is usual. A job that moves keeps its number in Slurm if
-/// `RequeueExitHold` has the exit code 85; otherwise it is submitted anew. A job gets whole
-/// processors; one that needs less than one shares it with others if the partition has
-/// `OverSubscribe=YES`.
+/// A job survives its node, because Slurm queues it again, and its driver, because it needs none:
+/// its result lies in the folder. For the former the administrator allows jobs to be requeued
+/// (`JobRequeue`), as is usual. A job that moves keeps its number in Slurm if `RequeueExitHold` has
+/// the exit code 85; otherwise it is submitted anew. A job gets whole processors; one that needs
+/// less than one shares it with others if the partition has `OverSubscribe=YES`.
 ///
 /// # Examples
 ///

@@ -38,8 +38,7 @@ pub struct Config {
     /// The level that a target stays below, and below which a hot node has calmed down; not
     /// above `hot_level`: 0.7.
     pub low_water: f64,
-    /// The level from which on P0 and P1 move too if nothing else can; not below
-    /// `hot_level`: 0.98.
+    /// The level from which on P0 and P1 move too if nothing else can; not below `hot_level`: 0.98.
     pub emergency: f64,
     /// How often a job's use must have been measured before it is believed, 1 to 1,000: 3.
     pub usage_samples: u32,

@@ -11,8 +11,7 @@ use super::sample::{Fault, JobSample, NodeSample};
 /// After so many moves, or firings, doubling ends.
 const DOUBLINGS_MAX: u32 = 16;
 
-/// So many times the samples that make a node hot, all calm, and its heat of the past is
-/// forgotten.
+/// So many times the samples that make a node hot, all calm, and its heat of the past is forgotten.
 const CALM_FOR_GOOD: u32 = 16;
 
 /// A node as it was measured.

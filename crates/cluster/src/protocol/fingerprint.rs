@@ -23,9 +23,8 @@ const NAMED_MAX: usize = 4;
 /// - what `Cargo.lock` says of the other packages that it needs.
 ///
 /// So it is one of sources, and two builds of the same sources have the same one: a debug driver
-/// works with a release library, and a test with the program that it tests. The bytes of
-/// programs could not be compared, as Ray's workers load another file than the one that
-/// drives them.
+/// works with a release library, and a test with the program that it tests. The bytes of programs
+/// could not be compared, as Ray's workers load another file than the one that drives them.
 ///
 /// Features of packages count only as far as they change a form; what a build script or a
 /// macro reads outside of `src` does not count. A refusal says what differs.

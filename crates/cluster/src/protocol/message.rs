@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
+use super::frame::Frame;
 use super::reading::Reading;
 use super::refusal::Refusal;
 
@@ -15,6 +16,18 @@ pub struct Request {
     pub fingerprint: Fingerprint,
     /// The kind of request, with its figures.
     pub ask: Ask,
+}
+
+impl Request {
+    /// The frame of a request with a payload.
+    pub(crate) fn frame(id: u64, fingerprint: Fingerprint, ask: Ask, payload: Vec<u8>) -> Frame {
+        let request = Self {
+            id,
+            fingerprint,
+            ask,
+        };
+        Frame::new(&request, payload)
+    }
 }
 
 /// The kinds of [`Request`].

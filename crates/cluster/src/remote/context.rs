@@ -12,8 +12,7 @@ pub(crate) fn node() -> &'static str {
     NODE.get().map_or("", String::as_str)
 }
 
-/// Says on which machine this process is. A process stays where it is: only the first name
-/// counts.
+/// Says on which machine this process is. A process stays where it is: only the first name counts.
 pub(crate) fn set_node(name: String) {
     let _ = NODE.set(name);
 }

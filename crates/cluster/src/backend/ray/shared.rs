@@ -92,12 +92,7 @@ impl Drop for RayHost {
 }
 
 pub(super) fn request(id: u64, fingerprint: Fingerprint, ask: Ask) -> Frame {
-    let request = Request {
-        id,
-        fingerprint,
-        ask,
-    };
-    Frame::new(&request, Vec::new())
+    Request::frame(id, fingerprint, ask, Vec::new())
 }
 
 /// Passes on the frame in an answer of the side-car.

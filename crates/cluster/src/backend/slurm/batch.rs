@@ -146,9 +146,8 @@ pub(super) fn submit(
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Begin {
     Now,
-    /// On the same node, the second in which the run before has ended must be over: its
-    /// credentials are told from later ones by their second, and a job with a revoked one
-    /// is killed.
+    /// On the same node, the second in which the run before has ended must be over: its credentials
+    /// are told from later ones by their second, and a job with a revoked one is killed.
     Soon,
 }
 

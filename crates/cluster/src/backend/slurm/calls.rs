@@ -194,13 +194,7 @@ impl Calls {
     }
 
     fn request(&self, id: u64, ask: Ask) -> Frame {
-        let fingerprint = self.site.fingerprint;
-        let request = Request {
-            id,
-            fingerprint,
-            ask,
-        };
-        Frame::new(&request, Vec::new())
+        Request::frame(id, self.site.fingerprint, ask, Vec::new())
     }
 
     /// Gives calls to workers that have nothing to do, and starts workers for others.
