@@ -29,7 +29,7 @@ fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
         ("CHANGELOG.md", "## 0.1.0\n"),
         (
             "ARCHITECTURE.md",
-            "crates/\n  deque/ sync/ core/ par/ observe/ new/\ncli/ bench/ `.ci`\n",
+            "crates/\n  deque/ sync/ core/ par/ observe/ new/\nworkloads/ cli/ bench/ `.ci`\n",
         ),
         ("target/CACHEDIR.TAG", ""),
         ("target/debug/generated.rs", concat!("// TO", "DO\n")),

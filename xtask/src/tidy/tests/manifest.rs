@@ -43,6 +43,14 @@ fn dependencies_point_down() {
         "crates/new/Cargo.toml:1",
         "add it to ARCHITECTURE.md",
     );
+    assert_caught(
+        &[(
+            "workloads/Cargo.toml",
+            &manifest("[dependencies]\nheist.workspace = true"),
+        )],
+        "workloads/Cargo.toml:4",
+        "`workloads` must not depend on `heist`: it may use nothing of ours",
+    );
 }
 
 #[test]
