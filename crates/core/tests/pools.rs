@@ -526,27 +526,31 @@ mod in_a_child {
     }
 }
 
-/// The names of the threads of this process that are not the test's own.
-#[cfg(target_os = "linux")]
-fn threads_named(name: &str) -> usize {
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    tasks
-        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
-        .filter(|comm| comm.trim() == name)
-        .count()
-}
-
 #[test]
-#[cfg(target_os = "linux")]
-fn no_thread_is_left_after_a_shutdown() {
-    for _ in 0..200 {
-        let builder = ThreadPoolBuilder::new().num_threads(3);
-        let pool = builder.thread_name(|_| "gone-at-once".into()).build();
-        let pool = pool.unwrap();
-        pool.install(|| heist_core::join(|| (), || ()));
-        let counters = pool.shutdown_within(Duration::from_secs(60)).unwrap();
-        assert_eq!(counters.workers().len(), 3);
-        assert_eq!(threads_named("gone-at-once"), 0);
+fn a_shutdown_waits_for_the_thread_local_values_of_the_workers() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            (0..100).for_each(|_| thread::yield_now());
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    thread_local!(static VALUE: Slow = const { Slow });
+    for rounds in 1..=50 {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .start_handler(|_| VALUE.with(|_| ()))
+            .build()
+            .unwrap();
+        assert_eq!(pool.install(|| heist_core::join(|| 1, || 2)), (1, 2));
+        if rounds % 2 == 0 {
+            pool.shutdown();
+        } else {
+            let counters = pool.shutdown_within(Duration::from_secs(60)).unwrap();
+            assert_eq!(counters.workers().len(), 3);
+        }
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 3 * rounds);
     }
 }
 
