@@ -56,7 +56,7 @@ struct ReportArgs {
     output: PathBuf,
 }
 
-/// Runs the sub-command.
+/// Runs a job file, or watches a run.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Run(args) => run::run(args, out),

@@ -86,7 +86,7 @@ As CSV, the same names are the heads of the columns, in any order, behind a colu
 says node or job. A resource has a column of its own, such as resources.gpu. A history is
 written 0.5;0.7;0.9. An empty cell is as if it were not there."#;
 
-/// Runs the sub-command.
+/// Asks the planner about a snapshot, or about a run that goes on.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let config = config(args)?;
     let planner = Planner::new(config).map_err(|error| Usage(error.to_string()))?;

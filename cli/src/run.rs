@@ -103,7 +103,7 @@ impl ValueEnum for Selection {
     }
 }
 
-/// Runs the sub-command.
+/// Prepares the workload, runs it under each strategy, and shows what that took.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     match args.workload {
         Kind::Files => compare::<Files>(args, out),

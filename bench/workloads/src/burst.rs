@@ -57,7 +57,7 @@ const FIRST_TASKS: u64 = 100;
 /// Has that many jobs run, each of which counts itself; false where the peer cannot.
 type Burst<P> = fn(&mut P, u64, &Arc<AtomicU64>) -> bool;
 
-/// From outside, by a worker, and in a scope of a caller that takes part if it can.
+/// From outside, by a worker, and in a scope of a caller that participates if it can.
 fn bursts<P: Spawn>() -> [(&'static str, Burst<P>); 3] {
     [
         ("outside_mib", |peer, tasks, ran| {

@@ -69,7 +69,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Runs the sub-command.
+/// Starts the run, or goes on with one, and shows how it goes.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let interrupt = interrupts()?;
     let (folder, job_file, program, chosen) = args.prepare()?;

@@ -31,7 +31,7 @@ pub(super) struct Args {
     once: bool,
 }
 
-/// Runs the sub-command.
+/// Draws the run anew, until it ends or a key asks for the end.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let folder = RunFolder::of_run(args.run_folder.as_deref())?;
     let mut followed = Followed {

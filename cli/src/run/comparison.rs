@@ -18,7 +18,7 @@ pub(super) struct Comparison {
     pub(super) rows: Vec<Row>,
 }
 
-/// One strategy.
+/// A strategy with all its rounds: a row of the table.
 pub(super) struct Row {
     pub(super) strategy: Strategy,
     /// Whether every run gave the result of the first serial one.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::{Bag, Share, Tally, Threads};
 use crate::trace::Trace;
 
-/// The strategy `central`.
+/// Threads that take from one locked queue.
 pub(crate) struct Central<'a>(Threads<'a>);
 
 impl<'a> Central<'a> {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::{Bag, Share, Tally, Threads};
 use crate::trace::Trace;
 
-/// The strategy `static`.
+/// Threads with a slice each, dealt once.
 pub(crate) struct StaticSlices<'a>(Threads<'a>);
 
 impl<'a> StaticSlices<'a> {

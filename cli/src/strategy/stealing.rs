@@ -9,7 +9,7 @@ use heist_observe::Folded;
 use super::STACK_BYTES;
 use crate::trace::Trace;
 
-/// The strategy `stealing`.
+/// A pool that is kept for all rounds.
 pub(crate) struct Stealing {
     pool: heist::ThreadPool,
 }

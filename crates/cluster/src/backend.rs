@@ -1,7 +1,7 @@
 //! Backends place work on machines, start it there and carry messages.
 //!
-//! Everything above this interface is the same for all backends, retries, epochs, checkpoints
-//! and the rebalancer among it. A backend finds a place, delivers bytes, says when a machine
+//! Retries, epochs, checkpoints and the rebalancer lie above this interface, once for all
+//! backends. A backend finds a place, delivers bytes, says when a machine
 //! is lost, and never runs a call twice of its own accord.
 
 use std::path::PathBuf;

@@ -380,7 +380,7 @@ impl<K> Owner<K> {
             unsafe { spare.as_ref() }.clear_kind(Ordering::Relaxed);
             deque.local.tail.set(spare);
         }
-        deque.disarm();
+        deque.reset_poll();
         self.make_public();
         stays
     }

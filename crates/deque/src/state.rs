@@ -77,8 +77,8 @@ pub(crate) struct State<K: 'static> {
     pub(crate) end: AtomicUsize,
     pub(crate) barrier: Barrier,
     /// There is no heavy barrier, or no more: everything is public for good, from the next time
-    /// that the owner moves the split point. A thief that the barrier was refused to may switch it
-    /// on.
+    /// that the owner moves the split point. Set by a thief whose barrier the system
+    /// refused, too.
     pub(crate) fenced: AtomicBool,
     pub(crate) born: Generation,
 }
@@ -86,7 +86,7 @@ pub(crate) struct State<K: 'static> {
 // SAFETY: slots are handed over by the protocol, and what their bytes mean is their users'
 // business, whose calls are unsafe.
 unsafe impl<K: Sync> Send for State<K> {}
-// SAFETY: the atomics may be shared, and `own` is used by the one `Owner` only.
+// SAFETY: the atomics may be shared, and `local` is used by the one `Owner` only.
 unsafe impl<K: Sync> Sync for State<K> {}
 
 impl<K> State<K> {
@@ -206,7 +206,7 @@ impl<K> State<K> {
     }
 
     /// The next push is nothing special, unless there is no slot for it.
-    pub(crate) fn disarm(&self) {
+    pub(crate) fn reset_poll(&self) {
         self.hot.poll.store(self.end(), Ordering::Relaxed);
     }
 

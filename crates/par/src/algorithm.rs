@@ -2,7 +2,7 @@
 //! [`ParallelSliceMut`](crate::slice::ParallelSliceMut).
 //!
 //! Small slices are worked at by the caller alone. Otherwise a caller from outside of all pools
-//! takes part in the global one.
+//! participates in the global one.
 
 mod cached_key;
 mod fill;

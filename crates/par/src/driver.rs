@@ -9,9 +9,9 @@
 //!
 //! Halves of halves are small soon, so that a worker has few offers open at a time. But where the
 //! number of steps is unknown, the upper part may be all that comes after, and the lower one may
-//! outlive many upper ones. Of two such parts, the one that still runs when the other has ended is
-//! interrupted, and what is [`Left`] of it goes on one level up: or else the stacks would grow with
-//! each theft.
+//! outlive many upper ones. Of two such parts, one still runs when the other has ended. It is
+//! interrupted, and what is [`Left`] of it goes on one level up. Otherwise the stacks would grow
+//! with each theft.
 
 use std::ops::ControlFlow;
 
@@ -53,7 +53,7 @@ pub(crate) trait Consumer<T>: Sized + Send {
 }
 
 /// Runs all of the iterator, on the calling worker and its helpers. A caller from outside of all
-/// pools takes part in the global one.
+/// pools participates in the global one.
 pub(crate) fn drive<P, C>(part: P, consumer: C) -> C
 where
     P: Part,

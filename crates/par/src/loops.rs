@@ -10,7 +10,7 @@ use crate::part::Part;
 /// returns when all calls have ended.
 ///
 /// There is no grain size to choose. A worker runs the sub-ranges that it keeps in ascending order.
-/// A caller outside any pool takes part in the global one, as with `join`.
+/// A caller outside any pool participates in the global one, as with `join`.
 ///
 /// It is [`sub_ranges`] and [`for_each`](crate::iter::ParallelIterator::for_each).
 ///

@@ -1,4 +1,4 @@
-//! A backend that the user of a program names.
+//! The backends by their names, for programs whose users choose one.
 
 use std::fmt;
 use std::str::FromStr;

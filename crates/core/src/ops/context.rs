@@ -7,10 +7,10 @@
 //!
 //! Everything else that a worker does reads the tail in memory. So a worker whose tail is carried
 //! is hidden from [`Worker::current`], which finds the tail before it hands the worker out, and
-//! from then on the tail in memory is exact. Each join by a context looks which of the two it is.
-//! It carries the tail on from where it is exact, if it lies where the context would have it: then
-//! the jobs in the deque are just those of the joins around it. Otherwise something was left there,
-//! a spawned job say, and it is a plain join.
+//! from then on the tail in memory is *exact*. Each join by a context looks whether the tail is
+//! carried or exact. From an exact tail it carries on if that lies where the context would have it:
+//! then the jobs in the deque are just those of the joins around it. Otherwise something was left
+//! there, a spawned job say, and it is a plain join.
 //!
 //! The contexts of one call of [`with_context`] are a [`Chain`], of which one is not borrowed. Of
 //! several chains on a thread one carries the tail: the types do not exclude that a context is used
@@ -32,7 +32,7 @@ use crate::worker::Worker;
 /// Calls `op` with a context for joins, on the calling worker; an external caller
 /// [participates](crate::participate) in the global pool.
 ///
-/// For recursions that do little but join: such a join costs little more than half of what
+/// For recursions that do little but join: such a join costs about 0.7 of what
 /// [`join`](crate::join()) costs. Each closure of a join gets a context of its own, to join with
 /// and to hand on.
 ///

@@ -61,15 +61,15 @@ impl Grain {
     }
 
     /// Learns that a grain of [`len`](Self::len) iterations took this long.
-    pub fn ran(&mut self, piece_ns: u64) {
+    pub fn ran(&mut self, grain_ns: u64) {
         let (min_ns, max_ns) = (GRAIN_NS_MIN * self.stretch, GRAIN_NS_MAX * self.stretch);
-        if piece_ns < min_ns {
-            let factor = (min_ns / piece_ns.max(1)).clamp(2, 16);
+        if grain_ns < min_ns {
+            let factor = (min_ns / grain_ns.max(1)).clamp(2, 16);
             self.len = self.len.saturating_mul(factor as usize);
-        } else if piece_ns > max_ns {
+        } else if grain_ns > max_ns {
             // Straight to the length that would have been right, if it is the iterations and not an
             // interruption that took so long.
-            let fitting = (self.len as u64).saturating_mul(max_ns) / piece_ns;
+            let fitting = (self.len as u64).saturating_mul(max_ns) / grain_ns;
             self.len = (fitting as usize).clamp(1, self.len / 2 + 1);
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_settle_between_the_bounds_whatever_the_body_costs() {
+    fn grains_settle_between_the_bounds_whatever_the_body_costs() {
         for ns in [1, 3, 10, 100, 999, 3_000] {
             let len = settled(Grain::new(), ns) as u64;
             assert!(
@@ -133,28 +133,28 @@ mod tests {
     }
 
     #[test]
-    fn a_body_longer_than_a_piece_runs_one_at_a_time() {
+    fn a_body_longer_than_a_grain_runs_one_at_a_time() {
         assert_eq!(settled(Grain::of(100_000), 50_000), 1);
     }
 
     #[test]
-    fn pieces_that_nobody_interrupts_grow_to_a_millisecond_and_no_further() {
+    fn grains_that_nobody_interrupts_grow_to_a_millisecond_and_no_further() {
         for ns in [1, 10, 999, 40_000] {
             let mut grain = Grain::new();
             for _ in 0..64 {
                 grain.ran(grain.len() as u64 * ns);
                 grain.lengthen();
             }
-            let piece_ns = grain.len() as u64 * ns;
+            let grain_ns = grain.len() as u64 * ns;
             assert!(
-                (250_000..=1_000_000).contains(&piece_ns),
-                "{ns} ns: {piece_ns}"
+                (250_000..=1_000_000).contains(&grain_ns),
+                "{ns} ns: {grain_ns}"
             );
         }
     }
 
     #[test]
-    fn one_hungry_look_brings_the_next_piece_back_to_microseconds() {
+    fn one_hungry_look_brings_the_next_grain_back_to_microseconds() {
         let mut grain = Grain::new();
         for _ in 0..64 {
             grain.ran(grain.len() as u64 * 10);

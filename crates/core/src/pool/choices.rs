@@ -1,4 +1,4 @@
-//! Choices between two ways, by name.
+//! Settings with two values: `Callers` and `Injected`.
 
 /// How an external caller, a thread that is no worker, calls an operation that waits.
 ///

@@ -15,8 +15,7 @@ pub(crate) trait Searcher {
     /// says that a caller is waiting for that.
     fn pause(&mut self, wants_place: bool) -> bool;
 
-    /// It is about to sleep. The last moment in which it may touch what is the sitting thread's
-    /// alone.
+    /// It is about to sleep. The last moment in which it may touch the worker's local state.
     fn begins_to_sleep(&self);
 
     /// It really sleeps. A caller may have its place by now.

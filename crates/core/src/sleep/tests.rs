@@ -174,8 +174,8 @@ fn a_caller_that_waits_has_a_parker_of_its_own() {
     assert_eq!(counts(&sleep), (1, 0));
 }
 
-/// Guests come and go: the next to fall asleep is the lookout, and then a caller's brief work wakes
-/// nobody.
+/// Callers come and go: the next to fall asleep is the lookout, and then a caller's brief work
+/// wakes nobody.
 #[test]
 fn while_there_is_a_lookout_brief_work_wakes_nobody() {
     let sleep = sleep(2);

@@ -1,4 +1,4 @@
-//! Sleep itself, also that of the lookout.
+//! How a sleeper waits on its parker, and how the lookout watches meanwhile.
 
 use heist_sync::atomic::Ordering;
 use heist_sync::fault;

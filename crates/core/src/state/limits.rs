@@ -1,4 +1,4 @@
-//! How much a pool may take: workers, and slots in their deques.
+//! The limits of a pool: its workers, and the slots of their deques.
 
 use heist_sync::{address_space_limit, thread_limit, ThreadLimit};
 

@@ -157,7 +157,7 @@ mod model {
 
     /// How a worker waits, reduced to its latch and its parker. A setter that sets the latch twice
     /// unparks one that is not armed.
-    struct Bell {
+    struct Waker {
         core: CoreLatch,
         word: Futex,
     }
@@ -165,7 +165,7 @@ mod model {
     const AWAKE: u32 = 0;
     const ASLEEP: u32 = 1;
 
-    impl Bell {
+    impl Waker {
         fn new() -> Self {
             Self {
                 core: CoreLatch::new(),
@@ -186,7 +186,7 @@ mod model {
         }
     }
 
-    impl Latch for Bell {
+    impl Latch for Waker {
         unsafe fn set(this: *const Self) {
             // SAFETY: the waiter holds a share of it.
             let this = unsafe { &*this };
@@ -221,7 +221,7 @@ mod model {
     fn a_worker_that_waits_is_woken_once_and_sees_what_all_jobs_did() {
         check(|| {
             let (group, threads) = Group::running(2);
-            group.completion.wait_with(Bell::new, Bell::wait);
+            group.completion.wait_with(Waker::new, Waker::wait);
             group.assert_done(0);
             group.assert_done(1);
             for thread in threads {
@@ -236,9 +236,9 @@ mod model {
             let (group, threads) = Group::running(1);
             let other = thread::spawn({
                 let group = Arc::clone(&group);
-                move || group.completion.wait_with(Bell::new, Bell::wait)
+                move || group.completion.wait_with(Waker::new, Waker::wait)
             });
-            group.completion.wait_with(Bell::new, Bell::wait);
+            group.completion.wait_with(Waker::new, Waker::wait);
             group.assert_done(0);
             for thread in threads.into_iter().chain([other]) {
                 thread.join().unwrap();

@@ -1,4 +1,4 @@
-//! The top of a worker's stack.
+//! The loop that a worker runs, with nothing below it on the stack.
 
 use crate::base::latch::CoreLatch;
 use crate::worker::Worker;

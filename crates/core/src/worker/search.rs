@@ -1,7 +1,7 @@
 //! How a worker finds something to do.
 //!
-//! The order: the own deque, newest first; the own mailbox, where broadcasts arrive; the victims'
-//! deques, oldest first; the injector.
+//! The order: the own deque, newest first; the own mailbox, where broadcasts arrive; the oldest of
+//! the own deque, if a join has lent it; the victims' deques, oldest first; the injector.
 //!
 //! A job from outside does not wait for the deques to run dry. A worker that comes back to its main
 //! loop, or waits and has little on its stack, takes one first if it has passed over the injector

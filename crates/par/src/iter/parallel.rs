@@ -27,7 +27,7 @@ use crate::vec::IntoIter;
 ///
 /// Adaptors, such as [`map`](Self::map), give another parallel iterator and do nothing yet.
 /// Consumers, such as [`for_each`](Self::for_each), run the whole chain, each item on one worker,
-/// and return when all is done. From outside of all pools the caller takes part in the global one.
+/// and return when all is done. An external caller participates in the global pool.
 ///
 /// Names and meanings are those of [`Iterator`] where it has them. Items are handed on in no
 /// particular order of time, but the results of ordered consumers, such as
@@ -40,9 +40,9 @@ use crate::vec::IntoIter;
 ///
 /// # Cost
 ///
-/// An item costs what it costs in a loop. A part is split when a worker is hungry and not before:
-/// lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010), with grains by the
-/// clock.
+/// An item costs what it costs in a loop. A worker keeps half of its part on offer, and splits
+/// again when that is gone or done: lazy binary splitting (Tzannes, Caragea, Barua and Vishkin,
+/// PPoPP 2010), with grains by the clock.
 ///
 /// # Your own
 ///
