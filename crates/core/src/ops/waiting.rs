@@ -6,9 +6,10 @@ use crate::state::Pool;
 /// Calls `op`, in which every wait is of this kind, also on workers that steal a part of it. An
 /// external caller participates in the global pool, as in [`join`](crate::join()).
 ///
-/// In a pool that was not [built](crate::ThreadPoolBuilder::waiting) for [`Waiting::Descendants`]
-/// there are no compensation workers: while a worker waits in that way and finds nothing, its place
-/// stays empty.
+/// In a pool that was neither [built](crate::ThreadPoolBuilder::waiting) for
+/// [`Waiting::Descendants`] nor with
+/// [compensation workers](crate::ThreadPoolBuilder::compensation_workers) there are none: while a
+/// worker waits in that way and finds nothing, its place stays empty.
 ///
 /// # Panics
 ///

@@ -85,11 +85,13 @@ impl<S> Settings<S> {
         };
         limits::refuse_absurd(workers)?;
         let compensation = match (self.compensation_workers, self.waiting) {
-            (Some(told), _) => told,
+            (Some(told), _) => {
+                limits::refuse_absurd(workers.saturating_add(told))?;
+                told
+            }
             (None, Waiting::Any) => 0,
             (None, Waiting::Descendants) => workers.min(limits::max_num_threads() - workers),
         };
-        limits::refuse_absurd(workers.saturating_add(compensation))?;
         let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
         let record_events = match self.record_events {
@@ -182,5 +184,27 @@ impl<S: ThreadSpawn> Config<S> {
     /// The threads that were started since the last call, as far as the spawner knows of them.
     pub(crate) fn threads(&mut self) -> impl Iterator<Item = JoinHandle<()>> {
         self.spawner.threads().into_iter()
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compensation_workers_count_against_the_limit_only_if_they_were_asked_for() {
+        let workers = 40_000;
+        if limits::refuse_absurd(workers).is_err() {
+            return;
+        }
+        let strict = |compensation_workers| Settings {
+            num_threads: workers,
+            waiting: Waiting::Descendants,
+            compensation_workers,
+            ..Settings::new()
+        };
+        let config = strict(None).resolve().map(|config| config.compensation);
+        assert_eq!(config.unwrap(), 25_535);
+        assert!(strict(Some(workers)).resolve().is_err());
     }
 }

@@ -214,8 +214,8 @@ impl ThreadPool {
         self.end().wait_until_ended();
     }
 
-    /// As [`shutdown`](Self::shutdown), but waits no longer than that. Returns what the workers
-    /// have done.
+    /// As [`shutdown`](Self::shutdown), but waits no longer than that for the workers to end; then
+    /// for the destructors of their thread-local values. Returns what the workers have done.
     ///
     /// # Errors
     ///

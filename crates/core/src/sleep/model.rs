@@ -9,6 +9,7 @@ use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{fault, thread, Barrier, BarrierRequest};
 
+use super::protocol::Rest;
 use super::{Jobs, Searcher, Sleep, Sleeper};
 use crate::base::latch::CoreLatch;
 
@@ -415,21 +416,26 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
     });
 }
 
+/// Two workers: worker 1 sleeps, a caller is in its place, and worker 0 has heard of it.
+fn with_a_caller() -> (Arc<Pool>, Rest, usize) {
+    let pool = Pool::new(2);
+    pool.sleep.start_search();
+    let rest = pool
+        .sleep
+        .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool)
+        .expect("its latch is not set");
+    let index = pool.sleep.take_place().expect("one is vacant");
+    pool.signalled.store(false, Ordering::Relaxed);
+    (pool, rest, index)
+}
+
 /// The worker that searches when the caller changes the counts takes a job from outside before the
 /// parker is armed, so that it finds nobody to pass the search on to; and then it publishes.
 #[test]
 fn a_job_that_is_published_when_a_caller_has_left_is_found() {
     check(3, || {
-        let pool = Pool::new(2);
-        // Worker 1 sleeps, and a caller is in its place.
-        pool.sleep.start_search();
-        let rest = pool
-            .sleep
-            .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool)
-            .expect("its latch is not set");
-        let index = pool.sleep.take_place().expect("one is vacant");
-        // Worker 0 has heard that it sleeps. It searches, and a job from outside is there.
-        pool.signalled.store(false, Ordering::Relaxed);
+        let (pool, rest, index) = with_a_caller();
+        // Worker 0 searches, and a job from outside is there.
         pool.sleep.start_search();
         pool.jobs.store(1, Ordering::Relaxed);
         assert_eq!(pool.sleep.published(), 0, "somebody searches");
@@ -465,15 +471,7 @@ fn a_job_that_is_published_when_a_caller_has_left_is_found() {
 /// would have to signal; then that worker goes on, and publishes.
 fn check_a_push_after(pause: impl Fn(&Pool) + Copy + Send + Sync + 'static) {
     check(3, move || {
-        let pool = Pool::new(2);
-        // Worker 1 sleeps, and a caller is in its place. Worker 0 has heard of it.
-        pool.sleep.start_search();
-        let rest = pool
-            .sleep
-            .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool)
-            .expect("its latch is not set");
-        let index = pool.sleep.take_place().expect("one is vacant");
-        pool.signalled.store(false, Ordering::Relaxed);
+        let (pool, rest, index) = with_a_caller();
         let sleeper = thread::spawn({
             let pool = Arc::clone(&pool);
             move || {

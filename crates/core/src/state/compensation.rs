@@ -1,10 +1,10 @@
-//! Compensation workers, who work in the place of those that wait and would take no job.
+//! Compensation workers, who work in the place of those that block, or wait and would take no job.
 //!
 //! With [`Waiting::Descendants`](crate::Waiting) a worker that waits may find nothing that it may
-//! run, while other jobs lie about. Then it withdraws, and a compensation worker comes out, with a
-//! stack of its own; so as many work as the pool has workers. It withdraws when more are out than
-//! are needed, once its stack is empty: for some time there may be more at work. (The word is that
-//! of Java's ForkJoinPool.)
+//! run, while other jobs lie about; one in [`blocking`](crate::blocking) runs none. Then a
+//! compensation worker comes out, with a stack of its own, so that as many work as the pool has
+//! workers. It withdraws when more are out than are needed, once its stack is empty: for some time
+//! there may be more at work. (The word is that of Java's ForkJoinPool.)
 
 use heist_sync::Mutex;
 

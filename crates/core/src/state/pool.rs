@@ -88,10 +88,13 @@ impl Pool {
         self.workers.iter().map(|worker| &**worker)
     }
 
-    /// The workers that have a thread, with their indices.
+    /// The workers that have a thread, with their indices; compensation workers that are started
+    /// while the others are looked at are among them.
     pub(crate) fn started(&self) -> impl Iterator<Item = (usize, &WorkerState<Self>)> {
-        let started = self.len() + self.compensation.started();
-        self.workers().enumerate().take(started)
+        let has_a_thread = |index: usize| index < self.len() + self.compensation.started();
+        self.workers()
+            .enumerate()
+            .take_while(move |&(index, _)| has_a_thread(index))
     }
 
     #[inline(always)]
