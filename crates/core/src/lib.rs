@@ -58,6 +58,7 @@ pub use ops::context::{with_context, JoinContext};
 pub use ops::current::{
     current_num_threads, current_thread_has_pending_tasks, current_thread_index,
 };
+pub use ops::job::{job, JobBuilder};
 pub use ops::join::{join, join_context};
 pub use ops::participate::participate;
 pub use ops::poll::poll_for_thieves;

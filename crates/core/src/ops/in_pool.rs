@@ -1,6 +1,7 @@
 //! The operations in a pool that is named.
 
 use crate::ops::broadcast::{self, BroadcastContext};
+use crate::ops::job::JobBuilder;
 use crate::ops::join::join;
 use crate::ops::scope::{self, Scope, ScopeFifo};
 use crate::ops::spawn;
@@ -297,5 +298,19 @@ impl ThreadPool {
         T: Send + 'static,
     {
         submit::submit_in(self.pool(), job)
+    }
+
+    /// [`job`](crate::job()) in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.job().submit(|| 6 * 7).join(), 42);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn job(&self) -> JobBuilder<'_> {
+        JobBuilder::in_pool(Some(self.pool()))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use heist_sync::{thread, Mutex};
 
+use crate::base::job::DetachedJob;
 use crate::base::unwind;
 use crate::ops::spawn;
 use crate::state::Pool;
@@ -37,6 +38,20 @@ pub(crate) fn submit_in<T: Send + 'static>(
     pool: &Arc<Pool>,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
+    let (handle, job) = prepare(pool, job);
+    pool.queue_detached(job);
+    handle
+}
+
+/// A job that is to be queued, and the handle to its value.
+///
+/// # Panics
+///
+/// Panics if the pool has ended.
+pub(crate) fn prepare<T: Send + 'static>(
+    pool: &Arc<Pool>,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> (JoinHandle<T>, DetachedJob) {
     let shared = Arc::new(Shared {
         pool: Arc::clone(pool),
         completion: Completion::default(),
@@ -44,12 +59,13 @@ pub(crate) fn submit_in<T: Send + 'static>(
     });
     shared.completion.add();
     let task = Arc::clone(&shared);
-    spawn::spawn_in(pool, move || {
+    let job = spawn::detached(pool, move || {
         let result = unwind::catch_job(job);
         *task.result.lock() = Some(result);
         task.completion.finish();
     });
-    JoinHandle { shared }
+    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+    (JoinHandle { shared }, unsafe { DetachedJob::new(job) })
 }
 
 /// A handle to the value of a job: see [`submit`].

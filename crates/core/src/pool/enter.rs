@@ -26,6 +26,14 @@ impl Pool {
         }
     }
 
+    /// As [`queue`](Self::queue), a job that is in no slot yet.
+    pub(crate) fn queue_detached(&self, job: DetachedJob) {
+        match self.current_worker() {
+            Some(worker) => worker.push_detached(job),
+            None => self.inject(job),
+        }
+    }
+
     /// Runs `op` on the calling worker; an external caller participates in the global pool.
     #[inline]
     #[track_caller]

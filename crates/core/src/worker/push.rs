@@ -64,14 +64,27 @@ impl Worker {
     /// Puts jobs back into the deque that were popped, newest first.
     pub(crate) fn put_back(&self, mut jobs: Vec<DetachedJob>) {
         while let Some(job) = jobs.pop() {
-            let slot = self.deque().vacant();
-            self.note(slot.as_ptr() as usize);
-            // SAFETY: the slot is vacant.
-            let kind = unsafe { job.put_back(slot) };
-            // SAFETY: the slot holds such a job, and those may run anywhere.
-            if unsafe { self.deque().publish(slot, kind) } {
-                self.service();
-            }
+            self.put(job);
+        }
+    }
+
+    /// As [`push`](Self::push), a job that is in no slot yet.
+    pub(crate) fn push_detached(&self, job: DetachedJob) {
+        if self.deque().has_room() || self.make_room() {
+            self.put(job);
+        } else {
+            self.pool().inject(job);
+        }
+    }
+
+    fn put(&self, job: DetachedJob) {
+        let slot = self.deque().vacant();
+        self.note(slot.as_ptr() as usize);
+        // SAFETY: the slot is vacant.
+        let kind = unsafe { job.put_back(slot) };
+        // SAFETY: the slot holds such a job, and those may run anywhere.
+        if unsafe { self.deque().publish(slot, kind) } {
+            self.service();
         }
     }
 
