@@ -9,6 +9,7 @@ pub(crate) mod job;
 pub(crate) mod job_ref;
 pub(crate) mod latch;
 pub(crate) mod live;
+pub(crate) mod once;
 pub(crate) mod recorder;
 pub(crate) mod unwind;
 pub(crate) mod waiting;

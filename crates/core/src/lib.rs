@@ -16,6 +16,7 @@
 //! | [`spawn`](spawn()) | a job that nobody waits for |
 //! | [`broadcast`](broadcast()) | a closure on every worker |
 //! | [`blocking`] | a call that blocks |
+//! | [`Once`], [`Lazy`] | a value that is made in parallel when it is first wanted |
 //!
 //! The names and meanings are those of rayon-core 1.13 where that has them. Called on a worker, an
 //! operation uses that worker's pool; called elsewhere, the global pool, which is built on first
@@ -60,6 +61,8 @@ pub use ops::current::{
 };
 pub use ops::job::{job, JobBuilder};
 pub use ops::join::{join, join_context};
+pub use ops::lazy::Lazy;
+pub use ops::once::Once;
 pub use ops::participate::participate;
 pub use ops::poll::poll_for_thieves;
 pub use ops::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};

@@ -6,6 +6,8 @@ pub(crate) mod context;
 pub(crate) mod current;
 pub(crate) mod job;
 pub(crate) mod join;
+pub(crate) mod lazy;
+pub(crate) mod once;
 pub(crate) mod participate;
 pub(crate) mod poll;
 pub(crate) mod scope;

@@ -8,6 +8,7 @@
 //! | `wake` | wake-ups: for a latch, a job from outside, mail, the end |
 //! | `activity`, `stack` | counting and recording; how deep the stack is |
 //! | `descendants` | the jobs that a frame has pushed, where it may wait for no others |
+//! | `pieces` | those of an initialiser, which run on those that wait for its value |
 //! | `service` | the owner's answers to thieves and sleepers |
 //! | `push`, `take` | jobs that go into the deque, and where a worker takes some from |
 //! | `run` | running a job |
@@ -27,6 +28,7 @@ mod descendants;
 pub(crate) mod latch;
 mod lend;
 mod main_loop;
+mod pieces;
 mod push;
 mod run;
 mod search;

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use heist_core::{with_context, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{with_context, Once, TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -104,6 +104,11 @@ fn a_child_can_drop_what_it_inherited_and_build_a_pool_of_its_own() {
 }
 
 #[test]
+fn a_child_is_refused_a_value_that_its_parent_was_making() {
+    assert_passes("in_a_process::a_value");
+}
+
+#[test]
 fn a_job_that_forks_is_no_worker_in_the_child() {
     assert_passes("in_a_process::a_job");
 }
@@ -186,6 +191,38 @@ mod in_a_process {
         });
         assert_eq!(end, FINE);
         assert_eq!(heist_core::join(|| 1, || 2), (1, 2), "the parent goes on");
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn a_value() {
+        let (pool, begun) = (pool(2), std::sync::Barrier::new(2));
+        let (once, release) = (Once::new(), AtomicBool::new(false));
+        let value = || {
+            begun.wait();
+            until(&release);
+            7
+        };
+        let end = std::thread::scope(|threads| {
+            threads.spawn(|| pool.install(|| assert_eq!(once.get_or_init(value), &7)));
+            begun.wait();
+            let end = in_fork(|| {
+                assert_eq!(once.get(), None);
+                let calls: [fn(&Once<i32>); 2] =
+                    [|once| _ = once.get_or_init(|| 8), |once| _ = once.set(8)];
+                for call in calls {
+                    let refused = catch_unwind(AssertUnwindSafe(|| call(&once))).unwrap_err();
+                    let text: &&str = refused.downcast_ref().expect("a message");
+                    assert!(
+                        text.contains("began before this process was forked"),
+                        "{text}"
+                    );
+                }
+            });
+            release.store(true, Ordering::Relaxed);
+            end
+        });
+        assert_eq!(end, FINE);
     }
 
     #[test]

@@ -38,6 +38,8 @@ enum Program {
     Block(Box<Program>),
     /// A fork that is joined in a scope, which spawns only then.
     Late(Box<Program>, Box<Program>),
+    /// The initialiser of a value that both halves of a join want.
+    Once(Box<Program>),
 }
 
 fn leaves() -> impl Strategy<Value = Program> {
@@ -63,6 +65,29 @@ fn strict_programs() -> impl Strategy<Value = Program> {
             3 => one.clone().prop_map(Program::Yield),
             2 => one.clone().prop_map(Program::Block),
             2 => (one.clone(), one).prop_map(|(a, b)| Program::Late(a, b)),
+        ]
+    })
+}
+
+/// Programs in which values are made once. Without a yield, which may run on top of an initialiser
+/// the very half that waits for it.
+fn once_programs() -> impl Strategy<Value = Program> {
+    leaves().prop_recursive(6, 60, 5, |inner| {
+        let many = prop::collection::vec(inner.clone(), 0..5);
+        let one = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            3 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
+            1 => one.clone().prop_map(Program::Context),
+            1 => (many.clone(), one.clone()).prop_map(|(jobs, rest)| Program::InPlace(jobs, rest)),
+            1 => one.clone().prop_map(Program::Catch),
+            2 => many.clone().prop_map(Program::Scope),
+            1 => many.prop_map(Program::Group),
+            1 => one.clone().prop_map(Program::Fork),
+            1 => one.clone().prop_map(Program::Broadcast),
+            1 => one.clone().prop_map(Program::Strict),
+            1 => one.clone().prop_map(Program::Block),
+            1 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Late(a, b)),
+            4 => one.prop_map(Program::Once),
         ]
     })
 }
@@ -157,6 +182,10 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
             all(&parts, leaves)
         }
         Program::Catch(part) => Ok(serial(part, on, leaves).unwrap_or(CAUGHT)),
+        // After a panic the other half tries too.
+        Program::Once(part) => serial(part, on, leaves)
+            .map(|value| value.wrapping_mul(4))
+            .or_else(|_| serial(part, on, leaves)),
         Program::Install(part) => serial(part, 1 - on, leaves),
         Program::Broadcast(part) => {
             let runs = vec![part.as_ref().clone(); WORKERS[on]];
@@ -222,6 +251,7 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         }
         Program::Block(part) => heist_core::blocking(|| parallel(part, on, trace)),
         Program::Late(first, second) => late(first, second, on, trace),
+        Program::Once(part) => made_once(part, on, trace),
     }
 }
 
@@ -262,6 +292,14 @@ fn in_group(parts: &[Program], on: usize, trace: &Trace) -> u64 {
 fn add(sum: &Mutex<u64>, value: u64) {
     let mut sum = sum.lock().unwrap();
     *sum = sum.wrapping_add(value);
+}
+
+/// Both halves of a join want the value that the part makes.
+fn made_once(part: &Program, on: usize, trace: &Trace) -> u64 {
+    let once = heist_core::Once::new();
+    let value = || *once.get_or_init(|| parallel(part, on, trace));
+    let (a, b) = heist_core::join(value, value);
+    a.wrapping_mul(3).wrapping_add(b)
 }
 
 /// A job that was submitted before a scope began is joined inside of it.
@@ -334,6 +372,11 @@ proptest! {
     fn so_does_one_in_which_frames_wait_for_descendants_only(program in strict_programs()) {
         check(&program, 0)?;
         check(&program, 2)?;
+    }
+
+    #[test]
+    fn so_does_one_in_which_values_are_made_once(program in once_programs()) {
+        (0..WORKERS.len()).try_for_each(|on| check(&program, on))?;
     }
 }
 

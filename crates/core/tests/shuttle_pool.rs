@@ -7,7 +7,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{JoinContext, Once, TaskGroup, ThreadPool, ThreadPoolBuilder};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a test under both schedulers.
@@ -177,5 +177,57 @@ fn two_pools_wait_for_each_other() {
         assert_eq!(a.install(|| b.install(|| a.install(|| 7))), 7);
         a.shutdown();
         b.shutdown();
+    });
+}
+
+/// The first initialiser panics, perhaps in a half that was stolen; those who wait try again.
+#[test]
+fn a_value_is_made_once_by_workers_that_steal_from_each_other() {
+    check(|| {
+        let pool = pool(2);
+        let (once, runs) = (Once::new(), AtomicUsize::new(0));
+        let value = || {
+            let run = runs.fetch_add(1, Ordering::SeqCst);
+            let (a, b) = heist_core::join(
+                || heist_core::join(|| 1, || 2),
+                || {
+                    if run == 0 {
+                        std::panic::panic_any("the first");
+                    }
+                    4
+                },
+            );
+            a.0 + a.1 + b
+        };
+        let want = || catch_unwind(AssertUnwindSafe(|| *once.get_or_init(value))).ok();
+        let (a, (b, c)) = pool.install(|| heist_core::join(want, || heist_core::join(want, want)));
+        let values = [a, b, c];
+        assert_eq!(values.iter().filter(|value| value.is_none()).count(), 1);
+        assert_eq!(values.into_iter().flatten().sum::<i32>(), 14);
+        assert_eq!(runs.load(Ordering::SeqCst), 2);
+        pool.shutdown();
+    });
+}
+
+/// A worker waits for a value of which the other worker lends pieces, after it has fallen asleep.
+#[test]
+fn two_values_of_which_one_needs_the_other_are_made_by_workers_and_a_thread_outside() {
+    check(|| {
+        let pool = Arc::new(pool(2));
+        let values = Arc::new([Once::new(), Once::new()]);
+        let first = |values: &[Once<i32>; 2]| {
+            let (a, b) = heist_core::join(|| 1, || heist_core::join(|| 2, || 3));
+            *values[0].get_or_init(|| a + b.0 + b.1)
+        };
+        let second = move |values: &[Once<i32>; 2]| {
+            *values[1].get_or_init(|| heist_core::join(|| 10, || first(values)).1 + 10)
+        };
+        let outside = shuttle::thread::spawn({
+            let (pool, values) = (Arc::clone(&pool), Arc::clone(&values));
+            move || pool.install(|| second(&values))
+        });
+        let sums = pool.join(|| first(&values), || second(&values));
+        assert_eq!((sums, outside.join().unwrap()), ((6, 16), 16));
+        Arc::into_inner(pool).expect("the last").shutdown();
     });
 }

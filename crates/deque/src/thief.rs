@@ -56,6 +56,24 @@ impl<K> Thief<K> {
         may_ask: impl FnOnce() -> bool,
         claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
     ) -> Steal<R> {
+        // SAFETY: handed on.
+        unsafe { self.steal_if(may_ask, |_, _| true, claim) }
+    }
+
+    /// As [`steal`](Self::steal), but leaves the oldest job where it is if the thief does not want
+    /// it. It is asked under the deque's lock: by the slot, before the owner is asked for anything,
+    /// and then by the kind too.
+    ///
+    /// # Safety
+    ///
+    /// 1. As there.
+    #[inline(always)]
+    pub unsafe fn steal_if<R>(
+        &self,
+        may_ask: impl FnOnce() -> bool,
+        wants: impl Fn(NonNull<Slot<K>>, Option<&'static K>) -> bool,
+        claim: impl FnOnce(&'static K, NonNull<Slot<K>>) -> R,
+    ) -> Steal<R> {
         let deque = &self.deque;
         let hot = &deque.hot;
         if self.is_empty() {
@@ -74,7 +92,8 @@ impl<K> Thief<K> {
             return Steal::Retry;
         }
         let top = deque.top();
-        let stolen = if is_private(top) && !(asks && !self.is_empty() && self.expose(top))
+        let stolen = if !wants(top, None)
+            || is_private(top) && !(asks && !self.is_empty() && self.expose(top))
             // (8) Not from the slot behind the last, which the owner may empty. Before the kind: if
             // it is not the last any more, what was emptied is not seen below.
             || deque.is_spare(top)
@@ -85,7 +104,10 @@ impl<K> Thief<K> {
             let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
             // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {
-                Some(kind) if !is_private(top) || fault::planted("deque.steal.recheck") => {
+                Some(kind)
+                    if wants(top, Some(kind))
+                        && (!is_private(top) || fault::planted("deque.steal.recheck")) =>
+                {
                     // SAFETY: `top` is a job, so there is a slot behind it.
                     let next = unsafe { top.add(1) };
                     hot.top.store(next.as_ptr(), Ordering::Relaxed);

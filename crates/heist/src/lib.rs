@@ -29,6 +29,7 @@
 //! | something that nobody waits for | [`spawn`](spawn()) |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
 //! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
+//! | a value that is made on first use, in parallel | [`Lazy`], [`Once`] |
 //!
 //! Names and meanings are those of rayon where rayon has them.
 //!
@@ -114,7 +115,7 @@ pub use heist_core::{
     join, join_context, max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn,
     spawn_broadcast, spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now,
     BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics, Event,
-    EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinHandle, PoolCounters,
+    EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinHandle, Lazy, Once, PoolCounters,
     RunningWorker, Scope, ScopeFifo, StillRunning, TaskGroup, ThreadBuilder, ThreadPool,
     ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId,
     Yield,

@@ -30,6 +30,12 @@ impl Generation {
         Self(imp::present())
     }
 
+    /// The number itself, for a word that is not only this.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.0
+    }
+
     /// True if this was noted by a forefather of the process: then the threads of that time are not
     /// here, but for the one that called `fork`.
     #[inline]

@@ -25,6 +25,7 @@ use crate::base::argument::Argument;
 use crate::base::job_ref::{HeapJob, JobRef};
 use crate::base::latch::CoreLatch;
 use crate::base::unwind;
+use crate::base::waiting::WaitMode;
 
 /// A place in a worker's deque.
 pub(crate) type JobSlot = NonNull<Slot<Kind>>;
@@ -41,6 +42,10 @@ impl Kind {
     pub(crate) fn is_detached(&self) -> bool {
         !self.lent
     }
+
+    pub(crate) fn is_lent(&self) -> bool {
+        self.lent
+    }
 }
 
 /// A job that has been taken from where it waited, and is to be run once.
@@ -56,8 +61,8 @@ pub(crate) enum Job {
     Injected(DetachedJob),
     Detached {
         job: DetachedJob,
-        /// Waits in it are for descendants only.
-        is_strict: bool,
+        /// How the frame waits that pushed it.
+        mode: WaitMode,
     },
     /// In the slot of the worker with this index, which waits for it.
     Lent {
@@ -65,7 +70,7 @@ pub(crate) enum Job {
         kind: &'static Kind,
         owner: usize,
         /// As above.
-        is_strict: bool,
+        mode: WaitMode,
     },
 }
 
@@ -80,7 +85,7 @@ impl Job {
         kind: &'static Kind,
         slot: JobSlot,
         owner: usize,
-        is_strict: bool,
+        mode: WaitMode,
     ) -> Self {
         if kind.lent {
             // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by the one thief.
@@ -89,12 +94,13 @@ impl Job {
                 slot,
                 kind,
                 owner,
-                is_strict,
+                mode,
             }
         } else {
             // SAFETY: by 1.
             let job = unsafe { DetachedJob::move_from(slot, kind) };
-            Self::Detached { job, is_strict }
+            let mode = mode.detached();
+            Self::Detached { job, mode }
         }
     }
 }

@@ -30,40 +30,149 @@ pub enum Waiting {
     Descendants,
 }
 
-/// How one worker waits: for the whole of it, and for the calls of [`with_waiting`](crate::with_waiting) that are under
-/// way there.
+/// How the frames of a job wait, and for whose value they are needed.
+///
+/// A pointer to the state of a [`Once`](crate::Once), in whose initialiser they are, or null; and
+/// in the bits that no such address uses, why they wait strictly, if they do. The state is there as
+/// long as the initialiser runs, and it waits for all of these frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaitMode(*const ());
+
+/// The program has asked for it: descendants only.
+const DESCENDANTS: usize = 1;
+/// For the sake of the initialiser: pieces of it only, whichever of its frames has pushed them.
+const PIECES: usize = 2;
+const BITS: usize = DESCENDANTS | PIECES;
+
+impl WaitMode {
+    pub(crate) fn new(waiting: Waiting) -> Self {
+        Self(ptr::null()).with(waiting)
+    }
+
+    /// Of a call that asks for this, in a frame that waits so.
+    pub(crate) fn with(self, waiting: Waiting) -> Self {
+        let bits = match waiting {
+            Waiting::Any => 0,
+            Waiting::Descendants => DESCENDANTS,
+        };
+        Self::tagged(self.once(), bits)
+    }
+
+    /// Of the initialiser of this `Once`, which is called in a frame that waits so.
+    pub(crate) fn initialising(self, once: *const ()) -> Self {
+        debug_assert!(once as usize & BITS == 0, "its words are aligned");
+        let is_asked_for = self.bits() == DESCENDANTS;
+        Self::tagged(once, if is_asked_for { DESCENDANTS } else { PIECES })
+    }
+
+    /// Of a job that nobody waits for, as far as is known, and that another worker has stolen from
+    /// such a frame: no initialiser needs it.
+    pub(crate) fn detached(self) -> Self {
+        Self::new(if self.is_strict() {
+            Waiting::Descendants
+        } else {
+            Waiting::Any
+        })
+    }
+
+    /// Of a part of such a frame that it has sent to other workers by name: an initialiser needs it
+    /// there too.
+    pub(crate) fn elsewhere(self) -> Self {
+        if self.once().is_null() {
+            Self(ptr::null())
+        } else {
+            self
+        }
+    }
+
+    /// True if only some jobs may run on top.
+    pub(crate) fn is_strict(self) -> bool {
+        self.bits() != 0
+    }
+
+    /// True if nothing is special.
+    pub(crate) fn is_plain(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The `Once` whose initialiser needs these frames, or null.
+    pub(crate) fn once(self) -> *const () {
+        self.0.cast::<u8>().wrapping_sub(self.bits()).cast()
+    }
+
+    /// The `Once` of whose initialiser any piece may run on top, or null.
+    pub(crate) fn shares(self) -> *const () {
+        if self.bits() == PIECES {
+            self.once()
+        } else {
+            ptr::null()
+        }
+    }
+
+    fn tagged(once: *const (), bits: usize) -> Self {
+        Self(once.cast::<u8>().wrapping_add(bits).cast())
+    }
+
+    fn bits(self) -> usize {
+        self.0 as usize & BITS
+    }
+}
+
+/// How one worker waits: for the whole of it, and for the calls of
+/// [`with_waiting`](crate::with_waiting) and the initialisers that are under way there.
 ///
 /// A thief has to know how the job waits that it takes: as did the frame that pushed it, whatever
 /// its owner has called since. So each call notes the slot that comes next when it begins, and a
 /// job in that slot or above, and below the next such call's, is its own.
 #[derive(Debug)]
 pub(crate) struct WaitModes {
-    is_strict: bool,
+    outermost: WaitMode,
     /// The innermost call. It lies in the frame of that call, which is there as long as this points
     /// to it.
     innermost: AtomicPtr<Region>,
 }
 
-/// One call of [`with_waiting`](crate::with_waiting).
+/// One call of [`with_waiting`](crate::with_waiting), of an initialiser, or of a job that a thief
+/// has taken from such.
 #[derive(Debug)]
 pub(crate) struct Region {
     lowest: AtomicUsize,
-    is_strict: bool,
+    mode: WaitMode,
     outer: *const Region,
-}
-
-impl Region {
-    pub(crate) fn is_strict(&self) -> bool {
-        self.is_strict
-    }
 }
 
 impl WaitModes {
     pub(crate) fn new(waiting: Waiting) -> Self {
         Self {
-            is_strict: waiting == Waiting::Descendants,
+            outermost: WaitMode::new(waiting),
             innermost: AtomicPtr::new(ptr::null_mut()),
         }
+    }
+
+    /// False if no call is under way, as far as the caller sees. A hint.
+    pub(crate) fn has_regions(&self) -> bool {
+        !self.innermost.load(Ordering::Relaxed).is_null()
+    }
+
+    /// How the frame on top waits. For the owner.
+    pub(crate) fn present(&self) -> WaitMode {
+        // SAFETY: the owner's own calls, which are under way.
+        let innermost = unsafe { self.innermost.load(Ordering::Relaxed).as_ref() };
+        innermost.map_or(self.outermost, |region| region.mode)
+    }
+
+    /// True if some frame of this worker is needed by the initialiser of this `Once`. For the
+    /// owner.
+    pub(crate) fn is_needed_by(&self, once: *const ()) -> bool {
+        let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
+        // SAFETY: as above.
+        while let Some(inner) = unsafe { region.as_ref() } {
+            if inner.mode.once() == once {
+                return true;
+            }
+            region = inner.outer;
+        }
+        false
     }
 
     /// How the job in this slot waits.
@@ -71,24 +180,24 @@ impl WaitModes {
     /// # Safety
     ///
     /// 1. The caller holds the lock of the worker's deque.
-    pub(crate) unsafe fn is_strict_at(&self, slot: usize) -> bool {
+    pub(crate) unsafe fn at(&self, slot: usize) -> WaitMode {
         // Relaxed, here and below: the lock orders all of it.
         let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
         // SAFETY: by 1. none of them closes meanwhile.
         while let Some(inner) = unsafe { region.as_ref() } {
             if inner.lowest.load(Ordering::Relaxed) <= slot {
-                return inner.is_strict;
+                return inner.mode;
             }
             region = inner.outer;
         }
-        self.is_strict
+        self.outermost
     }
 
     /// A call that begins, when `lowest` is the next slot. For the owner.
-    pub(crate) fn region(&self, waiting: Waiting, lowest: usize) -> Region {
+    pub(crate) fn region(&self, mode: WaitMode, lowest: usize) -> Region {
         Region {
             lowest: AtomicUsize::new(lowest),
-            is_strict: waiting == Waiting::Descendants,
+            mode,
             outer: self.innermost.load(Ordering::Relaxed),
         }
     }

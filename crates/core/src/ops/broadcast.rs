@@ -137,7 +137,16 @@ where
 {
     let caller = Worker::current();
     let latch = CountLatch::new(pool.len(), caller);
-    let run = || BroadcastContext::with(&op);
+    let mode = caller.map(|caller| caller.wait_mode().elsewhere());
+    let run = || {
+        BroadcastContext::with(|context| {
+            let worker = context.worker;
+            match mode {
+                Some(mode) => worker.as_there(mode, || op(context)),
+                None => op(context),
+            }
+        })
+    };
     let jobs: Vec<_> = (0..pool.len())
         .map(|_| StackJob::new(run, LatchRef(&latch)))
         .collect();

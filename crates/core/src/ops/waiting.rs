@@ -55,13 +55,7 @@ mod tests {
         let Steal::Success(job) = worker.state().steal(|| true) else {
             panic!("there is a job")
         };
-        let is_strict = matches!(
-            job,
-            Job::Detached {
-                is_strict: true,
-                ..
-            }
-        );
+        let is_strict = matches!(job, Job::Detached { mode, .. } if mode.is_strict());
         worker.execute(job);
         is_strict
     }

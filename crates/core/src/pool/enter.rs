@@ -103,6 +103,8 @@ impl Pool {
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         self.demand_workers("move a call into");
+        let mode = caller.wait_mode().elsewhere();
+        let op = |worker: &Worker, moved| worker.as_there(mode, || op(worker, moved));
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         self.inject(unsafe { job.as_job_ref() }.into());

@@ -165,16 +165,57 @@ impl<P> WorkerState<P> {
     /// Tries to take the oldest job of this worker; `may_ask` says whether it may be disturbed.
     #[inline]
     pub(crate) fn steal(&self, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
-        let claim = |kind, slot: JobSlot| {
-            self.counters.stolen_from.add(1);
-            // SAFETY: the deque's lock is held.
-            let is_strict = unsafe { self.wait_modes.is_strict_at(slot.as_ptr() as usize) };
-            // SAFETY: just taken, and the deque's lock keeps others away.
-            unsafe { Job::claim(kind, slot, self.index, is_strict) }
-        };
         // SAFETY: `claim` moves a detached job out; the slot of a lent one stays with the thief
         // until it sets the latch.
-        unsafe { self.deque.thief().steal(may_ask, claim) }
+        unsafe { self.deque.thief().steal(may_ask, self.claim()) }
+    }
+
+    /// As [`steal`](Self::steal), if the oldest job is a piece of the initialiser of this `Once`.
+    pub(crate) fn steal_piece(
+        &self,
+        once: *const (),
+        may_ask: impl FnOnce() -> bool,
+    ) -> Steal<Job> {
+        if !self.wait_modes.has_regions() {
+            return Steal::Empty;
+        }
+        let is_piece = |slot: JobSlot, kind: Option<&Kind>| {
+            // SAFETY: the deque's lock is held.
+            let mode = unsafe { self.wait_modes.at(slot.as_ptr() as usize) };
+            // Of another kind of job it is not known whether the initialiser waits for it.
+            mode.once() == once && kind.is_none_or(Kind::is_lent)
+        };
+        // SAFETY: as in `steal`.
+        unsafe { self.deque.thief().steal_if(may_ask, is_piece, self.claim()) }
+    }
+
+    /// True if the oldest job may be such a piece.
+    pub(crate) fn has_a_piece(&self, once: *const ()) -> bool {
+        let is_there = Cell::new(false);
+        let look = |slot: JobSlot, _: Option<&Kind>| {
+            // SAFETY: the deque's lock is held.
+            let mode = unsafe { self.wait_modes.at(slot.as_ptr() as usize) };
+            is_there.set(mode.once() == once);
+            false
+        };
+        if self.wait_modes.has_regions() {
+            // SAFETY: as in `steal`, but that nothing is claimed.
+            let nothing = unsafe { self.deque.thief().steal_if(|| true, look, self.claim()) };
+            debug_assert!(!matches!(nothing, Steal::Success(_)));
+        }
+        is_there.get()
+    }
+
+    /// How a thief claims a job, under the lock of the deque.
+    #[inline(always)]
+    fn claim(&self) -> impl FnOnce(&'static Kind, JobSlot) -> Job + '_ {
+        |kind, slot| {
+            self.counters.stolen_from.add(1);
+            // SAFETY: the deque's lock is held.
+            let mode = unsafe { self.wait_modes.at(slot.as_ptr() as usize) };
+            // SAFETY: just taken, and the deque's lock keeps others away.
+            unsafe { Job::claim(kind, slot, self.index, mode) }
+        }
     }
 
     pub(crate) fn has_a_job(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::base::waiting::{Region, Waiting, Watch};
+use crate::base::waiting::{Region, WaitMode, Waiting, Watch};
 use crate::worker::Worker;
 
 impl Worker {
@@ -80,6 +80,16 @@ impl Worker {
 
     /// Calls `op`, in which every wait is of this kind.
     pub(crate) fn with_waiting<R>(&self, waiting: Waiting, op: impl FnOnce() -> R) -> R {
+        self.in_mode(self.wait_mode().with(waiting), op)
+    }
+
+    /// How the frame on top waits.
+    pub(crate) fn wait_mode(&self) -> WaitMode {
+        self.state().wait_modes.present()
+    }
+
+    /// Calls `op`, in which every wait is so.
+    pub(crate) fn in_mode<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
         struct Open<'a>(&'a Worker, &'a Region, bool);
         impl Drop for Open<'_> {
             fn drop(&mut self) {
@@ -90,20 +100,21 @@ impl Worker {
                     .locked(|| worker.state().wait_modes.close(region));
             }
         }
-        let region = self.state().wait_modes.region(waiting, self.next_slot());
+        let region = self.state().wait_modes.region(mode, self.next_slot());
         // SAFETY: in place, and the newest, until `Open` is dropped below.
         self.deque()
             .locked(|| unsafe { self.state().wait_modes.open(&region) });
-        let was_strict = self.local().is_strict.replace(region.is_strict());
+        let was_strict = self.local().is_strict.replace(mode.is_strict());
         let _open = Open(self, &region, was_strict);
         self.watched(false, op)
     }
 
-    pub(crate) fn strictly_if<R>(&self, is_strict: bool, op: impl FnOnce() -> R) -> R {
-        if is_strict {
-            self.with_waiting(Waiting::Descendants, op)
-        } else {
+    /// Calls `op`, which is of a job that was stolen from a frame that waits so.
+    pub(crate) fn as_there<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
+        if mode.is_plain() {
             op()
+        } else {
+            self.in_mode(mode, op)
         }
     }
 

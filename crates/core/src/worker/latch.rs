@@ -105,6 +105,31 @@ impl CountLatch {
             }
         }
     }
+
+    /// Wakes the waiter for another reason than that the latch is set, if it is a worker of this
+    /// pool and sleeps. True if it did.
+    pub(crate) fn rouse(&self, pool: &Pool) -> bool {
+        match &self.waiter {
+            Waiter::Worker {
+                pool: own, index, ..
+            } => std::ptr::eq(Arc::as_ptr(own), pool) && pool.sleep.unpark(*index),
+            Waiter::Thread(_) => false,
+        }
+    }
+
+    /// As [`wait`](Self::wait), but a worker does meanwhile what `help` says, until the latch that
+    /// it is given is set.
+    pub(crate) fn wait_by(&self, owner: Option<&Worker>, help: impl FnOnce(&Worker, &CoreLatch)) {
+        let is_set = self.pending.merge(|| false);
+        match (&self.waiter, owner) {
+            _ if is_set => {}
+            (Waiter::Worker { core, .. }, Some(worker)) => help(worker, core),
+            (Waiter::Thread(latch), _) => latch.wait(),
+            (Waiter::Worker { .. }, None) => {
+                unreachable!("a worker's latch is waited for on that worker")
+            }
+        }
+    }
 }
 
 impl Latch for CountLatch {

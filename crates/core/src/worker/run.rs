@@ -42,19 +42,19 @@ impl Worker {
             // and a popped one waits until its few bytes are written.
             // SAFETY: taken from the injector, which hands each job out once.
             Job::Injected(job) => unsafe { job.execute() },
-            Job::Detached { job, is_strict } => {
+            Job::Detached { job, mode } => {
                 // SAFETY: taken from a deque, which hands each job out once.
                 let run = move || unsafe { job.execute() };
-                self.strictly_if(is_strict, run);
+                self.as_there(mode, run);
             }
             Job::Lent {
                 slot,
                 kind,
                 owner,
-                is_strict,
+                mode,
             } => {
                 // SAFETY: as above.
-                self.strictly_if(is_strict, || unsafe { run_in_slot(slot, kind) });
+                self.as_there(mode, || unsafe { run_in_slot(slot, kind) });
                 // SAFETY: the slot is in use until its latch is set. The owner may then use it
                 // again, and the pool keeps the memory.
                 if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {

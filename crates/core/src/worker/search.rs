@@ -18,6 +18,7 @@ use crate::base::job::Job;
 use crate::base::latch::CoreLatch;
 use crate::policy::{IdleLadder, IdleStep, Victims};
 use crate::sleep::{Searcher, Sleeper};
+use crate::state::{Pool, WorkerState};
 use crate::worker::Worker;
 
 impl Worker {
@@ -33,18 +34,26 @@ impl Worker {
 
     /// Tries each victim once.
     pub(crate) fn steal(&self) -> Option<Job> {
+        self.steal_by(|victim| victim.steal(|| self.may_ask()))
+    }
+
+    /// True if the worker may ask an owner for private jobs now.
+    pub(crate) fn may_ask(&self) -> bool {
+        let mut backoff = self.local().backoff.get();
+        let may = backoff.may_ask(self.pool().now_ns());
+        self.local().was_refused.set(!may);
+        self.local().backoff.set(backoff);
+        may
+    }
+
+    /// Tries each victim once, in this way.
+    #[inline]
+    pub(crate) fn steal_by(&self, take: impl Fn(&WorkerState<Pool>) -> Steal<Job>) -> Option<Job> {
         let counters = &self.state().counters;
         let mut rng = self.local().rng.get();
         let mut found = None;
         for victim in Victims::new(&mut rng, self.index(), self.pool().workers().len()) {
-            let may_ask = || {
-                let mut backoff = self.local().backoff.get();
-                let may = backoff.may_ask(self.pool().now_ns());
-                self.local().was_refused.set(!may);
-                self.local().backoff.set(backoff);
-                may
-            };
-            match self.pool().worker(victim).steal(may_ask) {
+            match take(self.pool().worker(victim)) {
                 Steal::Success(job) => {
                     counters.steals.add(1);
                     self.record(EventKind::Steal {
@@ -59,6 +68,21 @@ impl Worker {
         }
         self.local().rng.set(rng);
         found
+    }
+
+    /// Runs a piece of the initialiser of this `Once`, unless that is null. False if no victim has
+    /// one.
+    pub(crate) fn run_piece(&self, once: *const ()) -> bool {
+        if once.is_null() {
+            return false;
+        }
+        let piece = self.steal_by(|victim| victim.steal_piece(once, || self.may_ask()));
+        let Some(piece) = piece else {
+            return false;
+        };
+        self.rouse_a_helper(once);
+        self.execute_stolen(piece, self.pool().now_ns());
+        true
     }
 
     /// The worker has found a job or what it waits for, or is not to search. Returns the time.

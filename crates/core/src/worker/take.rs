@@ -41,9 +41,9 @@ impl Worker {
         }
         let claim = |kind, slot: JobSlot| {
             // SAFETY: the deque's lock is held.
-            let is_strict = unsafe { self.state().wait_modes.is_strict_at(slot.as_ptr() as usize) };
+            let mode = unsafe { self.state().wait_modes.at(slot.as_ptr() as usize) };
             // SAFETY: just taken, and the deque's lock keeps others away.
-            unsafe { Job::claim(kind, slot, self.index(), is_strict) }
+            unsafe { Job::claim(kind, slot, self.index(), mode) }
         };
         // SAFETY: `claim` moves a detached job out, and the slot of a lent one stays in use until
         // its latch is set.

@@ -27,12 +27,28 @@ impl Worker {
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().oversubscribed);
         while !latch.probe() {
-            if self.run_own_job(oldest(self)) {
+            if self.run_own_job(oldest(self)) || self.run_piece(self.shared_once()) {
                 ladder = IdleLadder::new(self.pool().oversubscribed);
             } else if self.is_strict() {
-                self.step_down(&mut ladder, latch);
+                self.step_down(&mut ladder, latch, self.shared_once());
             } else {
                 self.search_until(latch, false);
+            }
+        }
+        abort.defuse();
+    }
+
+    /// Waits until the latch is set, when the initialiser of this `Once` has ended, and runs pieces
+    /// of it meanwhile.
+    pub(crate) fn wait_for_initialiser(&self, latch: &CoreLatch, once: *const ()) {
+        // As in `help_until`.
+        let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        while !latch.probe() {
+            if self.run_piece(once) || self.run(self.take_mail()) {
+                ladder = IdleLadder::new(self.pool().oversubscribed);
+            } else {
+                self.step_down(&mut ladder, latch, once);
             }
         }
         abort.defuse();
@@ -52,8 +68,9 @@ impl Worker {
         has_run
     }
 
-    /// There is nothing that may run here: spins, yields, and withdraws in the end.
-    fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch) {
+    /// There is nothing that may run here: spins, yields, and withdraws in the end, until there may
+    /// be a piece of the initialiser of this `Once`, if it is not null.
+    fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch, once: *const ()) {
         let gaps = || self.local().gaps.get();
         match ladder.step(self.pool().now_ns(), gaps) {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
@@ -64,7 +81,8 @@ impl Worker {
                     is_replaced = true;
                     self.pool().compensate();
                 };
-                self.withdraw_until(latch, || !self.state().mailbox.is_empty(), replace);
+                let is_wanted = || !self.state().mailbox.is_empty() || self.sees_a_piece(once);
+                self.withdraw_until(latch, is_wanted, replace);
                 if is_replaced {
                     self.pool().compensation.give_back();
                 }
