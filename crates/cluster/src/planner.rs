@@ -71,6 +71,8 @@
 //! let Outcome::Move(chosen) = decision.unwrap().outcome else { panic!("nothing moves") };
 //! assert_eq!(chosen.to.as_str(), "cold");
 //! planner.move_started(Duration::from_secs(5), &chosen)?;
+//! // The job pauses, travels, and runs again; `move_failed` if it does not.
+//! planner.move_ended(Duration::from_secs(7), &chosen.job)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -80,12 +82,12 @@ mod decision;
 mod fleet;
 mod id;
 mod ledger;
+mod node_state;
 mod ns;
 mod pair;
 mod reason;
 mod sample;
 mod sentence;
-mod site;
 mod track;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +102,7 @@ pub use sample::{Fault, JobSample, Mobility, NodeSample, Priority, Resources};
 
 use fleet::Fleet;
 use ledger::Ledger;
-use site::Guest;
+use node_state::PlacedJob;
 use track::{JobTrack, NodeTrack};
 
 /// Decides which job moves, and remembers between two decisions what that takes: smoothed
@@ -131,7 +133,7 @@ impl Planner {
         })
     }
 
-    /// The settings.
+    /// The settings with which it was made; [`Config`] has an example.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -157,7 +159,7 @@ impl Planner {
         }
         self.last = now;
         self.take_nodes(now, nodes, &mut reasons);
-        let guests = self.take_jobs(now, jobs, &mut reasons);
+        let placed_jobs = self.take_jobs(now, jobs, &mut reasons);
         self.forget(now);
         let fleet = Fleet {
             now,
@@ -165,7 +167,7 @@ impl Planner {
             nodes: &self.nodes,
             jobs: &self.jobs,
             ledger: &self.ledger,
-            guests: &guests,
+            placed_jobs: &placed_jobs,
         };
         fleet.choose(reasons)
     }
@@ -197,7 +199,8 @@ impl Planner {
         Ok(())
     }
 
-    /// The move was given up, wherever the job runs now. It counts like one that ended.
+    /// The move was given up, wherever the job runs now. It counts like one that ended; the
+    /// [module](self) has an example.
     ///
     /// # Errors
     ///
@@ -247,11 +250,11 @@ impl Planner {
         now: Duration,
         jobs: &'a [JobSample],
         reasons: &mut Vec<Reason>,
-    ) -> Vec<Guest<'a>> {
+    ) -> Vec<PlacedJob<'a>> {
         let twice = repeated(jobs.iter().map(|sample| &sample.job));
         let mut sorted: Vec<&JobSample> = jobs.iter().collect();
         sorted.sort_by(|a, b| (&a.job, &a.node).cmp(&(&b.job, &b.node)));
-        let mut guests = Vec::with_capacity(sorted.len());
+        let mut placed_jobs = Vec::with_capacity(sorted.len());
         for sample in sorted {
             let fault = if twice.contains(&sample.job) {
                 Some(Fault::Repeated)
@@ -271,7 +274,7 @@ impl Planner {
                     track.observe(sample, speed, self.config.smoothing);
                 }
             }
-            guests.push(Guest {
+            placed_jobs.push(PlacedJob {
                 sample,
                 node,
                 is_sound: fault.is_none(),
@@ -279,7 +282,7 @@ impl Planner {
         }
         // The same rejected sample twice is one reason.
         reasons.dedup();
-        guests
+        placed_jobs
     }
 
     /// Drops what has not been heard of for so long that nothing depends on it any more.

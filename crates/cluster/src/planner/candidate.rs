@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::config::Config;
+use super::node_state::{NodeState, PlacedJob};
 use super::sample::{JobSample, Resources};
-use super::site::{Guest, Site};
 use super::track::JobTrack;
 
 /// How large a job is, in CPUs of a node of speed 1.
@@ -20,7 +20,7 @@ impl Demand {
     pub(super) fn of(
         sample: &JobSample,
         track: &JobTrack,
-        source: &Site<'_>,
+        source: &NodeState<'_>,
         config: &Config,
     ) -> Self {
         let (likely, at_most) = if track.samples >= config.usage_samples {
@@ -44,7 +44,7 @@ impl Demand {
 
 /// A job that may move as far as its node and its past are concerned.
 pub(super) struct Candidate<'a> {
-    pub(super) guest: &'a Guest<'a>,
+    pub(super) placed: &'a PlacedJob<'a>,
     pub(super) reserved: Resources,
     pub(super) from_level_after: f64,
     pub(super) benefit_cpu_s: f64,
@@ -57,14 +57,14 @@ pub(super) struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     /// The job, which has this `past` and `future`, and shares the link with those `in_flight`.
     pub(super) fn new(
-        guest: &'a Guest<'a>,
+        placed: &'a PlacedJob<'a>,
         demand: Demand,
         (past, future): (Duration, Duration),
-        source: &Site<'_>,
+        source: &NodeState<'_>,
         config: &Config,
         in_flight: usize,
     ) -> Self {
-        let sample = guest.sample;
+        let sample = placed.sample;
         let level = source.level_without;
         // Rounding could leave less than nothing of a node whose whole load is this job.
         let from_level_after = (level - source.share(demand.cpus_at_most)).max(0.0);
@@ -79,7 +79,7 @@ impl<'a> Candidate<'a> {
         // A life of no length loses all.
         let life_s = (past.as_secs_f64() + future_s).max(1e-9);
         Self {
-            guest,
+            placed,
             reserved: Resources {
                 cpus: demand.cpus_at_most,
                 memory_bytes: sample.memory_bytes(),

@@ -150,6 +150,18 @@ impl Config {
 }
 
 /// A setting that a planner cannot work with.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::{Config, Planner};
+///
+/// let mut config = Config::default();
+/// config.hot_level = 80.0;
+/// let error = Planner::new(config).unwrap_err();
+/// assert_eq!(error.setting(), "hot_level");
+/// assert!(error.to_string().contains("hot_level = 80; accepted is 0 to 1"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     setting: &'static str,

@@ -9,7 +9,8 @@ use super::reason::Reason;
 use super::sample::{Resources, Seconds};
 use super::sentence::Percent;
 
-/// The move to make now, if any, and the reasons against all others.
+/// The move to make now, if any, and the reasons against all others; the [module](super) has an
+/// example.
 ///
 /// As JSON, `outcome` has a `kind`, `move` or `stay`, and so has each reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ impl Decision {
     }
 }
 
-/// One move or none.
+/// One move or none; the [module](super) has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
@@ -50,7 +51,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A move, with what it is expected to bring and to cost.
+/// A move, with what it is expected to bring and to cost; the [module](super) has an example.
 ///
 /// The levels are those that the decision was made with: moves in flight are counted, and
 /// a job of which little was measured is taken to be as large as it may be.

@@ -8,11 +8,11 @@ use super::config::Config;
 use super::decision::{Decision, Move, Outcome};
 use super::id::{JobId, NodeId};
 use super::ledger::Ledger;
+use super::node_state::{NodeState, PlacedJob};
 use super::ns;
 use super::pair::Pair;
 use super::reason::Reason;
 use super::sample::{JobSample, Mobility};
-use super::site::{Guest, Site};
 use super::track::{JobTrack, NodeTrack};
 
 /// For how many targets, from the coldest, it is said why they refuse a job.
@@ -25,18 +25,20 @@ pub(super) struct Fleet<'a> {
     pub(super) nodes: &'a BTreeMap<NodeId, NodeTrack>,
     pub(super) jobs: &'a BTreeMap<JobId, JobTrack>,
     pub(super) ledger: &'a Ledger,
-    pub(super) guests: &'a [Guest<'a>],
+    pub(super) placed_jobs: &'a [PlacedJob<'a>],
 }
 
 impl<'a> Fleet<'a> {
     /// One move or none; what was refused is added to `reasons`.
     pub(super) fn choose(&self, mut reasons: Vec<Reason>) -> Decision {
-        let sites = self.sites(&mut reasons);
-        if sites.len() < 2 {
-            reasons.push(Reason::TooFewNodes { known: sites.len() });
+        let states = self.states(&mut reasons);
+        if states.len() < 2 {
+            reasons.push(Reason::TooFewNodes {
+                known: states.len(),
+            });
             return Decision::stay(reasons);
         }
-        let hot = self.hot(&sites, &mut reasons);
+        let hot = self.hot(&states, &mut reasons);
         if hot.is_empty() {
             return Decision::stay(reasons);
         }
@@ -50,13 +52,13 @@ impl<'a> Fleet<'a> {
             });
             return Decision::stay(reasons);
         }
-        let takers = self.takers(&sites, &mut reasons);
+        let takers = self.takers(&states, &mut reasons);
         let mut hot = hot.into_iter();
         while let Some(source) = hot.next() {
             if let Some(chosen) = self.best_of(source, &takers, &mut reasons) {
-                reasons.extend(hot.map(|site| Reason::AfterHotter {
-                    node: site.node.clone(),
-                    level: site.level_without,
+                reasons.extend(hot.map(|state| Reason::AfterHotter {
+                    node: state.node.clone(),
+                    level: state.level_without,
                 }));
                 return Decision {
                     outcome: Outcome::Move(chosen),
@@ -68,12 +70,12 @@ impl<'a> Fleet<'a> {
     }
 
     /// The known nodes, by name.
-    fn sites(&self, reasons: &mut Vec<Reason>) -> Vec<Site<'a>> {
-        let mut guests: BTreeMap<&NodeId, Vec<&Guest<'_>>> = BTreeMap::new();
-        for guest in self.guests {
-            guests.entry(&guest.node).or_default().push(guest);
+    fn states(&self, reasons: &mut Vec<Reason>) -> Vec<NodeState<'a>> {
+        let mut placed_jobs: BTreeMap<&NodeId, Vec<&PlacedJob<'_>>> = BTreeMap::new();
+        for placed in self.placed_jobs {
+            placed_jobs.entry(&placed.node).or_default().push(placed);
         }
-        let mut sites = Vec::with_capacity(self.nodes.len());
+        let mut states = Vec::with_capacity(self.nodes.len());
         for (node, track) in self.nodes {
             let Some(sample) = &track.newest else {
                 continue;
@@ -95,42 +97,52 @@ impl<'a> Fleet<'a> {
                 });
                 continue;
             }
-            let guests = guests.remove(node).unwrap_or_default();
-            sites.push(Site::new(node, track, sample, guests, self.ledger));
+            let placed_jobs = placed_jobs.remove(node).unwrap_or_default();
+            states.push(NodeState::new(
+                node,
+                track,
+                sample,
+                placed_jobs,
+                self.ledger,
+            ));
         }
-        sites
+        states
     }
 
     /// The nodes that have been hot for long enough, the hottest first.
-    fn hot<'s>(&self, sites: &'s [Site<'a>], reasons: &mut Vec<Reason>) -> Vec<&'s Site<'a>> {
+    fn hot<'s>(
+        &self,
+        states: &'s [NodeState<'a>],
+        reasons: &mut Vec<Reason>,
+    ) -> Vec<&'s NodeState<'a>> {
         let hot_level = self.config.hot_level;
         let mut hot = Vec::new();
-        for site in sites {
-            let node = || site.node.clone();
-            let level = site.track.level;
-            let samples_min = site.track.patience(self.config);
+        for state in states {
+            let node = || state.node.clone();
+            let level = state.track.level;
+            let samples_min = state.track.patience(self.config);
             if level < hot_level {
                 reasons.push(Reason::NotHot {
                     node: node(),
                     level,
                     hot_level,
                 });
-            } else if site.track.hot_samples < samples_min {
+            } else if state.track.hot_samples < samples_min {
                 reasons.push(Reason::NotSustained {
                     node: node(),
                     level,
-                    samples: site.track.hot_samples,
+                    samples: state.track.hot_samples,
                     samples_min,
                 });
-            } else if site.level_without < hot_level {
+            } else if state.level_without < hot_level {
                 reasons.push(Reason::Relieved {
                     node: node(),
                     level,
-                    level_after: site.level_without,
+                    level_after: state.level_without,
                     hot_level,
                 });
             } else {
-                hot.push(site);
+                hot.push(state);
             }
         }
         // Stable: among equals the names decide.
@@ -139,21 +151,25 @@ impl<'a> Fleet<'a> {
     }
 
     /// The nodes that could take a job at all, the coldest first.
-    fn takers<'s>(&self, sites: &'s [Site<'a>], reasons: &mut Vec<Reason>) -> Vec<&'s Site<'a>> {
+    fn takers<'s>(
+        &self,
+        states: &'s [NodeState<'a>],
+        reasons: &mut Vec<Reason>,
+    ) -> Vec<&'s NodeState<'a>> {
         let low_water = self.config.low_water;
         let mut takers = Vec::new();
-        for site in sites {
-            let limit = self.limit(site.node);
-            if site.level_with >= low_water {
+        for state in states {
+            let limit = self.limit(state.node);
+            if state.level_with >= low_water {
                 reasons.push(Reason::AboveLowWater {
-                    node: site.node.clone(),
-                    level: site.level_with,
+                    node: state.node.clone(),
+                    level: state.level_with,
                     low_water,
                 });
             } else if let Some(limit) = limit {
                 reasons.push(limit);
             } else {
-                takers.push(site);
+                takers.push(state);
             }
         }
         takers.sort_by(|a, b| a.level_with.total_cmp(&b.level_with));
@@ -174,39 +190,39 @@ impl<'a> Fleet<'a> {
     /// The best move from this hot node.
     fn best_of(
         &self,
-        source: &Site<'a>,
-        takers: &[&Site<'a>],
+        source: &NodeState<'a>,
+        takers: &[&NodeState<'a>],
         reasons: &mut Vec<Reason>,
     ) -> Option<Move> {
         if let Some(limit) = self.limit(source.node) {
             reasons.push(limit);
             return None;
         }
-        if source.guests.is_empty() {
+        if source.placed_jobs.is_empty() {
             reasons.push(Reason::NoJobs {
                 node: source.node.clone(),
                 level: source.level_without,
             });
             return None;
         }
-        let others = || takers.iter().filter(|site| site.node != source.node);
+        let others = || takers.iter().filter(|state| state.node != source.node);
         let is_colder =
-            |site: &&&Site<'_>| source.level_without - site.level_with >= self.config.spread;
-        let targets: Vec<&Site<'a>> = others().filter(is_colder).copied().collect();
+            |state: &&&NodeState<'_>| source.level_without - state.level_with >= self.config.spread;
+        let targets: Vec<&NodeState<'a>> = others().filter(is_colder).copied().collect();
         if targets.is_empty() {
             let coldest = others().next();
             reasons.push(Reason::NoneColder {
                 node: source.node.clone(),
                 level: source.level_without,
                 spread: self.config.spread,
-                coldest: coldest.map(|site| site.node.clone()),
-                coldest_level: coldest.map_or(0.0, |site| site.level_with),
+                coldest: coldest.map(|state| state.node.clone()),
+                coldest_level: coldest.map_or(0.0, |state| state.level_with),
             });
             return None;
         }
         let mut pairs = Vec::new();
-        for &guest in &source.guests {
-            let Some(candidate) = self.candidate(source, guest, reasons) else {
+        for &placed in &source.placed_jobs {
+            let Some(candidate) = self.candidate(source, placed, reasons) else {
                 continue;
             };
             pairs.extend(self.pair(source, candidate, &targets, reasons));
@@ -223,15 +239,15 @@ impl<'a> Fleet<'a> {
     /// The job, if it may move as far as its node and its past are concerned.
     fn candidate(
         &self,
-        source: &Site<'a>,
-        guest: &'a Guest<'a>,
+        source: &NodeState<'a>,
+        placed: &'a PlacedJob<'a>,
         reasons: &mut Vec<Reason>,
     ) -> Option<Candidate<'a>> {
-        if !guest.is_sound {
+        if !placed.is_sound {
             // The reason stands already among those of the samples.
             return None;
         }
-        let sample = guest.sample;
+        let sample = placed.sample;
         if let Some(reason) = self.bound(source, sample) {
             reasons.push(reason);
             return None;
@@ -245,7 +261,7 @@ impl<'a> Fleet<'a> {
         }
         let life = track.life(self.now, sample);
         let in_flight = self.ledger.all_in_flight().count();
-        let candidate = Candidate::new(guest, demand, life, source, self.config, in_flight);
+        let candidate = Candidate::new(placed, demand, life, source, self.config, in_flight);
         if candidate.benefit_cpu_s < self.config.payback * candidate.cost_cpu_s {
             reasons.push(Reason::NotWorthIt {
                 job,
@@ -270,7 +286,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Why the job may not move now, whatever its move would bring.
-    fn bound(&self, source: &Site<'a>, sample: &JobSample) -> Option<Reason> {
+    fn bound(&self, source: &NodeState<'a>, sample: &JobSample) -> Option<Reason> {
         let job = sample.job.clone();
         let node = source.node.clone();
         if let Some(flying) = self.ledger.in_flight(&job) {
@@ -309,12 +325,12 @@ impl<'a> Fleet<'a> {
     /// The target that ends coldest with the job, if any takes it.
     fn pair(
         &self,
-        source: &Site<'a>,
+        source: &NodeState<'a>,
         candidate: Candidate<'a>,
-        targets: &[&Site<'a>],
+        targets: &[&NodeState<'a>],
         reasons: &mut Vec<Reason>,
     ) -> Option<Pair<'a>> {
-        let mut best: Option<(&Site<'a>, f64)> = None;
+        let mut best: Option<(&NodeState<'a>, f64)> = None;
         let mut refused = Vec::new();
         for &target in targets {
             match self.refusal(source, &candidate, target) {
@@ -339,7 +355,7 @@ impl<'a> Fleet<'a> {
         reasons.extend(refused.into_iter().take(TARGETS_LISTED));
         if more > 0 {
             reasons.push(Reason::OtherTargets {
-                job: candidate.guest.sample.job.clone(),
+                job: candidate.placed.sample.job.clone(),
                 node: source.node.clone(),
                 targets: more,
             });
@@ -350,11 +366,11 @@ impl<'a> Fleet<'a> {
     /// Why the target does not take the job.
     fn refusal(
         &self,
-        source: &Site<'_>,
+        source: &NodeState<'_>,
         candidate: &Candidate<'_>,
-        target: &Site<'_>,
+        target: &NodeState<'_>,
     ) -> Option<Reason> {
-        let sample = candidate.guest.sample;
+        let sample = candidate.placed.sample;
         let (job, node) = (sample.job.clone(), source.node.clone());
         let to = target.node.clone();
         let to_level_after = target.level_with + target.share(candidate.reserved.cpus);

@@ -6,11 +6,27 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// The name of a node. A copy is cheap.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::NodeId;
+///
+/// assert_eq!(NodeId::from("n1").as_str(), "n1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeId(Arc<str>);
 
 /// The name of a job. A copy is cheap.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::JobId;
+///
+/// assert_eq!(JobId::from(format!("etl-{}", 7)).as_str(), "etl-7");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(Arc<str>);

@@ -67,6 +67,19 @@ impl Ledger {
 }
 
 /// The planner was told of a move that cannot be.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::{Config, JobId, MoveError, Planner};
+/// use std::time::Duration;
+///
+/// let mut planner = Planner::new(Config::default())?;
+/// let job = JobId::from("etl-7");
+/// let error = planner.move_failed(Duration::from_secs(1), &job).unwrap_err();
+/// assert_eq!(error, MoveError::NotInFlight(job));
+/// # Ok::<(), heist_cluster::planner::ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MoveError {

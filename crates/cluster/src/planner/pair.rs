@@ -3,9 +3,9 @@
 use super::candidate::Candidate;
 use super::decision::Move;
 use super::id::NodeId;
+use super::node_state::NodeState;
 use super::ns;
 use super::reason::Reason;
-use super::site::Site;
 
 /// A candidate and the best of the targets that take it.
 pub(super) struct Pair<'a> {
@@ -19,7 +19,7 @@ impl Pair<'_> {
     /// The index of the pair that gains most: what is not protected before what is, the colder
     /// end among equals, then the first by name.
     pub(super) fn best(pairs: &[Self]) -> Option<usize> {
-        let is_protected = |pair: &Pair<'_>| pair.candidate.guest.sample.priority.is_protected();
+        let is_protected = |pair: &Pair<'_>| pair.candidate.placed.sample.priority.is_protected();
         let order = |a: &Pair<'_>, b: &Pair<'_>| {
             is_protected(a)
                 .cmp(&is_protected(b))
@@ -38,8 +38,8 @@ impl Pair<'_> {
 
     /// Why a pair was not chosen though it could be.
     pub(super) fn outdone(&self, node: &NodeId, best: &Self) -> Reason {
-        let sample = self.candidate.guest.sample;
-        let by = best.candidate.guest.sample;
+        let sample = self.candidate.placed.sample;
+        let by = best.candidate.placed.sample;
         if sample.priority.is_protected() && !by.priority.is_protected() {
             return Reason::Spared {
                 job: sample.job.clone(),
@@ -58,10 +58,10 @@ impl Pair<'_> {
     }
 
     /// The pair as the move that is proposed.
-    pub(super) fn into_move(self, source: &Site<'_>) -> Move {
+    pub(super) fn into_move(self, source: &NodeState<'_>) -> Move {
         let candidate = self.candidate;
         Move {
-            job: candidate.guest.sample.job.clone(),
+            job: candidate.placed.sample.job.clone(),
             from: source.node.clone(),
             to: self.to.clone(),
             reserved: candidate.reserved,

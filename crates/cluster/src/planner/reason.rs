@@ -10,6 +10,19 @@ use super::sample::{Fault, Mobility, Priority};
 
 /// Why a sample was not believed, or a node, a job or a target was passed over. Its text is
 /// one sentence, with names and figures.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::{Config, Outcome, Planner, Reason};
+/// use std::time::Duration;
+///
+/// let mut planner = Planner::new(Config::default())?;
+/// let decision = planner.decide(Duration::from_secs(1), &[], &[]);
+/// assert_eq!(decision.outcome, Outcome::Stay);
+/// assert_eq!(decision.reasons, [Reason::TooFewNodes { known: 0 }]);
+/// # Ok::<(), heist_cluster::planner::ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]

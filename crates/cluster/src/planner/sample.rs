@@ -15,6 +15,16 @@ const AMOUNT_MAX: f64 = 1e9;
 const DIVISOR_MIN: f64 = 1e-6;
 
 /// Amounts of what a node has or a job needs.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::Resources;
+///
+/// let mut node = Resources::cpus(8.0);
+/// node.memory_bytes = 32 << 30;
+/// node.named.insert("gpu".to_owned(), 1.0);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resources {
@@ -37,7 +47,7 @@ impl Resources {
     }
 }
 
-/// One measurement of a node.
+/// One measurement of a node; the [module](super) has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -58,7 +68,8 @@ pub struct NodeSample {
 }
 
 impl NodeSample {
-    /// A sample of a node of speed 1 of whose memory nothing is known.
+    /// A sample of a node of speed 1 of whose memory nothing is known; the [module](super) has an
+    /// example.
     pub fn new(
         node: impl Into<NodeId>,
         at: Duration,
@@ -86,7 +97,7 @@ impl NodeSample {
     }
 }
 
-/// One measurement of a job.
+/// One measurement of a job; the [module](super) has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -120,7 +131,8 @@ pub struct JobSample {
 }
 
 impl JobSample {
-    /// A movable job of priority P2 without state, of which nothing has been measured.
+    /// A movable job of priority P2 without state, of which nothing has been measured; the
+    /// [module](super) has an example.
     pub fn new(
         job: impl Into<JobId>,
         node: impl Into<NodeId>,
@@ -159,6 +171,15 @@ impl JobSample {
 }
 
 /// How important a job is: P0 the most.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::Priority;
+///
+/// assert!(Priority(1).is_protected() && !Priority::default().is_protected());
+/// assert_eq!(Priority::default().to_string(), "P2");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Priority(pub u8);
@@ -184,7 +205,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// Whether a job may move, and if not, why.
+/// Whether a job may move, and if not, why; [`JobOptions`](crate::JobOptions) has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mobility {
@@ -213,7 +234,22 @@ impl fmt::Display for Mobility {
     }
 }
 
-/// Why a sample is not believed.
+/// Why a sample is not believed, a part of a [`Reason`](super::Reason).
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::planner::{Config, Fault, NodeSample, Planner, Reason, Resources};
+/// use std::time::Duration;
+///
+/// let mut planner = Planner::new(Config::default())?;
+/// let now = Duration::from_secs(1);
+/// let sample = NodeSample::new("n1", now, Resources::cpus(8.0), -0.5);
+/// let decision = planner.decide(now, &[sample], &[]);
+/// let Reason::NodeSampleRejected { fault, .. } = &decision.reasons[0] else { panic!("it was") };
+/// assert!(matches!(fault, Fault::OutOfRange { field, .. } if field == "utilisation"));
+/// # Ok::<(), heist_cluster::planner::ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]

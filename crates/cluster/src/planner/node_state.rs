@@ -8,7 +8,7 @@ use super::sample::{JobSample, NodeSample, Resources};
 use super::track::NodeTrack;
 
 /// A job where it is.
-pub(super) struct Guest<'a> {
+pub(super) struct PlacedJob<'a> {
     pub(super) sample: &'a JobSample,
     pub(super) node: NodeId,
     /// A job whose sample is not believed does not move, but takes its place all the same.
@@ -16,10 +16,10 @@ pub(super) struct Guest<'a> {
 }
 
 /// A known node.
-pub(super) struct Site<'a> {
+pub(super) struct NodeState<'a> {
     pub(super) node: &'a NodeId,
     pub(super) track: &'a NodeTrack,
-    pub(super) guests: Vec<&'a Guest<'a>>,
+    pub(super) placed_jobs: Vec<&'a PlacedJob<'a>>,
     /// The lasting part of the level, without jobs that are leaving: the measure of a source.
     pub(super) level_without: f64,
     /// The highest recent level, with jobs that are arriving: the measure of a target.
@@ -31,21 +31,21 @@ pub(super) struct Site<'a> {
     arriving: Resources,
 }
 
-impl<'a> Site<'a> {
+impl<'a> NodeState<'a> {
     pub(super) fn new(
         node: &'a NodeId,
         track: &'a NodeTrack,
         sample: &'a NodeSample,
-        guests: Vec<&'a Guest<'a>>,
+        placed_jobs: Vec<&'a PlacedJob<'a>>,
         ledger: &Ledger,
     ) -> Self {
         let (mut resident, mut arriving) = (Resources::default(), Resources::default());
         let mut leaving_cpus = 0.0;
-        for guest in &guests {
+        for placed in &placed_jobs {
             // A job in flight counts by the ledger, wherever its sample says it is.
-            if ledger.in_flight(&guest.sample.job).is_none() {
-                let named = &guest.sample.demand.named;
-                add(&mut resident, guest.sample.memory_bytes(), named);
+            if ledger.in_flight(&placed.sample.job).is_none() {
+                let named = &placed.sample.demand.named;
+                add(&mut resident, placed.sample.memory_bytes(), named);
             }
         }
         for flying in ledger.all_in_flight() {
@@ -59,19 +59,19 @@ impl<'a> Site<'a> {
                 add(&mut arriving, reserved.memory_bytes, &reserved.named);
             }
         }
-        let mut site = Self {
+        let mut state = Self {
             node,
             track,
-            guests,
+            placed_jobs,
             level_without: track.lowest(),
             level_with: track.highest(),
             sample,
             resident,
             arriving,
         };
-        site.level_without = (site.level_without - site.share(leaving_cpus)).max(0.0);
-        site.level_with += site.share(site.arriving.cpus);
-        site
+        state.level_without = (state.level_without - state.share(leaving_cpus)).max(0.0);
+        state.level_with += state.share(state.arriving.cpus);
+        state
     }
 
     /// The share of the node that this many CPUs of speed 1 are.
