@@ -8,12 +8,14 @@
 //! | every file of a `src` folder belongs to a module tree | `modules` |
 //! | no circles among the files of a crate | `circles` |
 //! | the order of imports; the length of files and functions; an argument at each unsafe site | `layout` |
+//! | an example of each public item of the cluster's crate | `examples` |
 //! | the changelog names the version, the map every folder, lines of dependencies packages that are there | `documents` |
 //!
 //! A violation says where it is, what it is, and how to mend it.
 
 mod circles;
 mod documents;
+mod examples;
 mod layout;
 mod manifest;
 mod modules;
@@ -67,6 +69,7 @@ pub fn check(root: &Path) -> anyhow::Result<Report> {
     let modules = modules::check(&repository, &mut violations);
     circles::check(&repository, &modules, &mut violations);
     let sites = layout::check(&repository, &modules, &mut violations);
+    examples::check(&repository, &modules, &mut violations);
     prose::check(&repository, &modules, &mut violations);
     source::check(&repository, &modules, &mut violations);
     manifest::check(&repository, &mut violations);

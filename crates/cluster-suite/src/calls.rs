@@ -96,6 +96,13 @@ pub fn arguments_and_results_arrive(cluster: &Cluster) {
     let (echoed, node) = cluster.call(echo, bytes.clone()).get().expect("echo");
     assert!(echoed == bytes, "{} bytes came back", echoed.len());
     assert!(!node.is_empty(), "a worker knows where it is");
+    let mut sum = cluster.call(add, (2, 2));
+    let patience = Duration::from_secs(60);
+    assert_eq!(sum.wait_timeout(patience), Some(Ok(4)));
+    // It is given once, and another wait ends at once.
+    sum.cancel();
+    assert!(sum.is_done());
+    assert!(matches!(sum.get(), Err(RemoteError::Malformed(why)) if why.contains("already")));
 }
 
 /// An error of the function is its result; a panic is an error; both happen once.

@@ -159,7 +159,12 @@ pub fn jobs_end(cluster: &Cluster) {
         .expect("submit");
     let again = cluster.submit(counting.clone(), JobOptions::new("ends"));
     assert!(again.is_err_and(|error| error.to_string().contains("unique")));
-    assert_eq!(job.get(), Ok(expected));
+    assert_eq!(
+        job.wait_timeout(Duration::from_secs(60)),
+        Some(Ok(expected))
+    );
+    // It is given once, and another wait ends at once.
+    assert!(matches!(job.get(), Err(RemoteError::Malformed(why)) if why.contains("already")));
     let mut failing = counting;
     failing.fails_at = Some(7);
     let job = cluster

@@ -30,10 +30,6 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Shows how long a job with 64 MiB of state stood still, beside the bar.
-///
-/// # Panics
-///
-/// If it stood still for longer than the bar, which is many times what is usual.
 pub fn report_standstill(pausing: Duration, standstill: Duration) {
     let bar = Duration::from_secs(2);
     let line = format!(
@@ -41,5 +37,4 @@ pub fn report_standstill(pausing: Duration, standstill: Duration) {
     );
     // The caller of the tests may have closed it.
     let _ = std::io::stderr().write_all(line.as_bytes());
-    assert!(standstill <= bar, "{line}");
 }

@@ -3,6 +3,82 @@
 //! Retries, epochs, checkpoints and the rebalancer lie above this interface, once for all
 //! backends. A backend finds a place, delivers bytes, says when a machine
 //! is lost, and never runs a call twice of its own accord.
+//!
+//! Programs choose one of the three that are here. [`BackendOptions`] and [`Backend`] are for those
+//! who write another, or look at what passes through one.
+//!
+//! # Examples
+//!
+//! A backend that counts the calls of another one:
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//! use std::sync::Arc;
+//!
+//! use heist_cluster::backend::{
+//!     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Local, Node, Program, Reply,
+//!     StartSpec,
+//! };
+//! use heist_cluster::planner::NodeId;
+//! use heist_cluster::{remote, Cluster, ObjectId, Reading};
+//!
+//! /// The backend to use, and where its calls are counted.
+//! struct Counted(Local, Arc<AtomicU64>);
+//!
+//! impl BackendOptions for Counted {
+//!     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
+//!         println!("build {}", program.fingerprint);
+//!         Ok(Arc::new(Counting { inner: self.0.connect(program)?, calls: self.1 }))
+//!     }
+//! }
+//!
+//! struct Counting {
+//!     inner: Arc<dyn Backend>,
+//!     calls: Arc<AtomicU64>,
+//! }
+//!
+//! impl Backend for Counting {
+//!     fn call(&self, call: CallSpec, reply: Reply) {
+//!         self.calls.fetch_add(1, Ordering::Relaxed);
+//!         self.inner.call(call, reply);
+//!     }
+//!
+//!     // All else is left to the other one.
+//!     fn name(&self) -> &'static str {
+//!         self.inner.name()
+//!     }
+//!     fn nodes(&self) -> Result<Vec<Node>, BackendError> {
+//!         self.inner.nodes()
+//!     }
+//!     // ..
+//! #     fn cancel(&self, id: u64, is_hard: bool) { self.inner.cancel(id, is_hard); }
+//! #     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
+//! #         self.inner.put(id, bytes)
+//! #     }
+//! #     fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError> { self.inner.fetch(id) }
+//! #     fn forget(&self, id: ObjectId) { self.inner.forget(id); }
+//! #     fn start(&self, start: StartSpec, events: JobEvents) { self.inner.start(start, events); }
+//! #     fn pause(&self, job: u64, epoch: u32) { self.inner.pause(job, epoch); }
+//! #     fn snapshot(&self, job: u64, epoch: u32) { self.inner.snapshot(job, epoch); }
+//! #     fn stop(&self, job: u64, epoch: u32) { self.inner.stop(job, epoch); }
+//! #     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> { self.inner.usage() }
+//! #     fn close(&self) { self.inner.close(); }
+//! }
+//!
+//! #[remote]
+//! fn square(x: u64) -> u64 {
+//!     x * x
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     heist_cluster::init();
+//!     let calls = Arc::new(AtomicU64::new(0));
+//!     let cluster = Cluster::connect(Counted(Local::new(), Arc::clone(&calls)))?;
+//!     assert_eq!(cluster.call(square, 3).get()?, 9);
+//!     assert_eq!(calls.load(Ordering::Relaxed), 1);
+//!     Ok(())
+//! }
+//! ```
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +109,8 @@ pub use local::Local;
 pub use ray::Ray;
 pub use slurm::Slurm;
 
-/// The choice of a backend and its settings: [`Local`], [`Ray`] or [`Slurm`].
+/// The choice of a backend and its settings: [`Local`], [`Ray`] or [`Slurm`]. The [module](self)
+/// has an example of one's own.
 pub trait BackendOptions {
     /// Reaches the backend, and starts what it needs here.
     ///
@@ -43,7 +120,7 @@ pub trait BackendOptions {
     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError>;
 }
 
-/// The program for which a backend runs workers.
+/// The program for which a backend runs workers; the [module](self) has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Program {
@@ -84,6 +161,16 @@ impl Program {
 }
 
 /// A machine, or what the backend treats as one.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::backend::Node;
+///
+/// let mut node = Node::new("n1".into(), 4.0);
+/// assert!(node.is_alive);
+/// node.memory_bytes = 16 << 30;
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Node {
@@ -110,7 +197,7 @@ impl Node {
     }
 }
 
-/// Where something is to run.
+/// Where something is to run, as [`Calls`](crate::Calls) say; those have an example.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Placement {
@@ -122,7 +209,7 @@ pub struct Placement {
     pub near: Vec<ObjectId>,
 }
 
-/// A request that any worker can answer.
+/// A request that any worker can answer; the [module](self) has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallSpec {
@@ -139,9 +226,18 @@ pub struct CallSpec {
 }
 
 /// Takes the answer to a request, or why there is none. Called once, on any thread; must not wait.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::backend::{BackendError, Reply};
+///
+/// let reply: Reply = Box::new(|answer| assert!(answer.is_err_and(|error| error.is_cancelled())));
+/// reply(Err(BackendError::cancelled()));
+/// ```
 pub type Reply = Box<dyn FnOnce(Result<Frame, BackendError>) + Send>;
 
-/// An attempt at a job.
+/// An attempt at a job; the [module](self) has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StartSpec {
@@ -166,7 +262,7 @@ pub struct StartSpec {
     pub checkpoint_every_ms: u64,
 }
 
-/// An event in the life of an attempt.
+/// An event in the life of an attempt; [`JobEvents`] has an example.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum JobEvent {
@@ -196,9 +292,20 @@ pub enum JobEvent {
 }
 
 /// Takes what becomes of a job, with the epoch. Called on any thread; must not wait.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use heist_cluster::backend::{BackendError, JobEvent, JobEvents};
+///
+/// let events: JobEvents = Arc::new(|epoch, event| println!("attempt {epoch}: {event:?}"));
+/// events(0, JobEvent::Running { node: "n1".into() });
+/// events(0, JobEvent::Lost(BackendError::node_died("n1 is gone")));
+/// ```
 pub type JobEvents = Arc<dyn Fn(u32, JobEvent) + Send + Sync>;
 
-/// Places work, and carries messages.
+/// Places work, and carries messages; the [module](self) has an example.
 ///
 /// Every method may be called on any thread. None but [`nodes`](Self::nodes), [`put`](Self::put),
 /// [`fetch`](Self::fetch) and [`usage`](Self::usage) waits for other machines.

@@ -53,7 +53,21 @@ impl RemoteError {
         Self::Malformed(message.into())
     }
 
+    /// The answer to those who ask for a result a second time.
+    pub(crate) fn given_already(whose: &str) -> Self {
+        Self::Malformed(format!("the result of {whose} was given already"))
+    }
+
     /// True if a machine or a worker's process there died, and it may not be run again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{backend::BackendError, RemoteError};
+    ///
+    /// assert!(RemoteError::from(BackendError::node_died("n1 is gone")).is_node_death());
+    /// assert!(!RemoteError::Cancelled.is_node_death());
+    /// ```
     #[must_use]
     pub fn is_node_death(&self) -> bool {
         matches!(self, Self::Backend { error, .. } if error.is_node_death())
@@ -85,6 +99,15 @@ impl fmt::Display for RemoteError {
 impl std::error::Error for RemoteError {}
 
 /// Why a cluster cannot be used.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{Cluster, ClusterError, Local};
+///
+/// let error: ClusterError = Cluster::connect(Local::new().program("missing")).unwrap_err();
+/// assert!(error.to_string().starts_with("could not start a worker, missing: "));
+/// ```
 #[derive(Debug)]
 pub struct ClusterError(ClusterErrorKind);
 
@@ -128,6 +151,21 @@ impl fmt::Display for ClusterError {
 impl std::error::Error for ClusterError {}
 
 /// A failure of a backend.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::backend::BackendError;
+///
+/// // Another attempt may go better.
+/// assert!(BackendError::node_died("n1 is gone").is_passing());
+/// assert!(BackendError::node_died("n1 is gone").is_node_death());
+/// assert!(BackendError::lost("the connection to n1 broke").is_passing());
+/// // It would not.
+/// assert!(!BackendError::setup("there is no n1").is_passing());
+/// assert!(!BackendError::impossible("n1 has 2 processors, 3 are wanted").is_passing());
+/// assert!(BackendError::cancelled().is_cancelled());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackendError {
     kind: BackendErrorKind,

@@ -36,7 +36,7 @@ impl ClusterEvent {
     }
 }
 
-/// The kinds of [`ClusterEvent`].
+/// The kinds of [`ClusterEvent`], which has an example. Shown, each is a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -148,6 +148,17 @@ pub enum EventKind {
 }
 
 /// The usage of a machine.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::event::{CallCounts, EventKind, NodeUsage};
+///
+/// let node = NodeUsage { node: "n1".into(), cpus: 4.0, utilisation: Some(0.5), unknown: None };
+/// let calls = CallCounts { open: 1, done: 41, lost: 0 };
+/// let usage = EventKind::Usage { nodes: vec![node], jobs: Vec::new(), calls };
+/// assert_eq!(usage.to_string(), "usage: n1 50 %");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeUsage {
     /// The machine.
@@ -161,7 +172,7 @@ pub struct NodeUsage {
     pub unknown: Option<String>,
 }
 
-/// The usage of a job.
+/// The usage of a job, beside that of machines: [`NodeUsage`] has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobUsage {
     /// The job's name.
@@ -174,7 +185,7 @@ pub struct JobUsage {
     pub progress: f64,
 }
 
-/// How many calls there are.
+/// How many calls there are; [`NodeUsage`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCounts {
     /// Begun and not over.

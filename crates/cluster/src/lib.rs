@@ -221,7 +221,20 @@ pub mod __private {
 /// # Examples
 ///
 /// ```
+/// use heist_cluster::{remote, Cluster, Local};
+///
 /// heist_cluster::test_worker!();
+///
+/// #[remote]
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+///
+/// // A test.
+/// fn squares_are_computed_elsewhere() {
+///     let cluster = Cluster::connect(Local::new().under_test_harness()).unwrap();
+///     assert_eq!(cluster.call(square, 3).get(), Ok(9));
+/// }
 /// ```
 #[macro_export]
 macro_rules! test_worker {

@@ -1,6 +1,7 @@
 //! Each rule catches a violation and accepts what is clean.
 
 mod documents;
+mod examples;
 mod layout;
 mod manifest;
 mod modules;
@@ -29,7 +30,7 @@ fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
         ("CHANGELOG.md", "## 0.1.0\n"),
         (
             "ARCHITECTURE.md",
-            "crates/\n  deque/ sync/ core/ par/ observe/ new/\nworkloads/ cli/ bench/ `.ci`\n",
+            "crates/\n  deque/ sync/ core/ par/ observe/ cluster/ new/\nworkloads/ cli/ bench/ `.ci`\n",
         ),
         ("target/CACHEDIR.TAG", ""),
         ("target/debug/generated.rs", concat!("// TO", "DO\n")),

@@ -27,7 +27,7 @@ use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use std::time::Duration;
 /// use heist_cluster::{remote, Cluster, Local};
 ///
@@ -36,13 +36,21 @@ use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
 ///     x * x
 /// }
 ///
-/// let cluster = Cluster::connect(Local::new())?;
-/// let mut result = cluster.call(square, 7);
-/// match result.wait_timeout(Duration::from_secs(1)) {
-///     Some(result) => println!("{}", result?),
-///     None => result.cancel(),
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(2))?;
+///     let (one, mut other) = (cluster.call(square, 7), cluster.call(square, 8));
+///     match other.wait_timeout(Duration::from_secs(60)) {
+///         Some(result) => assert_eq!(result?, 64),
+///         None => other.cancel(),
+///     }
+///     assert_eq!(one.get()?, 49);
+///     // Not wanted any more, even if that costs its worker.
+///     let unwanted = cluster.call(square, 9);
+///     unwanted.kill();
+///     assert!(unwanted.is_done());
+///     Ok(())
 /// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a call runs without it, but nobody learns whether it went well"]
 pub struct RemoteFuture<T> {
@@ -59,7 +67,7 @@ impl<T> fmt::Debug for RemoteFuture<T> {
 }
 
 /// A function to be called, with its arguments and its reservations.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct What {
     pub(crate) function: String,
     pub(crate) args: Vec<u8>,
@@ -68,6 +76,9 @@ pub(crate) struct What {
     pub(crate) retries: u32,
     pub(crate) placement: Placement,
 }
+
+/// Called on some thread once there is a result.
+pub(crate) type OnResult = Box<dyn FnOnce() + Send>;
 
 /// Bytes of a result, and how long the function ran.
 pub(crate) type Returned = (Vec<u8>, Duration);
@@ -93,8 +104,20 @@ struct State {
     /// The number of the present attempt's request.
     request: u64,
     result: Option<Result<Returned, RemoteError>>,
+    /// True once there is a result, and after it was given away.
+    is_over: bool,
     waker: Option<Waker>,
-    on_result: Option<Box<dyn FnOnce() + Send>>,
+    on_result: Option<OnResult>,
+}
+
+impl State {
+    /// The result, if there is one. It is given once.
+    fn take_result(&mut self) -> Option<Result<Returned, RemoteError>> {
+        match self.result.take() {
+            None if self.is_over => Some(Err(RemoteError::given_already("the call"))),
+            result => result,
+        }
+    }
 }
 
 impl fmt::Debug for State {
@@ -106,37 +129,34 @@ impl fmt::Debug for State {
 }
 
 impl Call {
-    /// Begins a call. `on_result` is called on some thread once there is a result.
-    pub(crate) fn begin(
-        shared: &Arc<Shared>,
-        what: What,
-        on_result: Option<Box<dyn FnOnce() + Send>>,
-    ) -> Arc<Self> {
-        let What {
-            function,
-            args,
-            objects,
-            cpus,
-            retries,
-            placement,
-        } = what;
-        let call = Arc::new(Self {
+    fn new(shared: &Arc<Shared>, what: What, on_result: Option<OnResult>) -> Self {
+        Self {
             shared: Arc::clone(shared),
-            function,
-            cpus,
-            retries,
-            placement,
-            objects,
+            function: what.function,
+            cpus: what.cpus,
+            retries: what.retries,
+            placement: what.placement,
+            objects: what.objects,
             state: Mutex::new(State {
-                args: Some(args),
+                args: Some(what.args),
                 attempts: 0,
                 request: 0,
                 result: None,
+                is_over: false,
                 waker: None,
                 on_result,
             }),
             changed: Condvar::default(),
-        });
+        }
+    }
+
+    /// Begins a call. `on_result` is called on some thread once there is a result.
+    pub(crate) fn begin(
+        shared: &Arc<Shared>,
+        what: What,
+        on_result: Option<OnResult>,
+    ) -> Arc<Self> {
+        let call = Arc::new(Self::new(shared, what, on_result));
         // For people.
         call.shared.counters.begun.fetch_add(1, Ordering::Relaxed);
         call.attempt();
@@ -145,30 +165,23 @@ impl Call {
 
     /// A call that cannot begin.
     pub(crate) fn failed(shared: &Arc<Shared>, function: &str, error: RemoteError) -> Arc<Self> {
-        Arc::new(Self {
-            shared: Arc::clone(shared),
+        let what = What {
             function: function.to_owned(),
-            cpus: 0,
-            retries: 0,
-            placement: Placement::default(),
-            objects: Vec::new(),
-            state: Mutex::new(State {
-                args: None,
-                attempts: 0,
-                request: 0,
-                result: Some(Err(error)),
-                waker: None,
-                on_result: None,
-            }),
-            changed: Condvar::default(),
-        })
+            ..What::default()
+        };
+        let call = Self::new(shared, what, None);
+        let mut state = call.state.lock();
+        state.result = Some(Err(error));
+        state.is_over = true;
+        drop(state);
+        Arc::new(call)
     }
 
     fn attempt(self: &Arc<Self>) {
         let id = self.shared.next_request();
         let args = {
             let mut state = self.state.lock();
-            if state.result.is_some() {
+            if state.is_over {
                 return;
             }
             state.attempts += 1;
@@ -206,7 +219,7 @@ impl Call {
             Err(error) => {
                 let state = self.state.lock();
                 let attempts = state.attempts;
-                let is_current = state.request == id && state.result.is_none();
+                let is_current = state.request == id && !state.is_over;
                 drop(state);
                 if error.is_passing() {
                     self.shared.counters.lost.fetch_add(1, Ordering::Relaxed);
@@ -223,11 +236,12 @@ impl Call {
     /// Sets the result, unless there is one or the attempt is not the present one.
     fn finish(&self, id: Option<u64>, result: Result<Returned, RemoteError>) {
         let mut state = self.state.lock();
-        if state.result.is_some() || id.is_some_and(|id| state.request != id) {
+        if state.is_over || id.is_some_and(|id| state.request != id) {
             return;
         }
         self.shared.counters.done.fetch_add(1, Ordering::Relaxed);
         state.result = Some(result);
+        state.is_over = true;
         state.args = None;
         let waker = state.waker.take();
         let on_result = state.on_result.take();
@@ -244,7 +258,7 @@ impl Call {
     pub(crate) fn cancel(&self, is_hard: bool) {
         let request = {
             let state = self.state.lock();
-            state.result.is_none().then_some(state.request)
+            (!state.is_over).then_some(state.request)
         };
         if let Some(request) = request {
             self.finish(None, Err(RemoteError::Cancelled));
@@ -257,7 +271,7 @@ impl Call {
         let deadline = Instant::now() + patience;
         let mut state = self.state.lock();
         loop {
-            if let Some(result) = state.result.take() {
+            if let Some(result) = state.take_result() {
                 return Some(result);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -270,7 +284,7 @@ impl Call {
 
     /// Takes the result, when there is one.
     pub(crate) fn poll(&self) -> Option<Result<Returned, RemoteError>> {
-        self.state.lock().result.take()
+        self.state.lock().take_result()
     }
 }
 
@@ -312,7 +326,8 @@ impl<T> RemoteFuture<T> {
 }
 
 impl<T: DeserializeOwned> RemoteFuture<T> {
-    /// Waits for the result.
+    /// Waits for the result, for as long as that takes, and blocks the thread meanwhile: in a job
+    /// of a pool, await it or wait inside `heist::blocking`.
     ///
     /// # Errors
     ///
@@ -326,7 +341,7 @@ impl<T: DeserializeOwned> RemoteFuture<T> {
     }
 
     /// Waits for the result, for `patience` at most; `None` if there is none by then. The
-    /// result is given once.
+    /// result is given once; whoever asks again learns that.
     pub fn wait_timeout(&mut self, patience: Duration) -> Option<Result<T, RemoteError>> {
         self.call.wait(patience).map(read)
     }
@@ -336,7 +351,7 @@ impl<T> RemoteFuture<T> {
     /// True once there is a result.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.call.state.lock().result.is_some()
+        self.call.state.lock().is_over
     }
 
     /// The result is not wanted: the call does not begin if it has not; the function is
@@ -367,7 +382,7 @@ impl<T: DeserializeOwned> Future for RemoteFuture<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.call.state.lock();
-        match state.result.take() {
+        match state.take_result() {
             Some(result) => {
                 drop(state);
                 Poll::Ready(read(result))

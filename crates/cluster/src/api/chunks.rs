@@ -35,6 +35,17 @@ const LAST_PART: f64 = 0.1;
 const GROWTH_MAX: f64 = 8.0;
 
 /// Something that can be cut: a range of numbers, or a list.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::Cut;
+///
+/// let mut left = 0..10_u64;
+/// assert_eq!(left.cut(4), 0..4);
+/// assert_eq!(left.cut(6), 4..10);
+/// assert_eq!((Cut::len(&left), Cut::is_empty(&left)), (0, true));
+/// ```
 pub trait Cut: Send {
     /// The argument that a function gets for one part.
     type Part: Serialize;
@@ -78,7 +89,30 @@ impl<T: Serialize + Send> Cut for VecDeque<T> {
     }
 }
 
-/// A range or a list to be cut; see [`Cluster::chunks`].
+/// A range or a list to be cut, made by [`Cluster::chunks`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use heist_cluster::{remote, Cluster, Local};
+///
+/// #[remote]
+/// fn above(least: u64, numbers: Vec<u64>) -> usize {
+///     numbers.iter().filter(|number| **number > least).count()
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(2).cpus(1))?;
+///     let numbers: Vec<u64> = (0..1000).collect();
+///     // Small chunks, each with a copy of `899` before it.
+///     let chunks = cluster.chunks(numbers).target(Duration::from_millis(20));
+///     let count = chunks.map_with(899_u64, above).reduce(0, |a, b| a + b)?;
+///     assert_eq!(count, 100);
+///     Ok(())
+/// }
+/// ```
 #[must_use = "nothing runs before `reduce`"]
 pub struct Chunks<'a, C> {
     cluster: &'a Cluster,
@@ -104,7 +138,7 @@ impl Cluster {
     ///
     /// # Examples
     ///
-    /// ```no_run
+    /// ```
     /// use heist_cluster::{remote, Cluster, Local};
     ///
     /// #[remote(cpus = 2)]
@@ -112,11 +146,19 @@ impl Cluster {
     ///     numbers.filter(|n| n.isqrt().pow(2) == *n).count() as u64
     /// }
     ///
-    /// let cluster = Cluster::connect(Local::new())?;
-    /// let squares = cluster.chunks(0..1_000_000).map(count_squares).reduce(0, |a, b| a + b)?;
-    /// assert_eq!(squares, 1000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new().cpus(2))?;
+    ///     let squares = cluster.chunks(0..1_000_000).map(count_squares).reduce(0, |a, b| a + b)?;
+    ///     assert_eq!(squares, 1000);
+    ///     Ok(())
+    /// }
     /// ```
+    ///
+    /// # Cost
+    ///
+    /// A call for each chunk, two of which are under way for each place where one can run; see
+    /// [`call`](Self::call).
     pub fn chunks<C: IntoCut>(&self, items: C) -> Chunks<'_, C::Cut> {
         Chunks {
             cluster: self,
@@ -127,6 +169,24 @@ impl Cluster {
 }
 
 /// A value that can be made into a [`Cut`].
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{Cut, IntoCut};
+///
+/// /// The days of some weeks.
+/// struct Weeks(u64);
+///
+/// impl IntoCut for Weeks {
+///     type Cut = std::ops::Range<u64>;
+///
+///     fn into_cut(self) -> Self::Cut {
+///         0..self.0 * 7
+///     }
+/// }
+/// assert_eq!(Weeks(2).into_cut().cut(10), 0..10);
+/// ```
 pub trait IntoCut {
     /// The type that does the cutting.
     type Cut: Cut;
@@ -183,10 +243,33 @@ impl<'a, C: Cut> Chunks<'a, C> {
     }
 }
 
-/// Makes the arguments of a function of a part of what is cut.
+/// Makes the arguments of a function of a part of what is cut; [`Cluster::chunks`] has an example.
 pub type Arguments<C, F> = fn(<C as Cut>::Part) -> <F as RemoteFunction>::Args;
 
-/// Chunks and the function through which they go; see [`Chunks::map`].
+/// Chunks and the function through which they go, made by [`Chunks::map`].
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{remote, Cluster, Local, RemoteError};
+///
+/// #[remote]
+/// fn doubled(numbers: std::ops::Range<u64>) -> Vec<u64> {
+///     numbers.map(|number| 2 * number).collect()
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().cpus(2))?;
+///     let mut all = vec![0; 100];
+///     cluster.chunks(0..100).map(doubled).for_each(|at, items, out| {
+///         all[at as usize..(at + items) as usize].copy_from_slice(&out);
+///         Ok::<(), RemoteError>(())
+///     })?;
+///     assert_eq!(all[99], 198);
+///     Ok(())
+/// }
+/// ```
 #[must_use = "nothing runs before `reduce`"]
 pub struct Mapped<'a, C, F, A> {
     chunks: Chunks<'a, C>,

@@ -7,7 +7,7 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 use serde::Serialize;
 
-use super::call::{Call, RemoteFuture, What};
+use super::call::{Call, OnResult, RemoteFuture, What};
 use super::job_handle::{JobHandle, UnfinishedJob};
 use super::object;
 use super::object::Remote;
@@ -32,7 +32,7 @@ use crate::remote::registry::{libraries, registry};
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use heist_cluster::{remote, Cluster, Local};
 ///
 /// #[remote]
@@ -43,6 +43,7 @@ use crate::remote::registry::{libraries, registry};
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
 ///     heist_cluster::init();
 ///     let cluster = Cluster::connect(Local::new().nodes(2))?;
+///     assert_eq!((cluster.backend(), cluster.nodes()?.len()), ("local", 2));
 ///     let squares: Vec<_> = (0..10).map(|x| cluster.call(square, x)).collect();
 ///     for (x, result) in squares.into_iter().enumerate() {
 ///         assert_eq!(result.get()?, (x * x) as u64);
@@ -64,11 +65,17 @@ impl Cluster {
     ///
     /// Says what could not be started or reached, and if two remote functions or jobs of the
     /// program have the same path.
+    ///
+    /// # Cost
+    ///
+    /// `Local` starts its workers, some milliseconds each; Slurm is asked for its version and its
+    /// nodes; Ray lets a side-car in, which takes seconds.
     pub fn connect(backend: impl BackendOptions) -> Result<Self, ClusterError> {
         Self::connect_with(backend, Options::new())
     }
 
-    /// As [`connect`](Self::connect), with a store for jobs, events, a rebalancer.
+    /// As [`connect`](Self::connect), with a store for jobs, events, a rebalancer: see [`Options`]
+    /// for an example.
     ///
     /// # Errors
     ///
@@ -140,7 +147,7 @@ impl Cluster {
         self.shared.backend.name()
     }
 
-    /// The machines.
+    /// The machines, those that are lost among them. Slurm and Ray are asked, which waits for them.
     ///
     /// # Errors
     ///
@@ -284,11 +291,25 @@ impl Cluster {
     }
 
     /// The result of the last job of this name in the store, whichever driver began it; `None`
-    /// if there is no such job, or it is not over.
+    /// if there is no such job, or it is not over. Reads its file.
     ///
     /// # Errors
     ///
     /// As [`resume`](Self::resume), and if a file of the store cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use heist_cluster::{Cluster, ClusterError, RegisteredJob};
+    /// # fn look<J: RegisteredJob<Out = u64>>(cluster: &Cluster) -> Result<(), ClusterError> {
+    /// match cluster.stored_result::<J>(&"sum".into())? {
+    ///     Some(Ok(sum)) => println!("{sum}"),
+    ///     Some(Err(error)) => println!("no sum: {error}"),
+    ///     None => println!("not yet"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stored_result<J: RegisteredJob>(
         &self,
         id: &JobId,
@@ -351,16 +372,31 @@ fn check_kind<J: RegisteredJob>(found: &Description) -> Result<(), ClusterErrorK
     )))
 }
 
-/// Says where calls are to run, and how; then calls.
+/// Says where calls are to run, and how; then calls. It can be kept, and used for many.
 ///
 /// # Examples
 ///
-/// ```no_run
-/// # use heist_cluster::{remote, Cluster, Local};
-/// # #[remote] fn square(x: u64) -> u64 { x * x }
-/// # let cluster = Cluster::connect(Local::new())?;
-/// let result = cluster.on("n1").retries(0).call(square, 3).get();
-/// # Ok::<(), heist_cluster::ClusterError>(())
+/// ```
+/// use heist_cluster::{remote, CallContext, Cluster, Local, Remote};
+///
+/// #[remote]
+/// fn place(numbers: Remote<Vec<u64>>) -> (String, usize) {
+///     let length = numbers.get().expect("the numbers came with the call").len();
+///     (CallContext::current().node().to_owned(), length)
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(2).cpus(2))?;
+///     let numbers = cluster.put(&vec![2_u64, 3, 5])?;
+///     // On `n2` and nowhere else, both of its processors, and not again if it is lost.
+///     let calls = cluster.pin("n2").cpus(2).retries(0);
+///     assert_eq!(calls.call(place, numbers.clone()).get()?, ("n2".to_owned(), 3));
+///     // On `n1` if it has room; near the data if the backend knows what that is.
+///     let (_, length) = cluster.on("n1").near(&numbers).call(place, numbers.clone()).get()?;
+///     assert_eq!(length, 3);
+///     Ok(())
+/// }
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "it only says how calls are to run"]
@@ -414,7 +450,7 @@ impl Calls<'_> {
     pub(crate) fn begin<F: RemoteFunction>(
         &self,
         args: &F::Args,
-        on_result: Option<Box<dyn FnOnce() + Send>>,
+        on_result: Option<OnResult>,
     ) -> Arc<Call> {
         let shared = &self.cluster.shared;
         let written = object::encode_with_objects(args)

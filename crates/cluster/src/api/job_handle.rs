@@ -21,8 +21,9 @@ use crate::protocol;
 ///
 /// # Examples
 ///
-/// ```no_run
-/// use heist_cluster::{job, Cluster, Job, JobContext, JobOptions, Local, Stop};
+/// ```
+/// use std::time::Duration;
+/// use heist_cluster::{job, Cluster, Job, JobContext, JobOptions, Local, RemoteError, Stop};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Serialize, Deserialize)]
@@ -42,12 +43,22 @@ use crate::protocol;
 ///     }
 /// }
 ///
-/// let cluster = Cluster::connect(Local::new().nodes(2))?;
-/// let job = cluster.submit(Countdown(1 << 40), JobOptions::new("countdown"))?;
-/// job.move_to("n2")?;
-/// println!("{:?}", job.status());
-/// job.get()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(2))?;
+///     let job = cluster.submit(Countdown(u64::MAX), JobOptions::new("long").on("n1"))?;
+///     let patience = Duration::from_secs(60);
+///     job.wait_until(patience, |job| job.node.is_some()).expect("it runs");
+///     job.move_to("n2")?;
+///     job.wait_until(patience, |job| job.moves == 1).expect("it was moved");
+///     println!("{}: {:?}", job.id(), job.status());
+///     job.cancel();
+///     assert_eq!(job.get(), Err(RemoteError::Cancelled));
+///
+///     let short = cluster.submit(Countdown(10), JobOptions::new("short"))?;
+///     assert_eq!(short.wait_timeout(patience), Some(Ok(())));
+///     Ok(())
+/// }
 /// ```
 pub struct JobHandle<T> {
     shared: Arc<Shared>,
@@ -64,7 +75,7 @@ impl<T> fmt::Debug for JobHandle<T> {
     }
 }
 
-/// How a job stands.
+/// How a job stands; [`JobHandle`] has an example.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JobStatus {
@@ -184,7 +195,7 @@ impl<T> JobHandle<T> {
 }
 
 impl<T: DeserializeOwned> JobHandle<T> {
-    /// Waits for the result.
+    /// Waits for the result, for as long as that takes, and blocks the thread meanwhile.
     ///
     /// # Errors
     ///
@@ -198,7 +209,7 @@ impl<T: DeserializeOwned> JobHandle<T> {
     }
 
     /// Waits for the result, for `patience` at most; `None` if there is none by then. The
-    /// result is given once.
+    /// result is given once; whoever asks again learns that.
     #[must_use]
     pub fn wait_timeout(&self, patience: Duration) -> Option<Result<T, RemoteError>> {
         let result = self.wait_bytes(patience)?;
@@ -213,7 +224,19 @@ impl<T: DeserializeOwned> JobHandle<T> {
     }
 }
 
-/// A job that a lost driver began; see [`Cluster::unfinished`](crate::Cluster::unfinished).
+/// A job that a lost driver began; [`Cluster::resume`](crate::Cluster::resume) goes on with it.
+///
+/// # Examples
+///
+/// ```no_run
+/// # use heist_cluster::{Cluster, Local, Options};
+/// let cluster = Cluster::connect_with(Local::new(), Options::new().store("jobs"))?;
+/// for job in cluster.unfinished()? {
+///     let (percent, age) = (job.progress() * 100.0, job.age());
+///     println!("{}, a {}, was at {percent:.0} % {age:?} ago", job.id(), job.kind());
+/// }
+/// # Ok::<(), heist_cluster::ClusterError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct UnfinishedJob {
     pub(crate) found: Unfinished,

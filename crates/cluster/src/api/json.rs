@@ -36,15 +36,55 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Examples
 ///
-/// ```no_run
-/// use heist_cluster::{Cluster, ForeignProgram, Local, Options};
+/// ```
+/// use std::time::Duration;
+/// use heist_cluster::{job, remote, ForeignProgram, Job, JobContext, JobOptions, Local, Options};
+/// use heist_cluster::Stop;
 /// use serde_json::json;
 ///
-/// let program = ForeignProgram::inspect("target/release/pi-and-primes")?;
-/// let cluster = program.connect(Local::new(), Options::new())?;
-/// let call = program.call(&cluster, "pi_and_primes::count", &json!([0, 1000]))?;
-/// println!("{}", call.get()?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// #[remote]
+/// fn power(base: u64, exponent: u32) -> u64 {
+///     base.pow(exponent)
+/// }
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Countdown {
+///     from: u64,
+/// }
+///
+/// #[job]
+/// impl Job for Countdown {
+///     type Out = String;
+///     const VERSION: u32 = 1;
+///
+///     fn run(&mut self, context: &JobContext) -> Result<String, Stop> {
+///         while self.from > 0 {
+///             context.safe_point(self)?;
+///             self.from -= 1;
+///         }
+///         Ok("lift-off".to_owned())
+///     }
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     // Another program would be named by its path, such as `target/release/powers`.
+///     let program = ForeignProgram::inspect(std::env::current_exe()?)?;
+///     let cluster = program.connect(Local::new(), Options::new())?;
+///
+///     let function = program.functions().next().expect("it has a function").to_owned();
+///     let call = program.call(&cluster, &function, &json!([2, 10]))?;
+///     assert_eq!(call.get()?, json!(1024));
+///     assert!(program.check(&function, &json!(["two", 10])).is_err());
+///
+///     let kind = program.jobs().next().expect("it has a job").to_owned();
+///     let options = JobOptions::new("countdown");
+///     let job = program.submit(&cluster, &kind, &json!({ "from": 10 }), options)?;
+///     let result = job.wait_timeout(Duration::from_secs(60)).expect("it is short");
+///     assert_eq!(result?, json!("lift-off"));
+///     println!("{:?}", job.handle().status());
+///     Ok(())
+/// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct ForeignProgram {
@@ -72,7 +112,8 @@ impl Drop for Shared {
 }
 
 impl ForeignProgram {
-    /// Asks the program at `path` what it has.
+    /// Asks the program at `path` what it has. Costs the start of two processes, one of which
+    /// stays.
     ///
     /// # Errors
     ///
@@ -229,7 +270,8 @@ impl ForeignProgram {
         ))
     }
 
-    /// Goes on with a job that a lost driver began, from its last checkpoint.
+    /// Goes on with a job that a lost driver began, from its last checkpoint: as
+    /// [`Cluster::resume`], which has an example.
     ///
     /// # Errors
     ///
@@ -253,7 +295,8 @@ impl ForeignProgram {
     }
 
     /// The result of the last job of this name in the cluster's store, whichever driver began it;
-    /// `None` if there is no such job, or it is not over.
+    /// `None` if there is no such job, or it is not over: as [`Cluster::stored_result`], which has
+    /// an example.
     ///
     /// # Errors
     ///
@@ -369,7 +412,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     ClusterErrorKind::Program(format!("the program has no {what} `{name}`; {known}")).into()
 }
 
-/// A call of another program's function.
+/// A call of another program's function; [`ForeignProgram`] has an example.
 #[derive(Debug)]
 pub struct JsonCall {
     program: ForeignProgram,
@@ -388,19 +431,19 @@ impl JsonCall {
         self.program.json_of(&self.name, bytes)
     }
 
-    /// True once there is a result.
+    /// True once there is a result; [`RemoteFuture`] has an example.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.future.is_done()
     }
 
-    /// The result is not wanted, see [`RemoteFuture::kill`].
+    /// The result is not wanted: see [`RemoteFuture::kill`], and [`RemoteFuture`] for an example.
     pub fn kill(&self) {
         self.future.kill();
     }
 }
 
-/// A job of another program.
+/// A job of another program; [`ForeignProgram`] has an example.
 #[derive(Debug)]
 pub struct JsonJob {
     program: ForeignProgram,

@@ -21,7 +21,7 @@ use crate::remote::objects::Objects;
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use heist_cluster::{remote, Cluster, Local, Remote};
 ///
 /// #[remote]
@@ -29,10 +29,14 @@ use crate::remote::objects::Objects;
 ///     table.get().expect("the table came with the call")[at]
 /// }
 ///
-/// let cluster = Cluster::connect(Local::new())?;
-/// let table = cluster.put(&vec![2_u64, 3, 5, 7])?;
-/// assert_eq!(cluster.call(lookup, (table.clone(), 3)).get()?, 7);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new())?;
+///     let table = cluster.put(&vec![2_u64, 3, 5, 7])?;
+///     assert_eq!(cluster.call(lookup, (table.clone(), 3)).get()?, 7);
+///     println!("object {}", table.id());
+///     Ok(())
+/// }
 /// ```
 pub struct Remote<T> {
     id: ObjectId,

@@ -40,13 +40,21 @@ const SHORT_LIVES_MAX: u32 = 5;
 ///
 /// # Examples
 ///
-/// ```no_run
-/// use heist_cluster::{Cluster, Local};
-///
-/// heist_cluster::init();
-/// let cluster = Cluster::connect(Local::new().nodes(3).cpus(2))?;
-/// # Ok::<(), heist_cluster::ClusterError>(())
 /// ```
+/// use heist_cluster::{Cluster, ClusterError, Local};
+///
+/// fn main() -> Result<(), ClusterError> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(3).cpus(2))?;
+///     let names: Vec<_> = cluster.nodes()?.into_iter().map(|node| node.id.to_string()).collect();
+///     assert_eq!(names, ["n1", "n2", "n3"]);
+///     Ok(())
+/// }
+/// ```
+///
+/// # Cost
+///
+/// A process for each node, which starts in some milliseconds, and is replaced when it dies.
 #[derive(Clone, Debug)]
 pub struct Local {
     nodes: u32,
@@ -90,6 +98,14 @@ impl Local {
 
     /// Workers run this program, which has the same remote functions as this one, and calls
     /// [`init`](crate::init).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_cluster::{Cluster, Local};
+    /// let refused = Cluster::connect(Local::new().program("/no/such/program"));
+    /// assert!(refused.unwrap_err().to_string().contains("/no/such/program"));
+    /// ```
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
@@ -97,7 +113,7 @@ impl Local {
     }
 
     /// Workers run the test program that is running, and there the test that
-    /// [`test_worker!`](macro@crate::test_worker) stands for.
+    /// [`test_worker!`](macro@crate::test_worker) stands for, which has an example.
     #[must_use]
     pub fn under_test_harness(mut self) -> Self {
         self.arguments = crate::protocol::environment::test_worker_arguments();

@@ -78,9 +78,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// ```no_run
 /// use heist_cluster::{Cluster, Ray};
 ///
-/// let cluster = Cluster::connect(Ray::new().address("10.0.0.1:6379"))?;
+/// let ray = Ray::new()
+///     .address("10.0.0.1:6379")
+///     .python("/opt/ray/bin/python")
+///     .cdylib("target/release/libsimulation.so");
+/// let cluster = Cluster::connect(ray)?;
 /// # Ok::<(), heist_cluster::ClusterError>(())
 /// ```
+///
+/// # Cost
+///
+/// To connect takes seconds, and each node some seconds more until the first worker there has
+/// loaded the library. A call costs about ten milliseconds then.
 #[derive(Clone, Debug, Default)]
 pub struct Ray {
     address: Option<String>,

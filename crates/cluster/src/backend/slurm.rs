@@ -62,12 +62,26 @@ const VERSION_MIN: (u32, u32) = (21, 8);
 /// # Examples
 ///
 /// ```no_run
+/// use std::time::Duration;
 /// use heist_cluster::{Cluster, Slurm};
 ///
 /// heist_cluster::init();
-/// let cluster = Cluster::connect(Slurm::new().partition("batch").folder("/shared/heist"))?;
+/// let slurm = Slurm::new()
+///     .partition("batch,spare")
+///     .arguments(["--account=physics", "--time=01:00:00"])
+///     .folder("/shared/heist")
+///     .program("/shared/bin/simulation")
+///     // For calls: 64 processors at most, and none for longer than a minute without work.
+///     .cpus(64)
+///     .linger(Duration::from_secs(60));
+/// let cluster = Cluster::connect(slurm)?;
 /// # Ok::<(), heist_cluster::ClusterError>(())
 /// ```
+///
+/// # Cost
+///
+/// A call costs two milliseconds once a worker is there, and some 100 ms if one must be placed,
+/// more if the partition is full. While there are jobs, `squeue` is asked about them now and then.
 #[derive(Clone, Debug)]
 pub struct Slurm {
     partition: Option<String>,
@@ -152,7 +166,7 @@ impl Slurm {
     }
 
     /// Workers run the test program that is running, and there the test that
-    /// [`test_worker!`](macro@crate::test_worker) stands for.
+    /// [`test_worker!`](macro@crate::test_worker) stands for, which has an example.
     #[must_use]
     pub fn under_test_harness(mut self) -> Self {
         self.arguments = crate::protocol::environment::test_worker_arguments();

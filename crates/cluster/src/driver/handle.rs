@@ -195,7 +195,11 @@ impl Driver {
     pub(crate) fn result(&self, job: u64, patience: Duration) -> Option<JobResult> {
         self.wait(patience, |shown| {
             let closed = shown.is_closed.then_some(Err(RemoteError::Cancelled));
-            shown.results.remove(&job).or(closed)
+            let given = || Some(Err(RemoteError::given_already("the job")));
+            match shown.results.get_mut(&job) {
+                None => closed,
+                Some(result) => result.take().or_else(given),
+            }
         })
     }
 

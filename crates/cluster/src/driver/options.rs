@@ -10,13 +10,31 @@ use crate::planner::Config;
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
+/// use std::time::Duration;
 /// use heist_cluster::{planner, Cluster, Local, Options};
 ///
-/// let options = Options::new().store("jobs").rebalance(planner::Config::default());
-/// let cluster = Cluster::connect_with(Local::new().nodes(3), options)?;
-/// # Ok::<(), heist_cluster::ClusterError>(())
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let folder = tempfile::tempdir()?;
+///     let options = Options::new()
+///         .store(folder.path().join("jobs"))
+///         .events(folder.path())
+///         .on_event(|event| println!("{}", event.what))
+///         .rebalance(planner::Config::default())
+///         .sample_every(Duration::from_secs(2));
+///     let cluster = Cluster::connect_with(Local::new().nodes(2), options)?;
+///     assert!(cluster.unfinished()?.is_empty());
+///     drop(cluster);
+///     assert!(folder.path().join("events.jsonl").exists());
+///     Ok(())
+/// }
 /// ```
+///
+/// # Cost
+///
+/// With any of them the driver's thread begins with the cluster, otherwise with the first job. A
+/// store costs a file for each state, which is on disk before the job goes on.
 #[derive(Default)]
 pub struct Options {
     pub(crate) store: Option<PathBuf>,
@@ -46,22 +64,22 @@ impl Options {
         Self::default()
     }
 
-    /// Keeps jobs and their checkpoints in `folder`, so that another driver can go on with
-    /// them if this one is lost.
+    /// Keeps jobs and their checkpoints in `folder`, which is made if it is not there, so that
+    /// another driver can go on with them if this one is lost. One driver at a time uses it.
     #[must_use]
     pub fn store(mut self, folder: impl Into<PathBuf>) -> Self {
         self.store = Some(folder.into());
         self
     }
 
-    /// Writes what happens to the file `events.jsonl` in `folder`.
+    /// Writes what happens to the file `events.jsonl` in `folder`, behind what is there.
     #[must_use]
     pub fn events(mut self, folder: impl Into<PathBuf>) -> Self {
         self.events = Some(folder.into());
         self
     }
 
-    /// Tells `listener` what happens, on a thread of the cluster.
+    /// Tells `listener` what happens, on a thread of the cluster, which waits for it meanwhile.
     #[must_use]
     pub fn on_event(mut self, listener: impl FnMut(&ClusterEvent) + Send + 'static) -> Self {
         self.listener = Some(Box::new(listener));
@@ -75,7 +93,8 @@ impl Options {
         self
     }
 
-    /// How often usage is measured: every second, unless this says otherwise.
+    /// How often usage is measured: every second, unless this says otherwise, and four times a
+    /// second at most.
     #[must_use]
     pub fn sample_every(mut self, period: Duration) -> Self {
         self.sample_every = Some(period.max(Duration::from_millis(250)));

@@ -18,7 +18,8 @@ pub(super) struct Results {
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) views: BTreeMap<u64, View>,
-    pub(super) results: HashMap<u64, JobResult>,
+    /// None once it was given away.
+    pub(super) results: HashMap<u64, Option<JobResult>>,
     /// The names of jobs that are not over.
     pub(super) names: HashSet<JobId>,
     /// The numbers of all jobs that this driver was given.
@@ -47,7 +48,7 @@ impl Results {
             let id = view.options.id.clone();
             shown.names.remove(&id);
         }
-        shown.results.insert(job, result);
+        shown.results.insert(job, Some(result));
         drop(shown);
         self.changed.notify_all();
     }

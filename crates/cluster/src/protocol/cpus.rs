@@ -18,6 +18,7 @@ use std::ops::{AddAssign, SubAssign};
 /// assert_eq!(free.to_string(), "0.6");
 /// parts.iter().for_each(|part| free += *part);
 /// assert_eq!(free, Cpus::from(1));
+/// assert_eq!(Cpus::try_from(1.5).map(Cpus::whole), Ok(2));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpus {

@@ -34,7 +34,9 @@ const NAMED_MAX: usize = 4;
 /// ```
 /// use heist_cluster::Fingerprint;
 ///
-/// assert_eq!(Fingerprint::of_this_program(), Fingerprint::of_this_program());
+/// let here = Fingerprint::of_this_program();
+/// assert_eq!(Fingerprint::parse(&here.to_string()), Ok(here));
+/// assert!(Fingerprint::parse("yesterday's").is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(u64);

@@ -16,7 +16,7 @@ const PREFIX_BYTES: usize = 16;
 /// How much of a payload memory is reserved for before its bytes have come.
 const RESERVED_BYTES_MAX: u64 = 1 << 20;
 
-/// One message, whole but not yet understood.
+/// One message, whole but not yet understood; [`Frame::new`] has an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Says what the message is.
@@ -69,6 +69,21 @@ impl Frame {
 /// # Errors
 ///
 /// Those of `writer`; and if the header is longer than four bytes can say.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::protocol::{write_frame, FrameReader, Limits, ReadError};
+///
+/// let mut stream = b"noise".to_vec();
+/// write_frame(&mut stream, b"header", b"payload")?;
+/// let mut reader = FrameReader::new(stream.as_slice(), Limits::default());
+/// let noise = reader.read().unwrap_err();
+/// assert!(noise.is_passing() && matches!(noise, ReadError::NoFrame { bytes: 5 }));
+/// assert_eq!(reader.read().unwrap().payload, b"payload");
+/// assert!(matches!(reader.read(), Err(ReadError::Closed)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn write_frame(writer: &mut impl Write, header: &[u8], payload: &[u8]) -> io::Result<()> {
     let header_bytes = u32::try_from(header.len())
         .map_err(|_| io::Error::other(format!("a header of {} bytes", header.len())))?;
@@ -82,6 +97,16 @@ pub fn write_frame(writer: &mut impl Write, header: &[u8], payload: &[u8]) -> io
 }
 
 /// How large a frame may be.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::protocol::Limits;
+///
+/// let limits = Limits::from_environment()?;
+/// assert_eq!(limits, Limits::default(), "HEIST_CLUSTER_PAYLOAD_MAX is not set");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a header.
@@ -137,7 +162,7 @@ impl Limits {
     }
 }
 
-/// Why no frame was read.
+/// Why no frame was read; [`write_frame`] has an example.
 #[derive(Debug)]
 pub enum ReadError {
     /// The stream ended between two frames.
@@ -196,7 +221,7 @@ impl ReadError {
     }
 }
 
-/// Cuts a stream into frames.
+/// Cuts a stream into frames; [`write_frame`] has an example.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     stream: R,

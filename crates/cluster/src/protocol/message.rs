@@ -8,6 +8,27 @@ use super::reading::Reading;
 use super::refusal::Refusal;
 
 /// A request of a driver to a worker.
+///
+/// # Examples
+///
+/// A call and its answer, each the header of a frame:
+///
+/// ```
+/// use heist_cluster::protocol::{Answer, Ask, Frame, Outcome, Request};
+/// use heist_cluster::Fingerprint;
+///
+/// let request = Request {
+///     id: 7,
+///     fingerprint: Fingerprint::of_this_program(),
+///     ask: Ask::Call { function: "sums::square".to_owned(), cpus: 1 },
+/// };
+/// let arguments = vec![3];
+/// assert_eq!(Frame::new(&request, arguments).understand(), Ok(request));
+///
+/// let answer = Answer { id: 7, outcome: Outcome::Returned { run_ns: 1000 } };
+/// let result = vec![9];
+/// assert_eq!(Frame::new(&answer, result).understand(), Ok(answer));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Chosen by the driver; the answer repeats it.
@@ -30,7 +51,7 @@ impl Request {
     }
 }
 
-/// The kinds of [`Request`].
+/// The kinds of [`Request`], which has an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(
     missing_docs,
@@ -77,7 +98,7 @@ pub enum Ask {
     },
 }
 
-/// A worker's answer to a [`Request`].
+/// A worker's answer to a [`Request`], which has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The id of the request.
@@ -86,7 +107,7 @@ pub struct Answer {
     pub outcome: Outcome,
 }
 
-/// The kinds of [`Answer`].
+/// The kinds of [`Answer`]; [`Request`] has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The function returned; the payload has its result.
@@ -113,7 +134,7 @@ pub enum Outcome {
     Usage(Reading),
 }
 
-/// How the run of a job ended on a worker.
+/// How the run of a job ended on a worker, a part of an [`Outcome`]; [`Request`] has an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum JobOutcome {
     /// The payload has the result.

@@ -6,6 +6,16 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// The name of some shared data, unique among all clusters.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::ObjectId;
+///
+/// let id: ObjectId = "00000000000000ff-1".parse()?;
+/// assert_eq!(id.to_string(), "00000000000000ff-1");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectId {
     pub(crate) cluster: u64,

@@ -3,6 +3,21 @@
 use serde::{Deserialize, Serialize};
 
 /// Counters of a process and its machine, read at one moment. A rate needs two readings.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::Reading;
+///
+/// /// How many processors the process kept busy between two readings.
+/// fn busy(before: &Reading, after: &Reading) -> f64 {
+///     let used_ms = after.process_cpu_ms - before.process_cpu_ms;
+///     used_ms as f64 / (after.at_ms - before.at_ms) as f64
+/// }
+/// let before = Reading::default();
+/// let after = Reading { at_ms: 1000, process_cpu_ms: 1500, ..Reading::default() };
+/// assert_eq!(busy(&before, &after), 1.5);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The time of the reading, in milliseconds since 1970.
@@ -28,7 +43,7 @@ pub struct Reading {
     pub jobs: Vec<JobReading>,
 }
 
-/// Counters of a running job.
+/// Counters of a running job, one of a [`Reading`], which has an example.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobReading {
     /// The driver's number of the job.

@@ -8,6 +8,15 @@ use super::decode;
 use super::fingerprint::{self, Build, Fingerprint};
 
 /// The reasons for which a worker does nothing.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::Refusal;
+///
+/// let refusal = Refusal::Unknown { name: "sum".to_owned(), known: vec!["square".to_owned()] };
+/// assert_eq!(refusal.to_string(), "the worker does not know `sum`; it knows square");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Refusal {

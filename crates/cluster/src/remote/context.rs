@@ -30,6 +30,7 @@ pub(crate) fn set_node(name: String) {
 ///     (0..steps).take_while(|_| !call.is_cancelled()).find(|step| step * step == 49)
 /// }
 /// assert_eq!(search(100), Some(7));
+/// assert_eq!(CallContext::current().node(), "", "this is no worker");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {

@@ -41,7 +41,23 @@ pub trait RemoteFunction: Copy + Send + Sync + 'static {
     fn run(args: Self::Args) -> Self::Out;
 }
 
-/// How a remote function is to be run.
+/// How a remote function is to be run, as its [attribute](macro@crate::remote) says.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{remote, CallOptions, RemoteFunction};
+///
+/// #[remote(cpus = 2)]
+/// fn square(x: u64) -> u64 {
+///     x * x
+/// }
+///
+/// fn options<F: RemoteFunction>(_: F) -> CallOptions {
+///     F::OPTIONS
+/// }
+/// assert_eq!(options(square), CallOptions { cpus: 2, ..CallOptions::DEFAULT });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallOptions {
     /// The processors that it needs, and the threads of the pool in which it runs.

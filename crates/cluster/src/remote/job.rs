@@ -69,7 +69,7 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
     fn run(&mut self, context: &JobContext) -> Result<Self::Out, Stop>;
 }
 
-/// A [`Job`] that workers know: one below [`#[job]`](macro@crate::job).
+/// A [`Job`] that workers know: one below [`#[job]`](macro@crate::job), which has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is a job that no worker knows",
     label = "put `#[heist_cluster::job]` above its `impl Job`"
@@ -79,7 +79,7 @@ pub trait RegisteredJob: Job {
     const NAME: &'static str;
 }
 
-/// Why [`Job::run`] ends without a result.
+/// Why [`Job::run`] ends without a result; [`JobContext`] has an example.
 #[derive(Debug)]
 pub enum Stop {
     /// The job is to pause here; only safe points say so.
@@ -96,11 +96,44 @@ impl Stop {
     }
 }
 
-/// Shows that a safe point asked for the pause.
+/// Shows that a safe point asked for the pause; [`Job`] has an example of one.
 #[derive(Debug)]
 pub struct Pause(());
 
 /// A running job's connection to its driver: safe points, progress, and where it is.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{job, Job, JobContext, Stop};
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Words {
+///     path: std::path::PathBuf,
+///     lines_done: usize,
+///     words: usize,
+/// }
+///
+/// #[job]
+/// impl Job for Words {
+///     type Out = usize;
+///     const VERSION: u32 = 1;
+///
+///     fn run(&mut self, context: &JobContext) -> Result<usize, Stop> {
+///         println!("attempt {} runs on {}", context.epoch(), context.node());
+///         // No file travels: each attempt reads it anew.
+///         let text = std::fs::read_to_string(&self.path).map_err(Stop::fail)?;
+///         let lines: Vec<_> = text.lines().collect();
+///         while let Some(line) = lines.get(self.lines_done) {
+///             context.safe_point(self)?;
+///             context.set_progress(self.lines_done as f64 / lines.len() as f64);
+///             self.words += line.split_whitespace().count();
+///             self.lines_done += 1;
+///         }
+///         Ok(self.words)
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct JobContext {
     running: Arc<RunningJob>,

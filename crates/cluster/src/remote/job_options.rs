@@ -12,13 +12,19 @@ use crate::protocol::cpus::Cpus;
 /// ```
 /// use std::time::Duration;
 /// use heist_cluster::JobOptions;
-/// use heist_cluster::planner::Priority;
+/// use heist_cluster::planner::{Mobility, Priority};
 ///
 /// let options = JobOptions::new("nightly sums")
 ///     .cpus(2.0)
+///     .threads(4)
 ///     .priority(Priority(3))
-///     .checkpoint_every(Duration::from_secs(30));
+///     .on("n1")
+///     .mobility(Mobility::WarmState)
+///     .checkpoint_every(Duration::from_secs(30))
+///     .losses_max(2);
 /// assert_eq!(options.id.as_str(), "nightly sums");
+/// let stays = JobOptions::new("beside its data").pin("n2");
+/// assert_eq!(stays.mobility, Mobility::Pinned);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

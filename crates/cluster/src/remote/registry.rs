@@ -236,7 +236,7 @@ pub(crate) fn registry() -> &'static Registry {
 }
 
 impl Fingerprint {
-    /// That of the program, or library, in which this is called.
+    /// That of the program, or library, in which this is called; [`Fingerprint`] has an example.
     #[must_use]
     pub fn of_this_program() -> Self {
         registry().build().fingerprint()

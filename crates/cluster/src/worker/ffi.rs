@@ -25,6 +25,7 @@ use crate::remote::objects::Objects;
 ///
 /// 1. `request` points to `len` bytes that nobody changes during the call.
 /// 2. `answer` and `answer_len` may be written.
+#[doc(hidden)]
 pub unsafe fn answer(request: *const u8, len: usize, answer: *mut *mut u8, answer_len: *mut usize) {
     // SAFETY: 1 above.
     let request = unsafe { bytes(request, len) };
@@ -53,6 +54,7 @@ fn hand_out(frame: &Frame, answer: *mut *mut u8, answer_len: *mut usize) {
 /// # Safety
 ///
 /// `answer` and `len` are what [`answer`] gave, and are given once.
+#[doc(hidden)]
 pub unsafe fn free(answer: *mut u8, len: usize) {
     let bytes = std::ptr::slice_from_raw_parts_mut(answer, len);
     // SAFETY: by the contract it is the box that `hand_out` took apart, and nobody else has
@@ -66,6 +68,7 @@ pub unsafe fn free(answer: *mut u8, len: usize) {
 /// # Safety
 ///
 /// `id` and `data` point to `id_len` and `len` bytes that nobody changes during the call.
+#[doc(hidden)]
 pub unsafe fn offer(id: *const u8, id_len: usize, data: *const u8, len: usize) -> bool {
     // SAFETY: by the contract.
     let id = unsafe { bytes(id, id_len) };
@@ -88,6 +91,7 @@ pub unsafe fn offer(id: *const u8, id_len: usize, data: *const u8, len: usize) -
 /// # Safety
 ///
 /// `name` points to `len` bytes that nobody changes during the call.
+#[doc(hidden)]
 pub unsafe fn name(name: *const u8, len: usize) {
     // SAFETY: by the contract.
     let name = unsafe { bytes(name, len) };
