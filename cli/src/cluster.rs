@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod backend;
 mod events;
 mod folder;
+mod history;
 mod job_file;
 mod log;
 mod page;

@@ -8,10 +8,8 @@ use heist_observe::Fact;
 
 use super::events::Reader;
 use super::folder::RunFolder;
-
-mod history;
-
-use self::history::{open_attempt, History};
+use super::history::{open_attempt, History};
+use super::run_state::RunState;
 
 /// How many measurements of a machine a page has at most. Neighbours are put together until
 /// there are no more.
@@ -29,11 +27,11 @@ pub(super) fn write(folder: &RunFolder, path: &Path) -> anyhow::Result<()> {
 /// The page about the run in `folder`, as far as it has come.
 fn html(folder: &RunFolder) -> anyhow::Result<String> {
     let mut reader = Reader::open(&folder.events())?;
-    let mut history = History::default();
+    let mut state = RunState::with_history();
     for event in reader.read()? {
-        history.take(&event);
+        state.take(&event);
     }
-    let mut fleet = history.finish();
+    let mut fleet = finish(state);
     if reader.not_understood > 0 {
         fleet.notes.push(format!(
             "{} lines of the run's events could not be understood and are not shown.",
@@ -43,28 +41,29 @@ fn html(folder: &RunFolder) -> anyhow::Result<String> {
     Ok(fleet::html(&format!("run {}", folder.name()), &fleet))
 }
 
-impl History {
-    /// All of it, for the page.
-    fn finish(mut self) -> Fleet {
-        let now_ms = self.now_ms;
-        for machine in self.gone.clone().into_keys() {
-            self.back(machine);
-        }
-        for attempt in self.fleet.jobs.iter_mut().filter_map(open_attempt) {
-            attempt.stretch.end_ms = now_ms;
-        }
-        if self.is_driven {
-            let note = "The run is not over, or its driver was lost: this is how far it has come.";
-            self.fleet.notes.push(note.to_owned());
-        }
-        self.facts();
-        self.thin();
-        self.sort_machines();
-        self.fleet.wall_ms = now_ms;
-        self.fleet
+/// All of the run's history, for the page.
+fn finish(mut state: RunState) -> Fleet {
+    let mut history = state.take_history();
+    let now_ms = history.now_ms;
+    for machine in history.gone.clone().into_keys() {
+        history.back(machine);
     }
+    for attempt in history.fleet.jobs.iter_mut().filter_map(open_attempt) {
+        attempt.stretch.end_ms = now_ms;
+    }
+    if state.is_driven() {
+        let note = "The run is not over, or its driver was lost: this is how far it has come.";
+        history.fleet.notes.push(note.to_owned());
+    }
+    history.facts(&state);
+    history.thin();
+    history.sort_machines();
+    history.fleet.wall_ms = now_ms;
+    history.fleet
+}
 
-    fn facts(&mut self) {
+impl History {
+    fn facts(&mut self, state: &RunState) {
         let fleet = &self.fleet;
         let count = |end: AttemptEnd| {
             let attempts = fleet.jobs.iter().flat_map(|job| &job.attempts);
@@ -77,8 +76,8 @@ impl History {
         let standstill_ms: u64 = came.iter().map(|moved| moved.standstill_ms).sum();
         let failed = fleet.jobs.iter().filter(|job| job.is_failed).count();
         let mut facts = vec![
-            ("began", self.began.clone()),
-            ("backend", self.backend.clone()),
+            ("began", local_time(state.began_ms)),
+            ("backend", state.backend.clone()),
             ("took", format!("{:.1} s", self.now_ms as f64 / 1e3)),
             ("machines", fleet.machines.len().to_string()),
             ("jobs", fleet.jobs.len().to_string()),
@@ -87,8 +86,8 @@ impl History {
             ("standstill in all", format!("{standstill_ms} ms")),
             ("attempts at jobs lost", count(AttemptEnd::Lost).to_string()),
         ];
-        let done = self.calls.done + self.calls_before.done;
-        let lost = self.calls.lost + self.calls_before.lost;
+        let done = state.calls.done + state.calls_before.done;
+        let lost = state.calls.lost + state.calls_before.lost;
         for (label, count) in [
             ("jobs without a result", failed as u64),
             ("calls done", done),
@@ -153,6 +152,16 @@ impl History {
             moved.to = place[moved.to];
         }
     }
+}
+
+/// The time on the clocks here; nothing if nothing has happened yet.
+fn local_time(unix_ms: u64) -> String {
+    let at = i64::try_from(unix_ms).ok().filter(|ms| *ms > 0);
+    let at = at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(String::new, |at| {
+        let here = at.to_zoned(jiff::tz::TimeZone::system());
+        here.strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    })
 }
 
 /// Two neighbours as one.

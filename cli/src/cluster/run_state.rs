@@ -1,9 +1,12 @@
-//! The state of a run, folded from its events: the present without the past.
+//! The state of a run, folded from its events: the present, and the past if a page is to show it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use heist_cluster::event::{CallCounts, ClusterEvent, EventKind, JobUsage, NodeUsage};
 use heist_cluster::planner::{JobId, Mobility, NodeId, Priority};
+use heist_observe::fleet::{AttemptEnd, Moved};
+
+use super::history::History;
 
 /// How many moves and decisions are remembered.
 const REMEMBERED: usize = 20;
@@ -23,10 +26,14 @@ pub(super) struct RunState {
     /// In the order of their submission.
     pub(super) jobs: Vec<Job>,
     pub(super) calls: CallCounts,
+    /// Of the drivers before this one.
+    pub(super) calls_before: CallCounts,
     /// The last moves, the newest last.
     pub(super) moves: VecDeque<Remembered>,
     /// The last decisions, the newest last.
     pub(super) decisions: VecDeque<Remembered>,
+    /// All that was, if somebody wants it.
+    history: Option<History>,
 }
 
 /// A machine.
@@ -98,6 +105,30 @@ pub(super) struct Remembered {
 }
 
 impl RunState {
+    /// One that remembers all that was.
+    pub(super) fn with_history() -> Self {
+        Self {
+            history: Some(History::default()),
+            ..Self::default()
+        }
+    }
+
+    /// All that was, if it was to be remembered.
+    pub(super) fn take_history(&mut self) -> History {
+        self.history.take().unwrap_or_default()
+    }
+
+    /// True between the arrival of a driver and its end.
+    pub(super) fn is_driven(&self) -> bool {
+        self.pid != 0 && !self.is_over
+    }
+
+    fn past(&mut self, tell: impl FnOnce(&mut History)) {
+        if let Some(history) = &mut self.history {
+            tell(history);
+        }
+    }
+
     /// Takes the next event.
     pub(super) fn take(&mut self, event: &ClusterEvent) {
         let at_ms = event.at_ms;
@@ -105,14 +136,21 @@ impl RunState {
             self.began_ms = at_ms;
         }
         self.last_ms = at_ms;
+        let since_ms = at_ms.saturating_sub(self.began_ms);
+        let mut before_ms = 0;
+        self.past(|past| {
+            before_ms = past.now_ms;
+            past.now_ms = since_ms.max(before_ms);
+        });
         match &event.what {
-            EventKind::Connected { backend, pid } => self.connected(backend, *pid),
+            EventKind::Connected { backend, pid } => self.connected(before_ms, backend, *pid),
             EventKind::Usage { nodes, jobs, calls } => {
                 nodes.iter().for_each(|usage| self.node_used(at_ms, usage));
                 jobs.iter().for_each(|usage| self.job_used(at_ms, usage));
                 self.calls = *calls;
             }
             EventKind::Decided { decision } => {
+                self.past(|past| past.decided(decision));
                 let text = decision.outcome.to_string();
                 let reasons = decision.reasons.iter().map(ToString::to_string);
                 remember(&mut self.decisions, at_ms, text, reasons.collect());
@@ -122,44 +160,104 @@ impl RunState {
                 is_alive,
                 cpus,
             } => {
+                self.past(|past| past.node(node, *is_alive, *cpus));
                 let node = self.nodes.entry(node.clone()).or_default();
                 node.is_gone = !is_alive;
                 node.cpus = *cpus;
                 node.utilisation = None;
             }
-            EventKind::Ended => self.is_over = true,
+            EventKind::Ended => {
+                self.is_over = true;
+                self.past(|past| past.end_all(AttemptEnd::Open, "the driver ended"));
+            }
             what => self.take_of_job(at_ms, what),
         }
     }
 
-    /// Takes an event of a job.
+    /// Takes an event of a job that stays where it is.
     fn take_of_job(&mut self, at_ms: u64, what: &EventKind) {
         match what {
-            EventKind::Running { job, epoch, node } => self.change(job, |job| {
-                job.phase = Phase::Running;
-                job.epoch = *epoch;
-                job.node = Some(node.clone());
-                job.since_ms = at_ms;
-                job.first_progress = None;
-                job.used_cpus = None;
-            }),
+            EventKind::Running { job, epoch, node } => {
+                self.past(|past| past.running(job, *epoch, node));
+                self.change(job, |job| {
+                    job.phase = Phase::Running;
+                    job.epoch = *epoch;
+                    job.node = Some(node.clone());
+                    job.since_ms = at_ms;
+                    job.first_progress = None;
+                    job.used_cpus = None;
+                });
+            }
             EventKind::Checkpoint {
                 job,
+                epoch,
                 progress,
                 bytes,
+            } => {
+                self.past(|past| past.checkpoint(job, *epoch, *progress, *bytes));
+                self.change(job, |job| {
+                    job.progress = *progress;
+                    job.state_bytes = *bytes;
+                });
+            }
+            EventKind::Lost {
+                job, why, progress, ..
+            } => {
+                self.past(|past| past.end(job, AttemptEnd::Lost, why));
+                self.change(job, |job| {
+                    job.phase = Phase::Waiting;
+                    job.node = None;
+                    job.progress = *progress;
+                    job.losses += 1;
+                    job.used_cpus = None;
+                });
+            }
+            EventKind::Finished { job, error, .. } => {
+                self.past(|past| past.finished(job, error.as_deref()));
+                self.change(job, |job| match error {
+                    None => {
+                        job.phase = Phase::Done;
+                        job.progress = 1.0;
+                    }
+                    Some(error) => job.phase = Phase::Failed(error.clone()),
+                });
+            }
+            EventKind::Submitted { .. } => self.take_submission(at_ms, what),
+            _ => self.take_of_move(at_ms, what),
+        }
+    }
+
+    /// Takes an event of a move.
+    fn take_of_move(&mut self, at_ms: u64, what: &EventKind) {
+        match what {
+            EventKind::MoveBegan {
+                job,
+                from,
+                to,
+                expected,
+            } => {
+                self.past(|past| past.move_began(job, from.as_ref(), to, expected.as_ref()));
+                self.change(job, |job| job.phase = Phase::Moving { to: to.clone() });
+            }
+            EventKind::MoveEnded {
+                job,
+                to,
+                pausing_ms,
+                standstill_ms,
+                bytes,
                 ..
-            } => self.change(job, |job| {
-                job.progress = *progress;
-                job.state_bytes = *bytes;
-            }),
-            EventKind::MoveBegan { job, to, .. } => self.change(job, |job| {
-                job.phase = Phase::Moving { to: to.clone() };
-            }),
-            EventKind::MoveEnded { job, .. } => {
+            } => {
+                let moved = Moved {
+                    pausing_ms: *pausing_ms,
+                    standstill_ms: *standstill_ms,
+                    bytes: *bytes,
+                };
+                self.past(|past| past.move_ended(job, to, moved));
                 self.change(job, |job| job.moves += 1);
                 remember(&mut self.moves, at_ms, what.to_string(), Vec::new());
             }
-            EventKind::MoveFailed { job, .. } => {
+            EventKind::MoveFailed { job, why } => {
+                self.past(|past| past.move_failed(job, why));
                 self.change(job, |job| {
                     if matches!(job.phase, Phase::Moving { .. }) {
                         job.phase = Phase::Running;
@@ -167,28 +265,15 @@ impl RunState {
                 });
                 remember(&mut self.moves, at_ms, what.to_string(), Vec::new());
             }
-            EventKind::Lost { job, progress, .. } => self.change(job, |job| {
-                job.phase = Phase::Waiting;
-                job.node = None;
-                job.progress = *progress;
-                job.losses += 1;
-                job.used_cpus = None;
-            }),
-            EventKind::Finished { job, error, .. } => self.change(job, |job| match error {
-                None => {
-                    job.phase = Phase::Done;
-                    job.progress = 1.0;
-                }
-                Some(error) => job.phase = Phase::Failed(error.clone()),
-            }),
-            _ => self.take_submission(at_ms, what),
+            // Late answers change nothing, and events of later versions cannot be shown.
+            _ => {}
         }
     }
 
     fn take_submission(&mut self, at_ms: u64, what: &EventKind) {
-        // Late answers change nothing, and events of later versions cannot be shown.
         let EventKind::Submitted {
             job,
+            kind,
             priority,
             mobility,
             cpus,
@@ -197,6 +282,8 @@ impl RunState {
         else {
             return;
         };
+        let note = format!("{kind}, {priority}, {mobility}");
+        self.past(|past| past.submitted(job, &note, *cpus));
         let job = Job {
             id: job.clone(),
             priority: *priority,
@@ -224,13 +311,17 @@ impl RunState {
         }
     }
 
-    fn connected(&mut self, backend: &str, pid: u32) {
+    fn connected(&mut self, before_ms: u64, backend: &str, pid: u32) {
+        let is_first_lost = self.is_driven();
+        self.past(|past| past.connected(before_ms, pid, is_first_lost));
         backend.clone_into(&mut self.backend);
         self.pid = pid;
         self.is_over = false;
         // The observations of an earlier driver are void.
         self.nodes.clear();
-        self.calls = CallCounts::default();
+        let calls = std::mem::take(&mut self.calls);
+        self.calls_before.done += calls.done;
+        self.calls_before.lost += calls.lost;
         for job in &mut self.jobs {
             if !job.phase.is_over() {
                 job.phase = Phase::Waiting;
@@ -241,6 +332,7 @@ impl RunState {
     }
 
     fn node_used(&mut self, at_ms: u64, usage: &NodeUsage) {
+        self.past(|past| past.node_used(usage));
         let node = self.nodes.entry(usage.node.clone()).or_default();
         node.cpus = usage.cpus;
         node.measured_ms = at_ms;
@@ -249,6 +341,7 @@ impl RunState {
     }
 
     fn job_used(&mut self, at_ms: u64, usage: &JobUsage) {
+        self.past(|past| past.job_used(usage));
         self.change(&usage.job, |job| {
             if job.phase.is_over() {
                 return;

@@ -4,11 +4,11 @@ use super::*;
 
 /// The page's data after these lines.
 fn fleet(lines: &str) -> Fleet {
-    let mut history = History::default();
+    let mut state = RunState::with_history();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        history.take(&serde_json::from_str(line).expect("an event"));
+        state.take(&serde_json::from_str(line).expect("an event"));
     }
-    history.finish()
+    finish(state)
 }
 
 const BEGIN: &str = r#"
