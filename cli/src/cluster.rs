@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::usage::check_output;
+
 mod backend;
 mod events;
 mod folder;
@@ -63,6 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         Command::Run(args) => run::run(args, out),
         Command::Top(args) => top::run(args, out),
         Command::Report(args) => {
+            check_output(&args.output)?;
             let folder = folder::RunFolder::of_run(args.run_folder.as_deref())?;
             page::write(&folder, &args.output)?;
             writeln!(out, "{}", args.output.display())?;

@@ -21,6 +21,7 @@ use std::time::Duration;
 use heist_cluster::planner::{Config, Decision, Planner};
 
 use self::snapshot::Snapshot;
+use crate::number::real;
 use crate::Usage;
 
 /// Say which job of a fleet should move now, or why none does
@@ -40,22 +41,22 @@ pub(crate) struct Args {
     #[arg(long)]
     watch: bool,
     /// Utilisation from which on a node is hot, in per cent [default: 80]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     hot: Option<f64>,
     /// Distance by which a target must be below the hot node, in points [default: 30]
-    #[arg(long, value_name = "POINTS")]
+    #[arg(long, value_name = "POINTS", value_parser = percent)]
     spread: Option<f64>,
     /// Utilisation that a target must not reach, in per cent [default: 70]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     low_water: Option<f64>,
     /// Utilisation from which on even P0 and P1 may move, in per cent [default: 98]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = |given: &str| real(given, 0.0..=1e8, "per cent"))]
     emergency: Option<f64>,
     /// Time for which a benefit is counted at most, in seconds [default: 60]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = |given: &str| real(given, 0.0..=1e9, "seconds"))]
     horizon: Option<f64>,
     /// Rate at which state is transferred, in MiB a second [default: 100]
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = |given: &str| real(given, 1e-6..=1e11, "MiB a second"))]
     bandwidth: Option<f64>,
     /// Print one JSON document instead of the text
     #[arg(long)]
@@ -88,8 +89,10 @@ written 0.5;0.7;0.9. An empty cell is as if it were not there."#;
 
 /// Asks the planner about a snapshot, or about a run that goes on.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    let config = config(args)?;
-    let planner = Planner::new(config).map_err(|error| Usage(error.to_string()))?;
+    let planner = Planner::new(config(args)).map_err(|error| {
+        let flag = error.setting().trim_end_matches("_level").replace('_', "-");
+        Usage(format!("{error} (--{flag} sets it; 1 is 100 per cent)"))
+    })?;
     let path = match (args.watch, &args.snapshot) {
         (true, folder) => return watch::run(folder.as_deref(), args.json, planner, out),
         (false, Some(path)) => path,
@@ -107,7 +110,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 }
 
 /// The planner's defaults, changed by the flags.
-fn config(args: &Args) -> Result<Config, Usage> {
+fn config(args: &Args) -> Config {
     let mut config = Config::default();
     for (flag, setting) in [
         (args.hot, &mut config.hot_level),
@@ -120,16 +123,17 @@ fn config(args: &Args) -> Result<Config, Usage> {
         }
     }
     if let Some(seconds) = args.horizon {
-        config.horizon = Duration::try_from_secs_f64(seconds).map_err(|error| {
-            Usage(format!(
-                "invalid value '{seconds}' for --horizon: {error}; accepted are seconds from 0"
-            ))
-        })?;
+        config.horizon = Duration::from_secs_f64(seconds);
     }
     if let Some(mib) = args.bandwidth {
         config.bandwidth_bytes_per_s = mib * 1024.0 * 1024.0;
     }
-    Ok(config)
+    config
+}
+
+/// Reads a share of all.
+fn percent(given: &str) -> Result<f64, String> {
+    real(given, 0.0..=100.0, "per cent")
 }
 
 fn read(path: &Path) -> Result<Snapshot, Usage> {

@@ -1,20 +1,21 @@
 //! The sub-command `run`: one workload under each strategy, side by side.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::builder::PossibleValue;
 use clap::ValueEnum;
 
+use crate::number::whole;
 use crate::strategy::{Stealing, Strategy};
+use crate::usage::{check_output, Usage};
 use crate::workload::{
     fib::Fib, files::Files, json::Json, mandelbrot::Mandelbrot, matmul::Matmul,
     mergesort::Mergesort, nqueens::Nqueens, quicksort::Quicksort, skewed_loop::SkewedLoop,
     uts::Uts, Flag, Kind, Setup, Size, Skipped, Workload,
 };
-use crate::Usage;
 
 mod comparison;
 mod document;
@@ -47,17 +48,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     input: Option<PathBuf>,
     /// Problem size of a generated workload; see the list of workloads
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 0..=u64::MAX))]
     size: Option<u64>,
     /// Seed of a generated workload [default: 46]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 0..=u64::MAX))]
     seed: Option<u64>,
     /// File for the picture of `mandelbrot` [default: mandelbrot.png]
     #[arg(long, value_name = "FILE.png")]
     output: Option<PathBuf>,
     /// Number of measured rounds; the median is shown
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeat: u32,
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = |given: &str| whole(given, 1..=1000))]
+    repeat: u64,
     /// Record one more round and write a page that shows the jobs of each worker over time
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -126,7 +127,7 @@ fn compare<W: Workload>(args: &Args, out: &mut impl Write) -> anyhow::Result<Exi
         .into_iter()
         .flatten()
     {
-        check_folder_of(file)?;
+        check_output(file)?;
     }
     let strategies = args.strategy.strategies();
     let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
@@ -235,21 +236,6 @@ fn checked_size(workload: &str, rule: &Size, size: u64) -> Result<u64, Usage> {
         rule.accepted.end(),
         rule.default
     )))
-}
-
-/// Fails before the work begins, not after, if `file` has no folder to lie in.
-fn check_folder_of(file: &Path) -> Result<(), Usage> {
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if !folder.is_dir() => Err(Usage(format!(
-            "cannot write {}: there is no folder {}",
-            file.display(),
-            folder.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Tells on stderr which parts of the input were not used.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::Path;
 
 /// The program was called in a way that cannot work. Exit code 2.
 #[derive(Debug)]
@@ -14,3 +15,19 @@ impl fmt::Display for Usage {
 }
 
 impl Error for Usage {}
+
+/// Fails before the work begins, not after, if `file` cannot be written: it has no folder to lie
+/// in, or is one.
+pub(crate) fn check_output(file: &Path) -> Result<(), Usage> {
+    let cannot = |why: String| Err(Usage(format!("cannot write {}: {why}", file.display())));
+    if file.is_dir() {
+        return cannot("it is a folder; name a file".to_owned());
+    }
+    let folder = file.parent();
+    match folder.filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !folder.is_dir() => {
+            cannot(format!("there is no folder {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -157,7 +157,8 @@ fn settings_that_contradict_each_other_are_refused() {
         "{err}"
     );
     let err = refusal("fleet.json", FLEET, &["--horizon=-1"]);
-    assert!(err.contains("'-1' for --horizon"), "{err}");
+    assert!(err.contains("'-1' for '--horizon"), "{err}");
+    assert!(err.contains("seconds from 0"), "{err}");
 }
 
 #[test]

@@ -350,62 +350,6 @@ fn one_strategy_is_compared_with_the_serial_one() {
 }
 
 #[test]
-fn a_wrong_call_exits_with_2_and_says_what_is_accepted() {
-    let folder = folder();
-    for (args, accepted) in [
-        (&["run", "nonsense"][..], "quicksort"),
-        (&["run", "--strategy", "greedy"], "stealing"),
-        (&["run", "--workers", "0"], "1 to 65535"),
-        (&["run", "--workers", "65536"], "1 to 65535"),
-        (&["run", "--workers", "many"], "number of usable cores"),
-        (&["run", "--repeat", "0"], "1..=1000"),
-        (&["run", "fib", "--size", "61"], "0 to 60, default 40"),
-        (&["run", "nqueens", "--size", "0"], "1 to 18"),
-        (&["run", "files", "--size", "5"], "accepts --input"),
-        (&["run", "fib", "--input", "x"], "accepts --size"),
-        (&["run", "fib", "--seed", "1"], "accepts --size"),
-        (
-            &["run", "uts", "--output", "x"],
-            "accepts --size and --seed",
-        ),
-        (
-            &["run", "json", "--input", "x", "--size", "5"],
-            "cannot be combined with --input",
-        ),
-        (
-            &["run", "--input", "nowhere"],
-            "cannot read the folder nowhere",
-        ),
-        (
-            &["run", "json", "--input", "nowhere"],
-            "cannot read the documents in nowhere",
-        ),
-        (
-            &["run", "--report", "nowhere/page.html"],
-            "no folder nowhere",
-        ),
-        (
-            &["run", "mandelbrot", "--output", "nowhere/x.png"],
-            "no folder nowhere",
-        ),
-    ] {
-        let output = output(folder.path(), args);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{args:?}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(accepted),
-            "{args:?}: {}",
-            stderr(&output)
-        );
-        assert!(output.stdout.is_empty(), "{args:?}");
-    }
-}
-
-#[test]
 fn the_environment_names_the_workers_unless_the_flag_does() {
     let folder = folder();
     let workers = |args: &[&str], value: &str| {

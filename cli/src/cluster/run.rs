@@ -25,7 +25,8 @@ use super::job_file::{JobFile, FORMAT};
 use super::log::Log;
 use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
-use crate::Usage;
+use crate::number::whole;
+use crate::usage::{check_output, Usage};
 
 /// How often it is looked which jobs and calls are over.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -47,11 +48,11 @@ pub(super) struct Args {
     #[arg(long, value_enum)]
     backend: Option<BackendKind>,
     /// Number of nodes of `local`, in place of that in the job file [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = |given: &str| count(given, 1024))]
     nodes: Option<NonZeroU32>,
     /// Number of processors of each node of `local`, in place of that in the job file [default:
     /// the number of usable cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = |given: &str| count(given, 4096))]
     cpus: Option<NonZeroU32>,
     /// The folder of the run, which must be new or empty [default: one named after the time,
     /// in `$XDG_STATE_HOME/heist/runs` or `~/.local/state/heist/runs`]
@@ -71,6 +72,7 @@ pub(super) struct Args {
 
 /// Starts the run, or goes on with one, and shows how it goes.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    args.report.as_deref().map_or(Ok(()), check_output)?;
     let interrupt = interrupts()?;
     let (folder, job_file, program, chosen) = args.prepare()?;
     let mut log = Log::new();
@@ -124,6 +126,13 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
+}
+
+/// Reads a number of something, up to `most`.
+fn count(given: &str, most: u32) -> Result<NonZeroU32, String> {
+    let number = whole(given, 1..=most.into())?;
+    let number = u32::try_from(number).ok().and_then(NonZeroU32::new);
+    number.ok_or_else(|| format!("accepted is a whole number from 1 to {most}"))
 }
 
 impl Args {

@@ -10,7 +10,7 @@ pub(super) struct Comparison {
     pub(super) workload: &'static str,
     pub(super) input: String,
     pub(super) workers: usize,
-    pub(super) rounds: u32,
+    pub(super) rounds: u64,
     /// The findings of the serial run.
     pub(super) facts: Vec<Fact>,
     pub(super) skipped: Vec<Skipped>,

@@ -17,7 +17,7 @@ struct Document<'a> {
     workload: &'a str,
     input: &'a str,
     workers: usize,
-    rounds: u32,
+    rounds: u64,
     result: serde_json::Map<String, serde_json::Value>,
     skipped: &'a [Skipped],
     strategies: Vec<Strategy>,

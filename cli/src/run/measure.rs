@@ -19,7 +19,7 @@ pub(super) fn compare<W: Workload>(
     strategies: &[Strategy],
     workers: usize,
     pool: Stealing,
-    rounds: u32,
+    rounds: u64,
 ) -> anyhow::Result<(Comparison, W::Output)> {
     let runner = Runner {
         workload,
@@ -33,7 +33,7 @@ pub(super) fn compare<W: Workload>(
         rounds: Vec::new(),
     };
     let mut rows: Vec<Row> = strategies.iter().map(row).collect();
-    let progress = progress::bar(u64::from(rounds + 1) * rows.len() as u64);
+    let progress = progress::bar((rounds + 1) * rows.len() as u64);
     let mut expected: Option<W::Output> = None;
     for round in 0..=rounds {
         for row in &mut rows {

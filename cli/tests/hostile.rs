@@ -1,0 +1,200 @@
+//! Command lines with which the program can do nothing: each is refused with the value that was
+//! given and with what would be accepted, before any work is done.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn heist(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_heist"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", folder)
+        .env_remove("HEIST_NUM_THREADS")
+        .output()
+        .expect("the program starts")
+}
+
+/// Lines, and all that the refusal says.
+const REFUSED: [(&str, &[&str]); 44] = [
+    ("run nothing", &["'nothing'", "files, json"]),
+    ("run fib --workers 0", &["'0' for '--workers", "from 1 to"]),
+    ("run fib --workers=-1", &["'-1'", "from 1 to"]),
+    ("run fib --workers 1e3", &["'1e3'", "from 1 to"]),
+    (
+        "run --workers 65536",
+        &["from 1 to 65535 (default: the number of usable cores"],
+    ),
+    ("run --strategy best", &["'best'", "stealing"]),
+    (
+        "run fib --size many",
+        &["'many' for '--size", "whole number from 0"],
+    ),
+    (
+        "run fib --size=-3",
+        &["'-3' for '--size", "whole number from 0"],
+    ),
+    (
+        "run fib --size 9999",
+        &["'9999' for --size", "accepted are 0 to 60, default 40"],
+    ),
+    (
+        "run matmul --size 0",
+        &["'0' for --size", "accepted are 1 to"],
+    ),
+    (
+        "run files --size 3",
+        &["--size means nothing", "accepts --input"],
+    ),
+    (
+        "run uts --seed 0x10",
+        &["'0x10' for '--seed", "whole number from 0"],
+    ),
+    (
+        "run uts --output x",
+        &["--output means nothing", "accepts --size and --seed"],
+    ),
+    (
+        "run fib --repeat 0",
+        &["'0' for '--repeat", "from 1 to 1000"],
+    ),
+    (
+        "run fib --repeat many",
+        &["'many' for '--repeat", "from 1 to 1000"],
+    ),
+    (
+        "run fib --input .",
+        &["--input means nothing", "accepts --size"],
+    ),
+    (
+        "run json --input . --size 3",
+        &["--size", "cannot be combined with --input"],
+    ),
+    (
+        "run files --input missing",
+        &["cannot read the folder missing"],
+    ),
+    (
+        "run json --input missing",
+        &["cannot read the documents in missing"],
+    ),
+    ("run json --input .", &["cannot", "Is a directory"]),
+    (
+        "run fib --report no/such/page.html",
+        &["no/such/page.html", "there is no folder no/such"],
+    ),
+    ("run fib --report .", &["cannot write .", "it is a folder"]),
+    (
+        "run mandelbrot --output .",
+        &["cannot write .", "it is a folder"],
+    ),
+    ("plan", &["SNAPSHOT"]),
+    (
+        "plan missing.json",
+        &["cannot read the snapshot missing.json"],
+    ),
+    ("plan .", &["cannot read the snapshot .", "Is a directory"]),
+    ("plan latin1.csv", &["latin1.csv", "UTF-8"]),
+    ("plan empty.json", &["empty.json cannot be used"]),
+    (
+        "plan empty.json --hot 101",
+        &["'101' for '--hot", "per cent from 0 to 100"],
+    ),
+    (
+        "plan empty.json --hot NaN",
+        &["'NaN' for '--hot", "per cent from 0 to 100"],
+    ),
+    (
+        "plan empty.json --spread half",
+        &["'half' for '--spread", "per cent"],
+    ),
+    (
+        "plan empty.json --horizon 1e300",
+        &["'1e300' for '--horizon", "seconds from 0"],
+    ),
+    (
+        "plan empty.json --bandwidth 0",
+        &["'0' for '--bandwidth", "MiB a second"],
+    ),
+    (
+        "plan empty.json --emergency 50",
+        &["emergency = 0.5", "0.8, or more", "--emergency"],
+    ),
+    (
+        "plan --watch .",
+        &["not the folder of a run", "events.jsonl"],
+    ),
+    ("cluster run", &["JOBFILE"]),
+    (
+        "cluster run missing.toml",
+        &["cannot read the job file missing.toml"],
+    ),
+    (
+        "cluster run latin1.csv",
+        &["cannot read the job file latin1.csv", "UTF-8"],
+    ),
+    ("cluster run empty.json", &["empty.json:1", "program"]),
+    (
+        "cluster run jobs.toml --backend lokal",
+        &["'lokal' for '--backend", "local, ray, slurm"],
+    ),
+    (
+        "cluster run jobs.toml --nodes 0",
+        &["'0' for '--nodes", "from 1 to 1024"],
+    ),
+    (
+        "cluster run jobs.toml --cpus two",
+        &["'two' for '--cpus", "from 1 to 4096"],
+    ),
+    (
+        "cluster run jobs.toml --backend ray --nodes 2",
+        &["--nodes", "local", "ray"],
+    ),
+    (
+        "cluster run --resume .",
+        &["not the folder of a run", "run.json"],
+    ),
+];
+
+/// The same, where the folder has no runs.
+const MORE: [(&str, &[&str]); 6] = [
+    (
+        "cluster run jobs.toml",
+        &["no-such-program", "No such file"],
+    ),
+    (
+        "cluster run jobs.toml --report no/such/page.html",
+        &["there is no folder no/such"],
+    ),
+    ("cluster top", &["there is no run in", "name the folder"]),
+    (
+        "cluster top missing",
+        &["missing is not the folder of a run"],
+    ),
+    (
+        "cluster report . --output page.html",
+        &["not the folder of a run"],
+    ),
+    ("doctor --manifest missing", &["missing"]),
+];
+
+#[test]
+fn a_call_that_cannot_work_is_refused_with_what_would_be_accepted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    fs::write(path.join("empty.json"), "").expect("a file");
+    fs::write(path.join("latin1.csv"), b"kind,id\nnode,M\xfcller\n").expect("a file");
+    let jobs = "program = \"no-such-program\"\n[[call]]\nfunction = \"f\"\n";
+    fs::write(path.join("jobs.toml"), jobs).expect("a file");
+    for (line, says) in REFUSED.iter().chain(&MORE) {
+        let output = heist(path, line);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "heist {line}: {error}");
+        assert!(output.stdout.is_empty(), "heist {line} printed more");
+        for part in *says {
+            assert!(error.contains(part), "heist {line}: no `{part}` in {error}");
+        }
+    }
+    let left = fs::read_dir(path).expect("the folder").count();
+    assert_eq!(left, 3, "a refused call leaves nothing behind");
+}
