@@ -68,10 +68,10 @@ fn measure<P: Spawn>(
 }
 
 /// Deeper than anybody gets to the end of.
-const LEVELS: u32 = 60;
+pub(crate) const LEVELS: u32 = 60;
 
 /// A tree of joins that ends when it is told to.
-fn joins<P: for<'s> ForkJoin<Context<'s> = ()>>(levels: u32, is_over: &AtomicBool) {
+pub(crate) fn joins<P: for<'s> ForkJoin<Context<'s> = ()>>(levels: u32, is_over: &AtomicBool) {
     // Relaxed: it says when to stop, and nothing else hangs on it.
     if levels > 0 && !is_over.load(Ordering::Relaxed) {
         P::join(

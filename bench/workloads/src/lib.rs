@@ -14,6 +14,7 @@ mod burst;
 mod collect;
 mod fib;
 mod injected;
+mod inversion;
 mod measure;
 mod node;
 mod nqueens;
@@ -38,7 +39,7 @@ pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
 pub use wait_group::WaitGroup;
 
-use peer::{ByValue, ForkJoin, Loop, Spawn};
+use peer::{ByValue, ForkJoin, Loop, Prioritised, Spawn};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -106,6 +107,24 @@ where
     match request.workload() {
         "injected_start" => injected::run(peer, request)?,
         "injected_between" => injected::run_between(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers whose tasks have priorities.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn priorities<P>(peer: &mut P, request: &Request) -> Outcome
+where
+    P: Prioritised + for<'s> ForkJoin<Context<'s> = ()>,
+{
+    match request.workload() {
+        "inversion_joins" => inversion::run_joins(peer, request)?,
+        "inversion_loops" => inversion::run_loops(peer, request)?,
+        "inversion_low" => inversion::run_low(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

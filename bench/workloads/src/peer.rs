@@ -70,6 +70,15 @@ pub trait Sort {
     fn sort_unstable<T: Ord + Send>(&mut self, data: &mut [T]);
 }
 
+/// A peer whose tasks from outside are urgent or for idle times.
+pub trait Prioritised: Clone + Send + 'static {
+    /// Starts a task.
+    fn start<F: FnOnce() + Send + 'static>(&self, is_urgent: bool, task: F);
+
+    /// A parallel loop over indices, in a task.
+    fn loop_here<F: Fn(usize) + Sync + Send>(len: usize, body: F);
+}
+
 /// A peer with tasks that are started one by one and waited for together.
 pub trait Spawn {
     /// Through what a task starts further tasks.

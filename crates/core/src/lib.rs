@@ -2,7 +2,8 @@
 //!
 //! A [`ThreadPool`] has some workers, each a thread with a deque of its own. A worker pushes the
 //! jobs that it makes to its deque and pops the newest back; a worker that has none steals the
-//! oldest job of a victim. Jobs from outside the pool wait in an injector.
+//! oldest job of a victim. Jobs from outside the pool wait in lanes, one
+//! for each [`Priority`].
 //!
 //! Operations, one file each:
 //!
@@ -13,7 +14,7 @@
 //! | [`scope`](scope()) | any number of jobs that borrow, awaited at the end |
 //! | [`TaskGroup`] | jobs started one by one and awaited together |
 //! | [`submit`](submit()) | a job whose value is wanted later |
-//! | [`spawn`](spawn()) | a job that nobody waits for |
+//! | [`spawn`](spawn()) | a job that nobody waits for; [`spawn_on`], for a certain worker |
 //! | [`broadcast`](broadcast()) | a closure on every worker |
 //! | [`blocking`] | a call that blocks |
 //! | [`Once`], [`Lazy`] | a value that is made in parallel when it is first wanted |
@@ -66,11 +67,12 @@ pub use ops::once::Once;
 pub use ops::participate::participate;
 pub use ops::poll::poll_for_thieves;
 pub use ops::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
-pub use ops::spawn::{spawn, spawn_fifo};
+pub use ops::spawn::{spawn, spawn_fifo, spawn_on};
 pub use ops::submit::{submit, JoinHandle};
 pub use ops::task_group::TaskGroup;
 pub use ops::waiting::with_waiting;
 pub use ops::yielding::{yield_local, yield_now, Yield};
+pub use policy::Priority;
 pub use pool::builder::ThreadPoolBuilder;
 pub use pool::choices::{Callers, Injected};
 pub use pool::global::forbid_implicit_global;

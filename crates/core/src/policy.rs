@@ -16,5 +16,5 @@ pub use gaps::Gaps;
 pub use grain::Grain;
 pub use idle::{IdleLadder, IdleStep};
 pub use rng::Rng;
-pub use turns::Turns;
+pub use turns::{Priority, Turns};
 pub use victim::Victims;

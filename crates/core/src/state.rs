@@ -3,9 +3,14 @@
 pub(crate) mod limits;
 
 mod compensation;
+mod hinted;
+mod lanes;
+mod place;
 mod pool;
 mod worker;
 
 pub(crate) use compensation::Compensation;
+pub(crate) use lanes::Lanes;
+pub(crate) use place::Place;
 pub(crate) use pool::{Handlers, Pool};
 pub(crate) use worker::{Carrier, Local, WorkerState};

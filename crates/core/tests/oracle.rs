@@ -7,7 +7,7 @@ use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use heist_core::{JoinContext, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{JoinContext, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -40,6 +40,33 @@ enum Program {
     Late(Box<Program>, Box<Program>),
     /// The initialiser of a value that both halves of a join want.
     Once(Box<Program>),
+    /// A fork with this priority or hint.
+    Placed(Place, Box<Program>),
+    /// Jobs with this priority.
+    Lane(Priority, Vec<Program>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Lane(Priority),
+    Near(usize),
+    OnlyOn(usize),
+}
+
+fn lanes() -> impl Strategy<Value = Priority> {
+    prop_oneof![
+        Just(Priority::High),
+        Just(Priority::Normal),
+        Just(Priority::Low)
+    ]
+}
+
+fn places() -> impl Strategy<Value = Place> {
+    prop_oneof![
+        lanes().prop_map(Place::Lane),
+        (0..6_usize).prop_map(Place::Near),
+        (0..6_usize).prop_map(Place::OnlyOn),
+    ]
 }
 
 fn leaves() -> impl Strategy<Value = Program> {
@@ -60,6 +87,7 @@ fn strict_programs() -> impl Strategy<Value = Program> {
             2 => many.clone().prop_map(Program::Scope),
             1 => many.prop_map(Program::Group),
             2 => one.clone().prop_map(Program::Fork),
+            1 => (places(), one.clone()).prop_map(|(place, job)| Program::Placed(place, job)),
             1 => one.clone().prop_map(Program::Broadcast),
             3 => one.clone().prop_map(Program::Strict),
             3 => one.clone().prop_map(Program::Yield),
@@ -103,8 +131,10 @@ fn programs() -> impl Strategy<Value = Program> {
             1 => one.clone().prop_map(Program::Catch),
             2 => many.clone().prop_map(Program::Scope),
             1 => many.clone().prop_map(Program::ScopeFifo),
-            1 => many.prop_map(Program::Group),
+            1 => many.clone().prop_map(Program::Group),
+            1 => (lanes(), many).prop_map(|(lane, jobs)| Program::Lane(lane, jobs)),
             1 => one.clone().prop_map(Program::Fork),
+            2 => (places(), one.clone()).prop_map(|(place, job)| Program::Placed(place, job)),
             1 => one.clone().prop_map(Program::Install),
             1 => one.clone().prop_map(Program::Block),
             1 => one.prop_map(Program::Broadcast),
@@ -164,10 +194,12 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
             let a = a?;
             Ok(a.wrapping_mul(3).wrapping_add(b?))
         }
-        Program::Scope(parts) | Program::ScopeFifo(parts) | Program::Group(parts) => {
-            all(parts, leaves)
-        }
+        Program::Scope(parts)
+        | Program::ScopeFifo(parts)
+        | Program::Group(parts)
+        | Program::Lane(_, parts) => all(parts, leaves),
         Program::Fork(part)
+        | Program::Placed(_, part)
         | Program::Context(part)
         | Program::Strict(part)
         | Program::Block(part)
@@ -223,7 +255,9 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         }
         Program::Scope(parts) => in_scope(parts, on, trace),
         Program::ScopeFifo(parts) => in_scope_fifo(parts, on, trace),
-        Program::Group(parts) => in_group(parts, on, trace),
+        Program::Group(parts) => in_group(Priority::Normal, parts, on, trace),
+        Program::Lane(lane, parts) => in_group(*lane, parts, on, trace),
+        Program::Placed(place, part) => placed(*place, part, on, trace),
         Program::Fork(part) => {
             let (part, trace) = (part.clone(), trace.clone());
             heist_core::submit(move || (parallel(&part, on, &trace), token).0).join()
@@ -277,9 +311,9 @@ fn in_scope_fifo(parts: &[Program], on: usize, trace: &Trace) -> u64 {
     sum.into_inner().unwrap()
 }
 
-fn in_group(parts: &[Program], on: usize, trace: &Trace) -> u64 {
+fn in_group(lane: Priority, parts: &[Program], on: usize, trace: &Trace) -> u64 {
     let sum = Arc::new(Mutex::new(0_u64));
-    let group = TaskGroup::new();
+    let group = TaskGroup::new().with_priority(lane);
     for part in parts {
         let (part, sum, trace) = (part.clone(), Arc::clone(&sum), trace.clone());
         group.run(move || add(&sum, parallel(&part, on, &trace)));
@@ -300,6 +334,19 @@ fn made_once(part: &Program, on: usize, trace: &Trace) -> u64 {
     let value = || *once.get_or_init(|| parallel(part, on, trace));
     let (a, b) = heist_core::join(value, value);
     a.wrapping_mul(3).wrapping_add(b)
+}
+
+fn placed(place: Place, part: &Program, on: usize, trace: &Trace) -> u64 {
+    let job = heist_core::job();
+    let job = match place {
+        Place::Lane(lane) => job.priority(lane),
+        Place::Near(worker) => job.near(worker % WORKERS[on]),
+        Place::OnlyOn(worker) => job.only_on(worker % WORKERS[on]),
+    };
+    let (part, trace) = (part.clone(), trace.clone());
+    let token = Arc::clone(&trace.token);
+    job.submit(move || (parallel(&part, on, &trace), token).0)
+        .join()
 }
 
 /// A job that was submitted before a scope began is joined inside of it.

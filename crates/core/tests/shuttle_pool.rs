@@ -7,7 +7,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-use heist_core::{JoinContext, Once, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{JoinContext, Once, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a test under both schedulers.
@@ -229,5 +229,41 @@ fn two_values_of_which_one_needs_the_other_are_made_by_workers_and_a_thread_outs
         let sums = pool.join(|| first(&values), || second(&values));
         assert_eq!((sums, outside.join().unwrap()), ((6, 16), 16));
         Arc::into_inner(pool).expect("the last").shutdown();
+    });
+}
+
+#[test]
+fn jobs_of_all_priorities_and_with_hints_run_once_and_the_end_comes_after_them() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let job = || {
+            let ran = Arc::clone(&ran);
+            move || {
+                ran.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        pool.job().priority(Priority::Low).spawn(job());
+        pool.job().priority(Priority::High).spawn(job());
+        pool.job().near(0).spawn(job());
+        pool.job().only_on(1).spawn(job());
+        let inner = job();
+        pool.spawn(move || heist_core::job().priority(Priority::High).spawn(inner));
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 5);
+    });
+}
+
+#[test]
+fn a_job_near_a_worker_that_waits_for_it_is_run_by_the_other() {
+    check(|| {
+        let pool = pool(2);
+        let (say, heard) = shuttle::sync::mpsc::channel();
+        pool.install(|| {
+            let here = heist_core::current_thread_index().unwrap();
+            heist_core::spawn_on(here, move || say.send(7).unwrap());
+            assert_eq!(heard.recv(), Ok(7));
+        });
+        pool.shutdown();
     });
 }

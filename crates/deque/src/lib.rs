@@ -48,6 +48,7 @@
 mod deque;
 mod injector;
 mod owner;
+mod queue;
 mod slot;
 mod state;
 mod thief;
@@ -55,5 +56,6 @@ mod thief;
 pub use deque::Deque;
 pub use injector::Injector;
 pub use owner::Owner;
+pub use queue::{Block, Queue};
 pub use slot::{Slot, PAYLOAD};
 pub use thief::{Steal, Thief};

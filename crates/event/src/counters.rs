@@ -26,7 +26,8 @@ pub struct WorkerCounters {
     pub steals_empty: u64,
     /// Steal attempts that saw a job and found somebody else at the deque.
     pub steals_lost: u64,
-    /// Jobs that the worker took from the injector, where submissions from outside the pool wait.
+    /// Jobs that the worker took from the injector, where submissions from outside the pool wait,
+    /// or from a queue of jobs with a hint.
     pub injected: u64,
     /// Jobs that the worker took from its mailbox, where broadcasts arrive.
     pub mailed: u64,

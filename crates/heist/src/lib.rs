@@ -113,12 +113,12 @@ pub use heist_core::{
     blocking, broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
     current_thread_index, events, forbid_implicit_global, in_place_scope, in_place_scope_fifo, job,
     join, join_context, max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo, submit, with_context, with_waiting, yield_local, yield_now,
-    BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics, Event,
-    EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinHandle, Lazy, Once, PoolCounters,
-    RunningWorker, Scope, ScopeFifo, StillRunning, TaskGroup, ThreadBuilder, ThreadPool,
-    ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters, WorkerEvents, WorkerId,
-    Yield,
+    spawn_broadcast, spawn_fifo, spawn_on, submit, with_context, with_waiting, yield_local,
+    yield_now, BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics,
+    Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinHandle, Lazy, Once,
+    PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, TaskGroup,
+    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters,
+    WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

@@ -4,13 +4,19 @@
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{Collect, ForkJoin, Loop, PairTask, Sort, Spawn};
-use heist_bench_workloads::{collects, fork_join, loops, mixed, serve, sorts, spawns};
+use heist_bench_workloads::peer::{
+    Collect, ForkJoin, Loop, PairTask, Prioritised, Sort, Spawn,
+};
+use heist_bench_workloads::{
+    collects, fork_join, loops, mixed, priorities, serve, sorts, spawns,
+};
 
+#[derive(Clone)]
 struct Heist {
-    pool: heist::ThreadPool,
+    pool: Arc<heist::ThreadPool>,
 }
 
 impl ForkJoin for Heist {
@@ -56,6 +62,20 @@ impl Spawn for Heist {
 
     fn spawn<F: FnOnce(Self::Scope<'_>) + Send + 'static>(scope: Self::Scope<'_>, task: F) {
         scope.spawn(task);
+    }
+}
+
+impl Prioritised for Heist {
+    fn start<F: FnOnce() + Send + 'static>(&self, is_urgent: bool, task: F) {
+        let priority = match is_urgent {
+            true => heist::Priority::High,
+            false => heist::Priority::Low,
+        };
+        self.pool.job().priority(priority).spawn(task);
+    }
+
+    fn loop_here<F: Fn(usize) + Sync + Send>(len: usize, body: F) {
+        (0..len).into_par_iter().for_each(body);
     }
 }
 
@@ -108,11 +128,14 @@ fn main() -> ExitCode {
             .num_threads(workers)
             .build()
             .map_err(|error| format!("cannot start a heist pool of {workers} workers: {error}"))?;
-        let mut peer = Heist { pool };
+        let mut peer = Heist {
+            pool: Arc::new(pool),
+        };
         Ok(fork_join(&mut peer, request)?
             || loops(&mut peer, request)?
             || spawns(&mut peer, request)?
             || mixed(&mut peer, request)?
+            || priorities(&mut peer, request)?
             || sorts(&mut peer, request)?
             || collects(&mut peer, request)?)
     })

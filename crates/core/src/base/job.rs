@@ -26,6 +26,7 @@ use crate::base::job_ref::{HeapJob, JobRef};
 use crate::base::latch::CoreLatch;
 use crate::base::unwind;
 use crate::base::waiting::WaitMode;
+use crate::policy::Priority;
 
 /// A place in a worker's deque.
 pub(crate) type JobSlot = NonNull<Slot<Kind>>;
@@ -57,8 +58,12 @@ pub(crate) enum Job {
         slot: JobSlot,
         kind: &'static Kind,
     },
-    /// From outside the pool.
-    Injected(DetachedJob),
+    /// From a lane, or from a queue of jobs with a hint.
+    Injected {
+        job: DetachedJob,
+        /// Only what is more urgent than this may run in the middle of it.
+        serving: Priority,
+    },
     Detached {
         job: DetachedJob,
         /// How the frame waits that pushed it.

@@ -8,6 +8,7 @@ use crate::ops::spawn;
 use crate::ops::submit::{self, JoinHandle};
 use crate::ops::yielding::Yield;
 use crate::pool::ThreadPool;
+use crate::state::Place;
 
 impl ThreadPool {
     /// Runs `op` on a worker of this pool and returns its result. Operations that `op` calls run in
@@ -214,6 +215,30 @@ impl ThreadPool {
         OP: FnOnce() + Send + 'static,
     {
         spawn::spawn_fifo_in(self.pool(), op);
+    }
+
+    /// [`spawn_on`](crate::spawn_on) in this pool.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the pool has no worker with this index.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.spawn_on(0, move || say.send(42).unwrap());
+    /// assert_eq!(heard.recv(), Ok(42));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<OP>(&self, worker: usize, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn::spawn_at(self.pool(), Place::Near(worker), op);
     }
 
     /// [`broadcast`](crate::broadcast) to the workers of this pool.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::base::job::DetachedJob;
 use crate::ops::spawn;
 use crate::ops::submit::{self, JoinHandle};
-use crate::state::Pool;
+use crate::policy::Priority;
+use crate::state::{Place, Pool};
 
 /// A job to come, in the pool of the calling worker, or else in the global pool: say how it is to
 /// run, then end with [`spawn`](JobBuilder::spawn) or [`submit`](JobBuilder::submit).
@@ -28,11 +29,77 @@ pub fn job() -> JobBuilder<'static> {
 pub struct JobBuilder<'pool> {
     /// `None`: the pool of the worker that ends the builder, or else the global pool.
     pool: Option<&'pool Arc<Pool>>,
+    place: Place,
 }
 
 impl<'pool> JobBuilder<'pool> {
     pub(crate) fn in_pool(pool: Option<&'pool Arc<Pool>>) -> Self {
-        Self { pool }
+        Self {
+            pool,
+            place: Place::Lane(Priority::Normal),
+        }
+    }
+
+    /// How urgent the job is, beside others that wait. Normal jobs that a worker begins lie in its
+    /// own deque; all others wait for any worker.
+    ///
+    /// A job waits in one place: of this, [`near`](Self::near) and [`only_on`](Self::only_on) the
+    /// last counts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use heist::Priority;
+    ///
+    /// let report = heist::job().priority(Priority::Low).submit(|| "when there is time");
+    /// heist::job().priority(Priority::High).spawn(|| println!("now"));
+    /// assert_eq!(report.join(), "when there is time");
+    /// ```
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.place = Place::Lane(priority);
+        self
+    }
+
+    /// A hint: the worker with this index should run the job, as with
+    /// [`spawn_on`](crate::spawn_on()); if it is late another does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let index = pool.job().near(1).submit(heist::current_thread_index).join();
+    /// assert!(index.is_some(), "mostly 1");
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn near(mut self, worker: usize) -> Self {
+        self.place = Place::Near(worker);
+        self
+    }
+
+    /// Only the worker with this index runs the job, after those that came there before it.
+    ///
+    /// It does so when it has nothing left in its own deque, also while it waits for something
+    /// else, even for [descendants](crate::Waiting::Descendants) only, as with a
+    /// [broadcast](crate::broadcast()). A worker that blocks keeps the job waiting, and a
+    /// [compensation worker](crate::ThreadPoolBuilder::compensation_workers) cannot be named. The
+    /// calling thread of a pool built with
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) comes for it only while
+    /// it waits in an operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let index = pool.job().only_on(1).submit(heist::current_thread_index).join();
+    /// assert_eq!(index, Some(1));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn only_on(mut self, worker: usize) -> Self {
+        self.place = Place::OnlyOn(worker);
+        self
     }
 
     /// Queues a job that nobody waits for, as [`spawn`](crate::spawn()).
@@ -40,7 +107,8 @@ impl<'pool> JobBuilder<'pool> {
     /// # Panics
     ///
     /// As there: a panic in the job goes to the pool's
-    /// [panic handler](crate::ThreadPoolBuilder::panic_handler).
+    /// [panic handler](crate::ThreadPoolBuilder::panic_handler). And if the pool has no worker with
+    /// the index that the job was given.
     ///
     /// # Examples
     ///
@@ -59,16 +127,17 @@ impl<'pool> JobBuilder<'pool> {
             Some(pool) => pool,
             None => Pool::here(),
         };
+        pool.demand_place(self.place);
         let job = spawn::detached(pool, job);
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        self.queue(pool, unsafe { DetachedJob::new(job) });
+        pool.queue_at(self.place, unsafe { DetachedJob::new(job) });
     }
 
     /// Queues a job and returns a handle to its value, as [`submit`](crate::submit()).
     ///
     /// # Panics
     ///
-    /// Panics if the pool has ended.
+    /// Panics if the pool has ended, or has no worker with the index that the job was given.
     ///
     /// # Examples
     ///
@@ -88,19 +157,17 @@ impl<'pool> JobBuilder<'pool> {
             Some(pool) => Arc::clone(pool),
             None => Pool::current(),
         };
+        pool.demand_place(self.place);
         let (handle, job) = submit::prepare(&pool, job);
-        self.queue(&pool, job);
+        pool.queue_at(self.place, job);
         handle
-    }
-
-    /// Puts the job where it is to wait.
-    fn queue(&self, pool: &Pool, job: DetachedJob) {
-        pool.queue_detached(job);
     }
 }
 
 impl fmt::Debug for JobBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobBuilder").finish_non_exhaustive()
+        f.debug_struct("JobBuilder")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }

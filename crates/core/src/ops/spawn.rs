@@ -2,7 +2,7 @@
 
 use crate::base::job::DetachedJob;
 use crate::base::unwind;
-use crate::state::Pool;
+use crate::state::{Place, Pool};
 use crate::worker::Worker;
 
 /// Queues a job that nobody waits for, in the pool of the calling worker, or else in the global
@@ -67,6 +67,49 @@ where
     F: FnOnce() + Send + 'static,
 {
     spawn_fifo_in(Pool::here(), job);
+}
+
+/// As [`spawn`], with a hint: the worker with this index should run the job, because what it needs
+/// is in that worker's cache.
+///
+/// The job waits in that worker's queue, where the oldest comes first, and the worker takes it when
+/// it has nothing left in its own deque, before it steals; if it sleeps it is woken. When the job
+/// has waited for 50 us, any worker that has nothing else to do may take it. So no job is lost to a
+/// worker that is busy, blocks or sleeps.
+///
+/// # Panics
+///
+/// Panics if the pool has no worker with this index: [`current_num_threads`](crate::current_num_threads)
+/// says how many there are. Otherwise as [`spawn`].
+///
+/// # Cost
+///
+/// As a `spawn` from outside: a lock or two, and perhaps a wake-up.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let (say, heard) = std::sync::mpsc::channel();
+/// pool.spawn_on(1, move || say.send(heist::current_thread_index()).unwrap());
+/// assert!(heard.recv()?.is_some(), "on worker 1, or on the other if that is late");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn spawn_on<F>(worker: usize, job: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_at(Pool::here(), Place::Near(worker), job);
+}
+
+#[track_caller]
+pub(crate) fn spawn_at(pool: &Pool, place: Place, job: impl FnOnce() + Send + 'static) {
+    pool.demand_place(place);
+    let job = detached(pool, job);
+    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+    pool.queue_at(place, unsafe { DetachedJob::new(job) });
 }
 
 pub(crate) fn spawn_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {

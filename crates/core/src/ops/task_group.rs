@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::job::DetachedJob;
 use crate::base::unwind::{self, FirstPanic};
 use crate::ops::spawn;
+use crate::policy::Priority;
 use crate::pool::ThreadPool;
 use crate::state::Pool;
 use crate::worker::completion::Completion;
@@ -31,6 +33,7 @@ use crate::worker::completion::Completion;
 /// ```
 pub struct TaskGroup {
     shared: Arc<Shared>,
+    priority: Priority,
 }
 
 struct Shared {
@@ -79,7 +82,30 @@ impl TaskGroup {
                 completion: Completion::default(),
                 panic: FirstPanic::default(),
             }),
+            priority: Priority::Normal,
         }
+    }
+
+    /// The same group, whose jobs from now on have this priority. By default it is normal.
+    ///
+    /// # Deadlocks
+    ///
+    /// Jobs with another priority wait for any worker, so that they are not among the
+    /// [descendants](crate::Waiting::Descendants) of the frame that has begun them: where only those
+    /// may run, others have to come for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let urgent = heist::TaskGroup::new().with_priority(heist::Priority::High);
+    /// urgent.run(|| println!("before all else that waits"));
+    /// urgent.wait();
+    /// ```
+    #[must_use]
+    pub fn with_priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
     }
 
     /// Queues a job of the group. A job may run further jobs of its group.
@@ -109,8 +135,13 @@ impl TaskGroup {
         });
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
-        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        unsafe { self.shared.pool.queue(job) };
+        let pool = &self.shared.pool;
+        match self.priority {
+            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+            Priority::Normal => unsafe { pool.queue(job) },
+            // SAFETY: as above.
+            lane => pool.inject(lane, unsafe { DetachedJob::new(job) }),
+        }
     }
 
     /// Waits until every job of the group has ended. A worker runs jobs while it waits; any other
@@ -153,6 +184,7 @@ impl fmt::Debug for TaskGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskGroup")
             .field("completion", &self.shared.completion)
+            .field("priority", &self.priority)
             .finish_non_exhaustive()
     }
 }

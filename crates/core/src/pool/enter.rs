@@ -3,10 +3,11 @@
 use std::ptr;
 
 use crate::base::job::DetachedJob;
-use crate::base::job_ref::StackJob;
+use crate::base::job_ref::{HeapJob, StackJob};
 use crate::base::latch::{LatchRef, LockLatch};
 use crate::base::unwind;
-use crate::state::Pool;
+use crate::policy::Priority;
+use crate::state::{Place, Pool};
 use crate::worker::latch::ForeignLatch;
 use crate::worker::Worker;
 
@@ -22,7 +23,7 @@ impl Pool {
             // SAFETY: handed on.
             Some(worker) => unsafe { worker.push(job) },
             // SAFETY: handed on.
-            None => self.inject(unsafe { DetachedJob::new(job) }),
+            None => self.inject(Priority::Normal, unsafe { DetachedJob::new(job) }),
         }
     }
 
@@ -30,7 +31,22 @@ impl Pool {
     pub(crate) fn queue_detached(&self, job: DetachedJob) {
         match self.current_worker() {
             Some(worker) => worker.push_detached(job),
-            None => self.inject(job),
+            None => self.inject(Priority::Normal, job),
+        }
+    }
+
+    /// Queues a job where it is to wait: a normal one as [`queue`](Self::queue) does.
+    pub(crate) fn queue_at(&self, place: Place, job: DetachedJob) {
+        match place {
+            Place::Lane(Priority::Normal) => self.queue_detached(job),
+            Place::Lane(lane) => self.inject(lane, job),
+            Place::Near(worker) => self.hint(worker, job),
+            Place::OnlyOn(worker) => {
+                // SAFETY: it is in no queue: this is its one run.
+                let run = move || unsafe { job.execute() };
+                // SAFETY: 1. and 2. are those of the job.
+                self.mail(worker, unsafe { HeapJob::into_job_ref(run) });
+            }
         }
     }
 
@@ -88,7 +104,8 @@ impl Pool {
         };
         let job = StackJob::new(on_current_worker(op), LatchRef(latch));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
-        self.inject(unsafe { job.as_job_ref() }.into());
+        let reference = unsafe { job.as_job_ref() };
+        self.inject(Priority::Normal, reference.into());
         latch.wait_and_reset();
         // SAFETY: the latch was set, and the result is taken once.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
@@ -107,7 +124,8 @@ impl Pool {
         let op = |worker: &Worker, moved| worker.as_there(mode, || op(worker, moved));
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
-        self.inject(unsafe { job.as_job_ref() }.into());
+        let reference = unsafe { job.as_job_ref() };
+        self.inject(Priority::Normal, reference.into());
         // Nothing that was pushed here is waited for.
         let next_slot = caller.next_slot();
         caller.wait_until(&job.latch.core, |_| next_slot);

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Weak};
 
-use heist_deque::{Deque, Injector};
+use heist_deque::Deque;
 use heist_sync::process::{self, Generation};
 use heist_sync::{thread, CachePadded, Clock, Mutex};
 
@@ -18,7 +18,7 @@ use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
 use crate::sleep::Sleep;
 use crate::state::limits;
-use crate::state::{Compensation, Pool, WorkerState};
+use crate::state::{Compensation, Lanes, Pool, WorkerState};
 use crate::worker::Worker;
 
 impl Pool {
@@ -75,7 +75,7 @@ impl Pool {
                 start_compensation: Box::new(move |pool, index| {
                     pool.start_compensation(index, stack_size)
                 }),
-                injector: Injector::new(),
+                lanes: Lanes::new(),
                 sleep: Sleep::new(workers, compensation, config.barrier),
                 oversubscribed: workers > usable_processors(),
                 breadth_first: config.breadth_first,

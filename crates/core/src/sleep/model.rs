@@ -3,6 +3,8 @@
 //! Run with `cargo xtask model`. A lost wake-up shows as a deadlock: loom reports that every thread
 //! is blocked.
 
+mod hints;
+
 use std::sync::Arc;
 
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};

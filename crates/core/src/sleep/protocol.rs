@@ -179,6 +179,21 @@ impl Sleep {
         usize::from(woke)
     }
 
+    /// As [`published`](Self::published), for a job that this worker should have: it is woken if it
+    /// sleeps, and would take a job. Others may come for it later.
+    pub(crate) fn published_for(&self, worker: usize) -> usize {
+        // As in `published_by`; and pairs with the heavy barrier in `announce`: either the parker
+        // is found armed or the worker finds the job.
+        fault::fence("sleep.published_for.fence", Ordering::SeqCst);
+        if self.unpark_if(worker, |state| state != WITHDRAWN) {
+            1
+        } else if self.counts().wants_a_wake_up() {
+            self.wake_one()
+        } else {
+            0
+        }
+    }
+
     /// Wakes this worker if it sleeps, or the caller in its place. True if it did.
     pub(crate) fn unpark(&self, worker: usize) -> bool {
         self.unpark_if(worker, |_| true)

@@ -254,3 +254,19 @@ fn a_caller_that_leaves_a_job_behind_wakes_the_worker_of_its_place() {
     sleep.leave_place(0, &jobs);
     assert_eq!(counts(&sleep), (1, 0));
 }
+
+#[test]
+fn a_job_for_a_worker_wakes_that_one_and_if_it_would_not_come_another() {
+    let sleep = sleep(3);
+    for worker in 0..2 {
+        let _ = announce(&sleep, worker);
+    }
+    assert_eq!(sleep.published_for(1), 1);
+    assert_eq!(counts(&sleep), (1, 1));
+    assert!(!sleep.unpark(1), "it is awake");
+    assert_eq!(sleep.published_for(2), 0, "worker 1 searches");
+    assert_eq!(sleep.stop_search(), 1, "and passes the search on");
+    assert_eq!(sleep.stop_search(), 0);
+    let _ = announce(&sleep, 0);
+    assert_eq!(sleep.published_for(2), 1, "it is awake, and another sleeps");
+}

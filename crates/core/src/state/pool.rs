@@ -4,18 +4,18 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use heist_deque::Injector;
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::process::Generation;
 use heist_sync::thread::JoinHandle;
 use heist_sync::{CachePadded, Clock, Mutex};
 
-use crate::base::job::DetachedJob;
 use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::sleep::{Jobs, Sleep};
 use crate::state::compensation::Compensation;
+use crate::state::lanes::Lanes;
+use crate::state::place::Place;
 use crate::state::worker::WorkerState;
 
 /// Starts the thread of the worker with an index.
@@ -31,8 +31,8 @@ pub(crate) struct Pool {
     pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
     /// Starts the thread of the compensation worker with this index. False if it cannot be had.
     pub(crate) start_compensation: StartThread,
-    /// Jobs from outside the pool.
-    pub(crate) injector: Injector<DetachedJob>,
+    /// Jobs from outside the pool, and those with a priority.
+    pub(crate) lanes: Lanes,
     pub(crate) sleep: Sleep,
     /// More workers than processors: whoever waits should not spin.
     pub(crate) oversubscribed: bool,
@@ -140,7 +140,7 @@ impl Pool {
     /// True if a job from outside waits, nobody is free who would come for it, and the busy ones
     /// are to take it in turn.
     pub(crate) fn waits_for_a_worker(&self) -> bool {
-        self.prompt && !self.injector.is_empty() && self.sleep.no_worker_is_free()
+        self.prompt && self.lanes.are_urgent() && self.sleep.no_worker_is_free()
     }
 
     /// True if this is the index of a compensation worker.
@@ -158,16 +158,36 @@ impl Pool {
         );
     }
 
-    /// True if there is a job that this worker could run, other than in its own deque, where there
-    /// are those of frames that wait.
+    /// True if there is a job that this worker could run, now or when it has waited for its own
+    /// worker long enough, other than in its own deque, where there are those of frames that wait.
     pub(crate) fn sees_a_job(&self, worker: usize) -> bool {
         let mut others = self
             .workers()
             .enumerate()
             .filter(|&(index, _)| index != worker);
-        !self.injector.is_empty()
+        !self.lanes.is_empty()
             || !self.worker(worker).mailbox.is_empty()
             || others.any(|(_, other)| other.has_a_job())
+    }
+
+    /// Called before a job is queued there.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the place is that of a worker which the pool does not have.
+    #[track_caller]
+    pub(crate) fn demand_place(&self, place: Place) {
+        let (worker, workers) = match place {
+            Place::Lane(_) => return,
+            // A compensation worker may withdraw, and then others take the job.
+            Place::Near(worker) => (worker, self.workers.len()),
+            Place::OnlyOn(worker) => (worker, self.len()),
+        };
+        let last = workers - 1;
+        assert!(
+            worker <= last,
+            "could not queue a job for worker {worker}: the last worker of the pool is {last}"
+        );
     }
 
     /// One more thing needs the workers.

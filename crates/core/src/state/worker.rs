@@ -13,7 +13,8 @@ use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
 use crate::base::waiting::{WaitModes, Waiting, Watch};
-use crate::policy::{Callers, Gaps, Rng, StealBackoff, Turns};
+use crate::policy::{Callers, Gaps, Priority, Rng, StealBackoff, Turns};
+use crate::state::hinted::Hinted;
 
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
 /// [`Worker`](crate::worker::Worker).
@@ -32,6 +33,8 @@ pub(crate) struct WorkerState<P> {
     pub(crate) wait_modes: WaitModes,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
+    /// Jobs that this worker should run.
+    pub(crate) hinted: Hinted,
     pub(crate) fifo: Fifo,
     pub(crate) recorder: Option<Recorder>,
     /// Set when the worker can take jobs.
@@ -75,12 +78,15 @@ pub(crate) struct Local {
     pub(crate) is_blocked: Cell<bool>,
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
+    /// Since when it has passed over its queue of jobs with a hint.
+    pub(crate) queue_passed_ns: Cell<Option<u64>>,
     /// How often it has come for a job from outside when it had nothing to do.
     pub(crate) looks: Cell<u32>,
     /// A frame below this address is deep in the stack.
     pub(crate) deep: Cell<usize>,
-    /// True while a job from outside runs in the middle of another.
-    pub(crate) is_serving: Cell<bool>,
+    /// Only a job from outside that is more urgent may run in the middle of the present one: the
+    /// priority of the one that runs there already, or of an urgent one below.
+    pub(crate) serving: Cell<Priority>,
     /// True while an external caller is in this worker's place.
     pub(crate) is_caller: Cell<bool>,
     /// How long callers stay here, and when they come.
@@ -121,9 +127,10 @@ impl<P> WorkerState<P> {
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 is_blocked: Cell::new(false),
                 turns: Cell::new(Turns::new()),
+                queue_passed_ns: Cell::new(None),
                 looks: Cell::new(0),
                 deep: Cell::new(0),
-                is_serving: Cell::new(false),
+                serving: Cell::new(Priority::Low),
                 is_caller: Cell::new(false),
                 callers: Cell::new(Callers::new()),
             },
@@ -131,6 +138,7 @@ impl<P> WorkerState<P> {
             index,
             wait_modes: WaitModes::new(waiting),
             mailbox: Injector::new(),
+            hinted: Hinted::new(),
             fifo: Fifo::new(),
             recorder,
             ready: LockLatch::new(),

@@ -98,6 +98,10 @@ impl Worker {
                 worker
                     .deque()
                     .locked(|| worker.state().wait_modes.close(region));
+                if worker.pool().waits_for_a_worker() {
+                    // The call may have heard the signal and served nobody.
+                    worker.signal_self();
+                }
             }
         }
         let region = self.state().wait_modes.region(mode, self.next_slot());

@@ -37,17 +37,12 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn service_at_join(&self) -> bool {
         let stays = self.answer();
-        let (pool, local) = (self.pool(), self.local());
+        let pool = self.pool();
         if !pool.prompt || self.is_strict() {
             return stays;
         }
-        if !local.is_serving.get() {
-            // On the stack of a frame that has other things to do: one at a time.
-            local.is_serving.set(true);
-            if let Some(job) = self.take_urgent() {
-                self.execute(job);
-            }
-            local.is_serving.set(false);
+        if let Some(job) = self.take_urgent() {
+            self.execute(job);
         }
         if pool.waits_for_a_worker() {
             self.signal_self();

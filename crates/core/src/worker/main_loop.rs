@@ -20,11 +20,15 @@ impl Worker {
         }
     }
 
-    /// If a job from outside waits, it takes no search to find one. A victim comes first; but if
-    /// there are many, not each time, because a look at all of them takes longer than a small job.
+    /// If a job waits in a lane, or in the own queue, it takes no search to find one. A victim
+    /// comes before the lanes; but if there are many, not each time, because a look at all of them
+    /// takes longer than a small job.
     fn run_waiting(&self) -> bool {
-        if self.pool().injector.is_empty() {
+        if self.pool().lanes.is_empty() {
             return false;
+        }
+        if self.run(self.take_hinted()) {
+            return true;
         }
         let looks = self.local().looks.get();
         self.local().looks.set(looks.wrapping_add(1));

@@ -2,6 +2,7 @@
 
 use crate::base::job::{DetachedJob, JobSlot, Kind};
 use crate::base::job_ref::{HeapJob, JobRef};
+use crate::policy::Priority;
 use crate::state::limits::RESERVED_SLOTS;
 use crate::worker::Worker;
 
@@ -24,7 +25,8 @@ impl Worker {
         }
         if !self.deque().has_room() && !self.make_room() {
             // SAFETY: as for this function.
-            return self.pool().inject(unsafe { DetachedJob::new(closure) });
+            let job = unsafe { DetachedJob::new(closure) };
+            return self.pool().inject(Priority::Normal, job);
         }
         let slot = self.deque().vacant();
         self.note(slot.as_ptr() as usize);
@@ -73,7 +75,7 @@ impl Worker {
         if self.deque().has_room() || self.make_room() {
             self.put(job);
         } else {
-            self.pool().inject(job);
+            self.pool().inject(Priority::Normal, job);
         }
     }
 

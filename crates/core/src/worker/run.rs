@@ -2,8 +2,9 @@
 
 use heist_event::EventKind;
 
-use crate::base::job::{lent_latch, run_in_slot, Job};
+use crate::base::job::{lent_latch, run_in_slot, DetachedJob, Job};
 use crate::base::latch::CoreLatch;
+use crate::policy::Priority;
 use crate::worker::Worker;
 
 impl Worker {
@@ -40,8 +41,8 @@ impl Worker {
             Job::Popped { slot, kind } => unsafe { run_in_slot(slot, kind) },
             // Moved, not referred to: or else the compiler copies every `Job` whole before this,
             // and a popped one waits until its few bytes are written.
-            // SAFETY: taken from the injector, which hands each job out once.
-            Job::Injected(job) => unsafe { job.execute() },
+            // SAFETY: taken from a lane or a queue, which hands each job out once.
+            Job::Injected { job, serving } => unsafe { self.serve(job, serving) },
             Job::Detached { job, mode } => {
                 // SAFETY: taken from a deque, which hands each job out once.
                 let run = move || unsafe { job.execute() };
@@ -62,6 +63,19 @@ impl Worker {
                 }
             }
         }
+    }
+
+    /// Runs a job from outside, in the middle of which only more urgent ones may run.
+    ///
+    /// # Safety
+    ///
+    /// 1. As for [`DetachedJob::execute`].
+    #[inline(never)]
+    unsafe fn serve(&self, job: DetachedJob, serving: Priority) {
+        let before = self.local().serving.replace(serving);
+        // SAFETY: by 1.
+        unsafe { job.execute() };
+        self.local().serving.set(before);
     }
 
     /// Runs the job, if there is one.

@@ -1,11 +1,14 @@
 //! How a worker finds something to do.
 //!
 //! The order: the own deque, newest first; the own mailbox, where broadcasts arrive; the oldest of
-//! the own deque, if a join has lent it; the victims' deques, oldest first; the injector.
+//! the own deque, if a join has lent it; urgent jobs; those with a hint to this worker; the
+//! victims' deques, oldest first; the lanes, the most urgent first; jobs with a hint to another
+//! worker that is late.
 //!
-//! A job from outside does not wait for the deques to run dry. A worker that comes back to its main
-//! loop, or waits and has little on its stack, takes one first if it has passed over the injector
-//! [for some jobs, or for some time](crate::policy::Turns).
+//! Jobs in lanes do not wait for the deques to run dry. A worker that comes back to its main loop,
+//! or waits and has little on its stack, takes one first if it is
+//! [urgent](crate::policy::Priority), or if it has passed over the lanes [for some jobs, or for
+//! some time](crate::policy::Turns).
 
 use std::cell::Cell;
 
@@ -16,7 +19,7 @@ use heist_sync::{hint, thread};
 use crate::base::counters::Activity;
 use crate::base::job::Job;
 use crate::base::latch::CoreLatch;
-use crate::policy::{IdleLadder, IdleStep, Victims};
+use crate::policy::{IdleLadder, IdleStep, Priority, Victims};
 use crate::sleep::{Searcher, Sleeper};
 use crate::state::{Pool, WorkerState};
 use crate::worker::Worker;
@@ -28,8 +31,11 @@ impl Worker {
         self.take_due()
             .or_else(|| self.take_own())
             .or_else(|| self.take_oldest())
+            .or_else(|| self.take_from(Priority::High))
+            .or_else(|| self.take_hinted())
             .or_else(|| self.steal())
             .or_else(|| self.take_injected())
+            .or_else(|| self.take_late())
     }
 
     /// Tries each victim once.
@@ -112,7 +118,7 @@ impl Worker {
         search.count_gap(began_ns);
         self.look_after_a_search();
         match found {
-            Some(job @ (Job::Reference(_) | Job::Injected(_))) => self.execute(job),
+            Some(job @ (Job::Reference(_) | Job::Injected { .. })) => self.execute(job),
             Some(job) => self.execute_stolen(job, began_ns),
             None => {}
         }

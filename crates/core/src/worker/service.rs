@@ -39,7 +39,7 @@ impl Worker {
     pub(crate) fn look_after_a_search(&self) {
         let pool = self.pool();
         let is_missed = pool.prompt && pool.sleep.no_worker_is_free_any_more();
-        if is_missed && !pool.injector.is_empty() {
+        if is_missed && pool.lanes.are_urgent() {
             self.signal_self();
         }
     }

@@ -1,9 +1,10 @@
-//! Taking jobs from the worker's own deque and mailbox, and from the injector.
+//! Taking jobs from the worker's own deque, mailbox and queue, from the lanes, and from the queues
+//! of workers that are late.
 
 use heist_event::EventKind;
 
-use crate::base::job::{Job, JobSlot};
-use crate::policy::Turns;
+use crate::base::job::{DetachedJob, Job, JobSlot};
+use crate::policy::{Priority, Turns};
 use crate::worker::Worker;
 
 impl Worker {
@@ -58,47 +59,125 @@ impl Worker {
         self.state().has_a_job()
     }
 
+    /// A job that waits for any worker, the most urgent first.
     pub(crate) fn take_injected(&self) -> Option<Job> {
-        let job = self.pool().injector.take()?;
-        self.local().turns.set(Turns::new());
-        self.state().counters.injected.add(1);
-        self.record(EventKind::Injected);
-        Some(Job::Injected(job))
+        let mut lanes = Priority::ALL.into_iter();
+        lanes.find_map(|lane| self.take_from(lane))
     }
 
-    /// A job from outside, if it is its turn: it may be so at once, if others have taken those that
-    /// this worker has passed over. Not on a frame that is far up the stack: the job has nothing to
-    /// do with what lies there, and may need room.
+    /// A job from this lane.
+    pub(crate) fn take_from(&self, lane: Priority) -> Option<Job> {
+        let serving = match lane {
+            Priority::High => lane,
+            Priority::Normal | Priority::Low => self.local().serving.get(),
+        };
+        self.take_to_serve(lane, serving)
+    }
+
+    fn take_to_serve(&self, lane: Priority, serving: Priority) -> Option<Job> {
+        let job = self.pool().lanes.take_from(lane)?;
+        if lane == Priority::Normal {
+            self.local().turns.set(Turns::new());
+        }
+        Some(self.injected(job, serving))
+    }
+
+    fn injected(&self, job: DetachedJob, serving: Priority) -> Job {
+        self.state().counters.injected.add(1);
+        self.record(EventKind::Injected);
+        Job::Injected { job, serving }
+    }
+
+    /// A job with a hint to this worker.
+    pub(crate) fn take_hinted(&self) -> Option<Job> {
+        let job = self.state().hinted.take(&self.pool().lanes)?;
+        self.local().queue_passed_ns.set(None);
+        Some(self.injected(job, self.local().serving.get()))
+    }
+
+    /// A job with a hint to another worker, which is late. This one keeps some more.
+    pub(crate) fn take_late(&self) -> Option<Job> {
+        let pool = self.pool();
+        if !pool.lanes.are_hinted() {
+            return None;
+        }
+        let now_ns = pool.now_ns();
+        let mut workers = pool.workers();
+        let (job, more) = workers.find_map(|worker| {
+            let is_late = worker.hinted.is_late(now_ns);
+            is_late.then(|| worker.hinted.take_half(&pool.lanes))?
+        })?;
+        if !more.is_empty() {
+            self.state().hinted.put(more, &pool.lanes);
+            // They were nowhere to be seen.
+            let woke = pool.sleep.published();
+            self.state().counters.wakes.add(woke as u64);
+        }
+        Some(self.injected(job, self.local().serving.get()))
+    }
+
+    /// A job from a lane or from the own queue, if it is its turn: it may be so at once, if others
+    /// have taken those that this worker has passed over. Not on a frame that is far up the stack:
+    /// the job has nothing to do with what lies there, and may need room.
     #[inline]
     pub(crate) fn take_due(&self) -> Option<Job> {
-        if self.pool().injector.is_empty() {
+        if self.pool().lanes.is_empty() {
             None
         } else {
             self.take_turn()
         }
     }
 
-    /// As [`take_due`](Self::take_due), if a job from outside waits.
+    /// As [`take_due`](Self::take_due), if a job waits in a lane or in some worker's queue.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_turn(&self) -> Option<Job> {
-        let mut turns = self.local().turns.get();
-        let is_due = turns.is_due(self.pool().now_ns());
-        self.local().turns.set(turns);
-        if (is_due || self.pool().prompt) && !self.is_deep() {
-            self.take_injected()
+        let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
+        let now_ns = pool.now_ns();
+        let is_queued = self.state().hinted.since_ns().is_some();
+        if is_queued && !is_deep && self.has_passed_over_its_queue(now_ns) {
+            return self.take_hinted();
+        }
+        if let Some(lane) = pool.lanes.first(now_ns).filter(|_| !is_deep) {
+            return self.take_from(lane);
+        }
+        let is_normal = pool.lanes.holds(Priority::Normal);
+        if !is_queued && !is_normal {
+            return None;
+        }
+        let mut turns = local.turns.get();
+        let is_due = turns.is_due(now_ns);
+        local.turns.set(turns);
+        if is_deep {
+            None
+        } else if is_normal && (is_due || pool.prompt) {
+            self.take_from(Priority::Normal)
+        } else if is_due {
+            local.turns.set(Turns::new());
+            self.take_hinted()
         } else {
             None
         }
     }
 
-    /// A job from outside for which nobody is free, in a prompt pool, and if there is room for it
-    /// on the stack.
+    /// True if the own queue has waited for others as long as a lane may. If not, it has been
+    /// passed over once more.
+    fn has_passed_over_its_queue(&self, now_ns: u64) -> bool {
+        let passed_ns = &self.local().queue_passed_ns;
+        let since_ns = passed_ns.get().unwrap_or(now_ns);
+        passed_ns.set(Some(since_ns));
+        Priority::is_late(since_ns, now_ns)
+    }
+
+    /// A job from a lane for which nobody is free, in a prompt pool, if it is more urgent than what
+    /// runs in the middle of another here, and if there is room for it on the stack.
     pub(crate) fn take_urgent(&self) -> Option<Job> {
-        if self.pool().waits_for_a_worker() && !self.is_deep() {
-            self.take_injected()
-        } else {
-            None
+        if !self.pool().waits_for_a_worker() || self.is_deep() {
+            return None;
         }
+        let serving = self.local().serving.get();
+        let lanes = [Priority::High, Priority::Normal].into_iter();
+        let mut more_urgent = lanes.filter(|lane| lane.is_above(serving));
+        more_urgent.find_map(|lane| self.take_to_serve(lane, lane))
     }
 }

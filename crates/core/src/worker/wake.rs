@@ -5,6 +5,7 @@ use std::ptr;
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::JobRef;
 use crate::base::latch::CoreLatch;
+use crate::policy::Priority;
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -29,12 +30,28 @@ impl Pool {
         }
     }
 
-    /// Queues a job from outside the pool.
-    pub(crate) fn inject(&self, job: DetachedJob) {
-        self.injector.push(job);
+    /// Queues a job for any worker.
+    pub(crate) fn inject(&self, lane: Priority, job: DetachedJob) {
+        self.lanes.push(lane, job);
         if self.sleep.published() == 0 && self.waits_for_a_worker() {
             self.signal_owners();
         }
+    }
+
+    /// Queues a job that this worker should run: it is woken if it sleeps, or else another is, who
+    /// comes for the job if that is late.
+    pub(crate) fn hint(&self, worker: usize, job: DetachedJob) {
+        self.worker(worker)
+            .hinted
+            .push(job, self.now_ns(), &self.lanes);
+        self.count_wakes(self.sleep.published_for(worker));
+    }
+
+    /// Queues a job that only this worker may run.
+    pub(crate) fn mail(&self, worker: usize, job: JobRef) {
+        self.worker(worker).mailbox.push(job);
+        let woke = self.sleep.unpark_for_mail(worker);
+        self.count_wakes(usize::from(woke));
     }
 
     /// Posts one job to each worker's mailbox, in the order of their indices.

@@ -1,0 +1,204 @@
+//! The injector: jobs that wait for any worker, in a lane for each priority.
+
+use heist_deque::Queue;
+use heist_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use heist_sync::Mutex;
+
+use crate::base::job::DetachedJob;
+use crate::policy::Priority;
+
+/// A queue for each [`Priority`].
+///
+/// One word says which of them hold jobs, and how many queues of single workers do, so that a busy
+/// worker sees with one load that nothing waits.
+#[derive(Debug)]
+pub(crate) struct Lanes<T: Send = DetachedJob> {
+    lanes: Mutex<Contents<T>>,
+    /// A bit for each lane that holds jobs, in the order of their priorities, and above those the
+    /// number of workers' queues that do. Written under the lock.
+    waiting: AtomicUsize,
+    /// When a worker has first passed over each lane since a job was taken from it, in nanoseconds
+    /// and one more; 0: none has.
+    passed_ns: [AtomicU64; 3],
+}
+
+#[derive(Debug)]
+struct Contents<T> {
+    queues: [Queue<T>; 3],
+    /// How many workers' queues hold jobs.
+    hinted: usize,
+}
+
+const ONE_HINTED: usize = 1 << 3;
+
+const fn bit(lane: Priority) -> usize {
+    1 << lane as usize
+}
+
+impl<T> Contents<T> {
+    fn word(&self) -> usize {
+        let lanes = Priority::ALL.into_iter();
+        let bits = lanes.map(|lane| match self.queues[lane as usize].is_empty() {
+            true => 0,
+            false => bit(lane),
+        });
+        bits.sum::<usize>() + self.hinted * ONE_HINTED
+    }
+}
+
+impl<T: Send> Lanes<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            lanes: Mutex::new(Contents {
+                queues: [(); 3].map(|()| Queue::new()),
+                hinted: 0,
+            }),
+            waiting: AtomicUsize::new(0),
+            passed_ns: [(); 3].map(|()| AtomicU64::new(0)),
+        }
+    }
+
+    // Relaxed, here and below: hints; whoever sleeps on them runs a barrier before.
+    #[inline(always)]
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// True if no job waited, here or in the queue of a worker, at some moment during the call.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting() == 0
+    }
+
+    /// True if a job waits in this lane.
+    #[inline]
+    pub(crate) fn holds(&self, lane: Priority) -> bool {
+        self.waiting() & bit(lane) != 0
+    }
+
+    /// True if a job waits here for which a worker may be disturbed.
+    #[inline]
+    pub(crate) fn are_urgent(&self) -> bool {
+        self.waiting() & (bit(Priority::High) | bit(Priority::Normal)) != 0
+    }
+
+    /// True if a job waits in the queue of a worker.
+    pub(crate) fn are_hinted(&self) -> bool {
+        self.waiting() >= ONE_HINTED
+    }
+
+    /// Queues a job.
+    pub(crate) fn push(&self, lane: Priority, job: T) {
+        let mut contents = self.lanes.lock();
+        if contents.queues[lane as usize].is_empty() {
+            self.has_moved(lane);
+        }
+        contents.queues[lane as usize].push(job);
+        self.waiting.store(contents.word(), Ordering::Relaxed);
+    }
+
+    /// The oldest job of this lane.
+    pub(crate) fn take_from(&self, lane: Priority) -> Option<T> {
+        if !self.holds(lane) {
+            return None;
+        }
+        let mut contents = self.lanes.lock();
+        let (job, emptied) = contents.queues[lane as usize].take();
+        self.waiting.store(contents.word(), Ordering::Relaxed);
+        self.has_moved(lane);
+        drop(contents);
+        // Not under the lock: the system takes its time.
+        drop(emptied);
+        job
+    }
+
+    /// From now on the lane has not been passed over.
+    fn has_moved(&self, lane: Priority) {
+        let passed_ns = &self.passed_ns[lane as usize];
+        // A look first: where nobody passes over anything, nobody writes.
+        if passed_ns.load(Ordering::Relaxed) != 0 {
+            passed_ns.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The queue of a worker holds jobs from now on, or none. Called under the lock of that queue.
+    pub(crate) fn hint(&self, holds_jobs: bool) {
+        let mut contents = self.lanes.lock();
+        contents.hinted = match holds_jobs {
+            true => contents.hinted + 1,
+            false => contents.hinted - 1,
+        };
+        self.waiting.store(contents.word(), Ordering::Relaxed);
+    }
+
+    /// The lane that comes before a worker's own jobs at this time, if one does. The others in
+    /// which jobs wait have been passed over, a normal one only for a higher one: beside a worker's
+    /// own jobs it has its [turns](crate::policy::Turns).
+    pub(crate) fn first(&self, now_ns: u64) -> Option<Priority> {
+        let waiting = self.waiting();
+        let waits = Priority::ALL.map(|lane| waiting & bit(lane) != 0);
+        let since_ns = [0, 1, 2].map(|lane: usize| {
+            let passed_ns = self.passed_ns[lane].load(Ordering::Relaxed);
+            passed_ns.checked_sub(1)
+        });
+        let first = Priority::first(waits, since_ns, now_ns);
+        for lane in Priority::ALL {
+            let is_passed = waits[lane as usize] && first != Some(lane);
+            let counts = lane != Priority::Normal || waits[Priority::High as usize];
+            if is_passed && counts && since_ns[lane as usize].is_none() {
+                self.passed_ns[lane as usize].store(now_ns + 1, Ordering::Relaxed);
+            }
+        }
+        first
+    }
+}
+
+#[cfg(all(test, heist_loom))]
+mod model;
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_says_where_jobs_wait() {
+        let lanes = Lanes::new();
+        assert!(lanes.is_empty());
+        lanes.push(Priority::Low, 1);
+        assert!(lanes.holds(Priority::Low) && !lanes.are_urgent());
+        lanes.push(Priority::High, 2);
+        lanes.hint(true);
+        assert!(lanes.are_urgent() && lanes.are_hinted());
+        assert_eq!(lanes.take_from(Priority::Normal), None);
+        assert_eq!(lanes.take_from(Priority::High), Some(2));
+        assert_eq!(lanes.take_from(Priority::Low), Some(1));
+        assert!(!lanes.is_empty(), "a worker's queue holds one");
+        lanes.hint(false);
+        assert!(lanes.is_empty());
+    }
+
+    #[test]
+    fn a_lane_is_passed_over_since_the_first_time_after_it_has_moved() {
+        let lanes = Lanes::new();
+        let late_ns = Priority::PASSED_OVER_MAX_NS;
+        (0..3).for_each(|job| lanes.push(Priority::Low, job));
+        assert_eq!(lanes.first(5), None);
+        assert_eq!(lanes.first(4 + late_ns), None);
+        assert_eq!(lanes.first(5 + late_ns), Some(Priority::Low));
+        assert_eq!(lanes.take_from(Priority::Low), Some(0));
+        assert_eq!(lanes.first(6 + late_ns), None);
+        assert_eq!(lanes.first(6 + 2 * late_ns), Some(Priority::Low));
+    }
+
+    #[test]
+    fn a_normal_lane_is_passed_over_for_a_high_one_only() {
+        let lanes = Lanes::new();
+        let late_ns = Priority::PASSED_OVER_MAX_NS;
+        lanes.push(Priority::Normal, 1);
+        assert_eq!(lanes.first(0), None);
+        assert_eq!(lanes.first(late_ns), None);
+        lanes.push(Priority::High, 2);
+        assert_eq!(lanes.first(late_ns), Some(Priority::High));
+        assert_eq!(lanes.first(2 * late_ns), Some(Priority::Normal));
+    }
+}

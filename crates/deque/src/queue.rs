@@ -1,0 +1,215 @@
+//! A queue under somebody's lock, whose memory goes back to the system.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+
+use heist_sync::Reserved;
+
+/// A first-in, first-out queue for whoever holds its lock.
+///
+/// The first items are in a ring, and those for which it has no room in blocks of memory that are
+/// the system's again when they are empty, whatever the allocator keeps.
+///
+/// # Examples
+///
+/// ```
+/// use heist_deque::Queue;
+///
+/// let mut queue = Queue::new();
+/// queue.push(1);
+/// queue.push(2);
+/// let (item, emptied) = queue.take();
+/// drop(emptied); // when the lock is free
+/// assert_eq!((item, queue.len()), (Some(1), 1));
+/// ```
+pub struct Queue<T> {
+    ring: VecDeque<T>,
+    /// All of them are newer than those in the ring.
+    blocks: VecDeque<Block<T>>,
+    len: usize,
+}
+
+/// So many items lie in the ring at most.
+const RING: usize = 1024;
+
+impl<T> Queue<T> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            ring: VecDeque::new(),
+            blocks: VecDeque::new(),
+            len: 0,
+        }
+    }
+
+    /// How many items it holds.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True if it holds none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Puts an item at the end. Allocates when the queue grows.
+    #[expect(clippy::missing_panics_doc, reason = "there is a last block")]
+    pub fn push(&mut self, item: T) {
+        self.len += 1;
+        if self.blocks.is_empty() && self.ring.len() < RING {
+            return self.ring.push_back(item);
+        }
+        let last = match self.blocks.back_mut() {
+            Some(last) if last.has_room() => last,
+            _ => {
+                self.blocks.push_back(Block::new());
+                self.blocks.back_mut().expect("just put there")
+            }
+        };
+        last.push(item);
+    }
+
+    /// The oldest item, and the block of which it was the last: to be dropped when the lock is
+    /// free, because the system takes its time.
+    pub fn take(&mut self) -> (Option<T>, Option<Block<T>>) {
+        self.len = self.len.saturating_sub(1);
+        let item = self.ring.pop_front();
+        if item.is_some() {
+            return (item, None);
+        }
+        let Some(first) = self.blocks.front_mut() else {
+            return (None, None);
+        };
+        let item = first.take();
+        let empty = first.is_empty().then(|| self.blocks.pop_front());
+        (item, empty.flatten())
+    }
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for Queue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("len", &self.len).finish()
+    }
+}
+
+/// Room for some thousand items of a [`Queue`], which are put in and taken out once each, in order.
+pub struct Block<T> {
+    memory: Reserved,
+    /// Those from `first` on and below `end` are there.
+    first: usize,
+    end: usize,
+    items: PhantomData<T>,
+}
+
+impl<T> Block<T> {
+    const BYTES: usize = 4 * Reserved::PIECE;
+    const ITEMS: usize = {
+        assert!(size_of::<T>() > 0 && align_of::<T>() <= 4096);
+        Self::BYTES / size_of::<T>()
+    };
+
+    fn new() -> Self {
+        let memory = Reserved::new(Self::BYTES).ok();
+        let memory = memory.filter(|memory| memory.commit(0, Self::BYTES));
+        let layout = std::alloc::Layout::new::<[u8; 4 * Reserved::PIECE]>();
+        Self {
+            memory: memory.unwrap_or_else(|| std::alloc::handle_alloc_error(layout)),
+            first: 0,
+            end: 0,
+            items: PhantomData,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.end < Self::ITEMS
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    /// # Panics
+    ///
+    /// Panics if there is no room.
+    fn push(&mut self, item: T) {
+        assert!(self.has_room(), "a block is full");
+        // SAFETY: within the block, which begins a page, and nothing is there.
+        unsafe { self.memory.start().cast::<T>().add(self.end).write(item) };
+        self.end += 1;
+    }
+
+    fn take(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        // SAFETY: put there by `push`, and taken once.
+        let item = unsafe { self.memory.start().cast::<T>().add(self.first).read() };
+        self.first += 1;
+        Some(item)
+    }
+}
+
+impl<T> Drop for Block<T> {
+    fn drop(&mut self) {
+        while let Some(item) = self.take() {
+            drop(item);
+        }
+    }
+}
+
+impl<T> fmt::Debug for Block<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Block")
+            .field("len", &(self.end - self.first))
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Lengths around those at which items go elsewhere.
+    #[test]
+    fn items_come_out_in_order_however_long_the_queue_is() {
+        let block = Block::<u64>::ITEMS;
+        for len in [1, RING, RING + 1, RING + block, RING + 2 * block + 1] {
+            let mut queue = Queue::new();
+            for round in 0..3 {
+                (0..len).for_each(|n| queue.push(n as u64));
+                assert_eq!(queue.len(), len);
+                // The next ones come while some of the first are there.
+                let half = len / 2;
+                (0..half).for_each(|n| assert_eq!(queue.take().0, Some(n as u64)));
+                (len..len + half).for_each(|n| queue.push(n as u64));
+                (half..len + half).for_each(|n| assert_eq!(queue.take().0, Some(n as u64)));
+                assert_eq!(queue.take().0, None, "{len} items, round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn items_that_nobody_takes_are_dropped_with_the_queue() {
+        let mut queue = Queue::new();
+        let item = Arc::new(());
+        (0..RING + 10_000).for_each(|_| queue.push(Arc::clone(&item)));
+        (0..RING + 10).for_each(|_| drop(queue.take()));
+        assert_eq!(Arc::strong_count(&item), 10_000 - 10 + 1);
+        drop(queue);
+        assert_eq!(Arc::strong_count(&item), 1);
+    }
+}
