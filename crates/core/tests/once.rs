@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
@@ -173,6 +173,45 @@ fn a_worker_that_waits_helps() {
         }
     });
     assert_ne!(helper.into_inner().unwrap(), once.into_inner());
+}
+
+/// As above, with other jobs in the deque of the winner, which are older than the parts: spawned
+/// ones and halves of joins.
+#[test]
+fn a_worker_that_waits_helps_where_older_jobs_lie_in_its_way() {
+    let pool = pool(2);
+    for is_lent in [false, true] {
+        let (once, helped) = (Once::new(), AtomicBool::new(false));
+        let (both, ran) = (Barrier::new(2), AtomicUsize::new(0));
+        let value = || {
+            both.wait();
+            let winner = current_thread_index();
+            while !helped.load(Ordering::Relaxed) {
+                join(thread::yield_now, || {
+                    let is_help = current_thread_index() != winner;
+                    helped.fetch_or(is_help, Ordering::Relaxed);
+                });
+            }
+            assert_eq!(ran.load(Ordering::Relaxed), 0, "nobody runs an older job");
+        };
+        let older = || _ = ran.fetch_add(1, Ordering::Relaxed);
+        let wins = || _ = once.get_or_init(value);
+        pool.install(|| {
+            scope(|scope| {
+                scope.spawn(|_| {
+                    both.wait();
+                    once.get_or_init(|| unreachable!("it is being made"));
+                });
+                scope.spawn(|_| older());
+                scope.spawn(|_| older());
+                match is_lent {
+                    true => _ = join(|| join(wins, older), older),
+                    false => wins(),
+                }
+            });
+        });
+        assert_eq!(ran.into_inner(), if is_lent { 4 } else { 2 });
+    }
 }
 
 #[test]

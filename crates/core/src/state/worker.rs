@@ -12,7 +12,7 @@ use crate::base::job::{Job, JobSlot, Kind};
 use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
-use crate::base::waiting::{WaitModes, Waiting, Watch};
+use crate::base::waiting::{WaitMode, WaitModes, Waiting, Watch};
 use crate::policy::{Callers, Gaps, Priority, Rng, StealBackoff, Turns};
 use crate::state::hinted::Hinted;
 
@@ -173,9 +173,14 @@ impl<P> WorkerState<P> {
     /// Tries to take the oldest job of this worker; `may_ask` says whether it may be disturbed.
     #[inline]
     pub(crate) fn steal(&self, may_ask: impl FnOnce() -> bool) -> Steal<Job> {
+        let claim = |kind, slot| {
+            self.counters.stolen_from.add(1);
+            // SAFETY: just taken, under the deque's lock.
+            unsafe { self.claim(kind, slot) }
+        };
         // SAFETY: `claim` moves a detached job out; the slot of a lent one stays with the thief
         // until it sets the latch.
-        unsafe { self.deque.thief().steal(may_ask, self.claim()) }
+        unsafe { self.deque.thief().steal(may_ask, claim) }
     }
 
     /// As [`steal`](Self::steal), if the oldest job is a piece of the initialiser of this `Once`.
@@ -187,43 +192,74 @@ impl<P> WorkerState<P> {
         if !self.wait_modes.has_regions() {
             return Steal::Empty;
         }
-        let is_piece = |slot: JobSlot, kind: Option<&Kind>| {
+        let is_piece = |slot, kind: Option<&Kind>| {
             // SAFETY: the deque's lock is held.
-            let mode = unsafe { self.wait_modes.at(slot.as_ptr() as usize) };
+            let mode = unsafe { self.mode_at(slot) };
             // Of another kind of job it is not known whether the initialiser waits for it.
             mode.once() == once && kind.is_none_or(Kind::is_lent)
         };
+        let claim = |kind, slot| {
+            self.counters.stolen_from.add(1);
+            // SAFETY: just taken, under the deque's lock.
+            unsafe { self.claim(kind, slot) }
+        };
         // SAFETY: as in `steal`.
-        unsafe { self.deque.thief().steal_if(may_ask, is_piece, self.claim()) }
+        unsafe { self.deque.thief().steal_if(may_ask, is_piece, claim) }
     }
 
     /// True if the oldest job may be such a piece.
     pub(crate) fn has_a_piece(&self, once: *const ()) -> bool {
         let is_there = Cell::new(false);
-        let look = |slot: JobSlot, _: Option<&Kind>| {
+        let look = |slot, _: Option<&Kind>| {
             // SAFETY: the deque's lock is held.
-            let mode = unsafe { self.wait_modes.at(slot.as_ptr() as usize) };
-            is_there.set(mode.once() == once);
+            is_there.set(unsafe { self.mode_at(slot) }.once() == once);
             false
         };
         if self.wait_modes.has_regions() {
-            // SAFETY: as in `steal`, but that nothing is claimed.
-            let nothing = unsafe { self.deque.thief().steal_if(|| true, look, self.claim()) };
-            debug_assert!(!matches!(nothing, Steal::Success(_)));
+            // SAFETY: nothing is claimed.
+            let nothing = unsafe { self.deque.thief().steal_if(|| true, look, |_, _| ()) };
+            debug_assert!(!matches!(nothing, Steal::Success(())));
         }
         is_there.get()
     }
 
-    /// How a thief claims a job, under the lock of the deque.
-    #[inline(always)]
-    fn claim(&self) -> impl FnOnce(&'static Kind, JobSlot) -> Job + '_ {
-        |kind, slot| {
-            self.counters.stolen_from.add(1);
-            // SAFETY: the deque's lock is held.
-            let mode = unsafe { self.wait_modes.at(slot.as_ptr() as usize) };
-            // SAFETY: just taken, and the deque's lock keeps others away.
-            unsafe { Job::claim(kind, slot, self.index, mode) }
+    /// The oldest job, if it is public, and of frames of which nothing special is known. For the
+    /// owner.
+    pub(crate) fn take_plain(&self) -> Option<Job> {
+        // SAFETY: the deque's lock is held.
+        let is_plain = |slot, _: Option<&Kind>| unsafe { self.mode_at(slot) }.is_plain();
+        // SAFETY: just taken, under the deque's lock.
+        let claim = |kind, slot| unsafe { self.claim(kind, slot) };
+        // SAFETY: as in `steal`.
+        match unsafe { self.deque.thief().steal_if(|| false, is_plain, claim) } {
+            Steal::Success(job) => {
+                self.counters.pops.add(1);
+                Some(job)
+            }
+            Steal::Empty | Steal::Retry => None,
         }
+    }
+
+    /// The job that was in this slot of the deque.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller has just taken it, and holds the lock of the deque.
+    pub(crate) unsafe fn claim(&self, kind: &'static Kind, slot: JobSlot) -> Job {
+        // SAFETY: by 1.
+        let mode = unsafe { self.mode_at(slot) };
+        // SAFETY: by 1., and the lock keeps others away.
+        unsafe { Job::claim(kind, slot, self.index, mode) }
+    }
+
+    /// How the job in this slot waits.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the deque.
+    unsafe fn mode_at(&self, slot: JobSlot) -> WaitMode {
+        // SAFETY: by 1.
+        unsafe { self.wait_modes.at(slot.as_ptr() as usize) }
     }
 
     pub(crate) fn has_a_job(&self) -> bool {

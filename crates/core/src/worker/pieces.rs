@@ -3,15 +3,34 @@
 //! A worker that waits for the value of a [`Once`](crate::Once) may run these and nothing else, and
 //! so may a frame of the initialiser that waits for a piece. `ops/once.rs` says why.
 //!
-//! Before a worker sleeps that has found none, it signals those that may lend some; the next that
-//! one of them lends wakes it. A wake-up may be missed when both happen at once, and then the
-//! initialiser goes on without help: it waits for nobody who sleeps.
+//! A worker that begins to wait for them, or sleeps because there are none, signals those that may
+//! lend some. The next that one of them lends is made the oldest of its deque, because a thief
+//! takes no other, and wakes a worker that waits. A wake-up may be missed when both happen at once,
+//! and then the initialiser goes on without help: it waits for nobody who sleeps.
 
 use std::ptr;
 
+use crate::base::job::{DetachedJob, Job};
 use crate::base::once::OnceState;
+use crate::policy::Priority;
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
+
+/// No more jobs than that are moved out of the way.
+const FEW_OLDER: usize = 128;
+
+/// A job on its way to any worker.
+struct Moving(Job);
+
+// SAFETY: it was just taken from a deque as thieves do, who run it wherever they are.
+unsafe impl Send for Moving {}
+
+impl Moving {
+    fn run(self) {
+        let worker = Worker::current().expect("jobs run on workers");
+        worker.execute(self.0);
+    }
+}
 
 impl Worker {
     /// The `Once` of whose initialiser any piece may run here, or null.
@@ -20,6 +39,30 @@ impl Worker {
             self.wait_mode().shares()
         } else {
             ptr::null()
+        }
+    }
+
+    /// The jobs of this worker are public: those who wait for the value of this `Once` can have the
+    /// pieces among them, unless it is null.
+    pub(crate) fn offer_pieces(&self, once: *const ()) {
+        // SAFETY: as in `rouse_a_helper`.
+        let state = unsafe { once.cast::<OnceState<CountLatch>>().as_ref() };
+        if state.is_some_and(|state| state.any_waiter(|_| true)) {
+            self.move_older_jobs();
+            self.rouse_a_helper(once);
+        }
+    }
+
+    /// Moves the jobs that lie below the pieces of initialisers out of the way, to the injector.
+    fn move_older_jobs(&self) {
+        if self.deque().waiting() > FEW_OLDER {
+            return;
+        }
+        while let Some(job) = self.state().take_plain() {
+            let job = Moving(job);
+            // SAFETY: 1. it borrows nothing but what a thief's would. 2. No job unwinds.
+            let job = unsafe { DetachedJob::new(move || job.run()) };
+            self.pool().inject(Priority::Normal, job);
         }
     }
 

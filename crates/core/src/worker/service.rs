@@ -26,7 +26,7 @@ impl Worker {
             Some(woke) => self.state().counters.wakes.add(woke as u64),
             None => self.signal_self(),
         }
-        self.rouse_a_helper(self.wait_mode().once());
+        self.offer_pieces(self.wait_mode().once());
         stays
     }
 

@@ -3,7 +3,7 @@
 
 use heist_event::EventKind;
 
-use crate::base::job::{DetachedJob, Job, JobSlot};
+use crate::base::job::{DetachedJob, Job};
 use crate::policy::{Priority, Turns};
 use crate::worker::Worker;
 
@@ -40,12 +40,8 @@ impl Worker {
         if !self.state().has_a_job() {
             return None;
         }
-        let claim = |kind, slot: JobSlot| {
-            // SAFETY: the deque's lock is held.
-            let mode = unsafe { self.state().wait_modes.at(slot.as_ptr() as usize) };
-            // SAFETY: just taken, and the deque's lock keeps others away.
-            unsafe { Job::claim(kind, slot, self.index(), mode) }
-        };
+        // SAFETY: just taken, under the deque's lock.
+        let claim = |kind, slot| unsafe { self.state().claim(kind, slot) };
         // SAFETY: `claim` moves a detached job out, and the slot of a lent one stays in use until
         // its latch is set.
         let job = unsafe { self.deque().take_oldest(claim) }?;

@@ -44,6 +44,7 @@ impl Worker {
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        self.sees_a_piece(once);
         while !latch.probe() {
             if self.run_piece(once) || self.run(self.take_mail()) {
                 ladder = IdleLadder::new(self.pool().oversubscribed);
