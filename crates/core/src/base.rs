@@ -1,12 +1,14 @@
 //! Parts that know neither a worker nor a pool.
 
 pub(crate) mod argument;
+pub(crate) mod claim;
 pub(crate) mod count;
 pub(crate) mod counters;
 pub(crate) mod error;
 pub(crate) mod fifo;
 pub(crate) mod job;
 pub(crate) mod job_ref;
+pub(crate) mod join_error;
 pub(crate) mod latch;
 pub(crate) mod live;
 pub(crate) mod once;

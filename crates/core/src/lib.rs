@@ -13,7 +13,8 @@
 //! | [`with_context`] | recursions that do little but join |
 //! | [`scope`](scope()) | any number of jobs that borrow, awaited at the end |
 //! | [`TaskGroup`] | jobs started one by one and awaited together |
-//! | [`submit`](submit()) | a job whose value is wanted later |
+//! | [`submit`](submit()) | a job whose value is wanted later, by a thread or a task of an executor |
+//! | [`job`](job()) | a job that is told how to run: its priority, a worker |
 //! | [`spawn`](spawn()) | a job that nobody waits for; [`spawn_on`], for a certain worker |
 //! | [`broadcast`](broadcast()) | a closure on every worker |
 //! | [`blocking`] | a call that blocks |
@@ -51,6 +52,7 @@ mod worker;
 
 pub use base::argument::FnContext;
 pub use base::error::ThreadPoolBuildError;
+pub use base::join_error::JoinError;
 pub use base::waiting::Waiting;
 pub use heist_event::{Event, EventKind, PoolCounters, WorkerCounters, WorkerEvents, WorkerId};
 pub use heist_sync::BarrierMode;

@@ -15,6 +15,7 @@
 //! | `lend` | the second closures of joins, lent and taken back |
 //! | `search`, `wait` | finding a job; waiting for a latch |
 //! | `latch`, `completion` | waits that belong to no single worker |
+//! | `claimed` | a job that others than its queue may run or cancel |
 //! | `main_loop` | the top of a worker's stack |
 //! | `caller`, `adopted` | threads of the program that are workers for a call, or for good |
 
@@ -22,6 +23,7 @@ mod activity;
 mod adopted;
 mod blocking;
 mod caller;
+pub(crate) mod claimed;
 pub(crate) mod completion;
 mod current;
 mod descendants;

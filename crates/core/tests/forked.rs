@@ -6,13 +6,17 @@
 // The thread sanitizer starts no thread in the child of a process that had several.
 #![cfg(all(unix, not(any(heist_loom, heist_shuttle, heist_tsan))))]
 
+use std::future::Future;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::pin::Pin;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 
-use heist_core::{with_context, Once, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{with_context, JoinError, Once, TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -94,6 +98,11 @@ fn a_child_is_refused_every_call_that_would_wait_for_a_worker_of_its_parent() {
 }
 
 #[test]
+fn a_child_aborts_a_job_that_its_parent_goes_on_to_run() {
+    assert_passes("in_a_process::an_abort");
+}
+
+#[test]
 fn a_child_is_refused_the_global_pool_of_its_parent() {
     assert_passes("in_a_process::the_global_pool");
 }
@@ -170,6 +179,7 @@ mod in_a_process {
             assert_refused(submit, || group.run(|| ()));
             assert_refused(submit, || pool.in_place_scope(|scope| scope.spawn(|_| ())));
             group.wait(); // it has no jobs
+            assert!(group.wait_until(std::time::Instant::now()));
             assert_refused("read the counters of", || pool.counters());
             assert_eq!(pool.current_num_threads(), 2);
             assert_eq!(pool.current_thread_index(), None);
@@ -177,6 +187,44 @@ mod in_a_process {
         });
         release.store(true, Ordering::Relaxed);
         assert_eq!(end, FINE);
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn an_abort() {
+        struct Nothing;
+        impl Wake for Nothing {
+            fn wake(self: Arc<Self>) {}
+        }
+        let pool = pool(1);
+        let (begun, release) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let mut running = pool.submit({
+            let (begun, release) = (Arc::clone(&begun), Arc::clone(&release));
+            move || {
+                begun.store(true, Ordering::Relaxed);
+                until(&release);
+            }
+        });
+        until(&begun);
+        let (say, heard) = channel();
+        let queued = pool.submit(move || say.send(1));
+        let end = in_fork(|| {
+            assert!(!running.abort(), "it runs, in the parent");
+            assert!(queued.abort());
+            assert!(matches!(queued.try_join(), Err(JoinError::Cancelled)));
+            let waker = Waker::from(Arc::new(Nothing));
+            let wait = "wait for a job of";
+            assert_refused(wait, || {
+                Pin::new(&mut running).poll(&mut Context::from_waker(&waker))
+            });
+            assert_refused(wait, || running.try_join());
+        });
+        release.store(true, Ordering::Relaxed);
+        assert_eq!(end, FINE);
+        assert_eq!(heard.recv(), Ok(1), "the parent goes on");
     }
 
     #[test]

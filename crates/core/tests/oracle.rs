@@ -3,11 +3,13 @@
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use std::collections::BTreeSet;
-use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
+use std::panic::{catch_unwind, panic_any, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use heist_core::{JoinContext, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{
+    JoinContext, JoinError, JoinHandle, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting,
+};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -44,6 +46,12 @@ enum Program {
     Placed(Place, Box<Program>),
     /// Jobs with this priority.
     Lane(Priority, Vec<Program>),
+    /// Gives a number if the fork panics, without a panic.
+    Try(Box<Program>),
+    /// A fork that is aborted, unless it has begun: gives a number in both cases.
+    Abort(Box<Program>),
+    /// Forks that are joined in the order in which they began.
+    Forks(Vec<Program>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +86,7 @@ fn leaves() -> impl Strategy<Value = Program> {
 fn strict_programs() -> impl Strategy<Value = Program> {
     leaves().prop_recursive(6, 60, 5, |inner| {
         let many = prop::collection::vec(inner.clone(), 0..5);
-        let one = inner.clone().prop_map(Box::new);
+        let (forks, one) = (many.clone(), inner.prop_map(Box::new));
         prop_oneof![
             3 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
             2 => one.clone().prop_map(Program::Context),
@@ -92,6 +100,8 @@ fn strict_programs() -> impl Strategy<Value = Program> {
             3 => one.clone().prop_map(Program::Strict),
             3 => one.clone().prop_map(Program::Yield),
             2 => one.clone().prop_map(Program::Block),
+            1 => one.clone().prop_map(Program::Try),
+            1 => forks.prop_map(Program::Forks),
             2 => (one.clone(), one).prop_map(|(a, b)| Program::Late(a, b)),
         ]
     })
@@ -123,7 +133,7 @@ fn once_programs() -> impl Strategy<Value = Program> {
 fn programs() -> impl Strategy<Value = Program> {
     leaves().prop_recursive(6, 60, 5, |inner| {
         let many = prop::collection::vec(inner.clone(), 0..5);
-        let one = inner.clone().prop_map(Box::new);
+        let (forks, one) = (many.clone(), inner.prop_map(Box::new));
         prop_oneof![
             5 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
             3 => one.clone().prop_map(Program::Context),
@@ -137,6 +147,9 @@ fn programs() -> impl Strategy<Value = Program> {
             2 => (places(), one.clone()).prop_map(|(place, job)| Program::Placed(place, job)),
             1 => one.clone().prop_map(Program::Install),
             1 => one.clone().prop_map(Program::Block),
+            1 => one.clone().prop_map(Program::Try),
+            1 => one.clone().prop_map(Program::Abort),
+            1 => forks.prop_map(Program::Forks),
             1 => one.prop_map(Program::Broadcast),
         ]
     })
@@ -161,25 +174,29 @@ fn pools() -> &'static [ThreadPool; 3] {
 /// Stands for a panic that was caught.
 const CAUGHT: u64 = 77;
 
+/// Stands for a part that may have run or not.
+const ABORTED: u64 = 78;
+
 /// The result of a program: a number, or a panic with one of some numbers.
 type Outcome = Result<u64, BTreeSet<u32>>;
 
+/// The serial run of some parts, of which any may panic first.
+fn all(parts: &[Program], on: usize, leaves: &mut usize) -> Outcome {
+    let outcomes: Vec<_> = parts.iter().map(|part| serial(part, on, leaves)).collect();
+    let panics: BTreeSet<u32> = outcomes
+        .iter()
+        .filter_map(|o| o.clone().err())
+        .flatten()
+        .collect();
+    if panics.is_empty() {
+        Ok(outcomes.into_iter().flatten().fold(0, u64::wrapping_add))
+    } else {
+        Err(panics)
+    }
+}
+
 /// The serial run, on the pool with this number. Counts the leaves.
 fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
-    let all = |parts: &[Program], leaves: &mut usize| {
-        let outcomes: Vec<_> = parts.iter().map(|part| serial(part, on, leaves)).collect();
-        // Whichever panics first wins, and any of them may be the first.
-        let panics: BTreeSet<u32> = outcomes
-            .iter()
-            .filter_map(|o| o.clone().err())
-            .flatten()
-            .collect();
-        if panics.is_empty() {
-            Ok(outcomes.into_iter().flatten().fold(0, u64::wrapping_add))
-        } else {
-            Err(panics)
-        }
-    };
     match program {
         Program::Leaf(n) => {
             *leaves += 1;
@@ -197,7 +214,9 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::Scope(parts)
         | Program::ScopeFifo(parts)
         | Program::Group(parts)
-        | Program::Lane(_, parts) => all(parts, leaves),
+        | Program::Lane(_, parts)
+        | Program::Forks(parts) => all(parts, on, leaves),
+        Program::Abort(_) => Ok(ABORTED),
         Program::Fork(part)
         | Program::Placed(_, part)
         | Program::Context(part)
@@ -211,9 +230,9 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::InPlace(jobs, rest) => {
             let mut parts = jobs.clone();
             parts.push(rest.as_ref().clone());
-            all(&parts, leaves)
+            all(&parts, on, leaves)
         }
-        Program::Catch(part) => Ok(serial(part, on, leaves).unwrap_or(CAUGHT)),
+        Program::Catch(part) | Program::Try(part) => Ok(serial(part, on, leaves).unwrap_or(CAUGHT)),
         // After a panic the other half tries too.
         Program::Once(part) => serial(part, on, leaves)
             .map(|value| value.wrapping_mul(4))
@@ -221,7 +240,7 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::Install(part) => serial(part, 1 - on, leaves),
         Program::Broadcast(part) => {
             let runs = vec![part.as_ref().clone(); WORKERS[on]];
-            all(&runs, leaves)
+            all(&runs, on, leaves)
         }
     }
 }
@@ -258,10 +277,10 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         Program::Group(parts) => in_group(Priority::Normal, parts, on, trace),
         Program::Lane(lane, parts) => in_group(*lane, parts, on, trace),
         Program::Placed(place, part) => placed(*place, part, on, trace),
-        Program::Fork(part) => {
-            let (part, trace) = (part.clone(), trace.clone());
-            heist_core::submit(move || (parallel(&part, on, &trace), token).0).join()
-        }
+        Program::Fork(part) => submitted(part, on, trace).join(),
+        Program::Try(part) => tried(part, on, trace),
+        Program::Abort(part) => aborted(part, on, trace),
+        Program::Forks(parts) => in_order(parts, on, trace),
         Program::Install(part) => {
             let other = 1 - on;
             pools()[other].install(move || (parallel(part, other, trace), token).0)
@@ -287,6 +306,48 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         Program::Late(first, second) => late(first, second, on, trace),
         Program::Once(part) => made_once(part, on, trace),
     }
+}
+
+fn submitted(part: &Program, on: usize, trace: &Trace) -> JoinHandle<u64> {
+    let (part, trace, token) = (part.clone(), trace.clone(), Arc::clone(&trace.token));
+    heist_core::submit(move || (parallel(&part, on, &trace), token).0)
+}
+
+fn tried(part: &Program, on: usize, trace: &Trace) -> u64 {
+    let outcome = submitted(part, on, trace).try_join();
+    outcome.unwrap_or_else(|error| {
+        drop(error.into_panic().expect("it was not cancelled"));
+        CAUGHT
+    })
+}
+
+fn in_order(parts: &[Program], on: usize, trace: &Trace) -> u64 {
+    let parts = parts.iter();
+    let handles: Vec<_> = parts.map(|part| submitted(part, on, trace)).collect();
+    let outcomes: Vec<_> = handles.into_iter().map(JoinHandle::try_join).collect();
+    outcomes.into_iter().fold(0, |sum, outcome| match outcome {
+        Ok(value) => sum.wrapping_add(value),
+        Err(error) => resume_unwind(error.into_panic().expect("it was not cancelled")),
+    })
+}
+
+/// The part runs whole or not at all, as `abort` says.
+fn aborted(part: &Program, on: usize, trace: &Trace) -> u64 {
+    let own = Trace {
+        leaves: Arc::default(),
+        token: Arc::clone(&trace.token),
+    };
+    let handle = submitted(part, on, &own);
+    let is_aborted = handle.abort();
+    let outcome = handle.try_join();
+    assert_eq!(is_aborted, matches!(outcome, Err(JoinError::Cancelled)));
+    let mut leaves = 0;
+    if !is_aborted {
+        // The serial run only counts them here.
+        drop(serial(part, on, &mut leaves));
+    }
+    assert_eq!(own.leaves.load(Ordering::Relaxed), leaves);
+    ABORTED
 }
 
 fn in_scope(parts: &[Program], on: usize, trace: &Trace) -> u64 {
@@ -351,9 +412,7 @@ fn placed(place: Place, part: &Program, on: usize, trace: &Trace) -> u64 {
 
 /// A job that was submitted before a scope began is joined inside of it.
 fn late(first: &Program, second: &Program, on: usize, trace: &Trace) -> u64 {
-    let token = Arc::clone(&trace.token);
-    let (first, first_trace) = (first.clone(), trace.clone());
-    let first = heist_core::submit(move || (parallel(&first, on, &first_trace), token).0);
+    let first = submitted(first, on, trace);
     let sum = Mutex::new(0_u64);
     heist_core::scope(|scope| {
         let value = first.join();

@@ -267,3 +267,39 @@ fn a_job_near_a_worker_that_waits_for_it_is_run_by_the_other() {
         pool.shutdown();
     });
 }
+
+#[test]
+fn a_job_that_may_be_stolen_is_aborted_or_joined_and_that_once() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&ran);
+        let handle = pool.install(|| {
+            heist_core::submit(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+            })
+        });
+        let is_aborted = handle.abort();
+        let outcome = pool.install(|| handle.try_join());
+        assert_eq!(outcome.is_err(), is_aborted);
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), usize::from(!is_aborted));
+    });
+}
+
+#[test]
+fn a_job_that_is_joined_by_one_worker_and_stolen_by_another_runs_once() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&ran);
+        let (first, second) = pool.install(|| {
+            let first = heist_core::submit(move || count.fetch_add(1, Ordering::SeqCst));
+            let second = heist_core::submit(|| 5);
+            heist_core::join(move || first.join(), move || second.join())
+        });
+        assert_eq!((first, second), (0, 5));
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 1);
+    });
+}

@@ -5,11 +5,12 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use heist_core::{join, scope, spawn, submit, with_waiting, yield_now};
-use heist_core::{ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
 
 fn strict_pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -166,21 +167,28 @@ fn a_waiting_stack_is_not_deeper_than_the_serial_one() {
     }
 }
 
-/// The forked job waits in the injector, and the only worker waits for it.
+/// The only worker waits for a job that another thread has put into the injector.
 #[test]
 fn a_spare_takes_the_place_of_a_worker_that_waits_for_something_unrelated() {
     let pool = strict_pool(1);
     for round in 0..100 {
-        let value = pool.install(|| {
-            let handle = thread::scope(|threads| {
-                let submit = threads.spawn(|| pool.submit(move || round));
-                submit.join().expect("it is submitted")
-            });
-            handle.join()
-        });
+        let value = pool.install(|| from_outside(&pool, move || round));
         assert_eq!(value, round);
     }
     pool.shutdown();
+}
+
+/// Waits on a worker for a job that comes from outside.
+fn from_outside<T: Send + 'static>(
+    pool: &ThreadPool,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let group = TaskGroup::new_in(pool);
+    let (say, heard) = channel();
+    let run = move || say.send(job()).expect("the test listens");
+    thread::scope(|threads| threads.spawn(|| group.run(run)).join()).expect("it is queued");
+    group.wait();
+    heard.recv().expect("a value")
 }
 
 /// As above; the compensation worker opens a scope that has a queue for each worker.
@@ -188,17 +196,11 @@ fn a_spare_takes_the_place_of_a_worker_that_waits_for_something_unrelated() {
 fn a_spare_can_do_what_workers_do() {
     let pool = strict_pool(1);
     let index = pool.install(|| {
-        let handle = thread::scope(|threads| {
-            let submit = threads.spawn(|| {
-                pool.submit(|| {
-                    heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| ()));
-                    heist_core::spawn_fifo(|| ());
-                    heist_core::current_thread_index()
-                })
-            });
-            submit.join().expect("it is submitted")
-        });
-        handle.join()
+        from_outside(&pool, || {
+            heist_core::scope_fifo(|scope| scope.spawn_fifo(|_| ()));
+            heist_core::spawn_fifo(|| ());
+            heist_core::current_thread_index()
+        })
     });
     assert_eq!(index, Some(1), "above those of the workers");
     pool.shutdown();
@@ -210,17 +212,13 @@ fn compensation_workers_work_while_all_workers_wait() {
     let pool = strict_pool(2);
     for _ in 0..50 {
         let both = Barrier::new(2);
-        let exchange = |give: &Mutex<Option<heist_core::JoinHandle<u64>>>,
-                        take: &Mutex<Option<heist_core::JoinHandle<u64>>>| {
-            let handle = submit(|| work(100).min(1));
-            *give.lock().expect("no panic") = Some(handle);
+        let exchange = |give: &TaskGroup, take: &TaskGroup| {
+            give.run(|| _ = work(100));
             both.wait();
-            let other = take.lock().expect("no panic").take();
-            other.expect("the other has put it there").join()
+            take.wait();
         };
-        let (left, right) = (Mutex::default(), Mutex::default());
-        let sums = pool.join(|| exchange(&left, &right), || exchange(&right, &left));
-        assert_eq!(sums, (1, 1));
+        let [left, right] = [(); 2].map(|()| TaskGroup::new_in(&pool));
+        pool.join(|| exchange(&left, &right), || exchange(&right, &left));
     }
 }
 
@@ -241,7 +239,7 @@ fn every_operation_ends_with_one_strict_worker() {
         heist_core::in_place_scope(|scope| scope.spawn(|_| count()));
         assert_eq!(heist_core::broadcast(|context| context.index()), [0]);
         assert_eq!(submit(|| 1).join(), 1);
-        let group = heist_core::TaskGroup::new();
+        let group = TaskGroup::new();
         group.run(|| ());
         group.wait();
     });

@@ -25,7 +25,7 @@
 //! | a slice to sort | [`par_sort`](slice::ParallelSliceMut::par_sort) and its kin |
 //! | jobs that borrow from here | [`scope`](scope()) |
 //! | jobs that come one by one | [`TaskGroup`] |
-//! | a value that I need later | [`submit`](submit()) |
+//! | a value that I need later, or that async code awaits | [`submit`](submit()) |
 //! | something that nobody waits for | [`spawn`](spawn()) |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
 //! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
@@ -115,8 +115,8 @@ pub use heist_core::{
     join, join_context, max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn,
     spawn_broadcast, spawn_fifo, spawn_on, submit, with_context, with_waiting, yield_local,
     yield_now, BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics,
-    Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinHandle, Lazy, Once,
-    PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, TaskGroup,
+    Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy,
+    Once, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, TaskGroup,
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters,
     WorkerEvents, WorkerId, Yield,
 };

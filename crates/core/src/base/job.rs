@@ -6,6 +6,7 @@
 //! | [`StackJob`](crate::base::job_ref::StackJob) | the frame of whoever waits for it | once | the frame, after the latch is set |
 //! | [`DetachedJob`] | a slot or the injector, until it is taken | once | the run itself |
 //! | [`HeapJob`] | a box | once | the run itself |
+//! | [`Claimed`](crate::worker::claimed::Claimed) | an `Arc`, shared with its handle | once, or never | the run itself, of what is left then |
 //!
 //! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs in its slot; what
 //! a worker spawns is a `DetachedJob`, which moves out first. So does the injector. Mailboxes hold
@@ -22,6 +23,7 @@ use heist_deque::{Slot, PAYLOAD};
 use heist_sync::thread;
 
 use crate::base::argument::Argument;
+use crate::base::claim::Claim;
 use crate::base::job_ref::{HeapJob, JobRef};
 use crate::base::latch::CoreLatch;
 use crate::base::unwind;
@@ -37,6 +39,8 @@ pub(crate) struct Kind {
     run: unsafe fn(NonNull<u8>),
     /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
     lent: bool,
+    /// Its content is the reference to a job that begins with a [`Claim`].
+    claimed: bool,
 }
 
 impl Kind {
@@ -46,6 +50,11 @@ impl Kind {
 
     pub(crate) fn is_lent(&self) -> bool {
         self.lent
+    }
+
+    /// True if somebody may have the job before it is taken from where it waits.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claimed
     }
 }
 
@@ -149,7 +158,28 @@ impl DetachedJob {
             &Kind {
                 run: Self::run::<F>,
                 lent: false,
+                claimed: false,
             }
+        }
+    }
+
+    /// A job that begins with a [`Claim`].
+    ///
+    /// # Safety
+    ///
+    /// 1. It does, and nobody has run the reference.
+    pub(crate) unsafe fn claimed(job: JobRef) -> Self {
+        const KIND: &Kind = &Kind {
+            run: run_claimed,
+            lent: false,
+            claimed: true,
+        };
+        let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
+        // SAFETY: the reference fits.
+        unsafe { content.as_mut_ptr().cast::<JobRef>().write(job) };
+        Self {
+            kind: KIND,
+            content,
         }
     }
 
@@ -218,6 +248,26 @@ impl From<JobRef> for DetachedJob {
     }
 }
 
+/// # Safety
+///
+/// 1. At `content` lies the reference to a job, to be run once.
+unsafe fn run_claimed(content: NonNull<u8>) {
+    // SAFETY: by 1.
+    unsafe { content.cast::<JobRef>().read().execute() };
+}
+
+/// True if somebody has the claimed job that lies in this slot.
+///
+/// # Safety
+///
+/// 1. The caller has taken the job, whose kind [is that](Kind::is_claimed), and not run it.
+pub(crate) unsafe fn is_void(slot: JobSlot) -> bool {
+    // SAFETY: by 1.
+    let job = unsafe { Slot::payload(slot).cast::<JobRef>().read() };
+    // SAFETY: by 1. and the promise of `claimed`.
+    unsafe { Claim::is_void(job) }
+}
+
 /// The latch of the [`SlotJob`] in a slot; meaningful once a thief has it.
 ///
 /// # Safety
@@ -275,6 +325,7 @@ where
     pub(crate) const KIND: &'static Kind = &Kind {
         run: Self::run,
         lent: true,
+        claimed: false,
     };
 
     /// Puts the closure into the slot, or its address if it is too large.

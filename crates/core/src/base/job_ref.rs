@@ -29,6 +29,11 @@ impl JobRef {
         Self(job.cast())
     }
 
+    /// Where the job lies.
+    pub(crate) fn address(self) -> NonNull<Header> {
+        self.0
+    }
+
     /// Runs the job. Does not unwind: every kind holds the closure's panic back.
     ///
     /// # Safety

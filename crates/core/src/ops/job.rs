@@ -158,7 +158,7 @@ impl<'pool> JobBuilder<'pool> {
             None => Pool::current(),
         };
         pool.demand_place(self.place);
-        let (handle, job) = submit::prepare(&pool, job);
+        let (handle, job) = submit::prepare(&pool, job, !matches!(self.place, Place::OnlyOn(_)));
         pool.queue_at(self.place, job);
         handle
     }

@@ -1,21 +1,30 @@
-//! `submit`: a spawned job whose handle is joined for its value.
+//! `submit`: a spawned job whose handle is joined, awaited or aborted.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
 use std::sync::Arc;
-
-use heist_sync::{thread, Mutex};
+use std::task::{ready, Context, Poll, Waker};
 
 use crate::base::job::DetachedJob;
+use crate::base::job_ref::{Header, JobRef};
+use crate::base::join_error::JoinError;
 use crate::base::unwind;
-use crate::ops::spawn;
 use crate::state::Pool;
-use crate::worker::completion::Completion;
+use crate::worker::claimed::{Claimant, Claimed};
+use crate::worker::latch::CountLatch;
+use crate::worker::Worker;
 
 /// Starts a job in the pool of the calling worker, or else in the global pool, and returns a handle
 /// to its value.
 ///
 /// For two closures of which the caller runs one, [`join`](crate::join) is cheaper and lets them
 /// borrow.
+///
+/// # Cost
+///
+/// One allocation, and 64 bytes of the worker's deque or of the injector.
 ///
 /// # Examples
 ///
@@ -38,59 +47,93 @@ pub(crate) fn submit_in<T: Send + 'static>(
     pool: &Arc<Pool>,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
-    let (handle, job) = prepare(pool, job);
+    let (handle, job) = prepare(pool, job, true);
     pool.queue_detached(job);
     handle
 }
 
-/// A job that is to be queued, and the handle to its value.
+/// A job that is to be queued, and the handle to its value. `moves`: a worker that joins it may run
+/// it.
 ///
 /// # Panics
 ///
 /// Panics if the pool has ended.
-pub(crate) fn prepare<T: Send + 'static>(
-    pool: &Arc<Pool>,
-    job: impl FnOnce() -> T + Send + 'static,
-) -> (JoinHandle<T>, DetachedJob) {
-    let shared = Arc::new(Shared {
+pub(crate) fn prepare<F, T>(pool: &Arc<Pool>, job: F, moves: bool) -> (JoinHandle<T>, DetachedJob)
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    pool.keep_alive();
+    let task = Arc::new(Task {
+        claimed: Claimed::new(job, Task::<F, T>::execute),
         pool: Arc::clone(pool),
-        completion: Completion::default(),
-        result: Mutex::new(None),
+        moves,
     });
-    shared.completion.add();
-    let task = Arc::clone(&shared);
-    let job = spawn::detached(pool, move || {
-        let result = unwind::catch_job(job);
-        *task.result.lock() = Some(result);
-        task.completion.finish();
-    });
-    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-    (JoinHandle { shared }, unsafe { DetachedJob::new(job) })
+    let queued = Arc::into_raw(Arc::clone(&task)).cast_mut();
+    // SAFETY: an `Arc`'s content has an address.
+    let queued = JobRef::new(unsafe { NonNull::new_unchecked(queued) });
+    // SAFETY: the task begins with a claim.
+    (JoinHandle { task }, unsafe { DetachedJob::claimed(queued) })
 }
 
 /// A handle to the value of a job: see [`submit`].
 ///
+/// The handle is joined by a thread, or awaited by a task of any executor: it is a [`Future`],
+/// whose output is that of [`try_join`](Self::try_join), and no thread waits meanwhile.
+///
 /// Dropping the handle lets the job run on and drops its value. A panic that nobody joins goes to
 /// the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), as with
-/// [`spawn`](crate::spawn).
+/// [`spawn`](crate::spawn). So does a panic of the waker of a task that awaits the handle.
+///
+/// # Deadlocks
+///
+/// A worker that blocks in the `block_on` of some other executor runs no jobs of its pool, not even
+/// that which it waits for. On a worker, [`join`](Self::join); or wait in
+/// [`blocking`](crate::blocking), in a pool with compensation workers.
+///
+/// # Panics
+///
+/// A handle that is awaited again after it has given its output panics.
 #[must_use = "a job whose value nobody wants is a `spawn`"]
 pub struct JoinHandle<T> {
-    shared: Arc<Shared<T>>,
+    task: Arc<dyn Joinable<T>>,
 }
 
-struct Shared<T> {
+/// A submitted job.
+#[repr(C)]
+struct Task<F: FnOnce() -> T, T> {
+    claimed: Claimed<F, T>,
     pool: Arc<Pool>,
-    completion: Completion,
-    result: Mutex<Option<thread::Result<T>>>,
+    moves: bool,
+}
+
+/// A [`Task`] with some closure.
+trait Joinable<T>: Send + Sync {
+    /// Waits until the job is complete, and runs it if that is the way.
+    fn wait(&self);
+    fn poll(&self, waker: &Waker) -> Poll<()>;
+    fn is_complete(&self) -> bool;
+    /// See [`JoinHandle::abort`].
+    fn abort(&self) -> bool;
+    /// As [`Claimed::take_outcome`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    unsafe fn take_outcome(&self) -> Option<Result<T, JoinError>>;
 }
 
 impl<T> JoinHandle<T> {
-    /// Waits for the job and returns its value. A worker runs jobs while it waits; any other thread
-    /// blocks.
+    /// Waits for the job and returns its value.
+    ///
+    /// A worker of the job's pool runs the job itself, if it has not begun, whatever else waits in
+    /// front of it, and unless the job is for [one worker only](crate::JobBuilder::only_on). If it
+    /// has begun, the worker runs other jobs while it waits. A worker of another pool
+    /// runs jobs of its own pool. Any other thread blocks.
     ///
     /// # Panics
     ///
-    /// Panics if the job did, with the same payload.
+    /// Panics if the job did, with the same payload; and if the job was cancelled.
     ///
     /// # Examples
     ///
@@ -99,15 +142,72 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(heist::submit(|| "done").join(), "done");
     /// ```
     pub fn join(self) -> T {
-        self.shared.completion.wait(&self.shared.pool);
-        let result = self.shared.result.lock().take();
-        match result.expect("a job that has ended has left its result") {
+        match self.try_join() {
             Ok(value) => value,
-            Err(payload) => unwind::resume(payload),
+            Err(JoinError::Panicked(payload)) => unwind::resume(payload),
+            Err(JoinError::Cancelled) => {
+                panic!("could not join a job: it was cancelled before it began; `try_join` says so without a panic")
+            }
         }
     }
 
-    /// True if the job has ended, so that [`join`](Self::join) returns at once.
+    /// As [`join`](Self::join), and gives the job's panic as a value.
+    ///
+    /// # Errors
+    ///
+    /// Says that the job panicked, or that it was cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use heist::JoinError;
+    ///
+    /// assert!(matches!(heist::submit(|| 1).try_join(), Ok(1)));
+    /// let failed = heist::submit(|| panic!("no luck")).try_join();
+    /// assert!(matches!(failed, Err(JoinError::Panicked(_))));
+    /// ```
+    pub fn try_join(mut self) -> Result<T, JoinError> {
+        self.task.wait();
+        self.outcome()
+    }
+
+    /// The outcome of the job, which is complete.
+    fn outcome(&mut self) -> Result<T, JoinError> {
+        // SAFETY: 1. The callers have seen that it is complete. 2. There is one handle, and this
+        // borrows it alone.
+        let outcome = unsafe { self.task.take_outcome() };
+        outcome.expect("a handle was waited for again after it had given the value of its job")
+    }
+
+    /// Cancels the job, if it has not begun: its closure is dropped, here and now, and whoever
+    /// waits for it learns that it was [cancelled](JoinError::Cancelled).
+    ///
+    /// True if the job will not run, because this or an earlier call has cancelled it. False if it
+    /// runs, or has: it goes on to its end.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the closure's drop does. The job is cancelled all the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// pool.install(|| {
+    ///     // The only worker is here, so the job cannot have begun.
+    ///     let guess = heist::submit(|| 1);
+    ///     assert!(guess.abort());
+    ///     assert!(matches!(guess.try_join(), Err(heist::JoinError::Cancelled)));
+    /// });
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn abort(&self) -> bool {
+        self.task.abort()
+    }
+
+    /// True if the job has ended or was cancelled, so that [`join`](Self::join) returns at once.
     ///
     /// # Examples
     ///
@@ -121,7 +221,16 @@ impl<T> JoinHandle<T> {
     /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.shared.completion.is_done()
+        self.task.is_complete()
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(self.task.poll(context.waker()));
+        Poll::Ready(self.outcome())
     }
 }
 
@@ -133,12 +242,85 @@ impl<T> fmt::Debug for JoinHandle<T> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<F, T> Task<F, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    fn run(&self, claimant: Claimant<'_, F, T, CountLatch>) {
+        if let Err(payload) = claimant.run() {
+            self.pool.handle_panic(payload);
+        }
+    }
+
+    /// The end of the job's way through the queues.
+    ///
+    /// # Safety
+    ///
+    /// As for [`JobRef::execute`], with the reference of a job of this type.
+    unsafe fn execute(header: NonNull<Header>) {
+        // SAFETY: the `Arc` was given away for this one run.
+        let task = unsafe { Arc::from_raw(header.cast::<Self>().as_ptr()) };
+        if let Some(claimant) = task.claimed.claim() {
+            task.run(claimant);
+        }
+        // One of the pool's, which is there as long as a thread is one of its workers.
+        let worker = Worker::current().expect("jobs run on workers");
+        drop(task);
+        worker.pool().release();
+    }
+}
+
+impl<F, T> Joinable<T> for Task<F, T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    fn wait(&self) {
+        let worker = self.pool.current_worker();
+        if let Some(worker) = worker.filter(|_| self.moves) {
+            if let Some(claimant) = self.claimed.claim() {
+                worker.run_claimed(|| self.run(claimant));
+            }
+        }
+        self.claimed.completion.wait(&self.pool);
+    }
+
+    fn poll(&self, waker: &Waker) -> Poll<()> {
+        if !self.is_complete() {
+            self.pool.demand_workers("wait for a job of");
+        }
+        self.claimed.completion.poll(waker)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.claimed.completion.is_done()
+    }
+
+    fn abort(&self) -> bool {
+        let worker =
+            Worker::seen().filter(|worker| std::ptr::eq(worker.pool(), &raw const *self.pool));
+        if let Some(worker) = worker {
+            worker.local().holds_void.set(true);
+        }
+        self.claimed
+            .cancel()
+            .unwrap_or_else(|payload| unwind::resume(payload))
+    }
+
+    unsafe fn take_outcome(&self) -> Option<Result<T, JoinError>> {
+        // SAFETY: handed on.
+        unsafe { self.claimed.take_outcome() }
+    }
+}
+
+impl<F: FnOnce() -> T, T> Drop for Task<F, T> {
     fn drop(&mut self) {
-        match self.result.lock().take() {
-            Some(Err(payload)) => self.pool.handle_panic(payload),
+        // SAFETY: 1. The queue's share is gone, so that the job was claimed, and 2. the handle's.
+        match unsafe { self.claimed.take_outcome() } {
+            Some(Err(JoinError::Panicked(payload))) => self.pool.handle_panic(payload),
             Some(Ok(value)) => unwind::discard(value),
-            None => {}
+            Some(Err(JoinError::Cancelled)) | None => {}
         }
     }
 }

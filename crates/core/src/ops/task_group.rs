@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::base::job::DetachedJob;
 use crate::base::unwind::{self, FirstPanic};
@@ -167,6 +168,46 @@ impl TaskGroup {
     /// ```
     pub fn wait(&self) {
         self.shared.completion.wait(&self.shared.pool);
+        self.resume_panic();
+    }
+
+    /// As [`wait`](Self::wait), but not longer than until this time. False if some jobs have not
+    /// ended by then; they go on.
+    ///
+    /// A worker that runs a job meanwhile does not leave it in the middle: it comes back late by
+    /// that job's time at most. One that has found no job looks again at least each millisecond.
+    ///
+    /// # Panics
+    ///
+    /// As [`wait`](Self::wait), if all have ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let group = heist::TaskGroup::new();
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// group.run(move || heard.recv().unwrap());
+    /// assert!(!group.wait_until(Instant::now() + Duration::from_millis(1)));
+    /// say.send(()).unwrap();
+    /// assert!(group.wait_until(Instant::now() + Duration::from_secs(60)));
+    /// ```
+    #[must_use = "it says whether all jobs have ended"]
+    pub fn wait_until(&self, at: Instant) -> bool {
+        let left = || at.saturating_duration_since(Instant::now());
+        let has_ended = self
+            .shared
+            .completion
+            .wait_while_left(&self.shared.pool, left);
+        if has_ended {
+            self.resume_panic();
+        }
+        has_ended
+    }
+
+    fn resume_panic(&self) {
         let panicked = self.shared.panic.take();
         if let Some(payload) = panicked {
             unwind::resume(payload);

@@ -76,6 +76,8 @@ pub(crate) struct Local {
     pub(crate) is_strict: Cell<bool>,
     /// True while it is in the program's own code that blocks.
     pub(crate) is_blocked: Cell<bool>,
+    /// True if the deque may hold jobs that somebody else has, by their claims.
+    pub(crate) holds_void: Cell<bool>,
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
     /// Since when it has passed over its queue of jobs with a hint.
@@ -126,6 +128,7 @@ impl<P> WorkerState<P> {
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 is_blocked: Cell::new(false),
+                holds_void: Cell::new(false),
                 turns: Cell::new(Turns::new()),
                 queue_passed_ns: Cell::new(None),
                 looks: Cell::new(0),

@@ -2,9 +2,12 @@
 //!
 //! Scopes know who waits, and one latch in a frame is enough. A task group or a submitted job is
 //! waited for by any thread: a worker, which helps, or a thread outside, which blocks. Each waiter
-//! brings its own latch.
+//! brings its own latch. A task of some executor waits by its waker.
 
+use std::mem;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{fault, Mutex};
@@ -18,14 +21,31 @@ use crate::worker::Worker;
 #[derive(Debug)]
 pub(crate) struct Completion<L = CountLatch> {
     pending: AtomicUsize,
-    waiters: Mutex<Vec<Arc<L>>>,
+    waiters: Mutex<Waiters<L>>,
+}
+
+/// Whom to tell.
+#[derive(Debug)]
+struct Waiters<L> {
+    latches: Vec<Arc<L>>,
+    /// Of the one task that may wait.
+    waker: Option<Waker>,
+}
+
+impl<L> Default for Waiters<L> {
+    fn default() -> Self {
+        Self {
+            latches: Vec::new(),
+            waker: None,
+        }
+    }
 }
 
 impl<L> Default for Completion<L> {
     fn default() -> Self {
         Self {
             pending: AtomicUsize::new(0),
-            waiters: Mutex::new(Vec::new()),
+            waiters: Mutex::default(),
         }
     }
 }
@@ -47,6 +67,30 @@ impl Completion {
             latch.wait(caller, Worker::pushed_in_job_from);
         });
     }
+
+    /// As [`wait`](Self::wait), as long as there is time `left`. True if no job is pending.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub(crate) fn wait_while_left(&self, pool: &Pool, left: impl Fn() -> Duration) -> bool {
+        let caller = Worker::current();
+        if self.is_done() {
+            return true;
+        }
+        pool.demand_workers("wait for a job of");
+        // A thread's, also on a worker: that one looks for jobs itself.
+        let latch = Arc::new(CountLatch::new(1, None));
+        if !self.enter(&latch) {
+            return true;
+        }
+        let is_done = latch.wait_while_left(caller, left);
+        if !is_done {
+            let mut waiters = self.waiters.lock();
+            waiters.latches.retain(|other| !Arc::ptr_eq(other, &latch));
+        }
+        is_done
+    }
 }
 
 impl<L: Latch> Completion<L> {
@@ -57,15 +101,23 @@ impl<L: Latch> Completion<L> {
     }
 
     /// One job has ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics as a waker does, when all else is done.
     pub(crate) fn finish(&self) {
         // Release: pairs with the acquire in `is_done`, which reads what the last made of this, and
         // so sees the work of each.
         let order = fault::ordering("completion.finish", Ordering::Release);
         if self.pending.fetch_sub(1, order) == 1 {
             // A waiter that comes later looks at the count under the lock.
-            for waiter in std::mem::take(&mut *self.waiters.lock()) {
+            let waiters = mem::take(&mut *self.waiters.lock());
+            for latch in waiters.latches {
                 // SAFETY: the `Arc` keeps the latch, and each is set once.
-                unsafe { L::set(Arc::as_ptr(&waiter)) };
+                unsafe { L::set(Arc::as_ptr(&latch)) };
+            }
+            if let Some(waker) = waiters.waker {
+                waker.wake();
             }
         }
     }
@@ -77,19 +129,43 @@ impl<L: Latch> Completion<L> {
         self.pending.load(order) == 0
     }
 
+    /// Ready if no job is pending; otherwise this waker, and no earlier one, is woken then.
+    pub(crate) fn poll(&self, waker: &Waker) -> Poll<()> {
+        if self.is_done() {
+            return Poll::Ready(());
+        }
+        // Wakers are the program's: they are made and dropped while the lock is free.
+        let waker = waker.clone();
+        let mut waiters = self.waiters.lock();
+        if self.is_done() && !fault::planted("completion.poll") {
+            drop(waiters);
+            return Poll::Ready(());
+        }
+        let former = waiters.waker.replace(waker);
+        drop(waiters);
+        drop(former);
+        Poll::Pending
+    }
+
     /// Waits until no job is pending, each time by a latch of its own.
-    fn wait_with(&self, latch: impl Fn() -> L, wait: impl Fn(&L)) {
+    pub(super) fn wait_with(&self, latch: impl Fn() -> L, wait: impl Fn(&L)) {
         while !self.is_done() {
             let latch = Arc::new(latch());
-            {
-                let mut waiters = self.waiters.lock();
-                if self.is_done() && !fault::planted("completion.recheck") {
-                    return;
-                }
-                waiters.push(Arc::clone(&latch));
+            if !self.enter(&latch) {
+                return;
             }
             wait(&latch);
         }
+    }
+
+    /// The latch will be set when no job is pending. False if none is, and it will not.
+    fn enter(&self, latch: &Arc<L>) -> bool {
+        let mut waiters = self.waiters.lock();
+        if self.is_done() && !fault::planted("completion.recheck") {
+            return false;
+        }
+        waiters.latches.push(Arc::clone(latch));
+        true
     }
 }
 

@@ -1,11 +1,16 @@
 //! Latches with their waiter: a worker of another pool, or whoever waits for a count.
 
+use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::base::count::BiasedCount;
 use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::state::Pool;
 use crate::worker::Worker;
+
+/// A worker that waits for a limited time, and has found no job, looks again after that.
+const LOOK_PERIOD: Duration = Duration::from_millis(1);
 
 /// A latch that a worker waits for and a worker of another pool sets.
 #[derive(Debug)]
@@ -129,6 +134,38 @@ impl CountLatch {
                 unreachable!("a worker's latch is waited for on that worker")
             }
         }
+    }
+}
+
+impl CountLatch {
+    /// Waits on the calling thread, for which the latch was made as for one that is no worker, as
+    /// long as there is time `left`; but if it is the worker `caller`, that runs jobs meanwhile.
+    /// True if the latch is set.
+    pub(crate) fn wait_while_left(
+        &self,
+        caller: Option<&Worker>,
+        left: impl Fn() -> Duration,
+    ) -> bool {
+        let Waiter::Thread(latch) = &self.waiter else {
+            unreachable!("a worker's latch has no time limit")
+        };
+        if self.pending.merge(|| false) {
+            return true;
+        }
+        let Some(worker) = caller else {
+            return latch.wait_while_left(left);
+        };
+        while !latch.is_set() {
+            if left().is_zero() {
+                return false;
+            }
+            if !worker.help_once(worker.pushed_in_job_from()) {
+                // BL-1: no publisher counts on it meanwhile, so it looks for jobs now and then.
+                let once = Cell::new(left().min(LOOK_PERIOD));
+                worker.block(|| latch.wait_while_left(|| once.take()));
+            }
+        }
+        true
     }
 }
 

@@ -1,6 +1,6 @@
 //! Jobs that a worker pushes and nobody waits for in this frame.
 
-use crate::base::job::{DetachedJob, JobSlot, Kind};
+use crate::base::job::{is_void, DetachedJob, Job, JobSlot, Kind};
 use crate::base::job_ref::{HeapJob, JobRef};
 use crate::policy::Priority;
 use crate::state::limits::RESERVED_SLOTS;
@@ -72,6 +72,9 @@ impl Worker {
 
     /// As [`push`](Self::push), a job that is in no slot yet.
     pub(crate) fn push_detached(&self, job: DetachedJob) {
+        if self.local().holds_void.replace(false) {
+            self.drop_void();
+        }
         if self.deque().has_room() || self.make_room() {
             self.put(job);
         } else {
@@ -88,6 +91,27 @@ impl Worker {
         if unsafe { self.deque().publish(slot, kind) } {
             self.service();
         }
+    }
+
+    /// Drops the newest jobs that somebody else has, by their claims. True if there was one.
+    pub(crate) fn drop_void(&self) -> bool {
+        let mut has_dropped = false;
+        // SAFETY: a thief moves such a job out of its slot when it claims it.
+        while let Some((kind, slot)) = unsafe { self.deque().pop_if(Kind::is_claimed) } {
+            // SAFETY: just popped.
+            if unsafe { is_void(slot) } {
+                self.state().counters.pops.add(1);
+                self.execute(Job::Popped { slot, kind });
+                has_dropped = true;
+                continue;
+            }
+            // SAFETY: it lies there still, in the slot that is vacant again.
+            if unsafe { self.deque().publish(slot, kind) } {
+                self.service();
+            }
+            break;
+        }
+        has_dropped
     }
 
     /// The thread is about to leave or to sleep: gives back the memory that a burst of jobs has

@@ -25,9 +25,29 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn execute_watched(&self, job: Job) {
+        self.watched_job(|| self.run_job(job));
+    }
+
+    fn watched_job(&self, run: impl FnOnce()) {
         self.record(EventKind::JobBegin);
-        self.watched(true, || self.run_job(job));
+        self.watched(true, run);
         self.record(EventKind::JobEnd);
+    }
+
+    /// Calls `run`, which runs a job that this worker waits for and has claimed. The job is counted
+    /// by whoever takes it from where it was queued.
+    pub(crate) fn run_claimed(&self, run: impl FnOnce()) {
+        self.pool().abort_if_forked();
+        if self.local().is_watched.get() {
+            self.watched_job(run);
+        } else {
+            let base = self.local().base.replace(self.next_slot());
+            run();
+            self.local().base.set(base);
+        }
+        if !self.drop_void() {
+            self.local().holds_void.set(true);
+        }
     }
 
     #[inline(always)]

@@ -69,6 +69,11 @@ impl Worker {
         has_run
     }
 
+    /// As [`run_own_job`](Self::run_own_job), or a job from elsewhere that may run here.
+    pub(crate) fn help_once(&self, oldest: usize) -> bool {
+        self.run_own_job(oldest) || !self.is_strict() && self.run(self.find())
+    }
+
     /// There is nothing that may run here: spins, yields, and withdraws in the end, until there may
     /// be a piece of the initialiser of this `Once`, if it is not null.
     fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch, once: *const ()) {

@@ -1,0 +1,46 @@
+//! A program on tokio awaits heist's jobs, and none of its threads is blocked.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+/// The runtime has one thread. The job ends only if a task beats on it meanwhile.
+#[test]
+fn a_task_beats_on_tokios_only_thread_while_another_awaits_a_job() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    let sum = runtime.block_on(async {
+        let beats = Arc::new(AtomicU32::new(0));
+        let beating = Arc::clone(&beats);
+        let heart = tokio::spawn(async move {
+            loop {
+                beating.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let job = heist::submit(move || {
+            while beats.load(Ordering::Relaxed) < 100 {
+                std::thread::yield_now();
+            }
+            heist::join(|| 1, || 2)
+        });
+        let (one, two) = job.await.expect("it does not panic");
+        heart.abort();
+        one + two
+    });
+    assert_eq!(sum, 3);
+}
+
+#[test]
+fn a_job_starts_tasks_by_the_handle_of_its_runtime() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .expect("a runtime");
+    let value = runtime.block_on(async {
+        let here = tokio::runtime::Handle::current();
+        let task = heist::submit(move || here.spawn(async { 7 })).await;
+        task.expect("it does not panic").await.expect("nor does the task")
+    });
+    assert_eq!(value, 7);
+}

@@ -1,0 +1,80 @@
+//! A claim: the word that decides who has a queued job.
+//!
+//! A submitted job may be run by the worker that takes it from where it waits, or by one that joins
+//! it; and it may be cancelled. The first that changes the word of the queued job has it, and its
+//! closure with it. For the others, and for the one that finds the job in a deque later, there is
+//! nothing to do.
+//!
+//! ```text
+//! QUEUED ──> RUNNING     the taker, or a worker that joins
+//!    └─────> CANCELLED   the handle, aborted
+//! ```
+//!
+//! Invariant CM-1: a claimed job runs or is cancelled, once, and its closure is dropped once.
+
+use std::ptr::NonNull;
+
+use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::fault;
+
+use crate::base::job_ref::{Header, JobRef};
+
+const QUEUED: u32 = 0;
+const RUNNING: u32 = 1;
+const CANCELLED: u32 = 2;
+
+/// The head of a job that is to be claimed.
+#[repr(C)]
+pub(crate) struct Claim {
+    header: Header,
+    state: AtomicU32,
+}
+
+impl Claim {
+    /// Of a queued job, which `execute` runs if it is queued still.
+    pub(crate) fn new(execute: unsafe fn(NonNull<Header>)) -> Self {
+        Self {
+            header: Header { execute },
+            state: AtomicU32::new(QUEUED),
+        }
+    }
+
+    /// True if the job is the caller's now, to be run.
+    pub(crate) fn run(&self) -> bool {
+        self.take(RUNNING)
+    }
+
+    /// True if the job is the caller's now, to be dropped.
+    pub(crate) fn cancel(&self) -> bool {
+        self.take(CANCELLED)
+    }
+
+    /// True if somebody has cancelled the job.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == CANCELLED
+    }
+
+    fn take(&self, state: u32) -> bool {
+        if fault::planted("claim.take") {
+            let is_queued = self.state.load(Ordering::Relaxed) == QUEUED;
+            self.state.store(state, Ordering::Relaxed);
+            return is_queued;
+        }
+        // Relaxed: the closure was there before anybody knew of the job, and what becomes of it is
+        // told by its completion.
+        self.state
+            .compare_exchange(QUEUED, state, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// True if the job in a queue is somebody's already.
+    ///
+    /// # Safety
+    ///
+    /// 1. The reference is that of a job which begins with a claim, and has not been run.
+    pub(crate) unsafe fn is_void(job: JobRef) -> bool {
+        // SAFETY: by 1. By J1 the job is there.
+        let claim: &Self = unsafe { job.address().cast().as_ref() };
+        claim.state.load(Ordering::Relaxed) != QUEUED
+    }
+}
