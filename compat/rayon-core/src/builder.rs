@@ -29,7 +29,9 @@ impl ThreadPoolBuilder {
     /// A builder with the defaults.
     pub fn new() -> Self {
         Self {
-            inner: heist_core::ThreadPoolBuilder::new().callers(heist_core::Callers::Move),
+            inner: heist_core::ThreadPoolBuilder::new()
+                .callers(heist_core::Callers::Move)
+                .stack_guard(0),
             num_threads: 0,
         }
     }

@@ -24,6 +24,7 @@ fn ensure_from_outside() {
         heist_core::ThreadPoolBuilder::new()
             .num_threads(default_num_threads())
             .callers(heist_core::Callers::Move)
+            .stack_guard(0)
             .build_global_if_absent();
     });
 }

@@ -8,6 +8,7 @@ pub(crate) mod thread_pool;
 mod enter;
 mod environment;
 pub(crate) mod global;
+mod serial;
 mod settings;
 pub(crate) mod shutdown;
 mod start;

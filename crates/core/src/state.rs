@@ -7,10 +7,12 @@ mod hinted;
 mod lanes;
 mod place;
 mod pool;
+mod serial;
 mod worker;
 
 pub(crate) use compensation::Compensation;
 pub(crate) use lanes::Lanes;
 pub(crate) use place::Place;
 pub(crate) use pool::{Handlers, Pool};
+pub(crate) use serial::SerialPlace;
 pub(crate) use worker::{Carrier, Local, WorkerState};

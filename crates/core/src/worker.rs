@@ -17,7 +17,7 @@
 //! | `latch`, `completion` | waits that belong to no single worker |
 //! | `claimed` | a job that others than its queue may run or cancel |
 //! | `main_loop` | the top of a worker's stack |
-//! | `caller`, `adopted` | threads of the program that are workers for a call, or for good |
+//! | `caller`, `serial`, `adopted` | threads of the program that are workers for a call, or for good |
 
 mod activity;
 mod adopted;
@@ -34,6 +34,7 @@ mod pieces;
 mod push;
 mod run;
 mod search;
+mod serial;
 mod service;
 mod stack;
 mod take;

@@ -123,6 +123,11 @@ fn a_job_that_forks_is_no_worker_in_the_child() {
 }
 
 #[test]
+fn a_child_is_refused_a_pool_without_threads_too_and_can_build_one() {
+    assert_passes("in_a_process::a_serial_pool");
+}
+
+#[test]
 fn a_thread_that_was_a_worker_can_be_one_again_in_the_child() {
     assert_passes("in_a_process::an_adopted_thread");
 }
@@ -135,6 +140,7 @@ fn a_child_that_comes_back_into_its_parents_pool_is_stopped_with_a_word() {
         "stolen_half",
         "open_scope",
         "blocked_job",
+        "job_without_threads",
     ] {
         let output = alone(&format!("in_a_process::{test}"));
         let text = String::from_utf8_lossy(&output.stderr);
@@ -311,6 +317,38 @@ mod in_a_process {
         let in_context = || with_context(|mut cx| cx.join(|_| fork(), |_| ()).0);
         assert_eq!(pool.install(in_context), FINE);
         assert_eq!(pool.install(|| fib(15)), 610, "the parent goes on");
+    }
+
+    fn serial() -> ThreadPool {
+        let builder = ThreadPoolBuilder::new().serial();
+        builder.build().expect("a pool without threads")
+    }
+
+    /// Another thread may have been in the middle of a call.
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn a_serial_pool() {
+        let pool = serial();
+        let fork = || {
+            in_fork(|| {
+                assert_eq!(heist_core::current_thread_index(), None);
+                assert_refused("move a call into", || pool.install(|| ()));
+                assert_refused("submit a job to", || pool.spawn(|| ()));
+                assert_refused("post a job to each worker of", || pool.broadcast(|_| ()));
+                assert_eq!(serial().install(|| fib(15)), 610);
+                assert_eq!(super::pool(1).install(|| serial().install(|| fib(15))), 610);
+            })
+        };
+        assert_eq!(fork(), FINE);
+        assert_eq!(pool.install(fork), FINE);
+        assert_eq!(pool.install(|| fib(15)), 610, "the parent goes on");
+    }
+
+    #[test]
+    #[ignore = "forks; run by another test"]
+    fn job_without_threads() {
+        let pool = serial();
+        assert_child_stays(|child| pool.install(|| *child = fork()));
     }
 
     #[test]

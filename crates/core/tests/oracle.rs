@@ -155,18 +155,30 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-const WORKERS: [usize; 3] = [2, 3, 1];
+const WORKERS: [usize; 5] = [2, 3, 1, 1, 2];
+
+/// The pool that a program moves to.
+const OTHERS: [usize; 5] = [1, 0, 2, 4, 3];
+
+/// The one that is serial.
+const SERIAL: usize = 3;
+
+/// The one that guards all of each stack.
+const GUARDED: usize = 4;
 
 /// The pools for all cases: building them costs more than a case.
-fn pools() -> &'static [ThreadPool; 3] {
-    static POOLS: OnceLock<[ThreadPool; 3]> = OnceLock::new();
+fn pools() -> &'static [ThreadPool; 5] {
+    static POOLS: OnceLock<[ThreadPool; 5]> = OnceLock::new();
     POOLS.get_or_init(|| {
-        [0, 1, 2].map(|on| {
-            ThreadPoolBuilder::new()
-                .num_threads(WORKERS[on])
-                .compensation_workers(on)
-                .build()
-                .expect("a pool")
+        [0, 1, 2, SERIAL, GUARDED].map(|on| {
+            let builder = ThreadPoolBuilder::new().num_threads(WORKERS[on]);
+            match on {
+                SERIAL => builder.serial(),
+                GUARDED => builder.stack_guard(usize::MAX),
+                _ => builder.compensation_workers(on),
+            }
+            .build()
+            .expect("a pool")
         })
     })
 }
@@ -237,7 +249,7 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         Program::Once(part) => serial(part, on, leaves)
             .map(|value| value.wrapping_mul(4))
             .or_else(|_| serial(part, on, leaves)),
-        Program::Install(part) => serial(part, 1 - on, leaves),
+        Program::Install(part) => serial(part, OTHERS[on], leaves),
         Program::Broadcast(part) => {
             let runs = vec![part.as_ref().clone(); WORKERS[on]];
             all(&runs, on, leaves)
@@ -282,7 +294,7 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         Program::Abort(part) => aborted(part, on, trace),
         Program::Forks(parts) => in_order(parts, on, trace),
         Program::Install(part) => {
-            let other = 1 - on;
+            let other = OTHERS[on];
             pools()[other].install(move || (parallel(part, other, trace), token).0)
         }
         Program::Broadcast(part) => {
@@ -472,12 +484,15 @@ proptest! {
     #[test]
     fn a_program_gives_on_a_pool_what_it_gives_serially(program in programs()) {
         check(&program, 0)?;
+        check(&program, SERIAL)?;
+        check(&program, GUARDED)?;
     }
 
     #[test]
     fn so_does_one_in_which_frames_wait_for_descendants_only(program in strict_programs()) {
         check(&program, 0)?;
         check(&program, 2)?;
+        check(&program, SERIAL)?;
     }
 
     #[test]

@@ -81,6 +81,77 @@ fn jobs_of_a_worker_that_blocks_are_run_by_another_in_its_place() {
 }
 
 #[test]
+fn callers_of_a_serial_pool_take_turns_and_leave_no_job_behind() {
+    check(|| {
+        let pool = Arc::new(ThreadPoolBuilder::new().serial().build().expect("a pool"));
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = |by: usize| {
+            let ran = Arc::clone(&ran);
+            move || {
+                ran.fetch_add(by, Ordering::SeqCst);
+            }
+        };
+        let threads = [0, 1].map(|thread| {
+            let (pool, job, leaf) = (Arc::clone(&pool), count(1), count(10));
+            shuttle::thread::spawn(move || {
+                pool.spawn(job);
+                match thread {
+                    0 => _ = pool.install(|| heist_core::join(&leaf, &leaf)),
+                    _ => pool.scope(|scope| (0..2).for_each(|_| scope.spawn(|_| leaf()))),
+                }
+            })
+        });
+        assert_eq!(pool.broadcast(|_| 1), [1]);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        Arc::into_inner(pool).expect("the last").shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 42);
+    });
+}
+
+#[test]
+fn a_worker_and_a_caller_of_a_serial_pool_wait_for_each_other() {
+    check(|| {
+        let (many, one) = (
+            pool(1),
+            ThreadPoolBuilder::new().serial().build().expect("a pool"),
+        );
+        let (many, one) = (Arc::new(many), Arc::new(one));
+        let (other_many, other_one) = (Arc::clone(&many), Arc::clone(&one));
+        let other = shuttle::thread::spawn(move || {
+            other_many.install(|| other_one.install(|| other_many.install(|| 1)))
+        });
+        assert_eq!(one.install(|| many.install(|| one.install(|| 2))), 2);
+        assert_eq!(other.join().unwrap(), 1);
+    });
+}
+
+#[test]
+fn joins_that_are_all_guarded_end_among_jobs_that_others_have_left() {
+    fn leaves(depth: u32, ran: &Arc<AtomicUsize>) {
+        if depth == 0 {
+            let ran = Arc::clone(ran);
+            heist_core::spawn(move || {
+                ran.fetch_add(1, Ordering::SeqCst);
+            });
+            return;
+        }
+        heist_core::join(|| leaves(depth - 1, ran), || leaves(depth - 1, ran));
+    }
+    check(|| {
+        let builder = ThreadPoolBuilder::new().num_threads(2);
+        let pool = builder.stack_guard(usize::MAX).build().expect("a pool");
+        let ran = Arc::new(AtomicUsize::new(0));
+        pool.scope(|scope| {
+            (0..2).for_each(|_| scope.spawn(|_| leaves(2, &ran)));
+        });
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 8);
+    });
+}
+
+#[test]
 fn a_scope_on_three_workers_waits_for_nested_jobs() {
     check(|| {
         let pool = pool(3);

@@ -86,6 +86,9 @@ impl World {
         if rng.u8(..8) == 0 {
             builder = builder.record_events(64);
         }
+        if rng.u8(..4) == 0 {
+            builder = builder.stack_guard(usize::MAX);
+        }
         let pool = Arc::new(builder.build().expect("a pool for a while"));
         self.enroll(format!("fresh {pool:?}"), &pool);
         pool

@@ -28,6 +28,9 @@ enum Kind {
     AlreadyGlobal,
     AlreadyAWorker,
     EndingThread,
+    Serial {
+        setting: String,
+    },
     TooMany {
         asked: usize,
         limit: u64,
@@ -68,6 +71,11 @@ impl ThreadPoolBuildError {
     /// `use_current_thread`, while the thread's local values are being dropped.
     pub(crate) fn ending_thread() -> Self {
         Self(Kind::EndingThread)
+    }
+
+    /// A serial pool, with a setting that is about threads.
+    pub(crate) fn serial(setting: String) -> Self {
+        Self(Kind::Serial { setting })
     }
 
     pub(crate) fn too_many(asked: usize, limit: u64, setting: &'static str) -> Self {
@@ -150,6 +158,10 @@ impl fmt::Display for ThreadPoolBuildError {
             Kind::AlreadyGlobal => f.write_str(ALREADY_GLOBAL),
             Kind::AlreadyAWorker => f.write_str(ALREADY_A_WORKER),
             Kind::EndingThread => f.write_str(ENDING_THREAD),
+            Kind::Serial { setting } => write!(
+                f,
+                "a serial pool was asked for, which has no thread, and {setting}; accepted are one thread at most, callers that participate, and no setting that is about threads: leave one of the two out"
+            ),
             Kind::TooMany {
                 asked,
                 limit,
@@ -198,6 +210,7 @@ impl Error for ThreadPoolBuildError {
             Kind::AlreadyGlobal
             | Kind::AlreadyAWorker
             | Kind::EndingThread
+            | Kind::Serial { .. }
             | Kind::TooMany { .. }
             | Kind::Variable { .. } => None,
         }
@@ -209,6 +222,7 @@ impl Error for ThreadPoolBuildError {
             Kind::AlreadyGlobal => ALREADY_GLOBAL,
             Kind::AlreadyAWorker => ALREADY_A_WORKER,
             Kind::EndingThread => ENDING_THREAD,
+            Kind::Serial { .. } => "a serial pool has no threads",
             Kind::TooMany { .. } => "more workers were asked for than there can be",
             Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
             Kind::Barrier(_) => "the barrier that was asked for is not to be had here",

@@ -190,7 +190,7 @@ where
     // SAFETY: by 1.
     let latch = unsafe { lent_latch(slot).as_ref() };
     // Above the slot lies what the first closure pushed.
-    worker.wait_until(latch, |_| slot.as_ptr() as usize + 1);
+    worker.wait_for_thief(latch, |_| slot.as_ptr() as usize + 1);
     // SAFETY: the latch is set, and the result is taken once.
     let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
     // SAFETY: the thief is done with it.

@@ -25,7 +25,7 @@ use crate::state::Pool;
 /// assert_eq!(pool.install(|| heist::current_num_threads()), 2);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
-pub struct ThreadPoolBuilder<S = DefaultSpawn>(Settings<S>);
+pub struct ThreadPoolBuilder<S = DefaultSpawn>(pub(super) Settings<S>);
 
 impl ThreadPoolBuilder {
     /// A builder with the defaults: one worker for each processor that the process may use, or as
@@ -164,7 +164,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// The stack size of each worker's thread, in bytes. The default is that of `std::thread`.
     ///
     /// A worker that waits runs other jobs on top of the waiting frame, so deep recursions need
-    /// more stack than they would serially.
+    /// more stack than they would serially: see [`stack_guard`](Self::stack_guard).
     ///
     /// # Examples
     ///
@@ -177,6 +177,43 @@ impl<S> ThreadPoolBuilder<S> {
     #[must_use]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.0.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Sets how much of each worker's stack is kept free of foreign jobs, in bytes. The default is
+    /// half of the stack; 0 switches the guard off.
+    ///
+    /// A worker that waits runs other jobs on top of the frame that waits, and those may wait, too:
+    /// so stacks grow with what happens to be there. Where less than this is left, a
+    /// [`join`](crate::join()) that waits for its stolen half runs its own descendants and
+    /// broadcasts only, or sleeps, until the thief is done. All loops and iterators are made of
+    /// joins. Scopes, task groups and handles are not guarded, because their jobs may lie where
+    /// only a worker that takes foreign jobs finds them.
+    ///
+    /// The rest must be enough for the deepest job of the program, as it is serially. An external
+    /// caller and a thread of [`use_current_thread`](Self::use_current_thread) are taken to have
+    /// 512 KiB left when they come.
+    ///
+    /// # Cost
+    ///
+    /// Nothing for a join whose half is not stolen. A guarded worker that sleeps leaves its
+    /// processor to nobody, unless there are
+    /// [compensation workers](Self::compensation_workers).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .stack_size(4 << 20)
+    ///     .stack_guard(1 << 20) // the deepest job takes a megabyte
+    ///     .build()?;
+    /// assert_eq!(pool.install(|| heist::join(|| 1, || 2)), (1, 2));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn stack_guard(mut self, bytes: usize) -> Self {
+        self.0.stack_guard = Some(bytes);
         self
     }
 

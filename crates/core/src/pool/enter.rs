@@ -88,6 +88,9 @@ impl Pool {
     #[cold]
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         self.demand_workers("move a call into");
+        if let Some(place) = &self.serial {
+            return self.serially(place, |worker| op(worker, false));
+        }
         heist_sync::thread_local! { static LATCH: LockLatch = LockLatch::new() }
         // A pointer, because a thread that ends may have dropped its latch already: then it takes
         // one for this time.

@@ -20,10 +20,12 @@ use crate::state::{limits, Handlers, Pool};
 
 /// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 pub(crate) struct Settings<S> {
+    pub(crate) serial: bool,
     pub(crate) num_threads: usize,
     pub(crate) use_current_thread: bool,
     pub(crate) thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     pub(crate) stack_size: Option<usize>,
+    pub(crate) stack_guard: Option<usize>,
     pub(crate) record_events: Option<usize>,
     pub(crate) breadth_first: bool,
     pub(crate) callers: Option<Callers>,
@@ -31,6 +33,7 @@ pub(crate) struct Settings<S> {
     pub(crate) waiting: Waiting,
     pub(crate) compensation_workers: Option<usize>,
     pub(crate) handlers: Handlers,
+    pub(crate) has_spawn_handler: bool,
     pub(crate) spawner: S,
 }
 
@@ -38,10 +41,12 @@ impl Settings<DefaultSpawn> {
     /// The defaults.
     pub(crate) fn new() -> Self {
         Self {
+            serial: false,
             num_threads: 0,
             use_current_thread: false,
             thread_name: None,
             stack_size: None,
+            stack_guard: None,
             record_events: None,
             breadth_first: false,
             callers: None,
@@ -49,6 +54,7 @@ impl Settings<DefaultSpawn> {
             waiting: Waiting::Any,
             compensation_workers: None,
             handlers: Handlers::default(),
+            has_spawn_handler: false,
             spawner: DefaultSpawn::new(),
         }
     }
@@ -59,10 +65,12 @@ impl<S> Settings<S> {
     /// was asked for.
     pub(crate) fn with_spawner<T>(self, spawner: T) -> Settings<T> {
         Settings {
+            serial: self.serial,
             num_threads: self.num_threads,
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
             stack_size: self.stack_size,
+            stack_guard: self.stack_guard,
             record_events: self.record_events,
             breadth_first: self.breadth_first,
             callers: Some(self.callers.unwrap_or(Callers::Move)),
@@ -70,13 +78,16 @@ impl<S> Settings<S> {
             waiting: self.waiting,
             compensation_workers: self.compensation_workers,
             handlers: self.handlers,
+            has_spawn_handler: true,
             spawner,
         }
     }
 
     /// Fills in what was left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
+        self.refuse_threads_if_serial()?;
         let workers = match self.num_threads {
+            _ if self.serial => 1,
             0 => environment::default_workers(
                 env::var_os("HEIST_NUM_THREADS"),
                 env::var_os("RAYON_NUM_THREADS"),
@@ -89,6 +100,7 @@ impl<S> Settings<S> {
                 limits::refuse_absurd(workers.saturating_add(told))?;
                 told
             }
+            _ if self.serial => 0,
             (None, Waiting::Any) => 0,
             (None, Waiting::Descendants) => workers.min(limits::max_num_threads() - workers),
         };
@@ -104,6 +116,7 @@ impl<S> Settings<S> {
         let are_common =
             handlers.start.is_none() && handlers.exit.is_none() && self.stack_size.is_none();
         Ok(Config {
+            serial: self.serial,
             callers: self.callers.unwrap_or(if are_common {
                 Callers::Participate
             } else {
@@ -121,6 +134,7 @@ impl<S> Settings<S> {
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
             stack_size: self.stack_size,
+            stack_guard: self.stack_guard,
             spawner: self.spawner,
         })
     }
@@ -129,10 +143,12 @@ impl<S> Settings<S> {
 impl<S> fmt::Debug for Settings<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
+            .field("serial", &self.serial)
             .field("num_threads", &self.num_threads)
             .field("use_current_thread", &self.use_current_thread)
             .field("thread_name", &self.thread_name.is_some())
             .field("stack_size", &self.stack_size)
+            .field("stack_guard", &self.stack_guard)
             .field("record_events", &self.record_events)
             .field("breadth_first", &self.breadth_first)
             .field("callers", &self.callers)
@@ -145,6 +161,7 @@ impl<S> fmt::Debug for Settings<S> {
 
 /// A configuration in which every default has been filled in.
 pub(crate) struct Config<S> {
+    pub(crate) serial: bool,
     pub(crate) workers: usize,
     /// How many may work in the place of others.
     pub(crate) compensation: usize,
@@ -153,6 +170,7 @@ pub(crate) struct Config<S> {
     pub(crate) banner: bool,
     pub(crate) handlers: Handlers,
     pub(crate) record_events: Option<usize>,
+    pub(crate) stack_guard: Option<usize>,
     pub(crate) breadth_first: bool,
     pub(crate) callers: Callers,
     pub(crate) injected: Injected,

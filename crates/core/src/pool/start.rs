@@ -7,6 +7,7 @@ use heist_deque::Deque;
 use heist_sync::process::{self, Generation};
 use heist_sync::{thread, CachePadded, Clock, Mutex};
 
+use crate::base::counters::Activity;
 use crate::base::error::ThreadPoolBuildError;
 use crate::base::job::Kind;
 use crate::base::latch::{Latch, LockLatch};
@@ -18,7 +19,7 @@ use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
 use crate::sleep::Sleep;
 use crate::state::limits;
-use crate::state::{Compensation, Lanes, Pool, WorkerState};
+use crate::state::{Compensation, Lanes, Pool, SerialPlace, WorkerState};
 use crate::worker::Worker;
 
 impl Pool {
@@ -27,7 +28,7 @@ impl Pool {
         settings: Settings<S>,
     ) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let mut config = settings.resolve()?;
-        process::after_fork(Worker::leave);
+        process::after_fork(Worker::leave_all);
         if config.use_current_thread {
             Worker::may_adopt_current_thread()?;
         }
@@ -71,6 +72,7 @@ impl Pool {
                 me: me.clone(),
                 workers: states.into_boxed_slice(),
                 compensation: Compensation::new(compensation),
+                serial: config.serial.then(SerialPlace::default),
                 threads: Mutex::default(),
                 start_compensation: Box::new(move |pool, index| {
                     pool.start_compensation(index, stack_size)
@@ -78,6 +80,7 @@ impl Pool {
                 lanes: Lanes::new(),
                 sleep: Sleep::new(workers, compensation, config.barrier),
                 oversubscribed: workers > usable_processors(),
+                stack_guard: config.stack_guard,
                 breadth_first: config.breadth_first,
                 prompt: config.injected == Injected::Prompt,
                 callers_participate: config.callers == Callers::Participate,
@@ -99,6 +102,15 @@ impl Pool {
         config: &mut Config<S>,
     ) -> Result<(), ThreadPoolBuildError> {
         let workers = self.len();
+        if config.serial {
+            self.worker(0)
+                .counters
+                .time
+                .change(Activity::Asleep, self.now_ns());
+            // SAFETY: the pool holds the latch.
+            unsafe { LockLatch::set(&raw const self.worker(0).ready) };
+            return Ok(());
+        }
         for index in usize::from(config.use_current_thread)..workers {
             config
                 .start_thread(self, index)

@@ -16,6 +16,7 @@ use crate::sleep::{Jobs, Sleep};
 use crate::state::compensation::Compensation;
 use crate::state::lanes::Lanes;
 use crate::state::place::Place;
+use crate::state::serial::SerialPlace;
 use crate::state::worker::WorkerState;
 
 /// Starts the thread of the worker with an index.
@@ -27,6 +28,8 @@ pub(crate) struct Pool {
     /// The workers, then those that may work in the place of others.
     pub(crate) workers: Box<[CachePadded<WorkerState<Pool>>]>,
     pub(crate) compensation: Compensation,
+    /// The worker's place, if the pool has no thread.
+    pub(crate) serial: Option<SerialPlace>,
     /// Those of the workers' threads that the pool has started itself.
     pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
     /// Starts the thread of the compensation worker with this index. False if it cannot be had.
@@ -36,6 +39,8 @@ pub(crate) struct Pool {
     pub(crate) sleep: Sleep,
     /// More workers than processors: whoever waits should not spin.
     pub(crate) oversubscribed: bool,
+    /// How much of a worker's stack is guarded, in bytes, if that was said.
+    pub(crate) stack_guard: Option<usize>,
     /// Workers run the oldest of their own jobs first.
     pub(crate) breadth_first: bool,
     /// Jobs from outside do not wait for busy workers to come to an end.

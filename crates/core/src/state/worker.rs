@@ -86,6 +86,8 @@ pub(crate) struct Local {
     pub(crate) looks: Cell<u32>,
     /// A frame below this address is deep in the stack.
     pub(crate) deep: Cell<usize>,
+    /// A join that waits in a frame below this address runs no foreign job.
+    pub(crate) guarded: Cell<usize>,
     /// Only a job from outside that is more urgent may run in the middle of the present one: the
     /// priority of the one that runs there already, or of an urgent one below.
     pub(crate) serving: Cell<Priority>,
@@ -133,6 +135,7 @@ impl<P> WorkerState<P> {
                 queue_passed_ns: Cell::new(None),
                 looks: Cell::new(0),
                 deep: Cell::new(0),
+                guarded: Cell::new(0),
                 serving: Cell::new(Priority::Low),
                 is_caller: Cell::new(false),
                 callers: Cell::new(Callers::new()),

@@ -96,6 +96,31 @@ impl Worker {
         worker
     }
 
+    /// As `enter`, until it calls `be` for what it was before: a worker of another pool, perhaps.
+    ///
+    /// # Safety
+    ///
+    /// As for `enter`.
+    pub(crate) unsafe fn enter_over(state: &WorkerState<Pool>) -> &Self {
+        // SAFETY: transparent, and by 2. the caller may have the worker's view.
+        let worker: &Self = unsafe { &*ptr::from_ref(state).cast() };
+        // SAFETY: by 1. and 2.
+        unsafe { Self::be(worker) };
+        worker
+    }
+
+    /// Lets the calling thread, which is several workers (`worker/serial.rs`), be this one of them
+    /// from now on, or none if it is null. As the one that it has been it has stored its deque's
+    /// tail.
+    ///
+    /// # Safety
+    ///
+    /// 1. Null, or one of those.
+    pub(crate) unsafe fn be(worker: *const Self) {
+        HIDDEN.with(|hidden| hidden.set(ptr::null()));
+        CURRENT.with(|current| current.set(worker));
+    }
+
     /// The calling thread is no worker any more.
     pub(crate) fn leave() {
         CURRENT.with(|current| current.set(ptr::null()));

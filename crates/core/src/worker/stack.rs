@@ -1,10 +1,32 @@
-//! How much of its stack a worker has used.
+//! How much of its stack a worker has used, and the guard that keeps jobs of others off the rest.
+//!
+//! A worker that waits runs other jobs on top of the frame that waits, and those may wait in turn:
+//! frames pile up that have nothing to do with each other, and a stack that has room for each of
+//! them has none for all. So a join that waits where little of the stack is left runs no foreign
+//! job (oneTBB draws the line at the half of the stack, too). Scopes, groups and handles are not
+//! guarded: they may wait for jobs that nobody has begun, and only a worker that takes foreign jobs
+//! would find.
+//!
+//! **SG-1** No pool stands still for the guard. A join that waits has had its job stolen, and a
+//! thief begins at once with what it takes. So a guarded frame waits for a job that has begun, and
+//! later than the job which the frame is of. Of all jobs of the process that have begun and not
+//! ended, look at the one that began last. Nothing lies on top of it, for that would have begun
+//! later; and it is not in a guarded wait, for what it would wait for would have begun later, too.
+//! So it runs, or waits in another way, and then its worker runs whatever there is, wherever it
+//! lies. That holds on any thread: a compensation worker's, an external caller's, whose call is a
+//! job here, that of `use_current_thread`, one in the place of a serial pool. To wait for a job
+//! from outside, or of another pool, is no join. A broadcast reaches a guarded frame, which takes
+//! its mail. The rest is as without the guard: frames that wait for descendants only, because they
+//! were told to, may need a worker that is free of such frames ([`Waiting`](crate::Waiting)).
 
 use crate::worker::Worker;
 
 /// One part in so many of the stack may be in use where a job begins that has nothing to do with
 /// what is there.
 const DEEP: usize = 4;
+
+/// One part in so many of the stack is guarded if the pool was not told how much.
+const GUARDED: usize = 2;
 
 /// An address in the caller's frame, or nearly so.
 #[inline(always)]
@@ -17,7 +39,10 @@ impl Worker {
     /// From here on downwards the stack of the thread is this worker's.
     pub(crate) fn begin_stack(&self, size: usize) {
         let here = address_of_frame();
+        let guarded = self.pool().stack_guard.unwrap_or(size / GUARDED);
+        let open = size.saturating_sub(guarded);
         self.local().deep.set(here.saturating_sub(size / DEEP));
+        self.local().guarded.set(here.saturating_sub(open));
         self.local().base.set(self.next_slot());
     }
 
@@ -25,5 +50,10 @@ impl Worker {
     /// begin here.
     pub(crate) fn is_deep(&self) -> bool {
         address_of_frame() < self.local().deep.get()
+    }
+
+    /// True if a join that waits here must not run a foreign job.
+    pub(crate) fn is_guarded(&self) -> bool {
+        address_of_frame() < self.local().guarded.get()
     }
 }

@@ -15,22 +15,32 @@ impl Worker {
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
         if !latch.probe() {
-            self.help_until(latch, oldest);
+            self.help_until(latch, oldest, self.is_strict());
+        }
+    }
+
+    /// As [`wait_until`](Self::wait_until), for a job that a thief has begun: if little of the stack
+    /// is left, only descendants run here (SG-1).
+    pub(crate) fn wait_for_thief(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
+        if !latch.probe() {
+            self.help_until(latch, oldest, self.is_strict() || self.is_guarded());
         }
     }
 
     #[cold]
-    fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
+    fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize, is_strict: bool) {
         self.store_tail();
         // No job unwinds, and an unwinding frame here would leave a latch behind that somebody is
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().oversubscribed);
         while !latch.probe() {
-            if self.run_own_job(oldest(self)) || self.run_piece(self.shared_once()) {
+            if self.run_own(oldest(self), is_strict) || self.run_piece(self.shared_once()) {
                 ladder = IdleLadder::new(self.pool().oversubscribed);
-            } else if self.is_strict() {
+            } else if is_strict {
                 self.step_down(&mut ladder, latch, self.shared_once());
+            } else if Self::is_several() {
+                self.help_as_each(latch);
             } else {
                 self.search_until(latch, false);
             }
@@ -58,9 +68,14 @@ impl Worker {
     /// Runs a job that is the worker's already. If only descendants may run here, those are the
     /// jobs at the address `oldest` and above. False if there is none.
     pub(crate) fn run_own_job(&self, oldest: usize) -> bool {
+        self.run_own(oldest, self.is_strict())
+    }
+
+    #[inline(always)]
+    fn run_own(&self, oldest: usize, is_strict: bool) -> bool {
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        let has_run = if self.is_strict() {
+        let has_run = if is_strict {
             self.next_slot() > oldest && self.run(self.pop()) || self.run(self.take_mail())
         } else {
             self.run(self.take_due()) || self.run(self.take_own())

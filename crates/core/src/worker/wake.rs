@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::JobRef;
-use crate::base::latch::CoreLatch;
+use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::policy::Priority;
 use crate::state::Pool;
 use crate::worker::Worker;
@@ -36,6 +36,7 @@ impl Pool {
         if self.sleep.published() == 0 && self.waits_for_a_worker() {
             self.signal_owners();
         }
+        self.serve();
     }
 
     /// Queues a job that this worker should run: it is woken if it sleeps, or else another is, who
@@ -45,6 +46,7 @@ impl Pool {
             .hinted
             .push(job, self.now_ns(), &self.lanes);
         self.count_wakes(self.sleep.published_for(worker));
+        self.serve();
     }
 
     /// Queues a job that only this worker may run.
@@ -52,6 +54,7 @@ impl Pool {
         self.worker(worker).mailbox.push(job);
         let woke = self.sleep.unpark_for_mail(worker);
         self.count_wakes(usize::from(woke));
+        self.serve();
     }
 
     /// Posts one job to each worker's mailbox, in the order of their indices.
@@ -70,6 +73,7 @@ impl Pool {
         drop(posting);
         let woke = (0..self.len()).filter(|&worker| self.sleep.unpark_for_mail(worker));
         self.count_wakes(woke.count());
+        self.serve();
         self.release();
     }
 
@@ -82,6 +86,10 @@ impl Pool {
                 if unsafe { CoreLatch::set(&raw const worker.end) } {
                     self.unpark(index);
                 }
+            }
+            if self.serial.is_some() {
+                // SAFETY: as above. All that needed the worker has run.
+                unsafe { LockLatch::set(&raw const self.worker(0).ended) };
             }
         }
     }

@@ -1,0 +1,87 @@
+//! Serial pools: what their builder takes, and what it refuses.
+
+use crate::base::error::ThreadPoolBuildError;
+use crate::pool::builder::ThreadPoolBuilder;
+use crate::pool::choices::Callers;
+use crate::pool::settings::Settings;
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Makes the pool serial: it has one worker and no thread. The threads that call its operations
+    /// run everything in place, one of them at a time.
+    ///
+    /// For debugging, because a backtrace shows who has begun what; for runs that are the same each
+    /// time, if one thread uses the pool; for programs and libraries in environments without
+    /// threads.
+    ///
+    /// A thread that calls an operation which waits, such as [`join`](crate::ThreadPool::join) or
+    /// [`install`](crate::ThreadPool::install), is the worker until that returns; if another thread
+    /// is, it sleeps until it has its turn. A job that is spawned or submitted from outside runs
+    /// before the call returns, or, if another thread is the worker, on that one before it leaves.
+    /// So do not spawn from outside while you hold a lock that the job wants. Inside of a job,
+    /// [`spawn`](crate::spawn()) queues as in any pool. [`broadcast`](crate::broadcast()) calls its
+    /// closure once.
+    ///
+    /// A call by a worker of another pool runs there at once if nobody is in the place; or else it
+    /// is left to the thread that is, and the worker goes on with jobs of its own pool. While it is
+    /// the worker of the serial pool and waits, it runs jobs of its own pool as well.
+    ///
+    /// `HEIST_NUM_THREADS` does not matter. A forked child is refused the pool as any other,
+    /// because another thread may have been in the middle of a call; it can build one of its own.
+    ///
+    /// # Errors
+    ///
+    /// The pool is not built with a setting that is about threads: more than one thread, the
+    /// current thread, compensation workers, a start, exit or spawn handler, thread names, a stack
+    /// size, [`Callers::Move`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().serial().build()?;
+    /// let here = std::thread::current().id();
+    /// let (a, b) = pool.join(|| std::thread::current().id(), || std::thread::current().id());
+    /// assert_eq!([a, b], [here; 2]);
+    ///
+    /// let (say, heard) = std::sync::mpsc::channel();
+    /// pool.spawn(move || say.send(42).unwrap());
+    /// assert_eq!(heard.try_recv(), Ok(42)); // it has run
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn serial(mut self) -> Self {
+        self.0.serial = true;
+        self
+    }
+}
+
+impl<S> Settings<S> {
+    /// # Errors
+    ///
+    /// Fails if the pool is to be serial and one of the settings is about threads.
+    pub(super) fn refuse_threads_if_serial(&self) -> Result<(), ThreadPoolBuildError> {
+        let (threads, compensation) = (self.num_threads, self.compensation_workers.unwrap_or(0));
+        let asked = [
+            (threads > 1, format!("num_threads({threads})")),
+            (self.use_current_thread, "use_current_thread".to_owned()),
+            (
+                compensation > 0,
+                format!("compensation_workers({compensation})"),
+            ),
+            (self.handlers.start.is_some(), "a start_handler".to_owned()),
+            (self.handlers.exit.is_some(), "an exit_handler".to_owned()),
+            (self.has_spawn_handler, "a spawn_handler".to_owned()),
+            (self.thread_name.is_some(), "a thread_name".to_owned()),
+            (self.stack_size.is_some(), "a stack_size".to_owned()),
+            (
+                self.callers == Some(Callers::Move),
+                "callers(Callers::Move)".to_owned(),
+            ),
+        ];
+        let first = asked.into_iter().find(|(is_asked, _)| *is_asked);
+        match first.filter(|_| self.serial) {
+            Some((_, setting)) => Err(ThreadPoolBuildError::serial(setting)),
+            None => Ok(()),
+        }
+    }
+}
