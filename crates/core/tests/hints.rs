@@ -177,6 +177,18 @@ fn hn_2_a_job_only_on_a_worker_runs_there_in_its_turn_whatever_others_do() {
     );
 }
 
+#[test]
+fn hn_2_a_worker_that_joins_a_job_only_on_another_leaves_it_there() {
+    let pool = pool(2);
+    for _ in 0..200 {
+        let (other, there) = pool.install(|| {
+            let other = 1 - index();
+            (other, heist_core::job().only_on(other).submit(index).join())
+        });
+        assert_eq!(there, other);
+    }
+}
+
 /// It runs on a frame that waits for descendants only, as broadcasts do.
 #[test]
 fn hn_2_a_job_only_on_a_worker_runs_while_that_waits_for_it() {

@@ -7,12 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{
-    Collect, ForkJoin, Loop, PairTask, Prioritised, Sort, Spawn,
-};
-use heist_bench_workloads::{
-    collects, fork_join, loops, mixed, priorities, serve, sorts, spawns,
-};
+use heist_bench_workloads::peer::{Collect, ForkJoin, Loop, PairTask, Prioritised, Sort, Spawn};
+use heist_bench_workloads::{collects, fork_join, loops, mixed, priorities, serve, sorts, spawns};
 
 #[derive(Clone)]
 struct Heist {
