@@ -126,7 +126,7 @@ impl<T: Send> Lanes<T> {
         let mut contents = self.lanes.lock();
         contents.hinted = match holds_jobs {
             true => contents.hinted + 1,
-            false => contents.hinted - 1,
+            false => contents.hinted.checked_sub(1).expect("it held jobs"),
         };
         self.waiting.store(contents.word(), Ordering::Relaxed);
     }
