@@ -14,3 +14,6 @@ mod reactor;
 mod record;
 mod results;
 pub(crate) mod store;
+
+#[cfg(test)]
+mod tests;

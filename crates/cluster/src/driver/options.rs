@@ -79,7 +79,8 @@ impl Options {
         self
     }
 
-    /// Tells `listener` what happens, on a thread of the cluster, which waits for it meanwhile.
+    /// Tells `listener` what happens, on the thread that drives jobs: what it waits for, they wait
+    /// for. One that panics is told no more.
     #[must_use]
     pub fn on_event(mut self, listener: impl FnMut(&ClusterEvent) + Send + 'static) -> Self {
         self.listener = Some(Box::new(listener));

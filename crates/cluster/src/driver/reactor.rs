@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -79,17 +80,34 @@ pub(super) struct Reactor {
     pub(super) counts: Box<dyn Fn() -> CallCounts + Send>,
 }
 
+/// Tells all waiters that nothing will change any more, even when the thread panics.
+struct Closing(Arc<Results>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 impl Reactor {
     pub(super) fn run(mut self, receiver: &Receiver<Message>) {
+        let _closing = Closing(Arc::clone(&self.results));
         self.say(EventKind::Connected {
             backend: self.backend.name().to_owned(),
             pid: std::process::id(),
         });
+        let mut tick_at = Instant::now() + TICK;
         loop {
-            match receiver.recv_timeout(TICK) {
+            // However much there is to read: time is all that some waits have.
+            if Instant::now() >= tick_at {
+                self.step(Input::Tick);
+                tick_at = Instant::now() + TICK;
+            }
+            let left = tick_at.saturating_duration_since(Instant::now());
+            match receiver.recv_timeout(left) {
                 Ok(Message::Input(input)) => self.step(input),
                 Ok(Message::Readings(nodes, readings)) => self.measured(&nodes, &readings),
-                Err(RecvTimeoutError::Timeout) => self.step(Input::Tick),
+                Err(RecvTimeoutError::Timeout) => {}
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -104,7 +122,6 @@ impl Reactor {
             calls: (self.counts)(),
         });
         self.say(EventKind::Ended);
-        self.results.close();
     }
 
     fn now(&self) -> Duration {
@@ -233,8 +250,17 @@ impl Reactor {
                 self.journal = None;
             }
         }
-        if let Some(listener) = &mut self.listener {
-            listener(&event);
+        let Some(listener) = &mut self.listener else {
+            return;
+        };
+        // It is the program's code, and jobs are not to end with it. The panic has been shown.
+        if panic::catch_unwind(AssertUnwindSafe(|| listener(&event))).is_err() {
+            self.listener = None;
+            let _ = writeln!(
+                io::stderr(),
+                "heist-cluster: the listener panicked at the event \"{}\", and is told no more",
+                event.what
+            );
         }
     }
 }
