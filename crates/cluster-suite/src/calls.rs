@@ -3,6 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
 use std::collections::VecDeque;
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::panic;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,6 +14,7 @@ use heist_cluster::{remote, CallContext, Cluster, Remote, RemoteError};
 use heist_sync::thread;
 use serde_bytes::ByteBuf;
 
+use crate::stage::PATIENCE;
 use crate::work::sum_of_mix;
 
 /// Adds two numbers.
@@ -86,6 +89,23 @@ pub fn work_for(seed: u64, time_ms: u64) -> u64 {
         work = sum_of_mix(0..10_000);
     }
     work.wrapping_add(seed)
+}
+
+/// Writes a file, and does nothing for ever, whoever asks it to end.
+#[remote]
+pub fn never_end(path: PathBuf) {
+    std::fs::write(path, "").expect("the folder is there");
+    let (_sender, never) = mpsc::channel::<()>();
+    never.recv().expect_err("somebody would have to send");
+}
+
+/// Adds a line to a file, and ends the worker's process.
+#[remote]
+pub fn note_and_die(path: PathBuf) {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let noted = file.and_then(|mut file| file.write_all(b"again\n"));
+    noted.expect("the folder is there");
+    std::process::abort();
 }
 
 /// Arguments of several kinds arrive, and so do results.
@@ -226,6 +246,29 @@ pub fn cancelled_calls_end(cluster: &Cluster) {
         Ok(2),
         "there is room again"
     );
+}
+
+/// A call that was cancelled and does not listen can be killed, and then its processors are free.
+pub fn a_cancelled_call_can_be_killed(cluster: &Cluster) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("begun");
+    let call = cluster.pin("n2").cpus(2).call(never_end, path.clone());
+    crate::until("the call to begin", || path.exists());
+    call.cancel();
+    call.kill();
+    assert_eq!(call.get(), Err(RemoteError::Cancelled));
+    let mut next = cluster.pin("n2").cpus(2).call(add, (1, 2));
+    assert_eq!(next.wait_timeout(PATIENCE), Some(Ok(3)));
+}
+
+/// A result is given once; those who ask again are told so, and do not wait.
+pub fn a_result_is_given_once(cluster: &Cluster) {
+    let mut call = cluster.call(add, (1, 2));
+    assert_eq!(call.wait_timeout(PATIENCE), Some(Ok(3)));
+    for again in [call.wait_timeout(PATIENCE), Some(call.get())] {
+        let error = again.expect("it does not wait").expect_err("it was given");
+        assert!(error.to_string().contains("already"), "{error}");
+    }
 }
 
 /// While `calls` run, `accident` happens; all results are right all the same.

@@ -1,11 +1,14 @@
 //! The suite on worker processes of this machine.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use heist_cluster::planner::NodeId;
-use heist_cluster::{Cluster, Local};
+use heist_cluster::{remote, Cluster, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::jobs::{self, Fate};
+use heist_cluster_suite::stage::{self, Stage};
 use heist_cluster_suite::world::World;
 
 heist_cluster_suite::suite!(Here);
@@ -36,5 +39,127 @@ impl World for Here {
             cluster.pin(node.clone()).call(calls::add, (1, 2)).get(),
             Ok(3)
         );
+    }
+}
+
+/// The number of the worker's process.
+#[remote]
+fn own_process_id() -> u32 {
+    std::process::id()
+}
+
+/// Fails as the allocator does, without using up the machine's memory.
+#[remote]
+fn use_up_memory() {
+    std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u64; 1 << 40]>());
+}
+
+/// Uses up the stack.
+#[remote]
+fn use_up_stack(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 1000]);
+    match depth {
+        0 => frame[0],
+        depth => use_up_stack(depth - 1) + frame[1],
+    }
+}
+
+/// Stops the worker's process of a node: it lives, and says nothing.
+fn stop(cluster: &Cluster, node: &NodeId) {
+    let process = cluster.pin(node.clone()).call(own_process_id, ()).get();
+    let process = process.expect("it runs").to_string();
+    let stopped = Command::new("kill").args(["-STOP", &process]).status();
+    assert!(stopped.expect("kill starts").success());
+}
+
+/// A cluster whose workers may not be silent for long.
+fn watched() -> Local {
+    Here::backend(Path::new("")).lost_after(Duration::from_secs(2))
+}
+
+#[test]
+fn a_job_survives_its_stopped_node() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (options, events) = stage::listening(Options::new());
+    let cluster = Cluster::connect_with(watched(), options).expect("workers");
+    let stage = Stage {
+        cluster: &cluster,
+        events: &events,
+        folder: folder.path(),
+    };
+    let stop = |node: &NodeId| stop(&cluster, node);
+    jobs::a_job_survives_its_node(&stage, &stop, Fate::Death);
+}
+
+#[test]
+fn calls_on_a_stopped_node_go_elsewhere_or_say_why_they_do_not() {
+    let cluster = Cluster::connect(watched()).expect("workers");
+    stop(&cluster, &NodeId::from("n2"));
+    let bound = cluster.pin("n2").retries(0).call(calls::add, (1, 2));
+    let free = cluster.on("n2").call(calls::add, (3, 4));
+    let error = bound.get().expect_err("nobody answers");
+    assert!(error.is_node_death(), "{error}");
+    assert!(error.to_string().contains("silent for 2s"), "{error}");
+    assert_eq!(free.get(), Ok(7));
+    assert_eq!(cluster.pin("n2").call(calls::add, (5, 6)).get(), Ok(11));
+}
+
+/// Large requests for a stopped worker keep nothing waiting: no call elsewhere, and not the end.
+#[test]
+fn a_stopped_node_holds_up_nobody() {
+    let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
+    stop(&cluster, &NodeId::from("n2"));
+    let large = serde_bytes::ByteBuf::from(vec![1; 8 << 20]);
+    let held_up = cluster.pin("n2").call(calls::mirror, large);
+    assert_eq!(cluster.pin("n1").call(calls::add, (1, 2)).get(), Ok(3));
+    drop(cluster);
+    assert!(held_up.get().is_err(), "the cluster has ended");
+}
+
+#[test]
+fn work_that_ends_its_worker_twice_is_not_run_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("attempts");
+    let cluster = Cluster::connect(Here::backend(folder.path())).expect("workers");
+    // More than there are nodes, and short lives that a node may have.
+    for call in 1..=4 {
+        let error = cluster.call(calls::note_and_die, file.clone()).get();
+        let error = error.expect_err("it ends its worker");
+        assert!(
+            matches!(&error, RemoteError::Backend { attempts: 2, .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains("SIGABRT"), "{error}");
+        let attempts = std::fs::read_to_string(&file).expect("it was there");
+        assert_eq!(attempts.lines().count(), 2 * call);
+    }
+    for node in ["n1", "n2", "n3"] {
+        assert_eq!(cluster.pin(node).call(calls::add, (1, 2)).get(), Ok(3));
+    }
+}
+
+#[test]
+fn the_error_says_how_a_worker_ended() {
+    let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
+    let anywhere = cluster.on("n1").retries(0);
+    let memory = anywhere.call(use_up_memory, ()).get();
+    let memory = memory.expect_err("there is not so much").to_string();
+    assert!(memory.contains("memory allocation of"), "{memory}");
+    let stack = anywhere.call(use_up_stack, 1 << 40).get();
+    let stack = stack.expect_err("no stack is so deep").to_string();
+    assert!(stack.contains("overflow"), "{stack}");
+}
+
+#[test]
+fn a_node_without_worker_is_given_up_and_calls_say_why() {
+    let backend = Local::new().nodes(2).program("/bin/false");
+    let cluster = Cluster::connect(backend).expect("a process starts");
+    for _ in 0..2 {
+        for call in [cluster.pin("n2"), cluster.on("n2")] {
+            let error = call.call(calls::add, (1, 2)).get();
+            let error = error.expect_err("there is no worker").to_string();
+            assert!(error.contains("n2 was given up"), "{error}");
+            assert!(error.contains("exited with code 1"), "{error}");
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! The suite on Slurm, inside of `cargo lab cluster with slurm -- cargo test ..`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heist_cluster::planner::NodeId;
-use heist_cluster::{remote, Cluster, Options, RemoteFuture, Slurm};
+use heist_cluster::{Cluster, Options, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
 use heist_cluster_suite::world::{self, World};
 
@@ -39,15 +39,6 @@ impl World for OnSlurm {
     }
 }
 
-/// Writes a file, and does nothing for ever, whoever asks it to end.
-#[remote]
-fn never_end(path: PathBuf) {
-    std::fs::write(path, "").expect("the folder is there");
-    loop {
-        std::thread::park();
-    }
-}
-
 /// Calls that want different things share the workers of one connection.
 #[test]
 fn calls_of_different_kinds_share_a_connection() {
@@ -75,7 +66,7 @@ fn killed_calls_give_their_processors_back() {
             .collect();
         let calls: Vec<_> = files
             .iter()
-            .map(|file| cluster.call(never_end, file.clone()))
+            .map(|file| cluster.call(calls::never_end, file.clone()))
             .collect();
         let deadline = Instant::now() + Duration::from_secs(60);
         for file in files {

@@ -87,6 +87,10 @@ impl fmt::Display for RemoteError {
             Self::Failed(message) => write!(f, "the job gave up: {message}"),
             Self::Refused(refusal) => write!(f, "the worker refused: {refusal}"),
             Self::Backend { error, attempts: 1 } => error.fmt(f),
+            Self::Backend { error, attempts } if error.is_own_doing() => write!(
+                f,
+                "it ended its worker and is not run again after {attempts} attempts: {error}"
+            ),
             Self::Backend { error, attempts } => {
                 write!(f, "lost {attempts} times, at last: {error}")
             }
@@ -165,6 +169,8 @@ impl std::error::Error for ClusterError {}
 /// assert!(!BackendError::setup("there is no n1").is_passing());
 /// assert!(!BackendError::impossible("n1 has 2 processors, 3 are wanted").is_passing());
 /// assert!(BackendError::cancelled().is_cancelled());
+/// let crash = BackendError::own_doing("the worker n2 aborted");
+/// assert!(crash.is_own_doing() && crash.is_node_death() && crash.is_passing());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackendError {
@@ -179,6 +185,7 @@ enum BackendErrorKind {
     Lost,
     Cancelled,
     Impossible,
+    OwnDoing,
 }
 
 impl BackendError {
@@ -190,6 +197,12 @@ impl BackendError {
     /// The machine, or the worker's process there, is gone.
     pub fn node_died(message: impl Into<String>) -> Self {
         Self::new(BackendErrorKind::NodeDied, message)
+    }
+
+    /// The worker's process is gone, and the way in which it ended says that the work that it ran
+    /// ended it; [`BackendError`] has an example.
+    pub fn own_doing(message: impl Into<String>) -> Self {
+        Self::new(BackendErrorKind::OwnDoing, message)
     }
 
     /// The backend does not know what became of it, or is itself gone.
@@ -216,7 +229,18 @@ impl BackendError {
     /// True if the machine or the worker's process there is gone.
     #[must_use]
     pub fn is_node_death(&self) -> bool {
-        self.kind == BackendErrorKind::NodeDied
+        matches!(
+            self.kind,
+            BackendErrorKind::NodeDied | BackendErrorKind::OwnDoing
+        )
+    }
+
+    /// True if the work ended the worker's process that ran it, as far as one can tell. It may have
+    /// had bad luck; if it happens again, it is not run a third time. [`BackendError`] has an
+    /// example.
+    #[must_use]
+    pub fn is_own_doing(&self) -> bool {
+        self.kind == BackendErrorKind::OwnDoing
     }
 
     /// True if it was cancelled.
@@ -228,10 +252,7 @@ impl BackendError {
     /// True if another attempt may go better.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(
-            self.kind,
-            BackendErrorKind::NodeDied | BackendErrorKind::Lost
-        )
+        self.is_node_death() || self.kind == BackendErrorKind::Lost
     }
 }
 

@@ -77,6 +77,9 @@ pub(crate) struct What {
     pub(crate) placement: Placement,
 }
 
+/// After how many workers that it ended a call is not run again.
+const OWN_DOINGS_MAX: u32 = 2;
+
 /// Called on some thread once there is a result.
 pub(crate) type OnResult = Box<dyn FnOnce() + Send>;
 
@@ -101,11 +104,15 @@ struct State {
     args: Option<Vec<u8>>,
     /// How many attempts were begun.
     attempts: u32,
+    /// How many of them ended their workers.
+    own_doings: u32,
     /// The number of the present attempt's request.
     request: u64,
     result: Option<Result<Returned, RemoteError>>,
     /// True once there is a result, and after it was given away.
     is_over: bool,
+    /// The request may still run, though it was cancelled.
+    is_cancelled: bool,
     waker: Option<Waker>,
     on_result: Option<OnResult>,
 }
@@ -140,9 +147,11 @@ impl Call {
             state: Mutex::new(State {
                 args: Some(what.args),
                 attempts: 0,
+                own_doings: 0,
                 request: 0,
                 result: None,
                 is_over: false,
+                is_cancelled: false,
                 waker: None,
                 on_result,
             }),
@@ -217,14 +226,16 @@ impl Call {
             Ok(frame) => understand(frame, &self.shared.build),
             Err(error) if error.is_cancelled() => Err(RemoteError::Cancelled),
             Err(error) => {
-                let state = self.state.lock();
+                let mut state = self.state.lock();
                 let attempts = state.attempts;
                 let is_current = state.request == id && !state.is_over;
+                state.own_doings += u32::from(error.is_own_doing());
+                let may_retry = attempts <= self.retries && state.own_doings < OWN_DOINGS_MAX;
                 drop(state);
                 if error.is_passing() {
                     self.shared.counters.lost.fetch_add(1, Ordering::Relaxed);
                 }
-                if is_current && error.is_passing() && attempts <= self.retries {
+                if is_current && error.is_passing() && may_retry {
                     return self.attempt();
                 }
                 Err(RemoteError::Backend { error, attempts })
@@ -236,6 +247,9 @@ impl Call {
     /// Sets the result, unless there is one or the attempt is not the present one.
     fn finish(&self, id: Option<u64>, result: Result<Returned, RemoteError>) {
         let mut state = self.state.lock();
+        if id == Some(state.request) {
+            state.is_cancelled = false;
+        }
         if state.is_over || id.is_some_and(|id| state.request != id) {
             return;
         }
@@ -257,8 +271,10 @@ impl Call {
 
     pub(crate) fn cancel(&self, is_hard: bool) {
         let request = {
-            let state = self.state.lock();
-            (!state.is_over).then_some(state.request)
+            let mut state = self.state.lock();
+            let may_run = !state.is_over || (is_hard && state.is_cancelled);
+            state.is_cancelled |= may_run;
+            may_run.then_some(state.request)
         };
         if let Some(request) = request {
             self.finish(None, Err(RemoteError::Cancelled));
@@ -362,7 +378,8 @@ impl<T> RemoteFuture<T> {
     }
 
     /// As [`cancel`](Self::cancel), and a function that has begun is made to end: its worker's
-    /// process dies. Other calls in that process are lost and tried again.
+    /// process dies. Other calls in that process are lost and tried again. A call that was
+    /// cancelled before can be killed as well.
     pub fn kill(&self) {
         self.call.cancel(true);
     }

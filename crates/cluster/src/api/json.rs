@@ -398,7 +398,7 @@ fn converse(path: &Path) -> io::Result<(Arc<Link>, Child)> {
     let name = name.to_string_lossy().into_owned();
     let limits = Limits::default();
     Ok((
-        Link::open(name, ours.try_clone()?, ours, limits, || ())?,
+        Link::open(name, ours.try_clone()?, ours, limits, |end| end)?,
         child,
     ))
 }

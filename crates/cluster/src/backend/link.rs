@@ -5,16 +5,76 @@ use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 
+use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 
 use super::{BackendError, Reply};
 use crate::protocol::outgoing::Outgoing;
-use crate::protocol::{self, Answer, Frame, FrameReader, Limits, ReadError};
+use crate::protocol::{self, Answer, Frame, FrameReader, Limits, ReadError, PAYLOAD_VARIABLE};
 
 /// The driver's end of a connection.
 pub(crate) struct Link {
     outgoing: Outgoing<u64>,
     waiting: Arc<Waiting>,
+    signs: Arc<Signs>,
+}
+
+/// The end of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    /// The reason.
+    pub(crate) why: String,
+    /// The one request that ran there ended it.
+    pub(crate) is_own_doing: bool,
+}
+
+/// How often there was a sign of life: bytes that came, and requests that were read, of which only
+/// those count that are longer than what the system keeps for one who does not read.
+#[derive(Debug, Default)]
+struct Signs(AtomicU64);
+
+impl Signs {
+    fn add(&self) {
+        // Compared with what it was before; nothing is read because of it.
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn shown_by<S>(self: &Arc<Self>, stream: S) -> Shown<S> {
+        let signs = Arc::clone(self);
+        Shown { stream, signs }
+    }
+}
+
+/// More than a socket that nobody reads takes.
+const READ_BYTES: usize = 1 << 20;
+
+/// A stream, one of whose directions shows signs of life.
+struct Shown<S> {
+    stream: S,
+    signs: Arc<Signs>,
+}
+
+impl<S: Read> Read for Shown<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer);
+        self.signs.add();
+        read
+    }
+}
+
+impl<S: Write> Write for Shown<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let part = bytes.get(..READ_BYTES).unwrap_or(bytes);
+        let written = self.stream.write(part)?;
+        if written == READ_BYTES {
+            self.signs.add();
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
 }
 
 /// Those who wait for an answer.
@@ -34,14 +94,14 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// A connection to `name`. When it closes, `on_close` is called, and then all who waited
-    /// are told.
+    /// A connection to `name`. When it closes, `on_close` is called, which may know better why that
+    /// is, and then all who waited are told.
     pub(crate) fn open(
         name: String,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
         limits: Limits,
-        on_close: impl FnOnce() + Send + 'static,
+        on_close: impl FnOnce(End) -> End + Send + 'static,
     ) -> io::Result<Arc<Self>> {
         let waiting = Arc::new(Waiting {
             replies: Mutex::new(Some(HashMap::new())),
@@ -49,9 +109,12 @@ impl Link {
         });
         let told = Arc::clone(&waiting);
         let failed = move |id, error: &io::Error| told.tell(id, Err(told.died(&error.to_string())));
+        let signs = Arc::new(Signs::default());
+        let (input, output) = (signs.shown_by(input), signs.shown_by(output));
         let link = Arc::new(Self {
             outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
             waiting,
+            signs,
         });
         let reading = Arc::clone(&link);
         thread::Builder::new()
@@ -62,9 +125,12 @@ impl Link {
                 let replies = waiting.replies.lock().take();
                 reading.close();
                 // A waiter that is told may try again at once, and must not find the dead worker.
-                on_close();
+                let end = on_close(End {
+                    why,
+                    is_own_doing: false,
+                });
                 for (_, reply) in replies.into_iter().flatten() {
-                    reply(Err(waiting.died(&why)));
+                    reply(Err(waiting.ended(&end)));
                 }
             })?;
         Ok(link)
@@ -88,6 +154,11 @@ impl Link {
         }
     }
 
+    /// A number that changes whenever the other end shows a sign of life.
+    pub(crate) fn signs(&self) -> u64 {
+        self.signs.0.load(Ordering::Relaxed)
+    }
+
     /// Sends nothing more: the other end reads what was sent, and then that there is no more.
     pub(crate) fn close(&self) {
         self.outgoing.close();
@@ -97,6 +168,13 @@ impl Link {
 impl Waiting {
     fn died(&self, why: &str) -> BackendError {
         BackendError::node_died(format!("{} is gone: {why}", self.name))
+    }
+
+    fn ended(&self, end: &End) -> BackendError {
+        if !end.is_own_doing {
+            return self.died(&end.why);
+        }
+        BackendError::own_doing(format!("{} is gone: {}", self.name, end.why))
     }
 
     /// Reads answers until there are no more, and says why.
@@ -117,8 +195,9 @@ impl Waiting {
                 }) => {
                     let answer = protocol::decode::<Answer>(&header);
                     let error = BackendError::impossible(format!(
-                        "the answer of {} has {payload_bytes} bytes, which is too much",
-                        self.name
+                        "the answer of {} has {payload_bytes} bytes, and at most {} are accepted; \
+                         {PAYLOAD_VARIABLE} says how many",
+                        self.name, limits.payload_bytes_max
                     ));
                     if let Ok(answer) = answer {
                         self.tell(answer.id, Err(error));
@@ -165,7 +244,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
         let input = ours.try_clone().expect("a second handle");
         let name = "the other end".to_owned();
-        let link = Link::open(name, input, ours, Limits::default(), || ());
+        let link = Link::open(name, input, ours, Limits::default(), |end| end);
         (link.expect("a connection"), theirs)
     }
 

@@ -2,35 +2,37 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{mpsc, Arc, Weak};
+use std::sync::mpsc::{self, Sender};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heist_sync::{thread, Mutex};
 
-use super::hosted::{Attempts, Host, Opened};
-use super::link::Link;
-use super::queue::{Queue, Room};
+use super::hosted::Attempts;
+use super::link::End;
+use super::queue::Queue;
 use super::{
     Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Node, Program, Reply,
     StartSpec,
 };
 use crate::planner::NodeId;
-use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::reading::Reading;
-use crate::protocol::{Answer, Ask, Frame, Limits, Outcome, Request};
+use crate::protocol::{Answer, Ask, Outcome, Request};
+
+mod folder;
+mod process;
+mod workers;
+
+use folder::Folder;
+use workers::{watch, Item, Process, Shared, State};
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A worker that lives for less is not replaced at once.
-const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// How many short lives in a row a node may have before it is given up.
-const SHORT_LIVES_MAX: u32 = 5;
+/// How long a worker may be silent, unless the user says otherwise.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// Worker processes on this machine: nothing to install, and the same semantics as a
 /// cluster. Each process is a node.
@@ -59,6 +61,7 @@ const SHORT_LIVES_MAX: u32 = 5;
 pub struct Local {
     nodes: u32,
     cpus: u32,
+    silence: Duration,
     program: Option<PathBuf>,
     arguments: Vec<String>,
 }
@@ -77,6 +80,7 @@ impl Local {
         Self {
             nodes: 1,
             cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+            silence: SILENCE,
             program: None,
             arguments: Vec::new(),
         }
@@ -93,6 +97,26 @@ impl Local {
     #[must_use]
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus.max(1);
+        self
+    }
+
+    /// How long a worker may show no sign of life before it is lost: 30 s, and 100 ms at least.
+    /// Its process is ended then, its work is tried again, and another takes its place. A
+    /// function that computes is not silent; a process that is stopped is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use heist_cluster::Local;
+    ///
+    /// // Where workers may be swapped out for long.
+    /// let patient = Local::new().lost_after(Duration::from_secs(300));
+    /// # drop(patient);
+    /// ```
+    #[must_use]
+    pub fn lost_after(mut self, silence: Duration) -> Self {
+        self.silence = silence.max(Duration::from_millis(100));
         self
     }
 
@@ -125,8 +149,7 @@ impl BackendOptions for Local {
     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Local::program")?;
-        let folder = tempfile::Builder::new().prefix("heist-cluster-").tempdir();
-        let folder = folder.map_err(|error| {
+        let folder = Folder::make().map_err(|error| {
             BackendError::setup(format!("could not make a folder for shared data: {error}"))
         })?;
         let nodes: Vec<_> = (1..=self.nodes)
@@ -136,6 +159,7 @@ impl BackendOptions for Local {
         let shared = Arc::new(Shared {
             program: path,
             arguments: self.arguments,
+            silence: self.silence,
             folder,
             fingerprint: program.fingerprint,
             limits: program.limits,
@@ -147,13 +171,21 @@ impl BackendOptions for Local {
             }),
             attempts: Attempts::new(program.fingerprint, program.build),
         });
+        let (watching, stop) = mpsc::channel();
+        // From here on its workers end with it.
+        let backend = Arc::new(LocalBackend {
+            shared: Arc::clone(&shared),
+            _watching: watching,
+        });
+        let failed = |error: io::Error| {
+            let program = shared.program.display();
+            BackendError::setup(format!("could not start a worker, {program}: {error}"))
+        };
+        watch(&shared, stop).map_err(failed)?;
         for at in 0..self.nodes as usize {
-            shared.launch(at).map_err(|error| {
-                let program = shared.program.display();
-                BackendError::setup(format!("could not start a worker, {program}: {error}"))
-            })?;
+            shared.launch(at).map_err(failed)?;
         }
-        Ok(Arc::new(LocalBackend { shared }))
+        Ok(backend)
     }
 }
 
@@ -161,249 +193,8 @@ impl BackendOptions for Local {
 #[derive(Debug)]
 struct LocalBackend {
     shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    program: PathBuf,
-    arguments: Vec<String>,
-    /// Shared data, a file each.
-    folder: tempfile::TempDir,
-    fingerprint: crate::Fingerprint,
-    limits: Limits,
-    state: Mutex<State>,
-    attempts: Arc<Attempts>,
-}
-
-#[derive(Debug)]
-struct State {
-    workers: Vec<Process>,
-    queue: Queue<Item>,
-    /// Which request is where, for cancelling.
-    running: Vec<(u64, NodeId)>,
-    is_closed: bool,
-}
-
-/// The process of a node.
-#[derive(Debug)]
-struct Process {
-    node: NodeId,
-    running: Option<(Arc<Link>, Child, Instant)>,
-    short_lives: u32,
-}
-
-impl Process {
-    fn absent(node: NodeId) -> Self {
-        Self {
-            node,
-            running: None,
-            short_lives: 0,
-        }
-    }
-}
-
-/// Work that waits for room.
-enum Item {
-    Call(CallSpec, Reply),
-    Host(Opened),
-}
-
-impl std::fmt::Debug for Item {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Call(..) => "Call",
-            Self::Host(_) => "Host",
-        })
-    }
-}
-
-impl Item {
-    fn fail(self, error: BackendError) {
-        match self {
-            Self::Call(_, reply) => reply(Err(error)),
-            Self::Host(opened) => opened(Err(error)),
-        }
-    }
-}
-
-impl Shared {
-    /// Starts the process of a node.
-    fn launch(self: &Arc<Self>, at: usize) -> io::Result<()> {
-        let node = self.state.lock().workers[at].node.clone();
-        let (ours, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .env(WORKER_VARIABLE, "socket")
-            .env(NODE_VARIABLE, node.to_string())
-            .env(OBJECTS_VARIABLE, self.folder.path())
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            // The output of functions is for people.
-            .stdout(Stdio::from(io::stderr()));
-        let child = command.spawn()?;
-        // It holds the other end of the connection; the worker's death must close that.
-        drop(command);
-        let weak = Arc::downgrade(self);
-        let name = format!("the worker {} (process {})", node, child.id());
-        let limits = self.limits;
-        let link = Link::open(name, ours.try_clone()?, ours, limits, move || {
-            ended(&weak, at);
-        })?;
-        let mut state = self.state.lock();
-        state.workers[at].running = Some((link, child, Instant::now()));
-        state.queue.set_alive(&node, true);
-        drop(state);
-        self.dispatch();
-        Ok(())
-    }
-
-    /// Gives room to those who can have it.
-    fn dispatch(self: &Arc<Self>) {
-        loop {
-            let (room, link, item) = {
-                let mut state = self.state.lock();
-                let Some((room, item)) = state.queue.pop() else {
-                    return;
-                };
-                let worker = state.workers.iter().find(|worker| worker.node == room.node);
-                let link = worker.and_then(|worker| worker.running.as_ref());
-                let link = link.map(|(link, ..)| Arc::clone(link));
-                if let Item::Call(call, _) = &item {
-                    let running = (call.id, room.node.clone());
-                    state.running.push(running);
-                }
-                (room, link, item)
-            };
-            let Some(link) = link else {
-                // It died a moment ago.
-                self.state.lock().queue.release(&room);
-                item.fail(BackendError::node_died(format!("{} is gone", room.node)));
-                continue;
-            };
-            match item {
-                Item::Call(call, reply) => {
-                    let this = Arc::clone(self);
-                    let id = call.id;
-                    let reply = Box::new(move |answer| {
-                        let mut state = this.state.lock();
-                        state.running.retain(|(running, _)| *running != id);
-                        state.queue.release(&room);
-                        drop(state);
-                        reply(answer);
-                        this.dispatch();
-                    });
-                    link.send(id, call.request, reply);
-                }
-                Item::Host(opened) => opened(Ok(Arc::new(LocalHost {
-                    shared: Arc::clone(self),
-                    link,
-                    room,
-                }))),
-            }
-        }
-    }
-
-    fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: super::Placement, item: Item) {
-        let pushed = self.state.lock().queue.push(cpus, placement, item);
-        match pushed {
-            Ok(()) => self.dispatch(),
-            Err((error, item)) => item.fail(error),
-        }
-    }
-
-    fn links(&self) -> Vec<(NodeId, Option<Arc<Link>>)> {
-        let state = self.state.lock();
-        let link = |worker: &Process| worker.running.as_ref().map(|(link, ..)| Arc::clone(link));
-        state
-            .workers
-            .iter()
-            .map(|worker| (worker.node.clone(), link(worker)))
-            .collect()
-    }
-
-    fn kill(&self, node: &NodeId) {
-        let mut state = self.state.lock();
-        let worker = state.workers.iter_mut().find(|worker| worker.node == *node);
-        if let Some((_, child, _)) = worker.and_then(|worker| worker.running.as_mut()) {
-            // It may be gone already, which is what is wanted.
-            let _ = child.kill();
-        }
-    }
-}
-
-/// A worker has ended: another takes its place, unless that does no good.
-fn ended(shared: &Weak<Shared>, at: usize) {
-    let Some(shared) = shared.upgrade() else {
-        return;
-    };
-    let mut state = shared.state.lock();
-    let State {
-        workers,
-        queue,
-        is_closed,
-        ..
-    } = &mut *state;
-    let worker = &mut workers[at];
-    queue.set_alive(&worker.node, false);
-    let lived = worker.running.take().map(|(_, mut child, since)| {
-        // The process has closed its end and is dead or dying.
-        let _ = child.kill();
-        let _ = child.wait();
-        since.elapsed()
-    });
-    if *is_closed {
-        return;
-    }
-    match lived {
-        Some(lived) if lived < SHORT_LIFE => worker.short_lives += 1,
-        _ => worker.short_lives = 0,
-    }
-    let give_up = worker.short_lives >= SHORT_LIVES_MAX;
-    drop(state);
-    if give_up || shared.launch(at).is_err() {
-        let mut state = shared.state.lock();
-        let nobody = state.workers.iter().all(|worker| worker.running.is_none());
-        let waiting: Vec<_> = if nobody {
-            state.queue.drain().collect()
-        } else {
-            Vec::new()
-        };
-        drop(state);
-        for item in waiting {
-            item.fail(BackendError::impossible(
-                "no worker stays alive on this machine",
-            ));
-        }
-    }
-}
-
-/// The worker of a node, with room for an attempt at a job.
-#[derive(Debug)]
-struct LocalHost {
-    shared: Arc<Shared>,
-    link: Arc<Link>,
-    room: Room,
-}
-
-impl Host for LocalHost {
-    fn node(&self) -> NodeId {
-        self.room.node.clone()
-    }
-
-    fn send(&self, id: u64, request: Frame, reply: Reply) {
-        self.link.send(id, request, reply);
-    }
-
-    /// The attempt shares its process with others, so it is asked to pause, and nobody
-    /// listens to what it says then.
-    fn kill(&self) {}
-}
-
-impl Drop for LocalHost {
-    fn drop(&mut self) {
-        self.shared.state.lock().queue.release(&self.room);
-        self.shared.dispatch();
-    }
+    /// The workers are watched until it is dropped.
+    _watching: Sender<()>,
 }
 
 impl Backend for LocalBackend {
@@ -553,7 +344,7 @@ impl Backend for LocalBackend {
         let mut state = self.shared.state.lock();
         state.is_closed = true;
         let waiting: Vec<_> = state.queue.drain().collect();
-        let children: Vec<_> = state
+        let mut children: Vec<_> = state
             .workers
             .iter_mut()
             .filter_map(|worker| worker.running.take())
@@ -562,9 +353,13 @@ impl Backend for LocalBackend {
         for item in waiting {
             item.fail(BackendError::cancelled());
         }
-        for (_, mut child, _) in children {
-            let _ = child.kill();
-            let _ = child.wait();
+        for running in &mut children {
+            running.kill("the cluster has ended".to_owned());
+        }
+        for running in children {
+            let why = String::new();
+            let is_own_doing = false;
+            drop(running.end(End { why, is_own_doing }, false));
         }
     }
 }

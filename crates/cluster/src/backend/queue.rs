@@ -17,6 +17,19 @@ struct Place {
     node: Node,
     cpus: Cpus,
     free: Cpus,
+    /// How many have room there.
+    taken: u32,
+    standing: Standing,
+}
+
+/// Whether a node takes work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Ready,
+    /// It is expected to be ready.
+    Starting,
+    /// It will not be ready again, for this reason.
+    GivenUp(String),
 }
 
 #[derive(Debug)]
@@ -39,6 +52,8 @@ impl<T> Queue<T> {
             node: Node::new(id, cpus.into()),
             cpus,
             free: cpus,
+            taken: 0,
+            standing: Standing::Ready,
         };
         Self {
             nodes: nodes.into_iter().map(place).collect(),
@@ -57,18 +72,33 @@ impl<T> Queue<T> {
         placement: Placement,
         item: T,
     ) -> Result<(), (BackendError, T)> {
+        if let Err(error) = self.admit(cpus, &placement) {
+            return Err((error, item));
+        }
+        self.waiting.push_back(Waiting {
+            cpus,
+            placement,
+            item,
+        });
+        Ok(())
+    }
+
+    /// Whether there will ever be such room.
+    fn admit(&self, cpus: Cpus, placement: &Placement) -> Result<(), BackendError> {
         let wanted = placement.node.as_ref().filter(|_| placement.is_pinned);
-        let mut possible = self
-            .nodes
-            .iter()
-            .filter(|place| wanted.is_none_or(|id| place.node.id == *id));
-        if possible.any(|place| place.cpus >= cpus) {
-            self.waiting.push_back(Waiting {
-                cpus,
-                placement,
-                item,
-            });
-            return Ok(());
+        let is_meant =
+            |place: &&Place| place.cpus >= cpus && wanted.is_none_or(|id| place.node.id == *id);
+        let mut why = Vec::new();
+        for place in self.nodes.iter().filter(is_meant) {
+            match &place.standing {
+                Standing::GivenUp(reason) => {
+                    why.push(format!("{} was given up: {reason}", place.node.id));
+                }
+                Standing::Ready | Standing::Starting => return Ok(()),
+            }
+        }
+        if !why.is_empty() {
+            return Err(BackendError::impossible(why.join("; ")));
         }
         let names: Vec<_> = self
             .nodes
@@ -76,11 +106,10 @@ impl<T> Queue<T> {
             .map(|place| format!("{} ({})", place.node.id, place.cpus))
             .collect();
         let place = wanted.map_or_else(|| "any node".to_owned(), ToString::to_string);
-        let message = format!(
+        Err(BackendError::impossible(format!(
             "{cpus} processors were wanted on {place}; there are {}",
             names.join(", ")
-        );
-        Err((BackendError::impossible(message), item))
+        )))
     }
 
     /// The oldest item that has room now, and its room.
@@ -93,6 +122,7 @@ impl<T> Queue<T> {
         let Waiting { cpus, item, .. } = self.waiting.remove(at)?;
         let place = &mut self.nodes[place];
         place.free -= cpus;
+        place.taken += 1;
         Some((
             Room {
                 node: place.node.id.clone(),
@@ -104,13 +134,15 @@ impl<T> Queue<T> {
 
     /// The wished-for node, or the one with the most room.
     fn best(&self, cpus: Cpus, placement: &Placement) -> Option<usize> {
-        let fits = |place: &Place| place.node.is_alive && place.free >= cpus;
+        let fits = |place: &Place| place.standing == Standing::Ready && place.free >= cpus;
         let wanted = placement.node.as_ref();
         let wanted = wanted.and_then(|id| self.nodes.iter().position(|place| place.node.id == *id));
         if let Some(at) = wanted.filter(|at| fits(&self.nodes[*at])) {
             return Some(at);
         }
-        if placement.is_pinned {
+        // A node that starts will have room in a moment.
+        let is_coming = |place: &Place| place.standing == Standing::Starting && place.free >= cpus;
+        if placement.is_pinned || wanted.is_some_and(|at| is_coming(&self.nodes[at])) {
             return None;
         }
         let fitting = (0..self.nodes.len()).filter(|at| fits(&self.nodes[*at]));
@@ -125,14 +157,35 @@ impl<T> Queue<T> {
             .find(|place| place.node.id == room.node)
         {
             place.free += room.cpus;
+            place.taken -= 1;
         }
     }
 
-    /// Notes whether a node is there.
-    pub(super) fn set_alive(&mut self, node: &NodeId, is_alive: bool) {
+    /// How many have room on a node.
+    pub(super) fn taken(&self, node: &NodeId) -> u32 {
+        let mut places = self.nodes.iter();
+        let place = places.find(|place| place.node.id == *node);
+        place.map_or(0, |place| place.taken)
+    }
+
+    /// Notes how a node stands. Returns those who wait in vain from now on, and why.
+    pub(super) fn set_standing(
+        &mut self,
+        node: &NodeId,
+        standing: Standing,
+    ) -> Vec<(BackendError, T)> {
         if let Some(place) = self.nodes.iter_mut().find(|place| place.node.id == *node) {
-            place.node.is_alive = is_alive;
+            place.node.is_alive = !matches!(standing, Standing::GivenUp(_));
+            place.standing = standing;
         }
+        let mut in_vain = Vec::new();
+        for waiting in std::mem::take(&mut self.waiting) {
+            match self.admit(waiting.cpus, &waiting.placement) {
+                Ok(()) => self.waiting.push_back(waiting),
+                Err(error) => in_vain.push((error, waiting.item)),
+            }
+        }
+        in_vain
     }
 
     /// Takes out what waits and fits `is_meant`.

@@ -86,6 +86,7 @@ impl Machine {
             snapshot_at: now,
             is_snapshot_asked: false,
             losses: 0,
+            own_doings: 0,
             moves: 0,
             options,
             cpus,

@@ -21,6 +21,9 @@ pub(super) const PAUSING_MAX: Duration = Duration::from_secs(5);
 /// How long an answer to a request for the state is waited for before it is asked again.
 const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
 
+/// After how many workers that it ended, with no checkpoint in between, a job is given up.
+const OWN_DOINGS_MAX: u32 = 2;
+
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) kind: String,
@@ -37,6 +40,8 @@ pub(super) struct Record {
     /// A request for the state is under way.
     pub(super) is_snapshot_asked: bool,
     pub(super) losses: u32,
+    /// How many attempts since the last checkpoint ended their workers.
+    pub(super) own_doings: u32,
     pub(super) moves: u32,
 }
 
@@ -166,6 +171,7 @@ impl Record {
             checkpoint: checkpoint.clone(),
         });
         self.checkpoint = checkpoint;
+        self.own_doings = 0;
     }
 
     pub(super) fn ended(
@@ -216,6 +222,7 @@ impl Record {
         actions: &mut Vec<Action>,
     ) {
         self.losses += 1;
+        self.own_doings += u32::from(error.is_own_doing());
         actions.push(Action::Say(EventKind::Lost {
             job: self.options.id.clone(),
             epoch: self.epoch,
@@ -226,7 +233,9 @@ impl Record {
             job,
             epoch: self.epoch,
         });
-        if !error.is_passing() || self.losses > self.options.losses_max {
+        let is_too_much =
+            self.losses > self.options.losses_max || self.own_doings >= OWN_DOINGS_MAX;
+        if !error.is_passing() || is_too_much {
             let attempts = self.epoch - self.first_epoch + 1;
             return self.finish(
                 now,

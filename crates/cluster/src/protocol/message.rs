@@ -96,6 +96,8 @@ pub enum Ask {
         /// The name of the function or of the job's type.
         name: String,
     },
+    /// Say that there is somebody.
+    Hello,
 }
 
 /// A worker's answer to a [`Request`], which has an example.

@@ -76,6 +76,7 @@ impl Worker {
         let done = |payload| Ok((Outcome::Done, payload));
         match ask {
             Ask::Call { function, cpus } => self.call(id, &function, cpus, &payload),
+            Ask::Hello => done(Vec::new()),
             Ask::Cancel { call } => {
                 self.calls.cancel(call);
                 done(Vec::new())

@@ -96,17 +96,58 @@ fn what_never_fits_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn a_dead_node_gets_nothing() {
+fn a_node_that_is_not_ready_gets_nothing() {
     let mut queue = queue(&[("a", 2), ("b", 1)]);
-    queue.set_alive(&NodeId::from("a"), false);
+    queue.set_standing(&NodeId::from("a"), Standing::Starting);
     for item in ["1", "2"] {
         queue
             .push(Cpus::from(1), anywhere(), item)
             .expect("it is possible");
     }
     assert_eq!(placed(&mut queue), [at("1", "b")]);
-    queue.set_alive(&NodeId::from("a"), true);
+    queue.set_standing(&NodeId::from("a"), Standing::Ready);
     assert_eq!(placed(&mut queue), [at("2", "a")]);
+}
+
+#[test]
+fn a_wish_waits_for_a_node_that_starts() {
+    let mut queue = queue(&[("a", 1), ("b", 1)]);
+    queue.set_standing(&NodeId::from("a"), Standing::Starting);
+    for item in ["1", "2"] {
+        queue
+            .push(Cpus::from(1), wish("a", false), item)
+            .expect("it is possible");
+    }
+    assert_eq!(placed(&mut queue), []);
+    queue.set_standing(&NodeId::from("a"), Standing::Ready);
+    assert_eq!(placed(&mut queue), [at("1", "a"), at("2", "b")]);
+}
+
+#[test]
+fn those_who_can_only_have_a_node_that_is_given_up_are_told_why() {
+    let mut queue = queue(&[("a", 2), ("b", 1)]);
+    let wishes = [
+        (2, anywhere(), "large"),
+        (1, wish("a", true), "pinned"),
+        (1, wish("a", false), "wish"),
+        (1, anywhere(), "small"),
+    ];
+    for (cpus, placement, item) in wishes {
+        let pushed = queue.push(Cpus::from(cpus), placement, item);
+        pushed.expect("it is possible");
+    }
+    let given_up = Standing::GivenUp("it is on fire".to_owned());
+    let in_vain = queue.set_standing(&NodeId::from("a"), given_up);
+    let (errors, items): (Vec<_>, Vec<_>) = in_vain.into_iter().unzip();
+    assert_eq!(items, ["large", "pinned"]);
+    for error in errors {
+        assert_eq!(error.to_string(), "a was given up: it is on fire");
+    }
+    let (error, _) = queue
+        .push(Cpus::from(1), wish("a", true), "late")
+        .expect_err("it waits for nothing");
+    assert!(error.to_string().contains("on fire"), "{error}");
+    assert_eq!(placed(&mut queue), [at("wish", "b")]);
 }
 
 #[test]

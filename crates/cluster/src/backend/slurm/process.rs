@@ -87,7 +87,10 @@ pub(super) fn start(
         return Err(ended(child));
     };
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
-    let closed = move || on_close(ended(child));
+    let closed = move |end| {
+        on_close(ended(child));
+        end
+    };
     let link = Link::open(name, output, input, site.limits, closed);
     // Without its threads the input is closed, and the worker ends.
     let link = link.map_err(|error| format!("could not start a thread: {error}"))?;

@@ -1,0 +1,270 @@
+//! The process of a worker on this machine: how it is started, what it says, and how it ended.
+
+use std::io::{self, PipeReader, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use heist_sync::{thread, Mutex};
+
+use crate::backend::link::{End, Link};
+
+/// How much of what a worker said last is kept.
+const WORDS_BYTES: usize = 1 << 14;
+
+/// How many lines of that are shown.
+const LINES_SHOWN: usize = 3;
+
+/// Parts of lines that say why a process ends; a long backtrace may follow.
+const TELLING: [&str; 4] = [
+    "memory allocation of",
+    "has overflowed its stack",
+    "panicked at",
+    "terminate called",
+];
+
+/// How long the rest of what a dead worker said may take. Its children may hold the pipe.
+const REST_PATIENCE: Duration = Duration::from_millis(500);
+
+/// A worker's process.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) link: Arc<Link>,
+    child: Child,
+    words: Words,
+    pub(super) began: Instant,
+    /// It has answered.
+    pub(super) is_proven: bool,
+    /// Its signs of life when they were last looked at.
+    signs: u64,
+    /// How often in a row there was no new one.
+    silent_rounds: u32,
+    /// Why it is made to end, if it is.
+    sentence: Option<String>,
+}
+
+/// The process of `command`, with our end of its connection.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) child: Child,
+    pub(super) stream: UnixStream,
+    words: Words,
+}
+
+/// Starts the process of `command`, which speaks to us through its standard input.
+pub(super) fn start(mut command: Command) -> io::Result<Started> {
+    let (stream, theirs) = UnixStream::pair()?;
+    let (output, theirs_to_write) = io::pipe()?;
+    let words = Words::listen(output)?;
+    // The output of functions is for people.
+    command
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(theirs_to_write.try_clone()?)
+        .stderr(theirs_to_write)
+        // Ctrl-C is for the driver, which then ends its workers.
+        .process_group(0);
+    let child = command.spawn()?;
+    // The command holds the other ends; the worker's death must close them, and does.
+    Ok(Started {
+        child,
+        stream,
+        words,
+    })
+}
+
+impl Running {
+    pub(super) fn new(started: Started, link: Arc<Link>) -> Self {
+        Self {
+            link,
+            child: started.child,
+            words: started.words,
+            began: Instant::now(),
+            is_proven: false,
+            signs: 0,
+            silent_rounds: 0,
+            sentence: None,
+        }
+    }
+
+    /// How often in a row, this time included, there was no new sign of life.
+    pub(super) fn look(&mut self) -> u32 {
+        let signs = self.link.signs();
+        if signs == self.signs {
+            self.silent_rounds += 1;
+        } else {
+            (self.signs, self.silent_rounds) = (signs, 0);
+        }
+        self.silent_rounds
+    }
+
+    /// Makes it end, because of `sentence`.
+    pub(super) fn kill(&mut self, sentence: String) {
+        self.sentence.get_or_insert(sentence);
+        // It may be gone already, which is what is wanted.
+        let _ = self.child.kill();
+    }
+
+    /// Says why its connection has ended, and makes sure that it is dead. `is_alone`: it had one
+    /// request to work on.
+    pub(super) fn end(mut self, end: End, is_alone: bool) -> End {
+        let was_killed = self.sentence.is_some();
+        // It has closed its end, and is dead or dying: it keeps the status that it has.
+        let _ = self.child.kill();
+        let status = self.child.wait();
+        let words = self.words.rest();
+        let is_crash = status.as_ref().is_ok_and(|status| is_crash(*status));
+        let why = match (self.sentence, status) {
+            (Some(sentence), _) => sentence,
+            (None, Ok(status)) => describe(status, &words),
+            (None, Err(error)) => format!("{}; its status is unknown: {error}", end.why),
+        };
+        let is_own_doing = !was_killed && is_alone && is_crash;
+        End { why, is_own_doing }
+    }
+}
+
+/// True if it ended by itself, and nobody made it end.
+fn is_crash(status: ExitStatus) -> bool {
+    // Illegal instruction, trap, abort, bus error, arithmetic, segmentation, forbidden call.
+    status.code().is_some() || matches!(status.signal(), Some(4..=8 | 11 | 31))
+}
+
+/// How a worker ended, with what it said last if that may say why.
+fn describe(status: ExitStatus, words: &str) -> String {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it exited with code {code}"),
+        (_, Some(4)) => "it met an illegal instruction (SIGILL)".to_owned(),
+        (_, Some(6)) => "it aborted (SIGABRT)".to_owned(),
+        (_, Some(7)) => "it made a bus error (SIGBUS)".to_owned(),
+        (_, Some(8)) => "it made an arithmetic error (SIGFPE)".to_owned(),
+        (_, Some(9)) => {
+            "it was killed (SIGKILL); the system does so when memory is short".to_owned()
+        }
+        (_, Some(11)) => "it made a segmentation fault (SIGSEGV)".to_owned(),
+        (_, Some(15)) => "it was told to end (SIGTERM)".to_owned(),
+        (_, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    };
+    match is_crash(status) && !words.is_empty() {
+        true => format!("{how}; it said last: {words}"),
+        false => how,
+    }
+}
+
+/// The output of a process, which is for people: it is passed on, and its end is kept.
+#[derive(Debug)]
+struct Words {
+    tail: Arc<Mutex<Vec<u8>>>,
+    /// Closed when there is no more.
+    over: Receiver<()>,
+}
+
+impl Words {
+    fn listen(mut output: PipeReader) -> io::Result<Self> {
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&tail);
+        let (sender, over) = mpsc::channel();
+        let listening = move || {
+            let _until_over: mpsc::Sender<()> = sender;
+            let mut buffer = [0; WORDS_BYTES];
+            loop {
+                let bytes = match output.read(&mut buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Ok(0) | Err(_) => return,
+                    Ok(bytes) => &buffer[..bytes],
+                };
+                let mut tail = kept.lock();
+                tail.extend_from_slice(bytes);
+                let surplus = tail.len().saturating_sub(WORDS_BYTES);
+                tail.drain(..surplus);
+                drop(tail);
+                // A worker does not wait because nobody listens to us.
+                let _ = io::stderr().write_all(bytes);
+            }
+        };
+        thread::Builder::new()
+            .name("heist-cluster-words".to_owned())
+            .spawn(listening)?;
+        Ok(Self { tail, over })
+    }
+
+    /// The last lines that it said, on one line and without signs that move a cursor.
+    fn rest(&self) -> String {
+        let _ = self.over.recv_timeout(REST_PATIENCE);
+        let tail = self.tail.lock();
+        let text = String::from_utf8_lossy(&tail);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines: Vec<_> = lines.collect();
+        let tells = |line: &&str| TELLING.iter().any(|telling| line.contains(telling));
+        let first = lines.iter().rposition(tells);
+        let first = first.unwrap_or(lines.len().saturating_sub(LINES_SHOWN));
+        let shown: Vec<_> = lines.into_iter().skip(first).take(LINES_SHOWN).collect();
+        let line = shown.join("; ");
+        let harmless = |sign: char| if sign.is_control() { '\u{fffd}' } else { sign };
+        line.chars().map(harmless).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str, is_alone: bool) -> End {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let started = start(command).expect("a shell");
+        let (stream, limits) = (&started.stream, Default::default());
+        let (input, output) = (stream.try_clone(), stream.try_clone());
+        let (input, output) = (input.expect("a handle"), output.expect("a handle"));
+        let (sender, closed) = mpsc::channel();
+        let on_close = move |end: End| {
+            sender.send(end.clone()).expect("the test waits");
+            end
+        };
+        let link = Link::open("it".to_owned(), input, output, limits, on_close);
+        let running = Running::new(started, link.expect("a connection"));
+        let end = closed.recv().expect("it ends");
+        running.end(end, is_alone)
+    }
+
+    #[test]
+    fn the_ways_in_which_a_worker_ends_are_told_apart() {
+        let cases = [
+            (
+                "echo no memory >&2; kill -ABRT $$",
+                "aborted (SIGABRT); it said last: no memory",
+            ),
+            (
+                "echo recursion; kill -SEGV $$",
+                "(SIGSEGV); it said last: recursion",
+            ),
+            ("exit 7", "exited with code 7"),
+        ];
+        for (script, said) in cases {
+            let end = ended(script, true);
+            assert!(end.why.contains(said), "{script}: {}", end.why);
+            assert!(end.is_own_doing, "{script}: {}", end.why);
+            assert!(
+                !ended(script, false).is_own_doing,
+                "another may have done it"
+            );
+        }
+        let killed = ended("echo busy; kill -KILL $$", true);
+        assert!(
+            killed.why.contains("when memory is short"),
+            "{}",
+            killed.why
+        );
+        assert!(!killed.is_own_doing, "somebody else did it");
+    }
+
+    #[test]
+    fn last_words_do_nothing_to_a_terminal() {
+        let end = ended("printf '\\033[31mred\\n' >&2; exit 1", true);
+        assert!(end.why.ends_with("\u{fffd}[31mred"), "{}", end.why);
+    }
+}

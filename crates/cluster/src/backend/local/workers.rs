@@ -1,0 +1,344 @@
+//! The workers of a driver on this machine: started, given work, watched and replaced.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use heist_sync::{thread, Mutex};
+
+use super::folder::Folder;
+use super::process::{self, Running};
+use crate::backend::hosted::{Attempts, Host, Opened};
+use crate::backend::link::{End, Link};
+use crate::backend::queue::{Queue, Room, Standing};
+use crate::backend::{BackendError, CallSpec, Cpus, Placement, Reply};
+use crate::planner::NodeId;
+use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
+use crate::protocol::{Ask, Frame, Limits, Request};
+
+/// A worker that lives for less without work, or that never answers, does so again.
+const SHORT_LIFE: Duration = Duration::from_secs(1);
+/// How many short lives in a row a node may have before it is given up.
+const SHORT_LIVES_MAX: u32 = 5;
+
+/// How often a worker is looked at in the time for which it may be silent. Its signs of life are
+/// counted and no clock is asked: a driver that was stopped itself finds its workers alive.
+const ROUNDS: u32 = 4;
+
+/// The number of the request that asks for a sign of life. No other request has it.
+const HELLO: u64 = u64::MAX - 1;
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) silence: Duration,
+    /// Shared data, a file each.
+    pub(super) folder: Folder,
+    pub(super) fingerprint: crate::Fingerprint,
+    pub(super) limits: Limits,
+    pub(super) state: Mutex<State>,
+    pub(super) attempts: Arc<Attempts>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) workers: Vec<Process>,
+    pub(super) queue: Queue<Item>,
+    /// Which request is where, for cancelling.
+    pub(super) running: Vec<(u64, NodeId)>,
+    pub(super) is_closed: bool,
+}
+
+/// The process of a node.
+#[derive(Debug)]
+pub(super) struct Process {
+    node: NodeId,
+    pub(super) running: Option<Running>,
+    short_lives: u32,
+}
+
+impl Process {
+    pub(super) fn absent(node: NodeId) -> Self {
+        Self {
+            node,
+            running: None,
+            short_lives: 0,
+        }
+    }
+}
+
+/// Work that waits for room.
+pub(super) enum Item {
+    Call(CallSpec, Reply),
+    Host(Opened),
+}
+
+impl std::fmt::Debug for Item {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Call(..) => "Call",
+            Self::Host(_) => "Host",
+        })
+    }
+}
+
+impl Item {
+    pub(super) fn fail(self, error: BackendError) {
+        match self {
+            Self::Call(_, reply) => reply(Err(error)),
+            Self::Host(opened) => opened(Err(error)),
+        }
+    }
+}
+
+impl Shared {
+    /// Starts the process of a node, which takes work once it has answered.
+    pub(super) fn launch(self: &Arc<Self>, at: usize) -> io::Result<()> {
+        // Locked until the process is noted: it may end before that.
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return Ok(());
+        }
+        let node = state.workers[at].node.clone();
+        // A node that starts makes no wait vain.
+        drop(state.queue.set_standing(&node, Standing::Starting));
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env(WORKER_VARIABLE, "socket")
+            .env(NODE_VARIABLE, node.to_string())
+            .env(OBJECTS_VARIABLE, self.folder.path());
+        let mut started = process::start(command)?;
+        let weak = Arc::downgrade(self);
+        let name = format!("the worker {} (process {})", node, started.child.id());
+        let opened = started.stream.try_clone().and_then(|input| {
+            let output = started.stream.try_clone()?;
+            let on_close = move |end| ended(&weak, at, end);
+            Link::open(name, input, output, self.limits, on_close)
+        });
+        let link = opened.inspect_err(|_| drop(started.child.kill()))?;
+        state.workers[at].running = Some(Running::new(started, Arc::clone(&link)));
+        drop(state);
+        self.greet(at, &link);
+        Ok(())
+    }
+
+    /// Asks a worker for a sign of life.
+    fn greet(self: &Arc<Self>, at: usize, link: &Link) {
+        let weak = Arc::downgrade(self);
+        let request = Request::frame(HELLO, self.fingerprint, Ask::Hello, Vec::new());
+        let reply = move |answer: Result<Frame, BackendError>| {
+            if let (Ok(_), Some(shared)) = (answer, weak.upgrade()) {
+                shared.answered(at);
+            }
+        };
+        link.send(HELLO, request, Box::new(reply));
+    }
+
+    /// A worker has answered: it takes work, if it did not before.
+    fn answered(self: &Arc<Self>, at: usize) {
+        let mut state = self.state.lock();
+        let State { workers, queue, .. } = &mut *state;
+        let worker = &mut workers[at];
+        let first = worker.running.as_mut().filter(|it| !it.is_proven);
+        let Some(running) = first else {
+            return;
+        };
+        running.is_proven = true;
+        drop(queue.set_standing(&worker.node, Standing::Ready));
+        drop(state);
+        self.dispatch();
+    }
+
+    /// Ends the workers that have been silent for too long, and asks the others for a sign.
+    fn look(self: &Arc<Self>) {
+        let mut heard = Vec::new();
+        let mut state = self.state.lock();
+        for (at, worker) in state.workers.iter_mut().enumerate() {
+            let Some(running) = &mut worker.running else {
+                continue;
+            };
+            match running.look() {
+                0 => heard.push((at, Arc::clone(&running.link))),
+                ROUNDS.. => running.kill(format!("it was silent for {:?}", self.silence)),
+                _ => {}
+            }
+        }
+        drop(state);
+        for (at, link) in heard {
+            self.greet(at, &link);
+        }
+    }
+
+    /// No worker will run on a node again.
+    fn give_up(&self, at: usize, reason: String) {
+        let mut state = self.state.lock();
+        let State { workers, queue, .. } = &mut *state;
+        let in_vain = queue.set_standing(&workers[at].node, Standing::GivenUp(reason));
+        drop(state);
+        for (error, item) in in_vain {
+            item.fail(error);
+        }
+    }
+
+    /// Gives room to those who can have it.
+    fn dispatch(self: &Arc<Self>) {
+        loop {
+            let (room, link, item) = {
+                let mut state = self.state.lock();
+                let Some((room, item)) = state.queue.pop() else {
+                    return;
+                };
+                let worker = state.workers.iter().find(|worker| worker.node == room.node);
+                let link = worker.and_then(|worker| worker.running.as_ref());
+                let link = link.map(|running| Arc::clone(&running.link));
+                if let Item::Call(call, _) = &item {
+                    let running = (call.id, room.node.clone());
+                    state.running.push(running);
+                }
+                (room, link, item)
+            };
+            let Some(link) = link else {
+                // It died a moment ago.
+                self.state.lock().queue.release(&room);
+                item.fail(BackendError::node_died(format!("{} is gone", room.node)));
+                continue;
+            };
+            match item {
+                Item::Call(call, reply) => {
+                    let this = Arc::clone(self);
+                    let id = call.id;
+                    let reply = Box::new(move |answer| {
+                        let mut state = this.state.lock();
+                        state.running.retain(|(running, _)| *running != id);
+                        state.queue.release(&room);
+                        drop(state);
+                        reply(answer);
+                        this.dispatch();
+                    });
+                    link.send(id, call.request, reply);
+                }
+                Item::Host(opened) => opened(Ok(Arc::new(LocalHost {
+                    shared: Arc::clone(self),
+                    link,
+                    room,
+                }))),
+            }
+        }
+    }
+
+    pub(super) fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: Placement, item: Item) {
+        let pushed = self.state.lock().queue.push(cpus, placement, item);
+        match pushed {
+            Ok(()) => self.dispatch(),
+            Err((error, item)) => item.fail(error),
+        }
+    }
+
+    pub(super) fn links(&self) -> Vec<(NodeId, Option<Arc<Link>>)> {
+        let state = self.state.lock();
+        let link = |worker: &Process| {
+            let running = worker.running.as_ref()?;
+            Some(Arc::clone(&running.link))
+        };
+        state
+            .workers
+            .iter()
+            .map(|worker| (worker.node.clone(), link(worker)))
+            .collect()
+    }
+
+    pub(super) fn kill(&self, node: &NodeId) {
+        let mut state = self.state.lock();
+        let worker = state.workers.iter_mut().find(|worker| worker.node == *node);
+        if let Some(running) = worker.and_then(|worker| worker.running.as_mut()) {
+            running.kill("it was ended together with a call that was to be killed".to_owned());
+        }
+    }
+}
+
+/// Looks for silent workers, until somebody hangs up `stop`.
+pub(super) fn watch(shared: &Arc<Shared>, stop: Receiver<()>) -> io::Result<()> {
+    let (weak, period) = (Arc::downgrade(shared), shared.silence / ROUNDS);
+    let watching = move || {
+        while stop.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+            let Some(shared) = weak.upgrade() else {
+                return;
+            };
+            shared.look();
+        }
+    };
+    thread::Builder::new()
+        .name("heist-cluster-watch".to_owned())
+        .spawn(watching)?;
+    Ok(())
+}
+
+/// A worker has ended: another takes its place, unless that does no good. Returns the reason.
+fn ended(shared: &Weak<Shared>, at: usize, end: End) -> End {
+    let Some(shared) = shared.upgrade() else {
+        return end;
+    };
+    let mut state = shared.state.lock();
+    let State { workers, queue, .. } = &mut *state;
+    let worker = &mut workers[at];
+    let Some(running) = worker.running.take() else {
+        // The cluster has ended.
+        return end;
+    };
+    let taken = queue.taken(&worker.node);
+    let is_idle = taken == 0 && running.began.elapsed() < SHORT_LIFE;
+    worker.short_lives = match is_idle || !running.is_proven {
+        true => worker.short_lives + 1,
+        false => 0,
+    };
+    let short_lives = worker.short_lives;
+    drop(queue.set_standing(&worker.node, Standing::Starting));
+    drop(state);
+    let end = running.end(end, taken == 1);
+    if short_lives >= SHORT_LIVES_MAX {
+        let why = &end.why;
+        shared.give_up(
+            at,
+            format!(
+                "{short_lives} workers in a row ended there without work; of the last one: {why}"
+            ),
+        );
+    } else if let Err(error) = shared.launch(at) {
+        shared.give_up(at, format!("no worker could be started: {error}"));
+    }
+    end
+}
+
+/// The worker of a node, with room for an attempt at a job.
+#[derive(Debug)]
+struct LocalHost {
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    room: Room,
+}
+
+impl Host for LocalHost {
+    fn node(&self) -> NodeId {
+        self.room.node.clone()
+    }
+
+    fn send(&self, id: u64, request: Frame, reply: Reply) {
+        self.link.send(id, request, reply);
+    }
+
+    /// The attempt shares its process with others, so it is asked to pause, and nobody
+    /// listens to what it says then.
+    fn kill(&self) {}
+}
+
+impl Drop for LocalHost {
+    fn drop(&mut self) {
+        self.shared.state.lock().queue.release(&self.room);
+        self.shared.dispatch();
+    }
+}
