@@ -84,6 +84,7 @@ pub mod event;
 pub mod planner;
 pub mod protocol;
 mod remote;
+mod sealed_file;
 mod whole_file;
 mod worker;
 

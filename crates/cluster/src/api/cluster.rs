@@ -272,11 +272,12 @@ impl Cluster {
     }
 
     /// The jobs in the store that a lost driver began and that are not over. Reads their files,
-    /// states included; see [`resume`](Self::resume) for an example.
+    /// states included; see [`resume`](Self::resume) for an example. A file that is damaged is
+    /// reported on stderr and set aside, and its job is left out.
     ///
     /// # Errors
     ///
-    /// Says which file of the store cannot be read.
+    /// Says why the store cannot be read.
     pub fn unfinished(&self) -> Result<Vec<UnfinishedJob>, ClusterError> {
         let open = self.shared.driver()?.unfinished()?;
         Ok(open.into_iter().map(UnfinishedJob::new).collect())
@@ -291,11 +292,12 @@ impl Cluster {
     }
 
     /// The result of the last job of this name in the store, whichever driver began it; `None`
-    /// if there is no such job, or it is not over. Reads its file.
+    /// if there is no such job, it is not over, or its result is damaged, which is said on
+    /// stderr. Reads its file.
     ///
     /// # Errors
     ///
-    /// As [`resume`](Self::resume), and if a file of the store cannot be read.
+    /// As [`resume`](Self::resume), and if the store cannot be read.
     ///
     /// # Examples
     ///

@@ -172,6 +172,25 @@ impl<T> JobHandle<T> {
         Ok(())
     }
 
+    /// Why the result is not in the [store](crate::Options::store), though the job is over and there
+    /// is a store: its disk may be full. Such a result is lost with this program.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # fn wait(job: &heist_cluster::JobHandle<u64>) {
+    /// let result = job.wait_timeout(Duration::MAX / 4);
+    /// if let Some(why) = job.not_stored() {
+    ///     eprintln!("keep {result:?} yourself: {why}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn not_stored(&self) -> Option<String> {
+        self.shared.driver().ok()?.not_stored(self.job)
+    }
+
     /// Gives up the job: it is asked to end, and all waits for its result return
     /// [`RemoteError::Cancelled`].
     pub fn cancel(&self) {

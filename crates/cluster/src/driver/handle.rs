@@ -203,6 +203,11 @@ impl Driver {
         })
     }
 
+    /// Why the result of a job that is over is not in the store, if it should be there.
+    pub(crate) fn not_stored(&self, job: u64) -> Option<String> {
+        self.results.state.lock().not_stored.get(&job).cloned()
+    }
+
     /// Gives up all jobs, and waits until the thread has ended.
     pub(crate) fn end(&self) {
         let _ = self.sender.send(Message::End);

@@ -165,10 +165,12 @@ impl Reactor {
         self.results.show(self.machine.views());
         for (job, result) in results {
             match &self.store {
-                None => self.results.finish(job, result),
+                None => self.results.finish(job, result, Ok(())),
                 Some(store) => {
                     let results = Arc::clone(&self.results);
-                    store.close(job, result, move |result| results.finish(job, result));
+                    store.close(job, result, move |result, stored| {
+                        results.finish(job, result, stored);
+                    });
                 }
             }
         }

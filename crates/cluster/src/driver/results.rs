@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use heist_sync::{Condvar, Mutex};
 
 use super::messages::View;
-use super::store::JobResult;
+use super::store::{JobResult, Stored};
 use crate::planner::JobId;
 
 /// Views and results of jobs, shared by the reactor's thread with those that wait.
@@ -20,6 +20,8 @@ pub(super) struct Shown {
     pub(super) views: BTreeMap<u64, View>,
     /// None once it was given away.
     pub(super) results: HashMap<u64, Option<JobResult>>,
+    /// Why results are not in the store, though they should be.
+    pub(super) not_stored: HashMap<u64, String>,
     /// The names of jobs that are not over.
     pub(super) names: HashSet<JobId>,
     /// The numbers of all jobs that this driver was given.
@@ -42,8 +44,11 @@ impl Results {
     }
 
     /// Hands the result of a job to those who wait for it.
-    pub(super) fn finish(&self, job: u64, result: JobResult) {
+    pub(super) fn finish(&self, job: u64, result: JobResult, stored: Stored) {
         let mut shown = self.state.lock();
+        if let Err(error) = stored {
+            shown.not_stored.insert(job, error);
+        }
         if let Some(view) = shown.views.get(&job) {
             let id = view.options.id.clone();
             shown.names.remove(&id);

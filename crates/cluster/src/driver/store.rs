@@ -1,13 +1,15 @@
 //! The jobs of a driver on disk, so that another driver can go on with them.
 //!
-//! A store is a folder. Each job has a folder in it: `job.json` says what it is, `checkpoint`
-//! has its newest state, and `over` its result once it is over. A file is written beside its
-//! place, brought to disk and renamed, so that there is always a whole one. The lock on
+//! A store is a folder. Each job has a folder in it: `job.json` and its copy say what it is,
+//! `checkpoint` has its newest state, and `over` its result once it is over. A file is written
+//! beside its place, brought to disk and renamed, so that there is always a whole one. One that is
+//! damaged all the same gets `.damaged` behind its name, and the other jobs go on. The lock on
 //! `driver.lock` ends with the process that holds it. Jobs are known by their numbers; a name
 //! may come again once the job that had it is over, and stands for the last one then.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
@@ -21,9 +23,8 @@ use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::ClusterEvent;
 use crate::planner::JobId;
 use crate::protocol::clock::unix_ms;
-use crate::protocol::{self, Frame, FrameReader, Limits};
 use crate::remote::job_options::JobOptions;
-use crate::whole_file;
+use crate::{sealed_file, whole_file};
 
 /// The content of `job.json`: which job this is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,7 +63,11 @@ pub(crate) struct Store {
     /// The next job's.
     place: AtomicU64,
     writer: Writer,
+    say: Say,
 }
+
+/// Tells people of a problem.
+type Say = Arc<dyn Fn(String) + Send + Sync>;
 
 /// Writes in the background, in order.
 struct Writer {
@@ -78,9 +83,12 @@ enum Change {
     Over {
         job: u64,
         result: JobResult,
-        then: Box<dyn FnOnce(JobResult) + Send>,
+        then: Box<dyn FnOnce(JobResult, Stored) + Send>,
     },
 }
+
+/// Whether a result is on disk, or why not.
+pub(crate) type Stored = Result<(), String>;
 
 /// How a job ended.
 pub(crate) type JobResult = Result<Vec<u8>, RemoteError>;
@@ -93,12 +101,13 @@ impl Store {
     /// Says why it cannot be used: another driver uses it, or a file cannot be read.
     pub(crate) fn open(
         folder: &Path,
-        say: impl Fn(String) + Send + 'static,
+        say: impl Fn(String) + Send + Sync + 'static,
     ) -> Result<Self, ClusterErrorKind> {
+        let say: Say = Arc::new(say);
         let failed = |what: &str, path: &Path, error: io::Error| {
             ClusterErrorKind::Store(format!("could not {what} {}: {error}", path.display()))
         };
-        fs::create_dir_all(folder).map_err(|error| failed("make the store", folder, error))?;
+        make_private(folder).map_err(|error| failed("make the store", folder, error))?;
         let path = folder.join("driver.lock");
         let lock = OpenOptions::new()
             .create(true)
@@ -116,7 +125,7 @@ impl Store {
             }
             Err(TryLockError::Error(error)) => return Err(failed("lock", &path, error)),
         }
-        let writer = Writer::start(folder.to_owned(), say);
+        let writer = Writer::start(folder.to_owned(), Arc::clone(&say));
         let writer =
             writer.map_err(|error| failed("start a thread that writes to", folder, error))?;
         let mut store = Self {
@@ -124,12 +133,10 @@ impl Store {
             _lock: lock,
             place: AtomicU64::new(1),
             writer,
+            say,
         };
-        // A file that cannot be read is reported where it is looked for.
-        let places = store.folders()?.into_iter().filter_map(|folder| {
-            let description = describe(&folder.join("job.json")).ok()?;
-            Some(description.place)
-        });
+        let jobs = store.jobs()?;
+        let places = jobs.iter().map(|(_, description)| description.place);
         let last = places.max().unwrap_or_default();
         store.place = AtomicU64::new(last.saturating_add(1));
         Ok(store)
@@ -139,23 +146,28 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Says which file cannot be read or understood.
+    /// Says so if the store cannot be read. Jobs whose files are damaged are left out.
     pub(crate) fn unfinished(&self) -> Result<Vec<Unfinished>, ClusterErrorKind> {
         let mut found = Vec::new();
         for (folder, description) in self.jobs()? {
-            if folder.join("over").exists() {
+            let path = folder.join("checkpoint");
+            if folder.join("over").exists() || is_set_aside(&path) {
                 continue;
             }
-            let path = folder.join("checkpoint");
-            let frame = read_frame(&path)?;
-            let header: CheckpointHeader = frame.understand().map_err(|error| bad(&path, error))?;
+            let (header, state): (CheckpointHeader, _) = match sealed_file::read(&path) {
+                Ok(read) => read,
+                Err(error) => {
+                    self.set_aside(&path, &error);
+                    continue;
+                }
+            };
             found.push(Unfinished {
                 description,
                 age_ms: unix_ms().saturating_sub(header.at_ms),
                 checkpoint: Checkpoint {
                     epoch: header.epoch,
                     progress: header.progress,
-                    state: Arc::new(frame.payload),
+                    state: Arc::new(state),
                 },
             });
         }
@@ -183,9 +195,12 @@ impl Store {
         let added = fs::create_dir_all(&folder).and_then(|()| {
             write_checkpoint(&folder, checkpoint)?;
             // A reader that finds this finds the state as well.
-            whole_file::write(&folder, "job.json", true, |file| {
-                Ok(serde_json::to_writer(file, description)?)
-            })
+            for name in [COPY, DESCRIPTION] {
+                whole_file::write(&folder, name, true, |file| {
+                    Ok(serde_json::to_writer(file, description)?)
+                })?;
+            }
+            Ok(())
         });
         added.map_err(|error| {
             let (id, folder) = (&description.options.id, folder.display());
@@ -198,22 +213,22 @@ impl Store {
         self.writer.send(Change::Checkpoint { job, checkpoint });
     }
 
-    /// Notes, soon, how a job ended, and calls `then` once that is on disk.
+    /// Notes, soon, how a job ended, and calls `then` once that is on disk, or cannot be.
     pub(crate) fn close(
         &self,
         job: u64,
         result: JobResult,
-        then: impl FnOnce(JobResult) + Send + 'static,
+        then: impl FnOnce(JobResult, Stored) + Send + 'static,
     ) {
         let then = Box::new(then);
         self.writer.send(Change::Over { job, result, then });
     }
 
-    /// How the last job of this name ended, if it has.
+    /// How the last job of this name ended, if it has and its result is not damaged.
     ///
     /// # Errors
     ///
-    /// Says which file cannot be read or understood, or that nobody knows which job is the last.
+    /// Says why the store cannot be read, or that nobody knows which job is the last.
     pub(crate) fn result(
         &self,
         id: &JobId,
@@ -238,20 +253,38 @@ impl Store {
         if !path.exists() {
             return Ok(None);
         }
-        let frame = read_frame(&path)?;
-        let error: Option<RemoteError> = frame.understand().map_err(|error| bad(&path, error))?;
-        let result = error.map_or(Ok(frame.payload), Err);
-        Ok(Some((description, result)))
+        match sealed_file::read::<Option<RemoteError>>(&path) {
+            Ok((error, payload)) => Ok(Some((description, error.map_or(Ok(payload), Err)))),
+            Err(error) => {
+                self.set_aside(&path, &error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Takes a damaged file out of the way, and says so. The folder stays: an older job of its name
+    /// is not taken for the last one.
+    fn set_aside(&self, path: &Path, error: &str) {
+        let place = set_aside_at(path);
+        let done = match fs::rename(path, &place) {
+            Ok(()) => format!("it is set aside as {}", place.display()),
+            Err(error) => format!("it cannot be set aside: {error}"),
+        };
+        let path = path.display();
+        (self.say)(format!("{path} is damaged: {error}; {done}"));
     }
 
     /// All jobs, with their folders.
     fn jobs(&self) -> Result<Vec<(PathBuf, Description)>, ClusterErrorKind> {
         let folders = self.folders()?.into_iter();
-        let described = |folder: PathBuf| {
-            let description = describe(&folder.join("job.json"))?;
-            Ok((folder, description))
+        let described = |folder: PathBuf| match describe(&folder) {
+            Ok(description) => Some((folder, description)),
+            Err(error) => {
+                self.set_aside(&folder.join(DESCRIPTION), &error);
+                None
+            }
         };
-        folders.map(described).collect()
+        Ok(folders.filter_map(described).collect())
     }
 
     /// The folders of all jobs.
@@ -259,7 +292,7 @@ impl Store {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(|error| bad(&self.folder, error))? {
             let folder = entry.map_err(|error| bad(&self.folder, error))?.path();
-            if folder.join("job.json").exists() {
+            if folder.join(DESCRIPTION).exists() {
                 found.push(folder);
             }
         }
@@ -267,14 +300,46 @@ impl Store {
     }
 }
 
-/// The content of `job.json`.
-fn describe(path: &Path) -> Result<Description, ClusterErrorKind> {
-    let json = fs::read(path).map_err(|error| bad(path, error))?;
-    serde_json::from_slice(&json).map_err(|error| bad(path, error))
+/// Says which job a folder has.
+const DESCRIPTION: &str = "job.json";
+/// Says the same. A store of old has none.
+const COPY: &str = "job.copy.json";
+
+/// The description of the job in a folder: of two, that which can be understood; if both can, they
+/// are the same.
+fn describe(folder: &Path) -> Result<Description, String> {
+    let read = |name| fs::read(folder.join(name)).map_err(|error| error.to_string());
+    let understand = |json: &[u8]| {
+        let description = serde_json::from_slice::<Description>(json);
+        description.map_err(|error| error.to_string())
+    };
+    match (read(DESCRIPTION), read(COPY)) {
+        (Ok(first), Ok(copy)) => match (understand(&first), understand(&copy)) {
+            (Ok(_), Ok(_)) if first != copy => Err(format!("{COPY} says something else")),
+            (first, copy) => first.or(copy),
+        },
+        (first, copy) => understand(&first.or(copy)?),
+    }
+}
+
+/// Where a damaged file is set aside.
+fn set_aside_at(path: &Path) -> PathBuf {
+    let mut place = path.as_os_str().to_owned();
+    place.push(".damaged");
+    PathBuf::from(place)
+}
+
+fn is_set_aside(path: &Path) -> bool {
+    !path.exists() && set_aside_at(path).exists()
+}
+
+/// Makes a folder that only this user can read, unless it is there.
+fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 impl Writer {
-    fn start(folder: PathBuf, say: impl Fn(String) + Send + 'static) -> io::Result<Self> {
+    fn start(folder: PathBuf, say: Say) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("heist-cluster-store".to_owned())
@@ -287,7 +352,8 @@ impl Writer {
                         ),
                         Change::Over { job, result, then } => {
                             let closed = close(&job_folder(&folder, job), &result);
-                            then(result);
+                            let stored = closed.as_ref().map_err(ToString::to_string);
+                            then(result, stored.copied());
                             (job, closed)
                         }
                     };
@@ -329,32 +395,23 @@ fn bad(path: &Path, error: impl std::fmt::Display) -> ClusterErrorKind {
     ClusterErrorKind::Store(format!("could not read {}: {error}", path.display()))
 }
 
-fn read_frame(path: &Path) -> Result<Frame, ClusterErrorKind> {
-    let file = File::open(path).map_err(|error| bad(path, error))?;
-    let mut frames = FrameReader::new(io::BufReader::new(file), Limits::default());
-    frames.read().map_err(|error| bad(path, error))
-}
-
 fn write_checkpoint(folder: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     let header = CheckpointHeader {
         epoch: checkpoint.epoch,
         progress: checkpoint.progress,
         at_ms: unix_ms(),
     };
-    let header = Frame::new(&header, Vec::new()).header;
-    whole_file::write(folder, "checkpoint", true, |file| {
-        protocol::write_frame(file, &header, &checkpoint.state)
-    })
+    sealed_file::write(folder, "checkpoint", &header, &checkpoint.state)
 }
 
 /// Notes that a job is over; nobody needs its state then.
 fn close(folder: &Path, result: &JobResult) -> io::Result<()> {
-    let header = Frame::new(&result.as_ref().err(), Vec::new()).header;
     let payload = result.as_deref().unwrap_or_default();
-    whole_file::write(folder, "over", true, |file| {
-        protocol::write_frame(file, &header, payload)
-    })?;
-    fs::remove_file(folder.join("checkpoint"))
+    sealed_file::write(folder, "over", &result.as_ref().err(), payload)?;
+    match fs::remove_file(folder.join("checkpoint")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// A line of JSON for each event, in the file `events.jsonl` of a folder.
@@ -364,9 +421,14 @@ pub(crate) struct Journal(File);
 impl Journal {
     pub(crate) fn open(folder: &Path) -> Result<Self, ClusterErrorKind> {
         let path = folder.join("events.jsonl");
-        let file = fs::create_dir_all(folder)
-            .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
-        file.map(Self).map_err(|error| {
+        let open = || {
+            make_private(folder)?;
+            let mut options = OpenOptions::new();
+            let mut file = options.create(true).read(true).append(true).open(&path)?;
+            mend(&mut file)?;
+            Ok(file)
+        };
+        open().map(Self).map_err(|error: io::Error| {
             ClusterErrorKind::Store(format!("could not open {}: {error}", path.display()))
         })
     }
@@ -376,6 +438,19 @@ impl Journal {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.0.write_all(&line)
+    }
+}
+
+/// Ends the last line of a file, which a crash may have torn.
+fn mend(file: &mut File) -> io::Result<()> {
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    match last {
+        [b'\n'] => Ok(()),
+        _ => file.write_all(b"\n"),
     }
 }
 

@@ -30,8 +30,10 @@ fn add(store: &Store, job: u64) {
 fn end(store: &Store, job: u64) {
     let (sender, receiver) = mpsc::channel();
     let result = Ok(job.to_le_bytes().to_vec());
-    store.close(job, result, move |_| sender.send(()).expect("we wait"));
-    receiver.recv().expect("it is on disk");
+    store.close(job, result, move |_, stored| {
+        sender.send(stored).expect("we wait");
+    });
+    assert_eq!(receiver.recv(), Ok(Ok(())), "it is on disk");
 }
 
 /// The job whose result is found under the name.
@@ -86,10 +88,124 @@ fn a_store_that_does_not_know_the_order_says_so() {
         let mut json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
         json.as_object_mut().and_then(|json| json.remove("place"));
         fs::write(&path, json.to_string()).expect("it is written");
+        // Nor had those stores a copy.
+        fs::remove_file(path.with_file_name(COPY)).expect("there is one");
     }
     let error = store.result(&JobId::from("nightly")).map(drop);
     let Err(ClusterErrorKind::Store(error)) = error else {
         panic!("it cannot know: {error:?}");
     };
     assert!(error.contains("several jobs"), "{error}");
+}
+
+/// A store, and the problems that it tells.
+fn telling(folder: &Path) -> (Store, mpsc::Receiver<String>) {
+    let (sender, problems) = mpsc::channel();
+    let say = move |problem| sender.send(problem).expect("the test listens");
+    (Store::open(folder, say).expect("a store"), problems)
+}
+
+fn damage(path: &Path) {
+    let mut bytes = fs::read(path).expect("it is there");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::write(path, bytes).expect("it is written");
+}
+
+fn open_jobs(store: &Store) -> Vec<u64> {
+    let open = store.unfinished().expect("a store").into_iter();
+    open.map(|unfinished| unfinished.description.job).collect()
+}
+
+#[test]
+fn a_damaged_checkpoint_is_set_aside_and_the_other_jobs_go_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, problems) = telling(folder.path());
+    (1..=3).for_each(|job| add(&store, job));
+    let path = job_folder(folder.path(), 2).join("checkpoint");
+    damage(&path);
+    assert_eq!(open_jobs(&store), [1, 3]);
+    let problem = problems.try_recv().expect("it is reported");
+    assert!(
+        problem.contains("job-0000000000000002/checkpoint is damaged"),
+        "{problem}"
+    );
+    assert!(path.with_file_name("checkpoint.damaged").exists());
+    assert_eq!(open_jobs(&store), [1, 3], "once more");
+    assert!(problems.try_recv().is_err(), "it is reported once");
+}
+
+#[test]
+fn no_older_result_takes_the_place_of_a_damaged_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, problems) = telling(folder.path());
+    for job in [1, 2] {
+        add(&store, job);
+        end(&store, job);
+    }
+    damage(&job_folder(folder.path(), 2).join("over"));
+    assert_eq!(found(&store), None);
+    assert!(problems
+        .try_recv()
+        .is_ok_and(|problem| problem.contains("over is damaged")));
+    assert_eq!(found(&store), None, "once more");
+    assert!(open_jobs(&store).is_empty(), "its state is gone");
+}
+
+#[test]
+fn a_damaged_description_has_a_copy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, problems) = telling(folder.path());
+    (1..=3).for_each(|job| add(&store, job));
+    let path = |job, name| job_folder(folder.path(), job).join(name);
+    fs::write(path(1, DESCRIPTION), "{").expect("it is written");
+    assert_eq!(open_jobs(&store), [1, 2, 3]);
+    let other = fs::read_to_string(path(2, DESCRIPTION)).expect("it is there");
+    fs::write(path(2, DESCRIPTION), other.replace("nightly", "mightly")).expect("it is written");
+    assert_eq!(open_jobs(&store), [1, 3], "either may be right");
+    assert!(problems
+        .try_recv()
+        .is_ok_and(|problem| problem.contains("something else")));
+}
+
+/// The folder of the job is gone; a full disk is no other case.
+#[test]
+fn a_result_that_cannot_be_stored_is_told_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, problems) = telling(folder.path());
+    add(&store, 1);
+    fs::remove_dir_all(job_folder(folder.path(), 1)).expect("it was there");
+    let (sender, receiver) = mpsc::channel();
+    let then = move |result, stored| sender.send((result, stored)).expect("we wait");
+    store.close(1, Ok(vec![7]), then);
+    let (result, stored) = receiver.recv().expect("it is told");
+    assert_eq!(result, Ok(vec![7]));
+    assert!(stored.is_err_and(|error| error.contains("No such file")));
+    drop(store);
+    assert!(problems
+        .recv()
+        .is_ok_and(|problem| problem.contains("could not write")));
+}
+
+#[test]
+fn only_the_user_can_read_a_store() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new").join("store");
+    drop(open(&path));
+    let mode = fs::metadata(&path).expect("it is there").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_journal_goes_on_behind_a_torn_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.jsonl");
+    fs::write(&path, "{\"at_ms\":1,\"ev").expect("it is written");
+    let event = ClusterEvent::new(crate::event::EventKind::Ended);
+    let mut journal = Journal::open(folder.path()).expect("a journal");
+    journal.write(&event).expect("it is written");
+    let text = fs::read_to_string(&path).expect("it is there");
+    let line = text.lines().nth(1).expect("a line of its own");
+    assert_eq!(serde_json::from_str::<ClusterEvent>(line).ok(), Some(event));
 }
