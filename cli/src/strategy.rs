@@ -53,11 +53,18 @@ impl Strategy {
 
 /// Runs tasks that may push further tasks, on threads without a runtime.
 pub(crate) trait Bag {
-    /// How many threads it uses.
-    fn workers(&self) -> usize;
+    /// The threads that it uses.
+    fn threads(&self) -> &Threads<'_>;
+
+    /// How many they are.
+    fn workers(&self) -> usize {
+        self.threads().workers
+    }
 
     /// The work of each thread, summed over all calls of [`run`](Self::run).
-    fn tally(&self) -> &Tally;
+    fn tally(&self) -> &Tally {
+        &self.threads().tally
+    }
 
     /// Runs `step` on all `tasks` and on all that `step` pushes.
     ///
@@ -92,7 +99,7 @@ struct Share {
 }
 
 /// The threads of a bag.
-struct Threads<'a> {
+pub(crate) struct Threads<'a> {
     workers: usize,
     trace: Trace<'a>,
     tally: Tally,

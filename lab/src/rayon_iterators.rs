@@ -13,7 +13,7 @@ use std::time::Duration;
 use xtask::build;
 
 use crate::published;
-use crate::rayon_tests::{Args, RAYON};
+use crate::rayon_tests::{check_count, Args, RAYON};
 use package::{CUT_OUT, LEFT_OUT};
 use xtask::libtest;
 
@@ -31,13 +31,7 @@ const DOCUMENTATION: usize = 246;
 /// build are failures.
 pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let suites = Suites::prepare(root, args)?;
-    let mut passed = true;
-    for round in 1..=args.repeat {
-        if args.repeat > 1 {
-            writeln!(out, "\nround {round} of {}", args.repeat)?;
-        }
-        passed &= suites.run(out)?;
-    }
+    let passed = args.rounds(out, |out| suites.run(out))?;
     writeln!(out, "\nleft out:")?;
     for (file, reason) in LEFT_OUT {
         writeln!(out, "  {file}: {reason}")?;
@@ -84,20 +78,20 @@ impl Suites {
         libtest::write_head(out)?;
         let mut all_passed = true;
         let (found, passed) = self.build_and_run("unit tests", &["--quiet", "--lib"], out)?;
-        all_passed &= passed & check_count("unit tests", found, UNIT, out)?;
+        all_passed &= passed & check_count("the unit tests", found, UNIT, out)?;
         let mut integration = 0;
         for name in &self.names {
             let (found, passed) = self.build_and_run(name, &["--quiet", "--test", name], out)?;
             integration += found;
             all_passed &= passed;
         }
-        all_passed &= check_count("integration tests", integration, INTEGRATION, out)?;
+        all_passed &= check_count("the integration tests", integration, INTEGRATION, out)?;
         if let Some(docs) = &self.docs {
             let log = self.log("documentation");
             let results = libtest::run_doc_tests(docs, &self.target, self.deadline * 4, &log)?;
             libtest::write_line(out, "documentation", &results)?;
             all_passed &= results.all_passed();
-            all_passed &= check_count("examples", results.count(), DOCUMENTATION, out)?;
+            all_passed &= check_count("the examples", results.count(), DOCUMENTATION, out)?;
         }
         Ok(all_passed)
     }
@@ -128,19 +122,4 @@ impl Suites {
     fn log(&self, suite: &str) -> PathBuf {
         self.folder.join("logs").join(format!("{suite}.txt"))
     }
-}
-
-fn check_count(
-    suite: &str,
-    found: usize,
-    expected: usize,
-    out: &mut impl Write,
-) -> anyhow::Result<bool> {
-    if found != expected {
-        writeln!(
-            out,
-            "FAILED: of the {suite} {found} were seen, and there are {expected}"
-        )?;
-    }
-    Ok(found == expected)
 }

@@ -32,6 +32,24 @@ pub(crate) struct Args {
     pub(crate) deadline: u64,
 }
 
+impl Args {
+    /// Runs all as often as wanted, and returns whether all passed each time.
+    pub(crate) fn rounds<W: Write>(
+        &self,
+        out: &mut W,
+        mut run: impl FnMut(&mut W) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<bool> {
+        let mut passed = true;
+        for round in 1..=self.repeat {
+            if self.repeat > 1 {
+                writeln!(out, "\nround {round} of {}", self.repeat)?;
+            }
+            passed &= run(out)?;
+        }
+        Ok(passed)
+    }
+}
+
 /// The version of rayon whose tests they are.
 pub(crate) const RAYON: &str = "1.12.0";
 
@@ -50,13 +68,7 @@ const COMPARISONS: usize = 10;
 /// Runs the tests, and returns whether all passed.
 pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let suites = Suites::prepare(root, args)?;
-    let mut passed = true;
-    for round in 1..=args.repeat {
-        if args.repeat > 1 {
-            writeln!(out, "\nround {round} of {}", args.repeat)?;
-        }
-        passed &= suites.run(out)?;
-    }
+    let passed = args.rounds(out, |out| suites.run(out))?;
     writeln!(
         out,
         "\nreplaced by tests of ours in compat/rayon-core/tests:"
@@ -66,6 +78,22 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     }
     writeln!(out, "{}", if passed { "all passed" } else { "FAILED" })?;
     Ok(passed)
+}
+
+/// Makes sure that no test is lost unnoticed.
+pub(crate) fn check_count(
+    suite: &str,
+    found: usize,
+    expected: usize,
+    out: &mut impl Write,
+) -> anyhow::Result<bool> {
+    if found != expected {
+        writeln!(
+            out,
+            "FAILED: of {suite} {found} were seen, and there are {expected}"
+        )?;
+    }
+    Ok(found == expected)
 }
 
 /// Everything that is run, built once.
@@ -137,13 +165,7 @@ impl Suites {
             ),
             ("rayon's tests", rayon, RAYON_ALL),
         ] {
-            if found != expected {
-                writeln!(
-                    out,
-                    "FAILED: of {suite} {found} were seen, and there are {expected}"
-                )?;
-                passed = false;
-            }
+            passed &= check_count(suite, found, expected, out)?;
         }
         Ok(passed)
     }

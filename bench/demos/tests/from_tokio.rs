@@ -40,7 +40,9 @@ fn a_job_starts_tasks_by_the_handle_of_its_runtime() {
     let value = runtime.block_on(async {
         let here = tokio::runtime::Handle::current();
         let task = heist::submit(move || here.spawn(async { 7 })).await;
-        task.expect("it does not panic").await.expect("nor does the task")
+        task.expect("it does not panic")
+            .await
+            .expect("nor does the task")
     });
     assert_eq!(value, 7);
 }

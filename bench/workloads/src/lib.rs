@@ -9,6 +9,7 @@
 pub mod peer;
 pub mod protocol;
 pub mod rng;
+pub mod wave;
 
 mod burst;
 mod collect;
@@ -19,6 +20,7 @@ mod measure;
 mod node;
 mod nqueens;
 mod pair;
+mod rayon_like;
 mod region;
 mod silent;
 mod skew;
@@ -37,9 +39,8 @@ pub use node::{Node, Tree};
 pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
-pub use wait_group::WaitGroup;
 
-use peer::{ByValue, ForkJoin, Loop, Prioritised, Spawn};
+use peer::{ByValue, Collect, ForkJoin, Loop, Prioritised, Sort, Spawn};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -92,6 +93,23 @@ pub fn loops<P: Loop>(peer: &mut P, request: &Request) -> Outcome {
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Runs the asked-for workload, for peers that can do whatever rayon can.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn all<P>(peer: &mut P, request: &Request) -> Outcome
+where
+    P: Loop + Spawn + Sort + Collect + for<'s> ForkJoin<Context<'s> = ()>,
+{
+    Ok(fork_join(peer, request)?
+        || loops(peer, request)?
+        || spawns(peer, request)?
+        || mixed(peer, request)?
+        || sorts(peer, request)?
+        || collects(peer, request)?)
 }
 
 /// Runs the asked-for workload if it is one of tasks among joins, for peers that

@@ -6,7 +6,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
-use super::{Bag, Share, Tally, Threads};
+use super::{Bag, Share, Threads};
 use crate::trace::Trace;
 
 /// Threads that take from one locked queue.
@@ -19,12 +19,8 @@ impl<'a> Central<'a> {
 }
 
 impl Bag for Central<'_> {
-    fn workers(&self) -> usize {
-        self.0.workers
-    }
-
-    fn tally(&self) -> &Tally {
-        &self.0.tally
+    fn threads(&self) -> &Threads<'_> {
+        &self.0
     }
 
     fn run<T, A>(

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::{Bag, Share, Tally, Threads};
+use super::{Bag, Share, Threads};
 use crate::trace::Trace;
 
 /// Threads with a slice each, dealt once.
@@ -19,12 +19,8 @@ impl<'a> StaticSlices<'a> {
 }
 
 impl Bag for StaticSlices<'_> {
-    fn workers(&self) -> usize {
-        self.0.workers
-    }
-
-    fn tally(&self) -> &Tally {
-        &self.0.tally
+    fn threads(&self) -> &Threads<'_> {
+        &self.0
     }
 
     fn run<T, A>(

@@ -8,19 +8,12 @@ use std::sync::Arc;
 
 use async_executor::Executor;
 use futures_lite::future::block_on;
-use heist_bench_workloads::peer::{PairTask, Spawn};
-use heist_bench_workloads::{pairs, serve, spawns, WaitGroup};
+use heist_bench_workloads::peer::PairTask;
+use heist_bench_workloads::wave::{Detached, Waves};
+use heist_bench_workloads::{pairs, serve, spawns};
 
-struct Smol {
-    executor: Arc<Executor<'static>>,
-}
-
-/// An executor and the tasks of one wave on it.
 #[derive(Clone)]
-struct Wave {
-    executor: Arc<Executor<'static>>,
-    tasks: Arc<WaitGroup>,
-}
+struct Smol(Arc<Executor<'static>>);
 
 impl Smol {
     /// Starts an executor whose threads run until the process ends.
@@ -30,21 +23,14 @@ impl Smol {
             let executor = Arc::clone(&executor);
             std::thread::spawn(move || block_on(executor.run(pending::<()>())));
         }
-        Self { executor }
-    }
-
-    fn wave(&self) -> Wave {
-        Wave {
-            executor: Arc::clone(&self.executor),
-            tasks: Arc::new(WaitGroup::new()),
-        }
+        Self(executor)
     }
 
     /// Two tasks side by side in the pool.
     fn pair(&self, task: &PairTask) {
         let (first, second) = (Arc::clone(task), Arc::clone(task));
-        let executor = Arc::clone(&self.executor);
-        block_on(self.executor.spawn(async move {
+        let executor = Arc::clone(&self.0);
+        block_on(self.0.spawn(async move {
             let second = executor.spawn(async move { second(1) });
             first(0);
             second.await;
@@ -52,36 +38,15 @@ impl Smol {
     }
 }
 
-impl Spawn for Smol {
-    type Scope<'s> = &'s Wave;
-
-    fn inside<F: FnOnce(&Wave) + Send + 'static>(&mut self, task: F) {
-        let wave = self.wave();
-        Self::spawn(&wave, task);
-        wave.tasks.wait();
-    }
-
-    fn outside<F: FnOnce(&Wave)>(&mut self, task: F) -> bool {
-        let wave = self.wave();
-        task(&wave);
-        wave.tasks.wait();
-        true
-    }
-
-    fn spawn<F: FnOnce(&Wave) + Send + 'static>(wave: &Wave, task: F) {
-        let of_task = wave.clone();
-        wave.tasks.add();
-        let running = wave.executor.spawn(async move {
-            task(&of_task);
-            of_task.tasks.done();
-        });
-        running.detach();
+impl Detached for Smol {
+    fn start(&self, task: impl FnOnce() + Send + 'static) {
+        self.0.spawn(async move { task() }).detach();
     }
 }
 
 fn main() -> ExitCode {
     serve(|request| {
-        let mut peer = Smol::start(request.workers()?);
-        Ok(spawns(&mut peer, request)? || pairs(request, |task| peer.pair(task))?)
+        let peer = Smol::start(request.workers()?);
+        Ok(spawns(&mut Waves(peer.clone()), request)? || pairs(request, |task| peer.pair(task))?)
     })
 }
