@@ -4,7 +4,7 @@
 //! - [`tidy`]: rules about the source that no compiler checks.
 //! - [`model`]: the models of the protocols, under loom and shuttle.
 //! - [`mutate`]: orderings weakened one at a time, and which model notices.
-//! - [`targets`]: the libraries on other systems.
+//! - [`targets`]: the libraries on other systems, and by their oldest compilers.
 //! - [`sanitize`], [`soak`] and [`fuzz`]: tests under sanitizers, everything mixed for minutes or
 //!   hours, pipelines that a fuzzer chooses.
 //!

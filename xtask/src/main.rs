@@ -25,7 +25,8 @@ enum Chore {
     Model,
     /// Weaken each named ordering and leave out each named fence, and say which model notices.
     Mutate(mutate::Args),
-    /// Check the libraries for other systems, and run them as WebAssembly in node.
+    /// Check the libraries for other systems and by their oldest compilers, and run them as
+    /// WebAssembly in node.
     Targets(targets::Args),
     /// Run everything that a change must pass, cheapest first.
     Ci(ci::Args),

@@ -1,4 +1,5 @@
-//! The libraries on other systems: checked for each, and run where this machine can.
+//! The libraries on other systems, and by the oldest compilers that they promise: checked for each,
+//! and run where this machine can.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
+use crate::build;
 use crate::steps::Runner;
 
 /// The use of the targets.
@@ -24,6 +26,13 @@ const TARGETS: [&str; 6] = [
     "x86_64-pc-windows-msvc",
     "wasm32-unknown-unknown",
     "wasm32-wasip1",
+];
+
+/// The libraries that users name, with the folders of the manifests that promise a compiler.
+const LIBRARIES: [(&str, &str); 3] = [
+    ("heist", "crates/heist"),
+    ("rayon-core", "compat/rayon-core"),
+    ("heist-cluster", "crates/cluster"),
 ];
 
 /// The packages that are no libraries.
@@ -58,7 +67,8 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     Ok(runner.finish()?)
 }
 
-/// Adds the targets to a run: one step for each, and one for each that can be run.
+/// Adds the targets to a run: one step for each, and one for each that can be run; then one for
+/// each library with its oldest compiler.
 ///
 /// # Errors
 ///
@@ -84,7 +94,43 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
             run_in_node(&root, target, runner)?;
         }
     }
+    for (package, folder) in LIBRARIES {
+        let version = oldest_compiler(&root, folder)?;
+        let name = format!("{package} by Rust {version}");
+        let mut probe = Command::new("rustup");
+        probe.args(["run", &version, "cargo", "--version"]);
+        let found = probe.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !found.is_ok_and(|status| status.success()) {
+            let install = format!("rustup toolchain install {version} --profile minimal");
+            runner.skip(&name, &format!("that is not installed ({install})"))?;
+            continue;
+        }
+        let mut check = Command::new("rustup");
+        check.args(["run", &version, "cargo", "check", "--all-features"]);
+        let target = build::target_folder(&root, "oldest").join(&version);
+        check
+            .args(["--package", package, "--target-dir"])
+            .arg(target);
+        runner.command(&name, &mut check)?;
+    }
     Ok(())
+}
+
+/// The oldest compiler that a manifest promises, its own or the workspace's.
+fn oldest_compiler(root: &Path, folder: &str) -> anyhow::Result<String> {
+    for (folder, table) in [(folder, "package"), ("", "workspace.package")] {
+        let path = root.join(folder).join("Cargo.toml");
+        let text = std::fs::read_to_string(&path);
+        let text = text.with_context(|| format!("could not read {}", path.display()))?;
+        let manifest: toml::Value = toml::from_str(&text)?;
+        let mut tables = table.split('.');
+        let package = tables.try_fold(&manifest, |outer, name| outer.get(name));
+        let version = package.and_then(|package| package.get("rust-version")?.as_str());
+        if let Some(version) = version {
+            return Ok(version.to_owned());
+        }
+    }
+    anyhow::bail!("{folder} promises no compiler: its manifest has no `rust-version`")
 }
 
 /// True if programs can be compiled for the target. Only the compiler knows, since

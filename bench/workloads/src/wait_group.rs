@@ -6,14 +6,14 @@ use std::thread::Thread;
 
 /// Counts tasks; the thread that made it can wait for all of them.
 #[derive(Debug)]
-pub struct WaitGroup {
+pub(crate) struct WaitGroup {
     running: AtomicUsize,
     waiter: Thread,
 }
 
 impl WaitGroup {
     /// No task yet; the calling thread is the one that will wait.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // One for the waiter itself, so that the count cannot reach zero early.
         Self {
             running: AtomicUsize::new(1),
@@ -22,13 +22,13 @@ impl WaitGroup {
     }
 
     /// One task more; called before the task is handed over.
-    pub fn add(&self) {
+    pub(crate) fn add(&self) {
         // The caller holds a count itself, so nothing needs to be ordered.
         self.running.fetch_add(1, Ordering::Relaxed);
     }
 
     /// One task less; called when the task has done everything.
-    pub fn done(&self) {
+    pub(crate) fn done(&self) {
         // Release: what the task did happens before the waiter's acquiring load
         // of the zero in `wait`. The handle is copied first, because the group
         // may be gone as soon as the count is zero.
@@ -39,7 +39,7 @@ impl WaitGroup {
     }
 
     /// Waits until every task is done; called once, by the thread that made the group.
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         self.done();
         // Acquire: pairs with the release in `done`.
         while self.running.load(Ordering::Acquire) != 0 {
