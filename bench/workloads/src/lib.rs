@@ -22,6 +22,7 @@ mod nqueens;
 mod pair;
 mod rayon_like;
 mod region;
+mod resize;
 mod silent;
 mod skew;
 mod sort;
@@ -40,7 +41,7 @@ pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
 
-use peer::{ByValue, Collect, ForkJoin, Loop, Prioritised, Sort, Spawn};
+use peer::{ByValue, Collect, ForkJoin, Loop, Prioritised, Resize, Sort, Spawn};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -159,6 +160,22 @@ pub fn spawns<P: Spawn>(peer: &mut P, request: &Request) -> Outcome {
         "spawn_inside" => spawn::run_inside(peer, request)?,
         "spawn_outside" => spawn::run_outside(peer, request)?,
         "burst" => burst::run(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is the one for peers that can be resized.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn resizes<P>(peer: &mut P, request: &Request) -> Outcome
+where
+    P: Resize + for<'s> ForkJoin<Context<'s> = ()>,
+{
+    match request.workload() {
+        "resize" => resize::run(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -94,3 +94,12 @@ pub trait Spawn {
     /// Starts a task.
     fn spawn<F: FnOnce(Self::Scope<'_>) + Send + 'static>(scope: Self::Scope<'_>, task: F);
 }
+
+/// A peer whose workers can be told to stand aside, and to come back.
+pub trait Resize: Sync {
+    /// So many workers take tasks from now on.
+    fn set_active(&self, workers: usize);
+
+    /// Runs `task` inside the pool and waits for it; called from outside.
+    fn inside<R: Send>(&self, task: impl FnOnce() -> R + Send) -> R;
+}

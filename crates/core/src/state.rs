@@ -2,6 +2,7 @@
 
 pub(crate) mod limits;
 
+mod active;
 mod compensation;
 mod hinted;
 mod lanes;
@@ -10,6 +11,7 @@ mod pool;
 mod serial;
 mod worker;
 
+pub(crate) use active::Active;
 pub(crate) use compensation::Compensation;
 pub(crate) use lanes::Lanes;
 pub(crate) use place::Place;

@@ -20,7 +20,7 @@
 //! - [`Barrier`]: a pair of barriers of which one side is almost free.
 //! - [`Clock`]: the time since something began, on systems without a clock too.
 //! - [`Reserved`]: address space that becomes memory piece by piece; [`stack_size`].
-//! - [`thread_limit`]: how many threads there can be.
+//! - [`thread_limit`]: how many threads there can be; [`usable_processors`]: how many run at once.
 //! - [`Backoff`]: waiting for a thread that is in the middle of something short.
 //! - [`process`]: noticing that the process is a child made by `fork`.
 //! - [`CachePadded`]: keeps neighbours off a cache line.
@@ -78,6 +78,7 @@ mod limits;
 mod lock;
 mod memory;
 pub mod process;
+mod processors;
 mod stack;
 
 pub use backend::{atomic, hint, thread};
@@ -89,6 +90,7 @@ pub use futex::Futex;
 pub use limits::{thread_limit, ThreadLimit};
 pub use lock::{Condvar, Mutex, MutexGuard};
 pub use memory::{address_space_limit, Reserved};
+pub use processors::usable_processors;
 pub use stack::stack_size;
 
 #[cfg(heist_loom)]

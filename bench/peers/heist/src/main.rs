@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{PairTask, Prioritised};
-use heist_bench_workloads::{all, priorities, rayon_like, serve};
+use heist_bench_workloads::peer::{PairTask, Prioritised, Resize};
+use heist_bench_workloads::{all, priorities, rayon_like, resizes, serve};
 
 #[derive(Clone)]
 struct Heist {
@@ -35,6 +35,16 @@ impl Prioritised for Heist {
     }
 }
 
+impl Resize for Heist {
+    fn set_active(&self, workers: usize) {
+        self.pool.set_active_threads(workers);
+    }
+
+    fn inside<R: Send>(&self, task: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(task)
+    }
+}
+
 /// A pool of the kind that the package is named after.
 fn builder() -> heist::ThreadPoolBuilder {
     let builder = heist::ThreadPoolBuilder::new();
@@ -55,6 +65,8 @@ fn main() -> ExitCode {
         let mut peer = Heist {
             pool: Arc::new(pool),
         };
-        Ok(all(&mut peer, request)? || priorities(&mut peer, request)?)
+        Ok(all(&mut peer, request)?
+            || priorities(&mut peer, request)?
+            || resizes(&mut peer, request)?)
     })
 }

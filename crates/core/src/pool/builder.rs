@@ -423,6 +423,35 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Lets the number of [active](ThreadPool::active_threads) workers follow what the system allows
+    /// the process: its affinity mask, and on Linux the quotas of its control groups, so that a
+    /// container whose limit is lowered while the program runs is not throttled for workers that
+    /// it has no processors for. There are never more than
+    /// [`num_threads`](Self::num_threads) workers, and never less than one is active.
+    ///
+    /// The default is not to follow: the limit counts once, when the pool is built.
+    ///
+    /// # Cost
+    ///
+    /// Reading the limit takes some tens of microseconds. It is read at most once a second, by a
+    /// worker that is not active while others are awake, or by one that runs out of work. Nothing
+    /// runs in an idle pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(64).follow_cpu_limit().build()?;
+    /// let processors = std::thread::available_parallelism().unwrap().get();
+    /// assert!(pool.active_threads() <= processors.min(64));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn follow_cpu_limit(mut self) -> Self {
+        self.0.follows_cpu_limit = true;
+        self
+    }
+
     /// Switches the event recorder on: each worker keeps the newest `capacity` events, 8 bytes
     /// each, and counts the older ones it dropped. Without this call `HEIST_RECORD_EVENTS` decides.
     ///

@@ -32,6 +32,7 @@ pub(crate) struct Settings<S> {
     pub(crate) injected: Injected,
     pub(crate) waiting: Waiting,
     pub(crate) compensation_workers: Option<usize>,
+    pub(crate) follows_cpu_limit: bool,
     pub(crate) handlers: Handlers,
     pub(crate) has_spawn_handler: bool,
     pub(crate) spawner: S,
@@ -53,6 +54,7 @@ impl Settings<DefaultSpawn> {
             injected: Injected::InTurn,
             waiting: Waiting::Any,
             compensation_workers: None,
+            follows_cpu_limit: false,
             handlers: Handlers::default(),
             has_spawn_handler: false,
             spawner: DefaultSpawn::new(),
@@ -77,6 +79,7 @@ impl<S> Settings<S> {
             injected: self.injected,
             waiting: self.waiting,
             compensation_workers: self.compensation_workers,
+            follows_cpu_limit: self.follows_cpu_limit,
             handlers: self.handlers,
             has_spawn_handler: true,
             spawner,
@@ -126,6 +129,7 @@ impl<S> Settings<S> {
             waiting: self.waiting,
             workers,
             compensation,
+            follows_cpu_limit: self.follows_cpu_limit,
             barrier,
             banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
@@ -155,6 +159,7 @@ impl<S> fmt::Debug for Settings<S> {
             .field("injected", &self.injected)
             .field("waiting", &self.waiting)
             .field("compensation_workers", &self.compensation_workers)
+            .field("follows_cpu_limit", &self.follows_cpu_limit)
             .finish_non_exhaustive()
     }
 }
@@ -165,6 +170,7 @@ pub(crate) struct Config<S> {
     pub(crate) workers: usize,
     /// How many may work in the place of others.
     pub(crate) compensation: usize,
+    pub(crate) follows_cpu_limit: bool,
     pub(crate) barrier: Barrier,
     /// Print a line when the pool has started.
     pub(crate) banner: bool,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use heist_deque::Deque;
 use heist_sync::process::{self, Generation};
-use heist_sync::{thread, CachePadded, Clock, Mutex};
+use heist_sync::{CachePadded, Clock, Mutex};
 
 use crate::base::counters::Activity;
 use crate::base::error::ThreadPoolBuildError;
@@ -19,7 +19,7 @@ use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
 use crate::sleep::Sleep;
 use crate::state::limits;
-use crate::state::{Compensation, Lanes, Pool, SerialPlace, WorkerState};
+use crate::state::{Active, Compensation, Lanes, Pool, SerialPlace, WorkerState};
 use crate::worker::Worker;
 
 impl Pool {
@@ -35,6 +35,8 @@ impl Pool {
         let pool = Self::new(&mut config)?;
         // The program's own closures may panic: for the names, to start a thread.
         let started = unwind::catch(|| pool.start_threads(&mut config));
+        // Fewer, if the system allows fewer.
+        pool.active.want(&pool.sleep, pool.len());
         if !matches!(started, Ok(Ok(()))) {
             // The threads that were started end again.
             pool.release();
@@ -79,7 +81,7 @@ impl Pool {
                 }),
                 lanes: Lanes::new(),
                 sleep: Sleep::new(workers, compensation, config.barrier),
-                oversubscribed: workers > usable_processors(),
+                active: Active::new(workers, config.follows_cpu_limit),
                 stack_guard: config.stack_guard,
                 breadth_first: config.breadth_first,
                 prompt: config.injected == Injected::Prompt,
@@ -133,16 +135,6 @@ impl Pool {
         self.workers()
             .take(self.len())
             .for_each(|worker| worker.ready.wait());
-    }
-}
-
-/// How many threads can run at once.
-fn usable_processors() -> usize {
-    if cfg!(any(heist_loom, heist_shuttle)) {
-        // One thread at a time runs in a model, and its clock is not the model's.
-        1
-    } else {
-        thread::available_parallelism().map_or(1, usize::from)
     }
 }
 

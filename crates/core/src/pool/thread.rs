@@ -264,7 +264,7 @@ impl Pool {
         if self.is_compensating(index) {
             worker.stand_in();
         } else {
-            worker.main_loop(&state.end, || false);
+            worker.main_loop(|| false);
         }
         pool.call_handler(pool.handlers.exit.as_deref(), worker.index());
         abort.defuse();

@@ -95,6 +95,64 @@ impl ThreadPool {
         self.pool.len()
     }
 
+    /// How many workers are active: all, unless
+    /// [`set_active_threads`](Self::set_active_threads) was called or the pool
+    /// [follows the system's limit](crate::ThreadPoolBuilder::follow_cpu_limit).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.active_threads(), 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn active_threads(&self) -> usize {
+        self.pool.sleep.active()
+    }
+
+    /// Makes this many workers active, those with the lowest indices, and returns how many are:
+    /// fewer if the pool [follows the system's limit](crate::ThreadPoolBuilder::follow_cpu_limit).
+    ///
+    /// The others stand aside when they have come to the end of their job, and sleep: they take no
+    /// jobs, and external callers do not take their places. Others take the jobs that they leave in
+    /// their deques. They stay members of the pool, so that
+    /// [`current_num_threads`](Self::current_num_threads) does not change and
+    /// [broadcasts](Self::broadcast) reach them. A worker that waits in the middle of a job goes on
+    /// to help meanwhile. The thread that was [made](crate::ThreadPoolBuilder::use_current_thread)
+    /// worker 0 counts, whether it calls the pool or not.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `active` is 0, or more than there are workers.
+    ///
+    /// # Cost
+    ///
+    /// Wakes the workers that are concerned. A pool whose workers are all active pays nothing for
+    /// the possibility but a look at a word for each job that is taken in a main loop.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(4).build()?;
+    /// assert_eq!(pool.set_active_threads(1), 1); // somebody else needs the processors
+    /// assert_eq!(pool.install(|| heist::join(|| 1, || 2)), (1, 2));
+    /// pool.set_active_threads(4);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn set_active_threads(&self, active: usize) -> usize {
+        let workers = self.pool.len();
+        assert!(
+            (1..=workers).contains(&active),
+            "could not make {active} workers of a pool active: it has {workers}; ask for 1 to {workers}"
+        );
+        self.pool.demand_workers("change the active workers of");
+        self.pool.active.want(&self.pool.sleep, active)
+    }
+
     /// The calling worker's index, or `None` on any thread that is not a worker of this pool.
     ///
     /// # Examples

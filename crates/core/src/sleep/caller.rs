@@ -37,25 +37,26 @@ impl Sleep {
         is_wanted
     }
 
-    /// The caller leaves the place of this worker, which sleeps on, unless there is a job that it
-    /// could take, also one that the caller has left behind: then it is woken. The caller must not
-    /// touch the worker's state any more.
+    /// The caller leaves the place of this worker, which sleeps on, unless it is recalled, or there
+    /// is a job that it could take, also one that the caller has left behind: then it is woken. The
+    /// caller must not touch the worker's state any more.
     pub(crate) fn leave_place(&self, worker: usize, jobs: &impl Jobs) {
         // As S1 to S4.
         self.change(Counts::ONE_SLEEPING);
         // Release: pairs with the acquire of the next thread in this place.
         let order = fault::ordering("sleep.leave_place.parker", Ordering::Release);
         self.parker(Sleeper::Worker(worker)).store(VACANT, order);
-        // Pairs with the fence of P2, for whoever published outside of the pool; and with that in
-        // `wake_one`: a worker that still searches below will find the parker armed when it passes
-        // the search on, and so will all that it wakes.
+        // Pairs with that in `set_active`; with the fence of P2, for whoever published outside of
+        // the pool; and with that in `wake_one`: a worker that still searches below will find the
+        // parker armed when it passes the search on, and so will all that it wakes.
         fault::fence("sleep.leave_place.fence", Ordering::SeqCst);
         // Looked at here and not when the counts were changed: who has stopped searching in between
         // was not obliged to wake anybody.
         let others_work = self.counts().somebody_works(self.workers())
             && !fault::planted("sleep.leave_place.works");
         let is_seen = !others_work || self.is_seen_by_those_who_work(jobs);
-        if !is_seen || jobs.are_at(worker) || jobs.are_beyond(worker) {
+        let is_wanted = jobs.are_at(worker) || jobs.are_beyond(worker) || self.is_recalled(worker);
+        if !is_seen || is_wanted {
             self.unpark(worker);
         }
     }

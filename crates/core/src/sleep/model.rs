@@ -4,6 +4,7 @@
 //! is blocked.
 
 mod hints;
+mod resize;
 
 use std::sync::Arc;
 
@@ -54,6 +55,10 @@ impl Searcher for Entered<'_> {
 
     fn pause(&mut self, _: bool) -> bool {
         true
+    }
+
+    fn is_recalled(&self) -> bool {
+        self.pool.sleep.is_recalled(self.index)
     }
 
     fn begins_to_sleep(&self) {
@@ -374,7 +379,7 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
                     let parker = Sleeper::Worker(0);
                     let was_unparked =
                         pool.sleep
-                            .withdraw(parker, &pool.end[0], &*pool, has_mail, || ());
+                            .withdraw(parker, &pool.end[0], &*pool, has_mail, || (), None);
                     if was_unparked {
                         pool.sleep.stop_search();
                     }
@@ -406,7 +411,7 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
                     let parker = Sleeper::Worker(0);
                     let was_unparked =
                         pool.sleep
-                            .withdraw(parker, &pool.end[0], &*pool, || false, || ());
+                            .withdraw(parker, &pool.end[0], &*pool, || false, || (), None);
                     if was_unparked {
                         pool.sleep.stop_search();
                     }
@@ -508,7 +513,7 @@ fn a_job_of_a_worker_that_has_almost_withdrawn_is_found() {
         let parker = Sleeper::Worker(0);
         let was_unparked = pool
             .sleep
-            .withdraw(parker, &pool.end[0], pool, is_wanted, || ());
+            .withdraw(parker, &pool.end[0], pool, is_wanted, || (), None);
         assert!(!was_unparked);
     });
 }

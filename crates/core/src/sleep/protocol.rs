@@ -3,7 +3,9 @@
 //! The words (searching, sleeping, parker), the steps and the reason why no job is slept through
 //! are in `README.md` beside this file; S1 to S5 and P1 to P3 below are its steps.
 
-use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use heist_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heist_sync::{fault, thread, Barrier, CachePadded, Futex};
 
 use super::counts::Counts;
@@ -33,6 +35,8 @@ pub(crate) struct Sleep {
     pub(super) lookout: Lookout,
     /// True if a caller has found no place. A hint.
     pub(super) place_wanted: AtomicBool,
+    /// How many workers are active: those with this index or above are recalled.
+    pub(super) active: CachePadded<AtomicUsize>,
 }
 
 /// The places of jobs, as far as sleepers need to know.
@@ -92,6 +96,7 @@ impl Sleep {
             barrier,
             lookout: Lookout::new(),
             place_wanted: AtomicBool::new(false),
+            active: CachePadded::new(AtomicUsize::new(workers)),
         }
     }
 
@@ -328,8 +333,9 @@ impl Sleep {
     }
 
     /// Somebody who works, and would take no job, sleeps until it is unparked, by whoever sets its
-    /// latch or by name, unless it `is_wanted` at once. It searches afterwards, as everybody does
-    /// who was unparked; false if it did not sleep, and works on. `replace` comes before it sleeps.
+    /// latch or by name, unless it `is_wanted` at once, or until that `patience` is at its end. It
+    /// searches afterwards, as everybody does who was unparked; false if it was not, and works on.
+    /// `replace` comes before it sleeps.
     pub(crate) fn withdraw(
         &self,
         parker: Sleeper,
@@ -337,6 +343,7 @@ impl Sleep {
         jobs: &impl Jobs,
         is_wanted: impl FnOnce() -> bool,
         replace: impl FnOnce(),
+        patience: Option<Duration>,
     ) -> bool {
         // As S1 and S2. It relies on no publisher, and signals nobody.
         self.change(Counts::ONE_WITHDRAWN);
@@ -345,15 +352,18 @@ impl Sleep {
         let order = fault::ordering("sleep.withdraw.parker", Ordering::Release);
         self.parker(parker).store(WITHDRAWN, order);
         let sleeps = latch.fall_asleep();
-        // Pairs with the fence in `unpark_for_mail`.
+        // Pairs with the fences in `unpark_for_mail` and `set_active`.
         fault::fence("sleep.withdraw.fence", Ordering::SeqCst);
         let is_over = !sleeps || is_wanted();
         if !is_over {
             replace();
-            self.park(parker);
+            match patience {
+                None => self.park(parker),
+                Some(patience) => self.parker(parker).wait_timeout(WITHDRAWN, patience),
+            }
         }
         // Relaxed: nothing is handed over.
-        let works_on = is_over
+        let works_on = (is_over || patience.is_some())
             && self
                 .parker(parker)
                 .replace(WITHDRAWN, AWAKE, Ordering::Relaxed);

@@ -15,6 +15,9 @@ pub(crate) trait Searcher {
     /// says that a caller is waiting for that.
     fn pause(&mut self, wants_place: bool) -> bool;
 
+    /// True if the worker is to stop searching, because it is recalled.
+    fn is_recalled(&self) -> bool;
+
     /// It is about to sleep. The last moment in which it may touch the worker's local state.
     fn begins_to_sleep(&self);
 
@@ -26,8 +29,8 @@ pub(crate) trait Searcher {
 }
 
 impl Sleep {
-    /// Searches until there is a job or the latch is set. The caller counts as searching when this
-    /// returns, and must [stop](Self::stop_search).
+    /// Searches until there is a job, the latch is set or the worker is recalled. The caller counts
+    /// as searching when this returns, and must [stop](Self::stop_search).
     ///
     /// `vacates`: a caller may take the place while the worker sleeps.
     pub(crate) fn search<S: Searcher>(
@@ -40,7 +43,7 @@ impl Sleep {
     ) -> Option<S::Job> {
         self.start_search();
         loop {
-            if latch.probe() {
+            if latch.probe() || searcher.is_recalled() {
                 return None;
             }
             if let Some(job) = searcher.find() {
@@ -67,7 +70,9 @@ impl Sleep {
         searcher.begins_to_sleep();
         match self.announce(parker, vacates, latch, jobs) {
             None => {}
-            Some(rest) if jobs.are_beyond(worker) => self.cancel(parker, rest),
+            Some(rest) if jobs.are_beyond(worker) || searcher.is_recalled() => {
+                self.cancel(parker, rest);
+            }
             Some(rest) => {
                 searcher.sleeps();
                 // As the lookout it looks at its own deque as well, for a caller's jobs.

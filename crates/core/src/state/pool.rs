@@ -13,6 +13,7 @@ use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::sleep::{Jobs, Sleep};
+use crate::state::active::Active;
 use crate::state::compensation::Compensation;
 use crate::state::lanes::Lanes;
 use crate::state::place::Place;
@@ -37,8 +38,8 @@ pub(crate) struct Pool {
     /// Jobs from outside the pool, and those with a priority.
     pub(crate) lanes: Lanes,
     pub(crate) sleep: Sleep,
-    /// More workers than processors: whoever waits should not spin.
-    pub(crate) oversubscribed: bool,
+    /// How many of the workers are to be active.
+    pub(crate) active: Active,
     /// How much of a worker's stack is guarded, in bytes, if that was said.
     pub(crate) stack_guard: Option<usize>,
     /// Workers run the oldest of their own jobs first.
@@ -146,6 +147,21 @@ impl Pool {
     /// are to take it in turn.
     pub(crate) fn waits_for_a_worker(&self) -> bool {
         self.prompt && self.lanes.are_urgent() && self.sleep.no_worker_is_free()
+    }
+
+    /// More workers are active than there are processors.
+    pub(crate) fn is_oversubscribed(&self) -> bool {
+        self.active.is_oversubscribed(&self.sleep)
+    }
+
+    /// True if this worker is to stand aside when its stack is empty.
+    pub(crate) fn is_recalled(&self, worker: usize) -> bool {
+        self.sleep.is_recalled(worker) && !self.is_compensating(worker)
+    }
+
+    /// Asks for the system's limit, if the pool follows it and it is time.
+    pub(crate) fn look_at_the_limit(&self, now_ns: u64) {
+        self.active.look_at_the_limit(&self.sleep, now_ns);
     }
 
     /// True if this is the index of a compensation worker.

@@ -28,6 +28,7 @@ impl<'a> Participation<'a> {
         callers.begin(now_ns);
         local.callers.set(callers);
         worker.begin_stack(CALLER_STACK);
+        pool.look_at_the_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
         Some(participation)

@@ -1,6 +1,6 @@
 //! The loop that a worker runs, with nothing below it on the stack.
 
-use crate::base::latch::CoreLatch;
+use crate::policy::Turns;
 use crate::worker::Worker;
 
 /// While jobs from outside wait, a worker with more victims than that tries them before one out of
@@ -8,15 +8,51 @@ use crate::worker::Worker;
 const STEAL_INTERVAL: u32 = 8;
 
 impl Worker {
-    /// The top of a worker's stack: runs jobs until the pool ends, or the worker `is_recalled`.
-    pub(crate) fn main_loop(&self, end: &CoreLatch, is_recalled: impl Fn() -> bool) {
+    /// The top of a worker's stack: runs jobs until the pool has ended, or it `is_over`.
+    pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
+        let end = &self.state().end;
         let vacates = !self.pool().is_compensating(self.index());
-        while !end.probe() && !is_recalled() {
+        let mut ran = 0;
+        while !end.probe() && !is_over() {
+            if self.pool().is_recalled(self.index()) {
+                self.stand_aside();
+                continue;
+            }
             let has_run =
                 self.run(self.take_due()) || self.run(self.take_own()) || self.run_waiting();
             if !has_run {
                 self.search_until(end, vacates);
             }
+            ran += 1;
+            if ran == Turns::JOBS_MAX {
+                ran = 0;
+                self.pool().look_at_the_limit(self.pool().now_ns());
+            }
+        }
+    }
+
+    /// The worker is recalled: it withdraws until it is active again, or there is mail. Others take
+    /// what it leaves in its deque.
+    fn stand_aside(&self) {
+        if self.run(self.take_mail()) {
+            return;
+        }
+        self.tidy_up();
+        if self.state().has_a_job() {
+            self.service();
+        }
+        let (pool, worker) = (self.pool(), self.index());
+        let (active, sleep) = (&pool.active, &pool.sleep);
+        let asks = active.take_role(worker);
+        let patience = asks
+            .then(|| active.patience(sleep, pool.now_ns()))
+            .flatten();
+        let has_more_to_do = || !pool.is_recalled(worker) || !self.state().mailbox.is_empty();
+        let is_to_ask = || asks && patience.is_none() && sleep.is_somebody_awake();
+        let is_wanted = || has_more_to_do() || is_to_ask();
+        self.withdraw_until(&self.state().end, is_wanted, || (), patience);
+        if asks && has_more_to_do() {
+            active.leave_role(sleep, pool.len());
         }
     }
 
@@ -47,9 +83,9 @@ impl Worker {
         let index = self.index();
         self.end_search();
         while !end.probe() {
-            self.main_loop(end, || compensation.recall(index));
+            self.main_loop(|| compensation.recall(index));
             while !end.probe() && compensation.is_parked(index) {
-                self.withdraw_until(end, || !compensation.is_parked(index), || ());
+                self.withdraw_until(end, || !compensation.is_parked(index), || (), None);
             }
         }
     }

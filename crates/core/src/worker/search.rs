@@ -99,15 +99,18 @@ impl Worker {
         now_ns
     }
 
-    /// Looks for a job until it has found one, and runs it, or until the latch is set. `vacates`: a
-    /// caller may take the place while the worker sleeps.
+    /// Looks for a job until it has found one, and runs it, or until the latch is set. `vacates`:
+    /// the worker has no frame but its main loop's, so that a caller may take the place while it
+    /// sleeps, and it leaves the search if it is recalled.
     pub(crate) fn search_until(&self, latch: &CoreLatch, vacates: bool) {
         self.pool().abort_if_forked();
         let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
+        self.pool().look_at_the_limit(ran_out_ns);
         let mut search = Search {
             worker: self,
             latch,
-            ladder: IdleLadder::new(self.pool().oversubscribed),
+            vacates,
+            ladder: IdleLadder::new(self.pool().is_oversubscribed()),
             ran_out_ns: Cell::new(ran_out_ns),
         };
         let (pool, sleeper) = (self.pool(), self.sleeper());
@@ -137,6 +140,7 @@ impl Worker {
 struct Search<'a> {
     worker: &'a Worker,
     latch: &'a CoreLatch,
+    vacates: bool,
     ladder: IdleLadder,
     /// When the worker ran out of work, or woke up last.
     ran_out_ns: Cell<u64>,
@@ -170,6 +174,10 @@ impl Searcher for Search<'_> {
         false
     }
 
+    fn is_recalled(&self) -> bool {
+        self.vacates && self.worker.pool().is_recalled(self.worker.index())
+    }
+
     fn begins_to_sleep(&self) {
         self.worker.tidy_up();
         self.worker.turn_to(Activity::Asleep, EventKind::Sleep);
@@ -181,7 +189,9 @@ impl Searcher for Search<'_> {
 
     fn has_woken(&self) {
         // Counted now: it may have been woken for nothing.
-        self.count_gap(self.worker.turn_to(Activity::Searching, EventKind::Wake));
+        let now_ns = self.worker.turn_to(Activity::Searching, EventKind::Wake);
+        self.count_gap(now_ns);
+        self.worker.pool().look_at_the_limit(now_ns);
     }
 }
 
@@ -197,7 +207,7 @@ impl Search<'_> {
     /// ask for.
     fn look_away(&self) {
         let (pool, local) = (self.worker.pool(), self.worker.local());
-        if local.was_refused.replace(false) && !pool.oversubscribed {
+        if local.was_refused.replace(false) && !pool.is_oversubscribed() {
             let until_ns = pool.now_ns() + local.backoff.get().pause_ns();
             while pool.now_ns() < until_ns && !self.latch.probe() {
                 hint::spin_loop();

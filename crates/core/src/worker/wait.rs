@@ -1,5 +1,7 @@
 //! Waiting: run what may run here, search, or withdraw.
 
+use std::time::Duration;
+
 use heist_event::EventKind;
 use heist_sync::{hint, thread};
 
@@ -33,10 +35,10 @@ impl Worker {
         // No job unwinds, and an unwinding frame here would leave a latch behind that somebody is
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
         while !latch.probe() {
             if self.run_own(oldest(self), is_strict) || self.run_piece(self.shared_once()) {
-                ladder = IdleLadder::new(self.pool().oversubscribed);
+                ladder = IdleLadder::new(self.pool().is_oversubscribed());
             } else if is_strict {
                 self.step_down(&mut ladder, latch, self.shared_once());
             } else if Self::is_several() {
@@ -53,11 +55,11 @@ impl Worker {
     pub(crate) fn wait_for_initialiser(&self, latch: &CoreLatch, once: *const ()) {
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        let mut ladder = IdleLadder::new(self.pool().oversubscribed);
+        let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
         self.sees_a_piece(once);
         while !latch.probe() {
             if self.run_piece(once) || self.run(self.take_mail()) {
-                ladder = IdleLadder::new(self.pool().oversubscribed);
+                ladder = IdleLadder::new(self.pool().is_oversubscribed());
             } else {
                 self.step_down(&mut ladder, latch, once);
             }
@@ -103,7 +105,7 @@ impl Worker {
                     self.pool().compensate();
                 };
                 let is_wanted = || !self.state().mailbox.is_empty() || self.sees_a_piece(once);
-                self.withdraw_until(latch, is_wanted, replace);
+                self.withdraw_until(latch, is_wanted, replace, None);
                 if is_replaced {
                     self.pool().compensation.give_back();
                 }
@@ -111,20 +113,22 @@ impl Worker {
         }
     }
 
-    /// Sleeps until the latch is set, or the worker is unparked by its index.
+    /// Sleeps until the latch is set, the worker is unparked by its index, or the `patience` is at
+    /// its end.
     pub(crate) fn withdraw_until(
         &self,
         latch: &CoreLatch,
         is_wanted: impl FnOnce() -> bool,
         replace: impl FnOnce(),
+        patience: Option<Duration>,
     ) {
         self.pool().abort_if_forked();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.turn_to(Activity::Asleep, EventKind::Sleep);
         let pool = self.pool();
-        let is_searching = pool
-            .sleep
-            .withdraw(self.sleeper(), latch, pool, is_wanted, replace);
+        let is_searching =
+            pool.sleep
+                .withdraw(self.sleeper(), latch, pool, is_wanted, replace, patience);
         self.turn_to(Activity::Searching, EventKind::Wake);
         if is_searching {
             self.state().counters.sleeps.add_beside_others(1);

@@ -41,6 +41,10 @@ impl Searcher for Worker<'_> {
         !stays_awake
     }
 
+    fn is_recalled(&self) -> bool {
+        false
+    }
+
     fn begins_to_sleep(&self) {}
 
     fn sleeps(&self) {}

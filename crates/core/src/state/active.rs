@@ -1,0 +1,141 @@
+//! How many workers of a pool are to be active: as many as the program wants, and in a pool that
+//! follows the system's limit no more than that allows.
+//!
+//! The limit is asked for by workers that have nothing better to do: one that is recalled, each
+//! second while others are awake; if none is, one that begins a search, or comes to the end of
+//! some jobs in its main loop. So no timer runs in an idle pool, and a pool in which nobody is
+//! recalled learns of a lower limit when a worker looks for work.
+
+use std::time::Duration;
+
+use heist_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use heist_sync::{usable_processors, Mutex};
+
+use crate::sleep::Sleep;
+
+/// The limit is asked for no more often than that, while there is work.
+const ASKED_EVERY_NS: u64 = 1_000_000_000;
+/// The limit was not asked for since the pool was idle.
+const NOT_OF_LATE: u64 = 0;
+/// No recalled worker has the time to ask.
+const NOBODY: usize = usize::MAX;
+
+/// How many workers of a pool are to be active.
+#[derive(Debug)]
+pub(crate) struct Active {
+    numbers: Mutex<Numbers>,
+    /// The processors that there were when the system was asked last.
+    processors: AtomicUsize,
+    /// When the system was asked last, in a pool that follows its limit.
+    asked_ns: Option<AtomicU64>,
+    /// The recalled worker that asks, or [`NOBODY`].
+    asker: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Numbers {
+    /// The program wants as many.
+    wanted: usize,
+    /// The system allows as many.
+    allowed: usize,
+}
+
+impl Active {
+    pub(crate) fn new(workers: usize, follows: bool) -> Self {
+        let processors = usable_processors();
+        Self {
+            numbers: Mutex::new(Numbers {
+                wanted: workers,
+                allowed: if follows { processors } else { usize::MAX },
+            }),
+            processors: AtomicUsize::new(processors),
+            asked_ns: follows.then(|| AtomicU64::new(1)),
+            asker: AtomicUsize::new(NOBODY),
+        }
+    }
+
+    /// More workers are active than there are processors: whoever waits should not spin.
+    pub(crate) fn is_oversubscribed(&self, sleep: &Sleep) -> bool {
+        sleep.active() > self.processors.load(Ordering::Relaxed)
+    }
+
+    /// The program wants as many workers to be active. Returns how many are.
+    pub(crate) fn want(&self, sleep: &Sleep, wanted: usize) -> usize {
+        self.change(sleep, |numbers| numbers.wanted = wanted)
+    }
+
+    /// As many workers are active as the numbers say when they are changed.
+    fn change(&self, sleep: &Sleep, change: impl FnOnce(&mut Numbers)) -> usize {
+        // Held until all is done: the last to change the numbers is the last to say what follows.
+        let mut numbers = self.numbers.lock();
+        change(&mut numbers);
+        let active = numbers.wanted.min(numbers.allowed).max(1);
+        if active != sleep.active() {
+            sleep.set_active(active);
+        }
+        active
+    }
+
+    /// True if this pool follows the system's limit, and it is time to ask for it.
+    fn is_due(&self, now_ns: u64) -> bool {
+        self.asked_ns.as_ref().is_some_and(|asked_ns| {
+            // Relaxed, here and below: to ask too often or too late does no harm.
+            let asked_ns = asked_ns.load(Ordering::Relaxed);
+            asked_ns == NOT_OF_LATE || now_ns.saturating_sub(asked_ns) >= ASKED_EVERY_NS
+        })
+    }
+
+    /// Asks for the system's limit, if it is time, or lets the recalled worker do so whose role it
+    /// is.
+    #[inline]
+    pub(crate) fn look_at_the_limit(&self, sleep: &Sleep, now_ns: u64) {
+        if self.is_due(now_ns) {
+            match self.asker.load(Ordering::Relaxed) {
+                NOBODY => self.follow_the_limit(sleep, now_ns),
+                // Its fence pairs with that in `withdraw`: either the worker is found armed, or it
+                // sees in the counts that the caller is awake.
+                asker => _ = sleep.unpark_for_mail(asker),
+            }
+        }
+    }
+
+    /// Asks for the system's limit, if it is time, and has as many workers active.
+    fn follow_the_limit(&self, sleep: &Sleep, now_ns: u64) {
+        if let Some(asked_ns) = self.asked_ns.as_ref().filter(|_| self.is_due(now_ns)) {
+            asked_ns.store(now_ns.max(1), Ordering::Relaxed);
+            let processors = usable_processors();
+            self.processors.store(processors, Ordering::Relaxed);
+            self.change(sleep, |numbers| numbers.allowed = processors);
+        }
+    }
+
+    /// True if it is this recalled worker's role to ask for the limit, as long as it has nothing
+    /// else to do.
+    pub(crate) fn take_role(&self, worker: usize) -> bool {
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        let taken = || self.asker.compare_exchange(NOBODY, worker, yes, no);
+        self.asked_ns.is_some() && taken().map_or_else(|asker| asker == worker, |_| true)
+    }
+
+    /// It has something else to do. Others that are recalled may take the role.
+    pub(crate) fn leave_role(&self, sleep: &Sleep, workers: usize) {
+        self.asker.store(NOBODY, Ordering::Relaxed);
+        for recalled in sleep.active()..workers {
+            sleep.unpark_for_mail(recalled);
+        }
+    }
+
+    /// The worker that asks for the limit is about to withdraw. Says for how long at most: as long
+    /// as it likes if it is the last that is awake.
+    pub(crate) fn patience(&self, sleep: &Sleep, now_ns: u64) -> Option<Duration> {
+        self.follow_the_limit(sleep, now_ns);
+        if sleep.are_others_awake() {
+            return Some(Duration::from_nanos(ASKED_EVERY_NS));
+        }
+        if let Some(asked_ns) = &self.asked_ns {
+            // The worker that wakes first unparks this one.
+            asked_ns.store(NOT_OF_LATE, Ordering::Relaxed);
+        }
+        None
+    }
+}

@@ -1,0 +1,207 @@
+//! How many processors the process may use, at this moment.
+
+/// How many processors the process may use: those of its affinity mask, and no more than the quota
+/// of its control group, or of one above it, is worth. At least 1.
+///
+/// The mask is that of the process's first thread, so that a thread which has pinned itself to one
+/// processor gets the same answer as all others. A quota of 2.5 processors is worth 2. On systems
+/// other than Linux, as `std::thread::available_parallelism`. Reads some small files.
+///
+/// # Examples
+///
+/// ```
+/// assert!(heist_sync::usable_processors() >= 1);
+/// ```
+#[must_use]
+pub fn usable_processors() -> usize {
+    if cfg!(any(heist_loom, heist_shuttle)) {
+        // One thread at a time runs in a model, and its clock is not the model's.
+        1
+    } else {
+        imp::usable_processors()
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use std::fs::read_to_string;
+    use std::path::Path;
+
+    pub(super) fn usable_processors() -> usize {
+        let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let quota = super::quota(Path::new("/sys/fs/cgroup"), &groups);
+        mask().min(quota.unwrap_or(usize::MAX))
+    }
+
+    /// How many processors the mask of the process's first thread holds.
+    fn mask() -> usize {
+        // SAFETY: a set is an array of integers, all of which may be 0.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::cpu_set_t>();
+        let first = i32::try_from(std::process::id()).unwrap_or(0);
+        // SAFETY: it writes the set, which has this size.
+        let is_known = unsafe { libc::sched_getaffinity(first, size, &raw mut set) == 0 };
+        // SAFETY: it reads the set.
+        let held = unsafe { libc::CPU_COUNT(&set) };
+        match usize::try_from(held) {
+            Ok(held) if is_known && held > 0 => held,
+            // More processors than the set has room for.
+            _ => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    pub(super) fn usable_processors() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+/// How many processors the narrowest quota is worth: of the control groups that `groups` names, in
+/// the form of `/proc/self/cgroup`, and those above them. They are mounted at `root`.
+#[cfg(any(target_os = "linux", test))]
+fn quota(root: &std::path::Path, groups: &str) -> Option<usize> {
+    use std::fs::read_to_string;
+    use std::path::Path;
+
+    let of_group = |folder: &Path| {
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let (quota, period) = if let Ok(line) = read_to_string(folder.join("cpu.max")) {
+            let (quota, period) = line.trim().split_once(' ')?;
+            (number(quota)?, number(period)?)
+        } else {
+            let read = |file| number(&read_to_string(folder.join(file)).ok()?);
+            (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?)
+        };
+        usize::try_from(quota.checked_div(period)?.max(1)).ok()
+    };
+    let quotas = groups.lines().filter_map(|line| {
+        let (_, line) = line.split_once(':')?;
+        let (controllers, path) = line.split_once(':')?;
+        // In the second version all controllers are in one tree.
+        let mounts: &[&str] = match controllers {
+            "" => &[""],
+            _ if controllers.split(',').any(|name| name == "cpu") => &[controllers, "cpu"],
+            _ => return None,
+        };
+        let above = Path::new(path).ancestors();
+        let folders = above.flat_map(|group| {
+            let group = group.strip_prefix("/").unwrap_or(group);
+            mounts.iter().map(move |mount| root.join(mount).join(group))
+        });
+        folders.filter_map(|folder| of_group(&folder)).min()
+    });
+    quotas.min()
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A tree of control groups below a folder of its own.
+    struct Tree(PathBuf);
+
+    impl Tree {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let name = format!("heist-quota-{name}-{}", std::process::id());
+            let root = std::env::temp_dir().join(name);
+            for (file, text) in files {
+                let file = root.join(file);
+                fs::create_dir_all(file.parent().expect("it is in a folder")).expect("a folder");
+                fs::write(file, text).expect("a file");
+            }
+            Self(root)
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_narrowest_quota_counts_be_it_of_a_group_above() {
+        let tree = Tree::new(
+            "second",
+            &[
+                ("a/cpu.max", "250000 100000\n"),
+                ("a/b/cpu.max", "max 100000\n"),
+                ("a/b/c/cpu.max", "400000 100000\n"),
+                ("d/cpu.max", "50000 100000\n"),
+                ("e/cpu.max", "max 100000\n"),
+            ],
+        );
+        for (group, worth) in [
+            ("/a/b/c", Some(2)),
+            ("/a/b", Some(2)),
+            ("/d", Some(1)),
+            ("/d/unknown/deeper", Some(1)),
+            ("/e", None),
+            ("/", None),
+        ] {
+            assert_eq!(quota(&tree.0, &format!("0::{group}\n")), worth, "{group}");
+        }
+    }
+
+    #[test]
+    fn the_first_version_of_control_groups_counts_as_well() {
+        let tree = Tree::new(
+            "first",
+            &[
+                ("cpu,cpuacct/a/cpu.cfs_quota_us", "300000\n"),
+                ("cpu,cpuacct/a/cpu.cfs_period_us", "100000\n"),
+                ("cpu/b/cpu.cfs_quota_us", "-1\n"),
+                ("cpu/b/cpu.cfs_period_us", "100000\n"),
+                ("memory/a/cpu.cfs_quota_us", "100000\n"),
+                ("memory/a/cpu.cfs_period_us", "100000\n"),
+            ],
+        );
+        let of = |groups| quota(&tree.0, groups);
+        assert_eq!(of("5:memory:/a\n4:cpu,cpuacct:/a\n0::/\n"), Some(3));
+        assert_eq!(of("4:cpu:/b\n"), None);
+        assert_eq!(of("5:memory:/a\n"), None);
+    }
+
+    #[test]
+    fn files_that_say_nothing_sensible_are_no_quota() {
+        let files = [
+            ("a/cpu.max", "two 100000"),
+            ("b/cpu.max", "200000 0"),
+            ("c/cpu.max", ""),
+            ("d/cpu.max", "200000"),
+        ];
+        let tree = Tree::new("malformed", &files);
+        for group in ["a", "b", "c", "d", "../..", ""] {
+            assert_eq!(quota(&tree.0, &format!("0::/{group}")), None, "{group}");
+        }
+        for groups in ["", "\n", "0:", "nothing", "::", "0::"] {
+            assert_eq!(quota(&tree.0, groups), None, "{groups:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_has_pinned_itself_gets_the_same_answer() {
+        let all = usable_processors();
+        assert!(all >= 1);
+        #[cfg(target_os = "linux")]
+        std::thread::spawn(move || {
+            // SAFETY: a set is an array of integers, all of which may be 0.
+            let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+            // SAFETY: it reads the thread's processor.
+            let here = usize::try_from(unsafe { libc::sched_getcpu() }).expect("a processor");
+            // SAFETY: it writes the set.
+            unsafe { libc::CPU_SET(here, &mut one) };
+            // SAFETY: it reads the set, and changes this thread only.
+            let done = unsafe { libc::sched_setaffinity(0, size_of_val(&one), &raw const one) };
+            assert_eq!(done, 0);
+            assert_eq!(usable_processors(), all);
+        })
+        .join()
+        .expect("no panic");
+    }
+}
