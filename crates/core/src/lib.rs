@@ -16,6 +16,7 @@
 //! | [`submit`](submit()) | a job whose value is wanted later, by a thread or a task of an executor |
 //! | [`job`](job()) | a job that is told how to run: its priority, a worker |
 //! | [`spawn`](spawn()) | a job that nobody waits for; [`spawn_on`], for a certain worker |
+//! | [`Strand`] | jobs that run one at a time, in order |
 //! | [`broadcast`](broadcast()) | a closure on every worker |
 //! | [`blocking`] | a call that blocks |
 //! | [`Once`], [`Lazy`] | a value that is made in parallel when it is first wanted |
@@ -70,6 +71,7 @@ pub use ops::participate::participate;
 pub use ops::poll::poll_for_thieves;
 pub use ops::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use ops::spawn::{spawn, spawn_fifo, spawn_on};
+pub use ops::strand::Strand;
 pub use ops::submit::{submit, JoinHandle};
 pub use ops::task_group::TaskGroup;
 pub use ops::waiting::with_waiting;

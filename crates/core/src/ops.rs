@@ -12,6 +12,7 @@ pub(crate) mod participate;
 pub(crate) mod poll;
 pub(crate) mod scope;
 pub(crate) mod spawn;
+pub(crate) mod strand;
 pub(crate) mod submit;
 pub(crate) mod task_group;
 pub(crate) mod waiting;

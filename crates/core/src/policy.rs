@@ -7,6 +7,7 @@ mod gaps;
 mod grain;
 mod idle;
 mod rng;
+mod stint;
 mod turns;
 mod victim;
 
@@ -16,5 +17,6 @@ pub use gaps::Gaps;
 pub use grain::Grain;
 pub use idle::{IdleLadder, IdleStep};
 pub use rng::Rng;
+pub use stint::Stint;
 pub use turns::{Priority, Turns};
 pub use victim::Victims;

@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
-use heist_core::{with_context, JoinError, Once, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{with_context, JoinError, Once, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -168,9 +168,16 @@ mod in_a_process {
             let release = Arc::clone(&release);
             move || until(&release)
         });
+        let (idle, busy) = (Strand::new_in(&pool), Strand::new_in(&pool));
+        busy.spawn({
+            let release = Arc::clone(&release);
+            move || until(&release)
+        });
         let end = in_fork(|| {
             assert_eq!(done.join(), 1, "what is done is done");
             assert_refused("wait for a job of", || pending.join());
+            assert_refused("wait for a job of", || busy.wait());
+            idle.wait(); // it has no jobs
             assert_refused("move a call into", || pool.install(|| ()));
             let participate = "participate in";
             assert_refused(participate, || pool.join(|| (), || ()));
@@ -183,6 +190,8 @@ mod in_a_process {
             assert_refused(submit, || pool.spawn_fifo(|| ()));
             assert_refused(submit, || pool.submit(|| ()));
             assert_refused(submit, || group.run(|| ()));
+            assert_refused(submit, || idle.spawn(|| ()));
+            assert_refused(submit, || busy.submit(|| ()));
             assert_refused(submit, || pool.in_place_scope(|scope| scope.spawn(|_| ())));
             group.wait(); // it has no jobs
             assert!(group.wait_until(std::time::Instant::now()));

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use heist_core::{
-    JoinContext, JoinError, JoinHandle, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting,
+    JoinContext, JoinError, JoinHandle, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
+    Waiting,
 };
 use proptest::prelude::*;
 
@@ -22,6 +23,8 @@ enum Program {
     Scope(Vec<Program>),
     ScopeFifo(Vec<Program>),
     Group(Vec<Program>),
+    /// One at a time.
+    Strand(Vec<Program>),
     Fork(Box<Program>),
     /// Moves to the other pool.
     Install(Box<Program>),
@@ -93,7 +96,8 @@ fn strict_programs() -> impl Strategy<Value = Program> {
             2 => (many.clone(), one.clone()).prop_map(|(jobs, rest)| Program::InPlace(jobs, rest)),
             1 => one.clone().prop_map(Program::Catch),
             2 => many.clone().prop_map(Program::Scope),
-            1 => many.prop_map(Program::Group),
+            1 => many.clone().prop_map(Program::Group),
+            1 => many.prop_map(Program::Strand),
             2 => one.clone().prop_map(Program::Fork),
             1 => (places(), one.clone()).prop_map(|(place, job)| Program::Placed(place, job)),
             1 => one.clone().prop_map(Program::Broadcast),
@@ -142,7 +146,8 @@ fn programs() -> impl Strategy<Value = Program> {
             2 => many.clone().prop_map(Program::Scope),
             1 => many.clone().prop_map(Program::ScopeFifo),
             1 => many.clone().prop_map(Program::Group),
-            1 => (lanes(), many).prop_map(|(lane, jobs)| Program::Lane(lane, jobs)),
+            1 => (lanes(), many.clone()).prop_map(|(lane, jobs)| Program::Lane(lane, jobs)),
+            1 => many.prop_map(Program::Strand),
             1 => one.clone().prop_map(Program::Fork),
             2 => (places(), one.clone()).prop_map(|(place, job)| Program::Placed(place, job)),
             1 => one.clone().prop_map(Program::Install),
@@ -227,7 +232,8 @@ fn serial(program: &Program, on: usize, leaves: &mut usize) -> Outcome {
         | Program::ScopeFifo(parts)
         | Program::Group(parts)
         | Program::Lane(_, parts)
-        | Program::Forks(parts) => all(parts, on, leaves),
+        | Program::Forks(parts)
+        | Program::Strand(parts) => all(parts, on, leaves),
         Program::Abort(_) => Ok(ABORTED),
         Program::Fork(part)
         | Program::Placed(_, part)
@@ -289,6 +295,7 @@ fn parallel(program: &Program, on: usize, trace: &Trace) -> u64 {
         Program::Group(parts) => in_group(Priority::Normal, parts, on, trace),
         Program::Lane(lane, parts) => in_group(*lane, parts, on, trace),
         Program::Placed(place, part) => placed(*place, part, on, trace),
+        Program::Strand(parts) => in_strand(parts, on, trace),
         Program::Fork(part) => submitted(part, on, trace).join(),
         Program::Try(part) => tried(part, on, trace),
         Program::Abort(part) => aborted(part, on, trace),
@@ -394,6 +401,27 @@ fn in_group(lane: Priority, parts: &[Program], on: usize, trace: &Trace) -> u64 
     group.wait();
     let sum = *sum.lock().unwrap();
     sum
+}
+
+fn in_strand(parts: &[Program], on: usize, trace: &Trace) -> u64 {
+    let strand = Strand::new();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let submit = |(n, part): (usize, &Program)| {
+        let (part, begun, trace) = (part.clone(), Arc::clone(&begun), trace.clone());
+        strand.submit(move || {
+            let before = begun.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(before, 2 * n, "after the one before has ended");
+            let value = catch_unwind(AssertUnwindSafe(|| parallel(&part, on, &trace)));
+            begun.fetch_add(1, Ordering::Relaxed);
+            value
+        })
+    };
+    let jobs: Vec<_> = parts.iter().enumerate().map(submit).collect();
+    let outcomes: Vec<_> = jobs.into_iter().map(JoinHandle::join).collect();
+    let values = outcomes
+        .into_iter()
+        .map(|value| value.unwrap_or_else(|payload| resume_unwind(payload)));
+    values.fold(0, u64::wrapping_add)
 }
 
 fn add(sum: &Mutex<u64>, value: u64) {

@@ -7,8 +7,8 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-use heist_core::{JoinContext, Once, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder};
-use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use heist_core::{JoinContext, Once, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Runs a test under both schedulers.
 fn check(test: impl Fn() + Send + Sync + Clone + 'static) {
@@ -229,6 +229,58 @@ fn a_group_is_waited_for_from_inside_and_outside() {
         assert_eq!(ran.load(Ordering::SeqCst), 2);
         drop(group);
         pool.shutdown();
+    });
+}
+
+#[test]
+fn a_strand_runs_the_jobs_of_several_submitters_one_at_a_time_and_in_order() {
+    check(|| {
+        let pool = pool(2);
+        let strand = Strand::new_in(&pool);
+        let is_busy = Arc::new(AtomicBool::new(false));
+        let submit = |strand: &Strand| {
+            let begun = Arc::new(AtomicUsize::new(0));
+            for n in 0..2 {
+                let (is_busy, begun) = (Arc::clone(&is_busy), Arc::clone(&begun));
+                strand.spawn(move || {
+                    assert!(!is_busy.swap(true, Ordering::Relaxed), "one at a time");
+                    assert_eq!(begun.fetch_add(1, Ordering::Relaxed), n, "in order");
+                    // On top of it its worker may run anything but the strand.
+                    heist_core::join(shuttle::thread::yield_now, || ());
+                    is_busy.store(false, Ordering::Relaxed);
+                });
+            }
+            begun
+        };
+        let inside = || heist_core::join(|| submit(&strand), || submit(&strand));
+        let (first, second) = pool.install(inside);
+        let third = submit(&strand);
+        strand.wait();
+        for begun in [first, second, third] {
+            assert_eq!(begun.load(Ordering::Relaxed), 2);
+        }
+        drop(strand);
+        pool.shutdown();
+    });
+}
+
+#[test]
+fn a_strand_whose_handle_is_gone_is_served_to_its_end_before_the_pool_ends() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let strand = Strand::new_in(&pool);
+        for _ in 0..2 {
+            let (ran, strand) = (Arc::clone(&ran), strand.clone());
+            pool.spawn(move || {
+                strand.spawn(move || {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+        }
+        drop(strand);
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 2);
     });
 }
 

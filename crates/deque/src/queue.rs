@@ -33,6 +33,9 @@ pub struct Queue<T> {
 /// So many items lie in the ring at most.
 const RING: usize = 1024;
 
+/// A queue that has been shrunk keeps room for so many.
+const FEW: usize = 4;
+
 impl<T> Queue<T> {
     /// An empty queue.
     #[must_use]
@@ -89,6 +92,13 @@ impl<T> Queue<T> {
         let item = first.take();
         let empty = first.is_empty().then(|| self.blocks.pop_front());
         (item, empty.flatten())
+    }
+
+    /// Gives back the memory of a burst, if the queue is empty: room for four items stays.
+    pub fn shrink(&mut self) {
+        if self.is_empty() && self.ring.capacity() > FEW {
+            *self = Self::new();
+        }
     }
 }
 
@@ -211,5 +221,19 @@ mod tests {
         assert_eq!(Arc::strong_count(&item), 10_000 - 10 + 1);
         drop(queue);
         assert_eq!(Arc::strong_count(&item), 1);
+    }
+
+    #[test]
+    fn an_empty_queue_gives_back_what_a_burst_took_and_keeps_what_a_few_items_need() {
+        for (len, is_kept) in [(1, true), (FEW, true), (FEW + 1, false), (RING + 1, false)] {
+            let mut queue = Queue::new();
+            (0..len).for_each(|n| queue.push(n as u64));
+            queue.shrink();
+            assert_eq!(queue.len(), len, "a queue that holds items stays as it is");
+            while queue.take().0.is_some() {}
+            queue.shrink();
+            let kept = (queue.ring.capacity(), queue.blocks.capacity());
+            assert_eq!(kept, (if is_kept { FEW } else { 0 }, 0), "{len} items");
+        }
     }
 }

@@ -27,6 +27,7 @@
 //! | jobs that come one by one | [`TaskGroup`] |
 //! | a value that I need later, or that async code awaits | [`submit`](submit()) |
 //! | something that nobody waits for | [`spawn`](spawn()) |
+//! | jobs that must run in order, one at a time | [`Strand`] |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
 //! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
 //! | a value that is made on first use, in parallel | [`Lazy`], [`Once`] |
@@ -116,7 +117,7 @@ pub use heist_core::{
     spawn_broadcast, spawn_fifo, spawn_on, submit, with_context, with_waiting, yield_local,
     yield_now, BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics,
     Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy,
-    Once, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, TaskGroup,
+    Once, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, Strand, TaskGroup,
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters,
     WorkerEvents, WorkerId, Yield,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::job::DetachedJob;
 use crate::ops::spawn;
-use crate::ops::submit::{self, JoinHandle};
+use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::Priority;
 use crate::state::{Place, Pool};
 
@@ -158,7 +158,11 @@ impl<'pool> JobBuilder<'pool> {
             None => Pool::current(),
         };
         pool.demand_place(self.place);
-        let (handle, job) = submit::prepare(&pool, job, !matches!(self.place, Place::OnlyOn(_)));
+        let bound = match self.place {
+            Place::OnlyOn(_) => Bound::ToWorker,
+            _ => Bound::Free,
+        };
+        let (handle, job) = submit::prepare(&pool, job, bound);
         pool.queue_at(self.place, job);
         handle
     }

@@ -120,13 +120,25 @@ pub(crate) fn spawn_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
 
 pub(crate) fn spawn_fifo_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
     let job = detached(pool, job);
+    // SAFETY: 1. it borrows nothing. 2. A panic in it is held back. 3. It keeps the pool.
+    unsafe { queue_fifo(pool, job) };
+}
+
+/// As [`Pool::queue`], but on a worker in the order of [`spawn_fifo`].
+///
+/// # Safety
+///
+/// 1. The closure's borrows live until it has run.
+/// 2. The closure does not unwind.
+/// 3. The pool lives until it has run.
+pub(crate) unsafe fn queue_fifo(pool: &Pool, job: impl FnOnce() + Send) {
     let Some(worker) = pool.current_worker() else {
-        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        // SAFETY: handed on.
         return unsafe { pool.queue(job) };
     };
-    // SAFETY: as above.
+    // SAFETY: handed on.
     let job = unsafe { DetachedJob::new(job) };
-    // SAFETY: the worker's queue lies in the pool, which the job keeps.
+    // SAFETY: the worker's queue lies in the pool; by 3.
     worker.push_reference(unsafe { worker.fifo().queue(job) });
 }
 

@@ -10,7 +10,7 @@ use std::task::{ready, Context, Poll, Waker};
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{Header, JobRef};
 use crate::base::join_error::JoinError;
-use crate::base::unwind;
+use crate::base::{on_stack, unwind};
 use crate::state::Pool;
 use crate::worker::claimed::{Claimant, Claimed};
 use crate::worker::latch::CountLatch;
@@ -47,18 +47,27 @@ pub(crate) fn submit_in<T: Send + 'static>(
     pool: &Arc<Pool>,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
-    let (handle, job) = prepare(pool, job, true);
+    let (handle, job) = prepare(pool, job, Bound::Free);
     pool.queue_detached(job);
     handle
 }
 
-/// A job that is to be queued, and the handle to its value. `moves`: a worker that joins it may run
-/// it.
+/// To what a queued job is bound.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound {
+    /// To nothing: a worker that joins it may run it.
+    Free,
+    ToWorker,
+    /// To the order of the strand at this address.
+    ToStrand(usize),
+}
+
+/// A job that is to be queued, and the handle to its value.
 ///
 /// # Panics
 ///
 /// Panics if the pool has ended.
-pub(crate) fn prepare<F, T>(pool: &Arc<Pool>, job: F, moves: bool) -> (JoinHandle<T>, DetachedJob)
+pub(crate) fn prepare<F, T>(pool: &Arc<Pool>, job: F, bound: Bound) -> (JoinHandle<T>, DetachedJob)
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -67,7 +76,7 @@ where
     let task = Arc::new(Task {
         claimed: Claimed::new(job, Task::<F, T>::execute),
         pool: Arc::clone(pool),
-        moves,
+        bound,
     });
     let queued = Arc::into_raw(Arc::clone(&task)).cast_mut();
     // SAFETY: an `Arc`'s content has an address.
@@ -104,7 +113,7 @@ pub struct JoinHandle<T> {
 struct Task<F: FnOnce() -> T, T> {
     claimed: Claimed<F, T>,
     pool: Arc<Pool>,
-    moves: bool,
+    bound: Bound,
 }
 
 /// A [`Task`] with some closure.
@@ -133,7 +142,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     ///
-    /// Panics if the job did, with the same payload; and if the job was cancelled.
+    /// Panics if the job did, with the same payload; and if the job was cancelled. So does any wait
+    /// in a job of the same [strand](crate::Strand) that has to end first.
     ///
     /// # Examples
     ///
@@ -277,10 +287,19 @@ where
     T: Send + 'static,
 {
     fn wait(&self) {
-        let worker = self.pool.current_worker();
-        if let Some(worker) = worker.filter(|_| self.moves) {
-            if let Some(claimant) = self.claimed.claim() {
-                worker.run_claimed(|| self.run(claimant));
+        match self.bound {
+            Bound::Free => {
+                if let Some(worker) = self.pool.current_worker() {
+                    if let Some(claimant) = self.claimed.claim() {
+                        worker.run_claimed(|| self.run(claimant));
+                    }
+                }
+            }
+            Bound::ToWorker => {}
+            Bound::ToStrand(strand) => {
+                if !self.is_complete() {
+                    on_stack::refuse_to_wait(strand);
+                }
             }
         }
         self.claimed.completion.wait(&self.pool);

@@ -23,7 +23,7 @@ impl Yield {
     fn to(worker: &Worker, job: Option<crate::base::job::Job>) -> Self {
         match job {
             Some(job) => {
-                worker.execute(job);
+                worker.on_top(|| worker.execute(job));
                 Self::Executed
             }
             None => Self::Idle,

@@ -74,6 +74,8 @@ pub(crate) struct Local {
     pub(crate) carrier: Cell<*const Carrier>,
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
+    /// True while jobs run on top of a frame that has not ended.
+    pub(crate) is_on_top: Cell<bool>,
     /// True while it is in the program's own code that blocks.
     pub(crate) is_blocked: Cell<bool>,
     /// True if the deque may hold jobs that somebody else has, by their claims.
@@ -129,6 +131,7 @@ impl<P> WorkerState<P> {
                 is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
+                is_on_top: Cell::new(false),
                 is_blocked: Cell::new(false),
                 holds_void: Cell::new(false),
                 turns: Cell::new(Turns::new()),

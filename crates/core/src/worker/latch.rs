@@ -96,7 +96,8 @@ impl CountLatch {
     pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
         match (&self.waiter, owner) {
             (Waiter::Worker { core, .. }, Some(worker)) => {
-                if !self.pending.merge(|| worker.run_own_job(oldest(worker))) {
+                let merge = || self.pending.merge(|| worker.run_own_job(oldest(worker)));
+                if !worker.on_top(merge) {
                     worker.wait_until(core, oldest);
                 }
             }
@@ -159,7 +160,7 @@ impl CountLatch {
             if left().is_zero() {
                 return false;
             }
-            if !worker.help_once(worker.pushed_in_job_from()) {
+            if !worker.on_top(|| worker.help_once(worker.pushed_in_job_from())) {
                 // BL-1: no publisher counts on it meanwhile, so it looks for jobs now and then.
                 let once = Cell::new(left().min(LOOK_PERIOD));
                 worker.block(|| latch.wait_while_left(|| once.take()));

@@ -41,9 +41,7 @@ impl Worker {
         if !pool.prompt || self.is_strict() {
             return stays;
         }
-        if let Some(job) = self.take_urgent() {
-            self.execute(job);
-        }
+        self.on_top(|| self.run(self.take_urgent()));
         if pool.waits_for_a_worker() {
             self.signal_self();
         }
@@ -83,11 +81,11 @@ impl Worker {
     #[inline(never)]
     unsafe fn take_back_slowly(&self, slot: JobSlot) -> bool {
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        while !self.deque().is_newest(slot) {
-            if let Some(job) = self.pop() {
-                self.execute(job);
+        self.on_top(|| {
+            while !self.deque().is_newest(slot) {
+                self.run(self.pop());
             }
-        }
+        });
         abort.defuse();
         // SAFETY: it is the newest now.
         unsafe { self.deque().retract(slot) }

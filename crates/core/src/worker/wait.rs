@@ -36,17 +36,19 @@ impl Worker {
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
-        while !latch.probe() {
-            if self.run_own(oldest(self), is_strict) || self.run_piece(self.shared_once()) {
-                ladder = IdleLadder::new(self.pool().is_oversubscribed());
-            } else if is_strict {
-                self.step_down(&mut ladder, latch, self.shared_once());
-            } else if Self::is_several() {
-                self.help_as_each(latch);
-            } else {
-                self.search_until(latch, false);
+        self.on_top(|| {
+            while !latch.probe() {
+                if self.run_own(oldest(self), is_strict) || self.run_piece(self.shared_once()) {
+                    ladder = IdleLadder::new(self.pool().is_oversubscribed());
+                } else if is_strict {
+                    self.step_down(&mut ladder, latch, self.shared_once());
+                } else if Self::is_several() {
+                    self.help_as_each(latch);
+                } else {
+                    self.search_until(latch, false);
+                }
             }
-        }
+        });
         abort.defuse();
     }
 
@@ -57,14 +59,35 @@ impl Worker {
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
         self.sees_a_piece(once);
-        while !latch.probe() {
-            if self.run_piece(once) || self.run(self.take_mail()) {
-                ladder = IdleLadder::new(self.pool().is_oversubscribed());
-            } else {
-                self.step_down(&mut ladder, latch, once);
+        self.on_top(|| {
+            while !latch.probe() {
+                if self.run_piece(once) || self.run(self.take_mail()) {
+                    ladder = IdleLadder::new(self.pool().is_oversubscribed());
+                } else {
+                    self.step_down(&mut ladder, latch, once);
+                }
             }
-        }
+        });
         abort.defuse();
+    }
+
+    /// Calls `op`, which runs jobs on top of a frame that has not ended. Does not unwind.
+    #[inline(always)]
+    pub(crate) fn on_top<R>(&self, op: impl FnOnce() -> R) -> R {
+        let was_on_top = self.local().is_on_top.replace(true);
+        let result = op();
+        self.local().is_on_top.set(was_on_top);
+        result
+    }
+
+    /// True if the present job runs on top of a frame that goes on when it has ended.
+    pub(crate) fn is_on_top(&self) -> bool {
+        self.local().is_on_top.get()
+    }
+
+    /// True if there is something that this worker could do in place of a long job.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.is_on_top() || self.has_pending() || self.pool().sees_a_job(self.index())
     }
 
     /// Runs a job that is the worker's already. If only descendants may run here, those are the

@@ -1,0 +1,324 @@
+//! `Strand`: a queue whose jobs run one at a time, in order.
+
+use std::fmt;
+use std::sync::Arc;
+
+use heist_deque::Queue;
+
+use crate::base::job::DetachedJob;
+use crate::base::on_stack;
+use crate::base::strand_queue::StrandQueue;
+use crate::base::unwind;
+use crate::ops::spawn;
+use crate::ops::submit::{self, Bound, JoinHandle};
+use crate::policy::{Priority, Stint};
+use crate::pool::ThreadPool;
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// A serial queue: its jobs run one at a time, in the order in which they came, on whatever worker
+/// is free, and block no thread.
+///
+/// Each job sees what the one before has written, so that a strand does for some data what a lock
+/// would do, but nobody waits for it: an actor with its mailbox, the writer of a log, the calls of
+/// a library that is not thread-safe. Jobs of different strands run in parallel. Clones are handles
+/// of the same strand.
+///
+/// *In order* means: a job that was queued before another, by the same thread or by one that the
+/// other knows of, has ended before that begins. A job has ended when its closure has returned; a
+/// job that waits, in a [`join`](crate::join()) or a [`scope`](crate::scope()), has not, and its
+/// strand stands still meanwhile, whatever else its worker runs.
+///
+/// A worker serves a strand for 32 jobs or 50 us, and then lets others go first if any wait. So a
+/// strand that never comes to an end keeps nobody from having a turn. It moves between workers only
+/// then, so that its data stay in one cache.
+///
+/// Queued jobs run even if all handles of the strand are dropped; they keep the pool, as those of
+/// [`spawn`](crate::spawn()) do.
+///
+/// # Deadlocks
+///
+/// A job must not wait for a later job of its own strand, which begins when it has ended. Waits of
+/// the strand and of its jobs' handles [panic](Self#panics) in such a place, as far as they can
+/// tell: if the job is below on the same stack. They cannot if a piece of the job waits that a
+/// thief has taken, and neither can they if two jobs of different strands wait for later jobs of
+/// each other's on different workers: those wait for ever.
+///
+/// While a job of a strand waits, its worker may run any job on top of it. If that one waits for
+/// the strand, it panics, too. Let such jobs wait for
+/// [descendants](crate::with_waiting) only.
+///
+/// # Panics
+///
+/// All ways to queue a job panic if the strand is idle and its pool has ended.
+///
+/// # Cost
+///
+/// A lock and 64 bytes for a job whose closure takes up to 56 bytes; a larger one also takes an
+/// allocation. The strand's first job, and one of each turn, costs what a
+/// [`spawn`](crate::spawn()) does. A worker takes all jobs that have come at once, for one lock. An
+/// idle strand has some 120 bytes, and if it has been used 256 more.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use std::sync::mpsc::channel;
+/// let (say, heard) = channel();
+/// let strand = heist::Strand::new();
+/// for n in 0..1000 {
+///     let say = say.clone();
+///     strand.spawn(move || say.send(n).unwrap());
+/// }
+/// drop(say);
+/// assert!(heard.iter().eq(0..1000));
+/// ```
+#[derive(Clone)]
+pub struct Strand {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Arc<Pool>,
+    queue: StrandQueue<DetachedJob>,
+}
+
+impl Strand {
+    /// A strand in the pool of the calling worker, or else in the global pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let strand = heist::Strand::new();
+    /// assert_eq!(strand.submit(|| 6 * 7).join(), 42);
+    /// ```
+    #[track_caller]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(Pool::current())
+    }
+
+    /// A strand in this pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let strand = heist::Strand::new_in(&pool);
+    /// assert_eq!(strand.submit(heist::current_num_threads).join(), 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn new_in(pool: &ThreadPool) -> Self {
+        Self::on(Arc::clone(pool.pool()))
+    }
+
+    fn on(pool: Arc<Pool>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                pool,
+                queue: StrandQueue::new(),
+            }),
+        }
+    }
+
+    /// Queues a job that nobody waits for. A job may queue further jobs of its strand.
+    ///
+    /// A panic in the job goes to the pool's
+    /// [panic handler](crate::ThreadPoolBuilder::panic_handler), or without one aborts the process;
+    /// the strand goes on with the next job.
+    ///
+    /// # Examples
+    ///
+    /// An actor: the one that has the state is the closure's owner, and everybody else sends it
+    /// closures.
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::sync::{Arc, Mutex};
+    /// // Never contended: the strand is the one to take it.
+    /// let words = Arc::new(Mutex::new(Vec::new()));
+    /// let strand = heist::Strand::new();
+    /// for word in ["first", "second"] {
+    ///     let words = Arc::clone(&words);
+    ///     strand.spawn(move || words.lock().unwrap().push(word));
+    /// }
+    /// strand.wait();
+    /// assert_eq!(*words.lock().unwrap(), ["first", "second"]);
+    /// ```
+    pub fn spawn<F>(&self, job: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let job = move || {
+            if let Err(payload) = unwind::catch_job(job) {
+                Pool::here().handle_panic(payload);
+            }
+        };
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        self.queue(|| unsafe { DetachedJob::new(job) });
+    }
+
+    /// Queues a job and returns a handle to its value. A panic in the job goes to whoever joins the
+    /// handle; the strand goes on with the next job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let strand = heist::Strand::new();
+    /// let (first, second) = (strand.submit(|| 1), strand.submit(|| 2));
+    /// assert_eq!(second.join(), 2);
+    /// assert!(first.is_finished());
+    /// ```
+    pub fn submit<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let bound = Bound::ToStrand(self.shared.address());
+        let (handle, job) = submit::prepare(&self.shared.pool, job, bound);
+        self.queue(|| job);
+        handle
+    }
+
+    /// Waits until all jobs that were queued before have ended. A worker runs jobs while it waits;
+    /// any other thread blocks.
+    ///
+    /// # Panics
+    ///
+    /// Panics in a job of the strand, and on top of one that waits: see
+    /// [deadlocks](Self#deadlocks).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let strand = heist::Strand::new();
+    /// strand.spawn(|| println!("on some worker"));
+    /// strand.wait();
+    /// ```
+    pub fn wait(&self) {
+        if !self.is_idle() {
+            self.shared.pool.demand_workers("wait for a job of");
+            on_stack::refuse_to_wait(self.shared.address());
+            self.submit(|| ()).join();
+        }
+    }
+
+    /// True if no job is queued or under way. After the last has ended it takes a moment.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// assert!(heist::Strand::new().is_idle());
+    /// ```
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.shared.queue.is_idle()
+    }
+
+    /// Queues a job.
+    fn queue(&self, job: impl FnOnce() -> DetachedJob) {
+        let pool = &self.shared.pool;
+        pool.demand_workers("submit a job to");
+        // One share for all jobs of the strand, until it is idle.
+        let begin = || pool.keep_alive();
+        if self.shared.queue.push(begin, job) {
+            Drainer::start(Arc::clone(&self.shared));
+        }
+    }
+}
+
+impl Shared {
+    /// By which it is known while it has jobs.
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+/// The one that runs the jobs of a strand, while there are any. It is a job of the pool.
+struct Drainer {
+    strand: Arc<Shared>,
+    /// Those that it has taken.
+    jobs: Queue<DetachedJob>,
+}
+
+impl Drainer {
+    /// Queues the drainer of this strand, behind those that the calling worker has queued before:
+    /// two strands that send each other messages do not keep a third one from its turn.
+    fn start(strand: Arc<Shared>) {
+        let pool = Arc::clone(&strand.pool);
+        let job = move || {
+            let jobs = Queue::new();
+            Self { strand, jobs }.run();
+        };
+        if pool.current_worker().is_some_and(Worker::is_strict) {
+            // The frame may wait for it, and takes from its deque no more than it has pushed.
+            // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
+            unsafe { pool.queue(job) };
+        } else {
+            // SAFETY: as above. 3. The strand keeps the pool until it is idle.
+            unsafe { spawn::queue_fifo(&pool, job) };
+        }
+    }
+
+    fn run(mut self) {
+        let worker = Worker::current().expect("jobs run on workers");
+        let has_ended = on_stack::with(self.strand.address(), || self.serve(worker));
+        if has_ended {
+            drop(self);
+            worker.pool().release();
+        } else {
+            self.go_behind(worker);
+        }
+    }
+
+    /// Runs jobs until none is queued; false if others are to go first.
+    fn serve(&mut self, worker: &Worker) -> bool {
+        let pool = worker.pool();
+        let mut stint = Stint::new(pool.now_ns());
+        while !self.jobs.is_empty() || self.strand.queue.take_all(&mut self.jobs) {
+            if stint.is_over(pool.now_ns(), || worker.others_wait()) {
+                return false;
+            }
+            if let (Some(job), _) = self.jobs.take() {
+                // SAFETY: the queue hands each job out once.
+                unsafe { job.execute() };
+            }
+        }
+        true
+    }
+
+    /// Queues itself, behind all that waits for a worker.
+    fn go_behind(self, worker: &Worker) {
+        let is_descendant = worker.is_strict() && worker.is_on_top();
+        let pool = worker.pool();
+        let job = move || self.run();
+        if is_descendant {
+            // A frame below may wait for it that runs nothing from outside.
+            // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
+            unsafe { worker.push(job) };
+        } else {
+            // SAFETY: as above.
+            pool.inject(Priority::Normal, unsafe { DetachedJob::new(job) });
+        }
+    }
+}
+
+impl Default for Strand {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Strand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Strand")
+            .field("is_idle", &self.is_idle())
+            .finish()
+    }
+}

@@ -1,0 +1,108 @@
+//! How long a worker serves one strand before others have their turn.
+
+use super::turns::Turns;
+
+/// The time that one worker has spent on the jobs of one strand.
+///
+/// A strand may never come to an end, and its worker has other things to do. So after a turn, of
+/// some jobs or some time, whichever comes first, it looks whether anything else waits; if so, the
+/// strand goes behind it. If not, another turn follows, but not for ever: its worker may be wanted
+/// for something that it does not see.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::policy::Stint;
+///
+/// let mut stint = Stint::new(0);
+/// assert!(!stint.is_over(1_000, || true), "it has just begun");
+/// assert!(!stint.is_over(60_000, || false), "a turn is over, and nothing else waits");
+/// assert!(stint.is_over(120_000, || true));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Stint {
+    began_ns: u64,
+    turn_began_ns: u64,
+    jobs: u32,
+}
+
+impl Stint {
+    /// So many jobs are a turn.
+    pub const TURN_JOBS: u32 = 32;
+    /// So much time is a turn, in nanoseconds.
+    pub const TURN_NS: u64 = 50_000;
+    /// No stint has more jobs, whatever the clock says.
+    const JOBS_MAX: u32 = 1 << 16;
+    /// No stint is longer: a job from outside would be passed over for as long.
+    const LONGEST_NS: u64 = Turns::PASSED_MAX_NS;
+
+    /// A worker begins to serve a strand at this time.
+    #[must_use]
+    pub fn new(now_ns: u64) -> Self {
+        Self {
+            began_ns: now_ns,
+            turn_began_ns: now_ns,
+            jobs: 0,
+        }
+    }
+
+    /// Another job is to begin at this time: true if others are to go first. `others_wait` is asked
+    /// when a turn is over.
+    pub fn is_over(&mut self, now_ns: u64, others_wait: impl FnOnce() -> bool) -> bool {
+        let is_turn_over = self.jobs > 0 && self.jobs % Self::TURN_JOBS == 0
+            || now_ns.saturating_sub(self.turn_began_ns) >= Self::TURN_NS;
+        self.jobs += 1;
+        if !is_turn_over {
+            return false;
+        }
+        self.turn_began_ns = now_ns;
+        self.jobs > Self::JOBS_MAX
+            || now_ns.saturating_sub(self.began_ns) >= Self::LONGEST_NS
+            || others_wait()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_jobs_are_a_turn_of_some_thirty() {
+        let mut stint = Stint::new(0);
+        let jobs = (0..1_000).take_while(|_| !stint.is_over(0, || true));
+        assert_eq!(jobs.count(), Stint::TURN_JOBS as usize);
+    }
+
+    #[test]
+    fn a_long_job_is_a_turn() {
+        let mut stint = Stint::new(0);
+        assert!(!stint.is_over(0, || true));
+        assert!(stint.is_over(Stint::TURN_NS, || true));
+    }
+
+    #[test]
+    fn others_are_looked_for_once_a_turn() {
+        let (mut stint, mut looks) = (Stint::new(0), 0);
+        for _ in 0..10 * Stint::TURN_JOBS {
+            let look = || {
+                looks += 1;
+                false
+            };
+            assert!(!stint.is_over(0, look));
+        }
+        assert_eq!(looks, 9);
+    }
+
+    #[test]
+    fn a_stint_ends_even_if_nothing_else_is_seen_and_the_clock_stands_still() {
+        let mut stint = Stint::new(7);
+        assert!(stint.is_over(7 + Stint::LONGEST_NS, || false));
+        let mut stint = Stint::new(7);
+        assert!((0..1 << 20).any(|_| stint.is_over(7, || false)));
+        assert!(
+            (0..1 << 10).any(|_| stint.is_over(0, || false)),
+            "nor if it goes back"
+        );
+    }
+}
