@@ -4,8 +4,9 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use heist_core::{
     blocking, current_thread_index, join, scope, spawn, submit, with_context, with_waiting,
@@ -225,4 +226,167 @@ fn more_workers_of_both_kinds_than_there_can_be_are_refused() {
     let error = builder.compensation_workers(usize::MAX).build();
     let text = error.map(|_| ()).unwrap_err().to_string();
     assert!(text.contains("at most 65535"), "{text}");
+}
+
+/// Calls of `start` and `exit` in the handlers of a pool's workers, whose index they are given.
+fn pool_with_handlers(
+    compensation: usize,
+    start: impl Fn(usize) + Send + Sync + 'static,
+    exit: impl Fn(usize) + Send + Sync + 'static,
+) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(1)
+        .compensation_workers(compensation)
+        .start_handler(start)
+        .exit_handler(exit)
+        .build()
+        .expect("a pool")
+}
+
+#[test]
+fn a_compensation_worker_that_blocks_in_its_start_handler_is_not_counted_on() {
+    for _ in 0..20 {
+        let (go, gone) = channel::<()>();
+        let (enter, entered) = channel();
+        let gone = Mutex::new(gone);
+        let start = move |index| {
+            if index == 1 {
+                enter.send(()).unwrap();
+                blocking(|| gone.lock().unwrap().recv().unwrap());
+            }
+        };
+        let pool = pool_with_handlers(2, start, |_| ());
+        let (end, ended) = channel::<()>();
+        pool.spawn(move || blocking(|| ended.recv().unwrap()));
+        entered.recv().unwrap();
+        // The third is there, and sleeps.
+        while pool.counters().workers()[2].sleeps == 0 {
+            thread::yield_now();
+        }
+        // Only that one can run them.
+        pool.spawn(move || go.send(()).unwrap());
+        pool.spawn(move || end.send(()).unwrap());
+        pool.shutdown();
+    }
+}
+
+#[test]
+fn handlers_may_block() {
+    let handlers = Arc::new(AtomicUsize::new(0));
+    let count = || {
+        let handlers = Arc::clone(&handlers);
+        move |_| _ = blocking(|| handlers.fetch_add(1, Ordering::Relaxed))
+    };
+    for _ in 0..50 {
+        let pool = pool_with_handlers(2, count(), count());
+        meet(&pool, 2);
+        pool.shutdown();
+    }
+    let calls = handlers.load(Ordering::Relaxed);
+    assert!((200..=300).contains(&calls), "{calls}");
+}
+
+/// Blocks when it is dropped, until a job of its pool has run.
+struct Blocks;
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        let (say, heard) = channel();
+        spawn(move || say.send(()).unwrap());
+        blocking(|| heard.recv().unwrap());
+    }
+}
+
+#[test]
+fn a_drop_may_block_also_of_what_a_panic_unwinds() {
+    for workers in [1, 2] {
+        let pool = pool(workers, 1);
+        for _ in 0..20 {
+            pool.install(|| drop(Blocks));
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                pool.install(|| {
+                    let _blocks = Blocks;
+                    blocking(|| panic!("while it blocks"));
+                });
+            }));
+            assert!(panicked.is_err());
+            // A closure that is dropped after it has run, or with the job.
+            let blocks = Blocks;
+            pool.submit(move || _ = &blocks).join();
+        }
+    }
+}
+
+#[test]
+fn the_last_handle_can_be_dropped_by_a_job_that_blocks() {
+    for compensation in [0, 2] {
+        for _ in 0..50 {
+            let pool = pool(1, compensation);
+            let (give, given) = channel::<ThreadPool>();
+            let (say, heard) = channel();
+            pool.spawn(move || {
+                blocking(|| drop(given.recv().unwrap()));
+                spawn(move || say.send(()).unwrap());
+            });
+            give.send(pool).unwrap();
+            assert_eq!(heard.recv(), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_pool_says_which_worker_blocks_when_it_cannot_end() {
+    let pool = pool(1, 1);
+    let (go, gone) = channel::<()>();
+    let (enter, entered) = channel();
+    let job = pool.submit(move || {
+        blocking(|| {
+            enter.send(()).unwrap();
+            gone.recv().unwrap();
+        });
+    });
+    entered.recv().unwrap();
+    let still_running = pool.shutdown_within(Duration::ZERO).unwrap_err();
+    let workers = &still_running.workers;
+    let blocked = workers.iter().find(|worker| worker.index == 0);
+    assert!(blocked.is_some_and(|worker| worker.working_for.is_some()));
+    go.send(()).unwrap();
+    job.join();
+}
+
+/// In a scope, as in rayon's issues 396 and 835: its jobs wait for each other and for its body.
+#[test]
+fn jobs_of_a_scope_may_wait_for_each_other_and_for_its_body() {
+    let pool = pool(1, 8);
+    for _ in 0..50 {
+        let (say, heard) = channel();
+        let heard = Mutex::new(heard);
+        let links: Vec<_> = (0..8).map(|_| channel::<usize>()).collect();
+        let (senders, receivers): (Vec<_>, Vec<_>) = links.into_iter().unzip();
+        let sum = pool.install(|| {
+            scope(|scope| {
+                let mut nexts = senders.iter().skip(1).cloned();
+                for receiver in receivers {
+                    let (next, say) = (nexts.next(), say.clone());
+                    scope.spawn(move |_| {
+                        let n = blocking(|| receiver.recv().unwrap());
+                        _ = match next {
+                            Some(next) => next.send(n + 1).is_ok(),
+                            None => say.send(n + 1).is_ok(),
+                        };
+                    });
+                }
+                senders[0].send(0).unwrap();
+                blocking(|| heard.lock().unwrap().recv().unwrap())
+            })
+        });
+        assert_eq!(sum, 8);
+    }
+}
+
+#[test]
+fn hundreds_may_block_at_a_time_and_their_threads_are_kept() {
+    let pool = pool(2, 300);
+    (0..3).for_each(|_| meet(&pool, 302));
+    pool.shutdown();
 }

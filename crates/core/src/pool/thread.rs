@@ -258,6 +258,10 @@ impl Pool {
         // SAFETY: the pool holds the latch.
         unsafe { LockLatch::set(&raw const state.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
+        if self.is_compensating(index) {
+            // It came out unparked, and so counts as searching; but the handler may block.
+            worker.end_search();
+        }
         pool.call_handler(pool.handlers.start.as_deref(), worker.index());
         drop(beginning);
         worker.begins_to_work();

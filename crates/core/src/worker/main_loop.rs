@@ -77,11 +77,10 @@ impl Worker {
         self.run(self.take_injected())
     }
 
-    /// The main loop of a compensation worker, which comes out unparked and so counts as searching.
+    /// The main loop of a compensation worker.
     pub(crate) fn stand_in(&self) {
         let (compensation, end) = (&self.pool().compensation, &self.state().end);
         let index = self.index();
-        self.end_search();
         while !end.probe() {
             self.main_loop(|| compensation.recall(index));
             while !end.probe() && compensation.is_parked(index) {
