@@ -22,7 +22,7 @@ pub(crate) struct Actor {
 pub(crate) type Operation = (&'static str, fn(&mut Actor));
 
 /// The operations, each as often as it is to be chosen.
-pub(crate) const OPERATIONS: [Operation; 20] = [
+pub(crate) const OPERATIONS: [Operation; 21] = [
     ("tree", Actor::tree),
     ("tree", Actor::tree),
     ("tree", Actor::tree),
@@ -32,6 +32,7 @@ pub(crate) const OPERATIONS: [Operation; 20] = [
     ("injected jobs", Actor::injected_jobs),
     ("group", Actor::group),
     ("forks", Actor::forks),
+    ("aborts", Actor::aborts),
     ("external callers", Actor::external_callers),
     ("external callers", Actor::external_callers),
     ("bursts", Actor::bursts),
@@ -147,6 +148,38 @@ impl Actor {
             let value = books::caught(op, || JoinHandle::join(handle));
             if value != expected {
                 books::complain(format!("a handle gave {value:?} for {expected:?}"));
+            }
+        }
+    }
+
+    /// Jobs that are aborted here, stolen there, and joined on either side.
+    fn aborts(&mut self) {
+        let pool = self.any_pool();
+        let pool = &self.world.pools[pool];
+        for _ in 0..self.rng.u32(1..100) {
+            let ran = Arc::new(AtomicU64::new(0));
+            let submit = {
+                let ran = Arc::clone(&ran);
+                move || heist::submit(move || ran.fetch_add(1, Ordering::Relaxed))
+            };
+            let handle = match self.rng.bool() {
+                true => pool.install(submit),
+                false => pool.submit({
+                    let ran = Arc::clone(&ran);
+                    move || ran.fetch_add(1, Ordering::Relaxed)
+                }),
+            };
+            (0..self.rng.u32(..64)).for_each(|_| std::hint::spin_loop());
+            let is_aborted = self.rng.bool() && handle.abort();
+            let outcome = match self.rng.bool() {
+                true => pool.install(|| handle.try_join()),
+                false => handle.try_join(),
+            };
+            let runs = ran.load(Ordering::Relaxed);
+            if runs != u64::from(!is_aborted) || outcome.is_ok() == is_aborted {
+                books::complain(format!(
+                    "a job ran {runs} times and gave {outcome:?}; aborted: {is_aborted}"
+                ));
             }
         }
     }
