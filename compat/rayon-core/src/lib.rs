@@ -50,7 +50,10 @@ mod operations;
 mod pool;
 
 pub use builder::ThreadPoolBuilder;
-#[expect(deprecated, reason = "rayon-core has them still")]
+#[allow(
+    deprecated,
+    reason = "rayon-core has them still; the oldest compiler does not warn of it"
+)]
 pub use deprecated::{initialize, Configuration};
 pub use heist_core::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPoolBuildError, Yield,
