@@ -317,3 +317,44 @@ fn names_from_a_job_file_do_nothing_to_terminals_and_pages() {
     let page = fs::read_to_string(place.path().join("page.html")).expect("a page");
     assert!(!page.contains("<img"), "markup got through");
 }
+
+#[test]
+fn a_torn_line_of_results_is_mended_and_its_call_made_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let call = "[[call]]\nfunction = \"sums::square\"\nargs = 5\nrepeat = 2\n";
+    let place = Place::new(call);
+    let output = place.output(&["run", "jobs.toml", "--run-folder", "run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let folder = fs::metadata(place.path().join("run")).expect("a folder");
+    assert_eq!(folder.permissions().mode() & 0o777, 0o700, "it is private");
+    let path = place.path().join("run/calls.jsonl");
+    let lines = fs::read_to_string(&path).expect("results");
+    fs::write(&path, &lines[..lines.len() - 5]).expect("the last line is torn");
+    for from_store in [false, true] {
+        let output = place.output(&["run", "--resume", "run", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let document = document(&output);
+        let calls = document["calls"].as_array().expect("a list");
+        assert!(calls.iter().all(|call| call["result"]["Ok"] == 25));
+        let stored = calls.iter().filter(|call| call["is_stored"] == true);
+        assert_eq!(stored.count(), 1 + usize::from(from_store));
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
+    let place = Place::new(&job("long", 300));
+    let mut command = place.heist(&["run", "jobs.toml", "--run-folder", "run", "--json"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = command.spawn().expect("the program starts");
+    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
+    fs::remove_dir_all(place.path().join("run/store")).expect("a store");
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    let news = text(&output.stderr);
+    assert!(
+        news.contains("not in the folder of the run: the result of job long"),
+        "{news}"
+    );
+}

@@ -10,6 +10,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -68,7 +69,9 @@ impl RunFolder {
                     ))
                     .into());
                 }
-                fs::create_dir_all(path)
+                private()
+                    .recursive(true)
+                    .create(path)
                     .with_context(|| format!("cannot make the folder {}", path.display()))?;
                 path.to_owned()
             }
@@ -152,21 +155,26 @@ impl RunFolder {
             .with_context(|| format!("cannot write to {}", path.display()))
     }
 
-    /// The results of calls that were noted. A line that was cut off is none.
+    /// The results of calls that were noted. A line that was cut off is none, and taken away, so
+    /// that the next one begins a line; one that cannot be understood is none either.
     pub(super) fn call_results(&self) -> anyhow::Result<Vec<CallResult>> {
         let path = self.0.join("calls.jsonl");
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             read => read.with_context(|| format!("cannot read {}", path.display()))?,
         };
-        let whole = text
-            .split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'));
-        let results = whole.map(|line| {
-            serde_json::from_str(line)
-                .with_context(|| format!("cannot understand a line of {}", path.display()))
-        });
-        results.collect()
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            fs::OpenOptions::new()
+                .write(true)
+                .open(&path)
+                .and_then(|file| file.set_len(whole as u64))
+                .with_context(|| format!("cannot mend {}", path.display()))?;
+        }
+        let lines = text[..whole].lines();
+        Ok(lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect())
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
@@ -194,6 +202,13 @@ fn home() -> Result<PathBuf, Usage> {
     Ok(state.join("heist").join("runs"))
 }
 
+/// Makes folders that only this user can read: states and results are his.
+fn private() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
 fn named_after_now(home: &Path) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(home).with_context(|| format!("cannot make {}", home.display()))?;
     let now = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S").to_string();
@@ -202,7 +217,7 @@ fn named_after_now(home: &Path) -> anyhow::Result<PathBuf> {
             1 => now.clone(),
             number => format!("{now}-{number}"),
         });
-        match fs::create_dir(&folder) {
+        match private().create(&folder) {
             Ok(()) => return Ok(folder),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -78,21 +78,13 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let mut log = Log::new();
     log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();
-    let mut options = Options::new()
-        .store(folder.store())
-        .events(folder.path())
-        .on_event(move |event: &ClusterEvent| {
-            // A listener that is gone needs no event.
-            let _ = sender.send(event.clone());
-        });
-    if let Some(config) = &job_file.rebalance {
-        options = options.rebalance(config.clone());
-    }
+    let options = options(&folder, &job_file, sender);
     let cluster = backend::connect(chosen, &job_file.backends, &program, options)
         .with_context(|| format!("cannot use the backend {}", chosen.backend))?;
     let mut run = Run {
         jobs: Vec::new(),
         calls: Vec::new(),
+        not_stored: Vec::new(),
         job_file: &job_file,
         folder: &folder,
     };
@@ -101,6 +93,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         log.say(&run.found());
     }
     let is_interrupted = run.wait(&events, &mut log, &interrupt)?;
+    let not_stored = std::mem::take(&mut run.not_stored);
     let mut results = run.end(is_interrupted);
     drop(cluster);
     listen_to_the_end(&events, &mut log);
@@ -114,6 +107,9 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if let Some(path) = &args.report {
         page::write(&folder, path)?;
     }
+    for what in &not_stored {
+        writeln!(std::io::stderr(), "not in the folder of the run: {what}")?;
+    }
     if is_interrupted {
         writeln!(
             std::io::stderr(),
@@ -122,10 +118,25 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         )?;
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(match results.missing() {
+    Ok(match results.missing() + not_stored.len() {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
+}
+
+/// The driver's options, whose events go to `sender` as well.
+fn options(folder: &RunFolder, job_file: &JobFile, sender: Sender<ClusterEvent>) -> Options {
+    let options = Options::new()
+        .store(folder.store())
+        .events(folder.path())
+        .on_event(move |event: &ClusterEvent| {
+            // A listener that is gone needs no event.
+            let _ = sender.send(event.clone());
+        });
+    match &job_file.rebalance {
+        Some(config) => options.rebalance(config.clone()),
+        None => options,
+    }
 }
 
 /// Reads a number of something, up to `most`.
@@ -206,6 +217,8 @@ struct Run<'a> {
     jobs: Vec<Item<JsonJob>>,
     /// Each with its place in the job file, and which repetition it is.
     calls: Vec<(usize, u32, Item<JsonCall>)>,
+    /// Results that could not be written down, with the reasons.
+    not_stored: Vec<String>,
     job_file: &'a JobFile,
     folder: &'a RunFolder,
 }
@@ -353,7 +366,14 @@ impl Run<'_> {
     fn look(&mut self) -> anyhow::Result<bool> {
         for item in &mut self.jobs {
             let open = item.open.as_ref();
-            if let Some(result) = open.and_then(|job| job.wait_timeout(Duration::ZERO)) {
+            let Some(job) = open else {
+                continue;
+            };
+            if let Some(result) = job.wait_timeout(Duration::ZERO) {
+                let handle = job.handle();
+                let why = handle.not_stored();
+                let why = why.map(|why| format!("the result of job {}: {why}", handle.id()));
+                self.not_stored.extend(why);
                 item.end(result);
             }
         }
@@ -363,11 +383,15 @@ impl Run<'_> {
             };
             let result = done.get();
             if let Ok(result) = &result {
-                self.folder.keep(&folder::CallResult {
+                let kept = self.folder.keep(&folder::CallResult {
                     call: *call,
                     repetition: *repetition,
                     result: result.clone(),
-                })?;
+                });
+                let function = &self.job_file.calls[*call].function;
+                let why = kept.err();
+                let why = why.map(|why| format!("a result of {function}: {why:#}"));
+                self.not_stored.extend(why);
             }
             item.end(result);
         }

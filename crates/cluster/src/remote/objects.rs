@@ -27,8 +27,8 @@ pub(crate) struct Objects {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes that the backend brought with a call, and that have not been read yet.
-    offered: HashMap<ObjectId, Vec<u8>>,
+    /// Bytes that the backend brought with a call, until a value of them is kept.
+    offered: HashMap<ObjectId, Arc<Vec<u8>>>,
     /// Values that were read, oldest first.
     kept: VecDeque<(ObjectId, Value)>,
 }
@@ -52,7 +52,7 @@ impl Objects {
     }
 
     pub(crate) fn offer(&self, id: ObjectId, bytes: Vec<u8>) {
-        self.state.lock().offered.insert(id, bytes);
+        self.state.lock().offered.insert(id, Arc::new(bytes));
     }
 
     /// The value of `id`.
@@ -61,23 +61,25 @@ impl Objects {
         T: DeserializeOwned + Send + Sync + 'static,
     {
         let offered = {
-            let mut state = self.state.lock();
+            let state = self.state.lock();
             if let Some((_, value)) = state.kept.iter().find(|(kept, _)| *kept == id) {
                 let value = Arc::clone(value).downcast();
                 return value.map_err(|_| format!("object {id} has been read as another type"));
             }
-            state.offered.remove(&id)
+            // They stay for others that come before this one has read them.
+            state.offered.get(&id).cloned()
         };
         let bytes = match (offered, self.folder.get()) {
             (Some(bytes), _) => bytes,
             (None, Some(folder)) => {
                 let path = folder.join(id.to_string());
-                fs::read(&path).map_err(|error| {
+                let read = fs::read(&path).map_err(|error| {
                     format!(
                         "object {id} could not be read from {}: {error}",
                         path.display()
                     )
-                })?
+                })?;
+                Arc::new(read)
             }
             (None, None) => {
                 return Err(format!(
@@ -88,10 +90,51 @@ impl Objects {
         let value = protocol::decode(&bytes).map(Arc::new);
         let value = value.map_err(|error| format!("object {id} cannot be understood: {error}"))?;
         let mut state = self.state.lock();
+        state.offered.remove(&id);
         state.kept.push_back((id, Arc::clone(&value) as Value));
         if state.kept.len() > KEPT_MAX {
             state.kept.pop_front();
         }
         Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heist_sync::atomic::{AtomicBool, Ordering};
+    use serde::{Deserialize, Deserializer};
+
+    use super::*;
+
+    const ID: ObjectId = ObjectId {
+        cluster: 1,
+        number: 2,
+    };
+
+    fn objects() -> &'static Objects {
+        static OBJECTS: OnceLock<Objects> = OnceLock::new();
+        OBJECTS.get_or_init(Objects::default)
+    }
+
+    /// In the middle of reading the first one another is wanted, as another thread might.
+    #[derive(Debug, PartialEq)]
+    struct Nested(u8);
+
+    impl<'de> Deserialize<'de> for Nested {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            static IS_NESTED: AtomicBool = AtomicBool::new(false);
+            if !IS_NESTED.swap(true, Ordering::Relaxed) {
+                let other = objects().get::<Self>(ID);
+                assert_eq!(other.as_deref(), Ok(&Self(7)));
+            }
+            u8::deserialize(deserializer).map(Self)
+        }
+    }
+
+    #[test]
+    fn those_who_want_a_value_that_is_being_read_get_it_too() {
+        objects().offer(ID, vec![7]);
+        assert_eq!(objects().get::<Nested>(ID).as_deref(), Ok(&Nested(7)));
+        assert!(objects().has(ID));
     }
 }
