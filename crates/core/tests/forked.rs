@@ -16,7 +16,9 @@ use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
-use heist_core::{with_context, JoinError, Once, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{
+    with_context, JoinError, Once, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
+};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -188,6 +190,10 @@ mod in_a_process {
             let submit = "submit a job to";
             assert_refused(submit, || pool.spawn(|| ()));
             assert_refused(submit, || pool.spawn_fifo(|| ()));
+            assert_refused(submit, || pool.spawn_on(0, || ()));
+            let urgent = || pool.job().priority(Priority::High);
+            assert_refused(submit, || urgent().spawn(|| ()));
+            assert_refused(submit, || pool.job().only_on(0).submit(|| ()));
             assert_refused(submit, || pool.submit(|| ()));
             assert_refused(submit, || group.run(|| ()));
             assert_refused(submit, || idle.spawn(|| ()));

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 
-use heist_core::{current_thread_index, with_waiting, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{
+    current_thread_index, with_waiting, Priority, ThreadPool, ThreadPoolBuilder, Waiting,
+};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -72,6 +74,19 @@ fn hn_1_a_job_near_a_worker_that_sleeps_is_run() {
     for round in 0..300 {
         let handle = pool.job().near(round % 3).submit(index);
         assert!(handle.join() < 3);
+    }
+}
+
+#[test]
+fn hn_1_so_is_one_near_a_worker_that_is_recalled_and_one_only_on_it_runs_there() {
+    let pool = pool(3);
+    for round in 0..100 {
+        pool.set_active_threads(1 + round % 2);
+        for worker in 0..3 {
+            pool.spawn_on(worker, || ());
+            assert!(pool.job().near(worker).submit(index).join() < 3);
+            assert_eq!(pool.job().only_on(worker).submit(index).join(), worker);
+        }
     }
 }
 
@@ -226,6 +241,29 @@ fn a_worker_that_is_not_there_is_an_error_that_says_so_and_the_pool_lives_on() {
     }
     pool.spawn_on(1, || ());
     pool.shutdown();
+}
+
+/// Threads outside run what they queue, in the one worker's place.
+#[test]
+fn jobs_with_hints_and_priorities_run_in_a_pool_without_threads() {
+    let pool = ThreadPoolBuilder::new().serial().build().expect("a pool");
+    let ran = Arc::new(AtomicUsize::new(0));
+    let job = || {
+        let ran = Arc::clone(&ran);
+        move || _ = ran.fetch_add(1, Ordering::Relaxed)
+    };
+    pool.spawn_on(0, job());
+    pool.job().only_on(0).spawn(job());
+    for priority in [Priority::Low, Priority::Normal, Priority::High] {
+        pool.job().priority(priority).spawn(job());
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 5);
+    pool.install(|| {
+        pool.spawn_on(0, job());
+        assert_eq!(pool.job().near(0).submit(index).join(), 0);
+        assert_eq!(pool.job().only_on(0).submit(index).join(), 0);
+    });
+    assert_eq!(ran.load(Ordering::Relaxed), 6);
 }
 
 #[test]

@@ -20,7 +20,8 @@ fn the_operations_work_together_in_one_pool() {
         heist::join(|| add(1), || add(2));
         heist::scope(|scope| scope.spawn(|_| add(4)));
         heist::parallel_for(0..8, |part| add(part.len() as u64));
-        add(heist::submit(|| 16).join());
+        let urgent = heist::job().priority(heist::Priority::High);
+        add(urgent.submit(|| 16).join());
         let group = heist::TaskGroup::new();
         let shared = Arc::clone(&sum);
         group.run(move || {

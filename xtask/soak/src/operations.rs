@@ -480,9 +480,14 @@ fn inject(pool: &ThreadPool, jobs: u32, rng: &mut Rng) {
                 books::throw_to_handler(op);
             }
         };
-        match (op >> 8) % 3 {
+        let worker = (op >> 16) as usize % pool.current_num_threads();
+        match (op >> 8) % 7 {
             0 => pool.spawn(job),
             1 => pool.spawn_fifo(job),
+            2 => pool.spawn_on(worker, job),
+            3 => pool.job().only_on(worker).spawn(job),
+            4 => pool.job().priority(heist::Priority::High).spawn(job),
+            5 => pool.job().priority(heist::Priority::Low).spawn(job),
             _ => {
                 let mut large = Entry::<2000>::new(3);
                 pool.spawn(move || {
