@@ -56,6 +56,17 @@ struct Tbb {
         return true;
     }
 
+    struct Once {
+        tbb::collaborative_once_flag flag;
+        uint64_t value = 0;
+    };
+
+    template <class F>
+    static uint64_t get_or_init(Once& once, F f) {
+        tbb::collaborative_call_once(once.flag, [&] { once.value = f(); });
+        return once.value;
+    }
+
     void sort(uint64_t* begin, uint64_t* end) { tbb::parallel_sort(begin, end); }
 
     size_t workers;

@@ -616,6 +616,49 @@ void run_sort(P& peer, const Request& request) {
     });
 }
 
+// ---- once ----
+
+// A value that one of several tasks makes by joins, over the same joins in one of as many
+// tasks; for peers that have a place for such a value.
+template <class P>
+auto run_once(P& peer, const Request& request, int) -> decltype(typename P::Once(), void()) {
+    uint64_t n = request.size("n"), losers = request.size("losers");
+    bool inside = request.size("inside") == 1;
+    auto tasks = [&](auto task) {
+        typename P::Once once;
+        std::atomic<uint64_t> sum{0};
+        auto spawn_all = [&](typename P::Scope& scope) {
+            for (uint64_t number = 0; number <= losers; ++number) {
+                P::spawn(scope, [task, number, once = &once, sum = &sum](typename P::Scope&) {
+                    *sum += task(*once, number);
+                });
+            }
+        };
+        if (inside) peer.inside(spawn_all);
+        else peer.outside(spawn_all);
+        return sum.load();
+    };
+    request.repeat([&] {
+        uint64_t alone_ns = timed([&] {
+            tasks([n](typename P::Once&, uint64_t number) { return number == 0 ? fib<P>(n) : 0; });
+        });
+        Sample taken;
+        taken.units = 1;
+        taken.ns = timed([&] {
+            taken.checksum = tasks([n](typename P::Once& once, uint64_t) {
+                return P::get_or_init(once, [n] { return fib<P>(n); });
+            });
+        });
+        taken.extra["over"] = double(taken.ns) / alone_ns;
+        return taken;
+    });
+}
+
+template <class P>
+void run_once(P&, const Request&, long) {
+    fail("this peer has no value that is made once");
+}
+
 // The body of a peer's `main`.
 template <class P>
 int serve(int count, char** words) {
@@ -655,7 +698,8 @@ int serve(int count, char** words) {
         run_spawns<P>(request, [&](auto task) { return peer.inside(task), true; });
     } else if (workload == "spawn_outside") {
         run_spawns<P>(request, [&](auto task) { return peer.outside(task); });
-    } else if (workload == "sort_unstable_u64") run_sort(peer, request);
+    } else if (workload == "once") run_once(peer, request, 0);
+    else if (workload == "sort_unstable_u64") run_sort(peer, request);
     else fail("this peer has no workload `" + workload + "`");
     return 0;
 }

@@ -23,7 +23,7 @@ fn run_on(request: &Request, mut fib: impl FnMut(u64) -> u64) -> Result<(), Stri
 
 // Out of line in every peer, so that the serial one is not unrolled by inlining.
 #[inline(never)]
-fn fib<P: ForkJoin>(context: &mut P::Context<'_>, n: u64) -> u64 {
+pub(crate) fn fib<P: ForkJoin>(context: &mut P::Context<'_>, n: u64) -> u64 {
     if n < 2 {
         return n;
     }

@@ -19,6 +19,7 @@ mod inversion;
 mod measure;
 mod node;
 mod nqueens;
+mod once;
 mod pair;
 mod rayon_like;
 mod region;
@@ -41,7 +42,7 @@ pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
 
-use peer::{ByValue, Collect, ForkJoin, Loop, Prioritised, Resize, Sort, Spawn};
+use peer::{ByValue, Collect, ForkJoin, Loop, MakeOnce, Prioritised, Resize, Sort, Spawn};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -126,6 +127,19 @@ where
     match request.workload() {
         "injected_start" => injected::run(peer, request)?,
         "injected_between" => injected::run_between(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers with values that are made once.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn once<P: MakeOnce>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "once" => once::run(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -103,3 +103,13 @@ pub trait Resize: Sync {
     /// Runs `task` inside the pool and waits for it; called from outside.
     fn inside<R: Send>(&self, task: impl FnOnce() -> R + Send) -> R;
 }
+
+/// A peer with values that are made once, when they are first wanted, by an initialiser that may
+/// be parallel.
+pub trait MakeOnce: Spawn + for<'s> ForkJoin<Context<'s> = ()> {
+    /// A place for such a value.
+    type Value: Default + Send + Sync + 'static;
+
+    /// The value, which `f` makes if there is none.
+    fn get_or_init(value: &Self::Value, f: impl FnOnce() -> u64 + Send) -> u64;
+}

@@ -76,3 +76,24 @@ fn a_program_written_for_rayon_compiles_and_gives_the_same() {
     pool.install(|| quicksort(&mut items));
     assert_eq!(items, expected);
 }
+
+/// The guide's program under the name "A value initialised by parallel code hangs" (rayon#1251):
+/// each item of a loop wants a value that another loop makes. With std's `OnceLock` a worker that
+/// waits for a part of the inner loop begins an item of the outer one, and waits for itself.
+#[test]
+fn a_value_that_a_loop_makes_is_wanted_by_every_item_of_another() {
+    use heist::prelude::*;
+
+    for workers in [1, 2, 4, 8] {
+        let pool = heist::ThreadPoolBuilder::new().num_threads(workers).build();
+        let pool = pool.expect("a pool");
+        for _ in 0..50 {
+            let squares = heist::Lazy::new(|| {
+                let squares = (0..2_000_u64).into_par_iter().map(|n| n * n);
+                squares.collect::<Vec<_>>()
+            });
+            let sum: u64 = pool.install(|| (0..200).into_par_iter().map(|n| squares[n]).sum());
+            assert_eq!(sum, 2_646_700);
+        }
+    }
+}

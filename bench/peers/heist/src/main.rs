@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{PairTask, Prioritised, Resize};
-use heist_bench_workloads::{all, priorities, rayon_like, resizes, serve};
+use heist_bench_workloads::peer::{MakeOnce, PairTask, Prioritised, Resize};
+use heist_bench_workloads::{all, once, priorities, rayon_like, resizes, serve};
 
 #[derive(Clone)]
 struct Heist {
@@ -32,6 +32,14 @@ impl Prioritised for Heist {
 
     fn loop_here<F: Fn(usize) + Sync + Send>(len: usize, body: F) {
         (0..len).into_par_iter().for_each(body);
+    }
+}
+
+impl MakeOnce for Heist {
+    type Value = heist::Once<u64>;
+
+    fn get_or_init(value: &Self::Value, f: impl FnOnce() -> u64 + Send) -> u64 {
+        *value.get_or_init(f)
     }
 }
 
@@ -67,6 +75,7 @@ fn main() -> ExitCode {
         };
         Ok(all(&mut peer, request)?
             || priorities(&mut peer, request)?
+            || once(&mut peer, request)?
             || resizes(&mut peer, request)?)
     })
 }
