@@ -54,8 +54,10 @@ impl Worker {
     }
 
     /// Moves the jobs that lie below the pieces of initialisers out of the way, to the injector.
+    /// Not where the stack is guarded: a join further down may be so, too, and waits for nothing
+    /// but what a thief has begun (SG-1).
     fn move_older_jobs(&self) {
-        if self.deque().waiting() > FEW_OLDER {
+        if self.is_guarded() || self.deque().waiting() > FEW_OLDER {
             return;
         }
         while let Some(job) = self.state().take_plain() {

@@ -77,9 +77,9 @@ impl Worker {
     }
 
     /// Runs a piece of the initialiser of this `Once`, unless that is null. False if no victim has
-    /// one.
+    /// one, or little of the stack is left: nobody relies on it.
     pub(crate) fn run_piece(&self, once: *const ()) -> bool {
-        if once.is_null() {
+        if once.is_null() || self.is_guarded() {
             return false;
         }
         let piece = self.steal_by(|victim| victim.steal_piece(once, || self.may_ask()));
