@@ -468,3 +468,18 @@ fn a_worker_that_yields_passes_over_what_was_aborted() {
         assert_eq!(current_thread_has_pending_tasks(), Some(false));
     });
 }
+
+#[test]
+fn a_serial_pool_has_handles_too() {
+    let builder = ThreadPoolBuilder::new().serial();
+    let pool = builder.build().expect("a pool");
+    assert!(matches!(block_on(pool.submit(|| 1)), Ok(1)));
+    pool.install(|| {
+        assert!(submit(|| ()).abort());
+        assert_eq!(submit(|| 2).join(), 2);
+    });
+    let group = TaskGroup::new_in(&pool);
+    group.run(|| ());
+    assert!(group.wait_until(Instant::now()), "it has run");
+    assert_alive(&pool);
+}

@@ -98,7 +98,8 @@ where
 ///
 /// A worker that blocks in the `block_on` of some other executor runs no jobs of its pool, not even
 /// that which it waits for. On a worker, [`join`](Self::join); or wait in
-/// [`blocking`](crate::blocking), in a pool with compensation workers.
+/// [`blocking`](crate::blocking), in a pool with compensation workers. Where there are no threads
+/// (WebAssembly, say), awaiting does not run the job either.
 ///
 /// # Panics
 ///
