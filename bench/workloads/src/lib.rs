@@ -11,6 +11,7 @@ pub mod protocol;
 pub mod rng;
 pub mod wave;
 
+mod blocking;
 mod burst;
 mod collect;
 mod fib;
@@ -42,7 +43,7 @@ pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
 
-use peer::{ByValue, Collect, ForkJoin, Loop, MakeOnce, Prioritised, Resize, Sort, Spawn};
+use peer::{Block, ByValue, Collect, ForkJoin, Loop, MakeOnce, Prioritised, Resize, Sort, Spawn};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -62,6 +63,21 @@ pub fn fork_join<P: ForkJoin>(peer: &mut P, request: &Request) -> Outcome {
         "silent_stopped" => silent::run_stopped(peer, request)?,
         "silent_busy" => silent::run_busy(peer, request)?,
         _ => return pairs(request, |task| peer.pair(task)),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one of jobs that block.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn blocking<P: Block>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "blocking" => blocking::run_sleeps(peer, request)?,
+        "blocking_empty" => blocking::run_empty(peer, request)?,
+        "blocking_beside" => blocking::run_beside(peer, request)?,
+        _ => return Ok(false),
     }
     Ok(true)
 }

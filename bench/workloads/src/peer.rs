@@ -113,3 +113,12 @@ pub trait MakeOnce: Spawn + for<'s> ForkJoin<Context<'s> = ()> {
     /// The value, which `f` makes if there is none.
     fn get_or_init(value: &Self::Value, f: impl FnOnce() -> u64 + Send) -> u64;
 }
+
+/// A peer whose tasks may block.
+pub trait Block: Spawn {
+    /// Starts a task that blocks.
+    fn spawn_blocking<F: FnOnce() + Send + 'static>(scope: Self::Scope<'_>, task: F);
+
+    /// Calls `op`, which may block, in the middle of a task.
+    fn block<R>(op: impl FnOnce() -> R) -> R;
+}

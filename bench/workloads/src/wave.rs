@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::peer::Spawn;
+use crate::peer::{Block, Spawn};
 use crate::wait_group::WaitGroup;
 
 /// Starts a task that nobody waits for.
@@ -54,5 +54,29 @@ impl<R: Detached> Spawn for Waves<R> {
             task(&of_task);
             of_task.tasks.done();
         });
+    }
+}
+
+/// A runtime whose tasks may block.
+pub trait Blocking: Detached {
+    /// Starts a task that blocks.
+    fn start_blocking(&self, task: impl FnOnce() + Send + 'static);
+
+    /// Calls `op`, which may block, in the middle of a task.
+    fn block<T>(op: impl FnOnce() -> T) -> T;
+}
+
+impl<R: Blocking> Block for Waves<R> {
+    fn spawn_blocking<F: FnOnce() + Send + 'static>(wave: &Wave<R>, task: F) {
+        let tasks = Arc::clone(&wave.tasks);
+        tasks.add();
+        wave.runtime.start_blocking(move || {
+            task();
+            tasks.done();
+        });
+    }
+
+    fn block<T>(op: impl FnOnce() -> T) -> T {
+        R::block(op)
     }
 }

@@ -1,14 +1,15 @@
 //! The workloads on heist: as it is by default, in the package `peer-heist-descendants`
-//! with workers that wait for descendants only, or in `peer-heist-prompt` with such as
-//! serve jobs from outside in the middle of their own.
+//! with workers that wait for descendants only, in `peer-heist-prompt` with such as serve
+//! jobs from outside in the middle of their own, or in `peer-heist-blocking` with 64 more
+//! for those that block.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{MakeOnce, PairTask, Prioritised, Resize};
-use heist_bench_workloads::{all, once, priorities, rayon_like, resizes, serve};
+use heist_bench_workloads::peer::{Block, MakeOnce, PairTask, Prioritised, Resize, Spawn};
+use heist_bench_workloads::{all, blocking, once, priorities, rayon_like, resizes, serve};
 
 #[derive(Clone)]
 struct Heist {
@@ -53,12 +54,23 @@ impl Resize for Heist {
     }
 }
 
+impl Block for Heist {
+    fn spawn_blocking<F: FnOnce() + Send + 'static>(scope: Self::Scope<'_>, task: F) {
+        Self::spawn(scope, |_| heist::blocking(task));
+    }
+
+    fn block<R>(op: impl FnOnce() -> R) -> R {
+        heist::blocking(op)
+    }
+}
+
 /// A pool of the kind that the package is named after.
 fn builder() -> heist::ThreadPoolBuilder {
     let builder = heist::ThreadPoolBuilder::new();
     match env!("CARGO_PKG_NAME") {
         "peer-heist-descendants" => builder.waiting(heist::Waiting::Descendants),
         "peer-heist-prompt" => builder.injected(heist::Injected::Prompt),
+        "peer-heist-blocking" => builder.compensation_workers(64),
         _ => builder,
     }
 }
@@ -76,6 +88,7 @@ fn main() -> ExitCode {
         Ok(all(&mut peer, request)?
             || priorities(&mut peer, request)?
             || once(&mut peer, request)?
-            || resizes(&mut peer, request)?)
+            || resizes(&mut peer, request)?
+            || blocking(&mut peer, request)?)
     })
 }

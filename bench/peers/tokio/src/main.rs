@@ -1,14 +1,16 @@
 //! The workloads on tokio that are natural for it: spawned tasks, and two tasks
-//! of which one waits for the other.
+//! of which one waits for the other. Those that block do so by `block_in_place`, or in the
+//! package `peer-tokio-blocking` by `spawn_blocking`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use heist_bench_workloads::peer::PairTask;
-use heist_bench_workloads::wave::{Detached, Waves};
-use heist_bench_workloads::{pairs, serve, spawns};
+use heist_bench_workloads::wave::{Blocking, Detached, Waves};
+use heist_bench_workloads::{blocking, pairs, serve, spawns};
 use tokio::runtime::{Builder, Handle};
+use tokio::task::block_in_place;
 
 #[derive(Clone)]
 struct Tokio(Handle);
@@ -35,6 +37,19 @@ impl Detached for Tokio {
     }
 }
 
+impl Blocking for Tokio {
+    fn start_blocking(&self, task: impl FnOnce() + Send + 'static) {
+        match env!("CARGO_PKG_NAME") {
+            "peer-tokio-blocking" => drop(self.0.spawn_blocking(task)),
+            _ => self.start(|| block_in_place(task)),
+        }
+    }
+
+    fn block<T>(op: impl FnOnce() -> T) -> T {
+        block_in_place(op)
+    }
+}
+
 fn main() -> ExitCode {
     serve(|request| {
         let workers = request.workers()?;
@@ -42,6 +57,9 @@ fn main() -> ExitCode {
         let runtime = runtime
             .map_err(|error| format!("cannot start tokio with {workers} workers: {error}"))?;
         let peer = Tokio(runtime.handle().clone());
-        Ok(spawns(&mut Waves(peer.clone()), request)? || pairs(request, |task| peer.pair(task))?)
+        let mut waves = Waves(peer.clone());
+        Ok(spawns(&mut waves, request)?
+            || blocking(&mut waves, request)?
+            || pairs(request, |task| peer.pair(task))?)
     })
 }
