@@ -110,7 +110,7 @@ mod model {
 
         fn drain(&self) {
             let mut own = Queue::new();
-            while self.strand.take_all(&mut own) {
+            while self.queue.take_all(&mut own) {
                 while let (Some(job), _) = own.take() {
                     // SAFETY: loom checks it.
                     self.ran.with_mut(|ran| unsafe { (*ran).push(job) });
