@@ -282,7 +282,7 @@ impl Drainer {
         let pool = worker.pool();
         let mut stint = Stint::new(pool.now_ns());
         while !self.jobs.is_empty() || self.strand.queue.take_all(&mut self.jobs) {
-            if stint.is_over(pool.now_ns(), || worker.others_wait()) {
+            if stint.is_over(|| pool.now_ns(), || worker.others_wait()) {
                 return false;
             }
             if let (Some(job), _) = self.jobs.take() {

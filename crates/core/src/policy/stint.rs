@@ -16,15 +16,17 @@ use super::turns::Turns;
 /// use heist::policy::Stint;
 ///
 /// let mut stint = Stint::new(0);
-/// assert!(!stint.is_over(1_000, || true), "it has just begun");
-/// assert!(!stint.is_over(60_000, || false), "a turn is over, and nothing else waits");
-/// assert!(stint.is_over(120_000, || true));
+/// assert!(!stint.is_over(|| 1_000, || true), "it has just begun");
+/// assert!(!stint.is_over(|| 60_000, || false), "a turn is over, and nothing else waits");
+/// assert!(stint.is_over(|| 120_000, || true));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Stint {
     began_ns: u64,
     turn_began_ns: u64,
+    /// Those of the turns before.
     jobs: u32,
+    turn_jobs: u32,
 }
 
 impl Stint {
@@ -44,20 +46,31 @@ impl Stint {
             began_ns: now_ns,
             turn_began_ns: now_ns,
             jobs: 0,
+            turn_jobs: 0,
         }
     }
 
-    /// Another job is to begin at this time: true if others are to go first. `others_wait` is asked
-    /// when a turn is over.
-    pub fn is_over(&mut self, now_ns: u64, others_wait: impl FnOnce() -> bool) -> bool {
-        let is_turn_over = self.jobs > 0 && self.jobs % Self::TURN_JOBS == 0
-            || now_ns.saturating_sub(self.turn_began_ns) >= Self::TURN_NS;
-        self.jobs += 1;
-        if !is_turn_over {
+    /// Another job is to begin: true if others are to go first. `now_ns` gives the time, and is
+    /// asked after 1, 2, 4, 8, .. jobs of a turn, because for an empty job that takes longer than
+    /// all else; `others_wait` is asked when a turn is over.
+    pub fn is_over(
+        &mut self,
+        now_ns: impl FnOnce() -> u64,
+        others_wait: impl FnOnce() -> bool,
+    ) -> bool {
+        let ran = self.turn_jobs;
+        self.turn_jobs += 1;
+        if !ran.is_power_of_two() {
             return false;
         }
+        let now_ns = now_ns();
+        if ran < Self::TURN_JOBS && now_ns.saturating_sub(self.turn_began_ns) < Self::TURN_NS {
+            return false;
+        }
+        self.jobs += ran;
+        self.turn_jobs = 1;
         self.turn_began_ns = now_ns;
-        self.jobs > Self::JOBS_MAX
+        self.jobs >= Self::JOBS_MAX
             || now_ns.saturating_sub(self.began_ns) >= Self::LONGEST_NS
             || others_wait()
     }
@@ -68,17 +81,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_clock_is_asked_a_few_times_a_turn() {
+        let (mut stint, mut asked) = (Stint::new(0), 0);
+        for n in 0..=Stint::TURN_JOBS {
+            let now_ns = || {
+                asked += 1;
+                0
+            };
+            let is_over = stint.is_over(now_ns, || true);
+            assert_eq!(is_over, n == Stint::TURN_JOBS);
+        }
+        assert_eq!(asked, 6);
+    }
+
+    #[test]
     fn short_jobs_are_a_turn_of_some_thirty() {
         let mut stint = Stint::new(0);
-        let jobs = (0..1_000).take_while(|_| !stint.is_over(0, || true));
+        let jobs = (0..1_000).take_while(|_| !stint.is_over(|| 0, || true));
         assert_eq!(jobs.count(), Stint::TURN_JOBS as usize);
     }
 
     #[test]
     fn a_long_job_is_a_turn() {
         let mut stint = Stint::new(0);
-        assert!(!stint.is_over(0, || true));
-        assert!(stint.is_over(Stint::TURN_NS, || true));
+        assert!(!stint.is_over(|| 0, || true));
+        assert!(stint.is_over(|| Stint::TURN_NS, || true));
     }
 
     #[test]
@@ -89,7 +116,7 @@ mod tests {
                 looks += 1;
                 false
             };
-            assert!(!stint.is_over(0, look));
+            assert!(!stint.is_over(|| 0, look));
         }
         assert_eq!(looks, 9);
     }
@@ -97,11 +124,12 @@ mod tests {
     #[test]
     fn a_stint_ends_even_if_nothing_else_is_seen_and_the_clock_stands_still() {
         let mut stint = Stint::new(7);
-        assert!(stint.is_over(7 + Stint::LONGEST_NS, || false));
+        assert!(!stint.is_over(|| 7, || false));
+        assert!(stint.is_over(|| 7 + Stint::LONGEST_NS, || false));
         let mut stint = Stint::new(7);
-        assert!((0..1 << 20).any(|_| stint.is_over(7, || false)));
+        assert!((0..1 << 20).any(|_| stint.is_over(|| 7, || false)));
         assert!(
-            (0..1 << 10).any(|_| stint.is_over(0, || false)),
+            (0..1 << 10).any(|_| stint.is_over(|| 0, || false)),
             "nor if it goes back"
         );
     }
