@@ -63,6 +63,8 @@ pub use ops::context::{with_context, JoinContext};
 pub use ops::current::{
     current_num_threads, current_thread_has_pending_tasks, current_thread_index,
 };
+#[doc(hidden)]
+pub use ops::hosting;
 pub use ops::job::{job, JobBuilder};
 pub use ops::join::{join, join_context};
 pub use ops::lazy::Lazy;

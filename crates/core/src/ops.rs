@@ -4,6 +4,7 @@ pub(crate) mod blocking;
 pub(crate) mod broadcast;
 pub(crate) mod context;
 pub(crate) mod current;
+pub mod hosting;
 pub(crate) mod job;
 pub(crate) mod join;
 pub(crate) mod lazy;

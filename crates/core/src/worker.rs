@@ -14,7 +14,7 @@
 //! | `run` | running a job |
 //! | `lend` | the second closures of joins, lent and taken back |
 //! | `search`, `wait` | finding a job; waiting for a latch |
-//! | `latch`, `completion` | waits that belong to no single worker |
+//! | `latch`, `completion`, `signal` | waits that belong to no single worker, or can be repeated |
 //! | `claimed` | a job that others than its queue may run or cancel |
 //! | `main_loop` | the top of a worker's stack |
 //! | `caller`, `serial`, `adopted` | threads of the program that are workers for a call, or for good |
@@ -36,6 +36,7 @@ mod run;
 mod search;
 mod serial;
 mod service;
+pub(crate) mod signal;
 mod stack;
 mod take;
 mod wait;

@@ -139,3 +139,9 @@ pub mod coverage {}
 pub mod observe {
     pub use heist_observe::*;
 }
+
+/// Futures on the workers, and parallel iterators as streams. With the feature `futures`.
+#[cfg(feature = "futures")]
+pub mod futures {
+    pub use heist_futures::*;
+}

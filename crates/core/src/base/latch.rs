@@ -32,7 +32,7 @@ const PENDING: u32 = 0;
 /// The waiting worker sleeps, or is about to: whoever sets the latch must unpark it. Only the
 /// waiting worker enters and leaves this state.
 const SLEEPING: u32 = 1;
-/// Done. Final.
+/// Done. Final, but where the waiter resets it.
 const SET: u32 = 2;
 
 /// The state of a latch that a worker waits for.
@@ -74,6 +74,15 @@ impl CoreLatch {
         let _ =
             self.state
                 .compare_exchange(SLEEPING, PENDING, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The waiting worker has seen the latch set, and makes it pending again. For a latch that
+    /// stays in place.
+    pub(crate) fn reset(&self) {
+        // Acquire: pairs with the release half of the swap in `set`, that of the last to set it
+        // since `probe`.
+        let order = fault::ordering("latch.reset", Ordering::Acquire);
+        self.state.swap(PENDING, order);
     }
 
     /// Sets the latch. True if the caller must now unpark the waiting worker. After the swap the

@@ -152,6 +152,11 @@ pub(crate) fn detached(
     job: impl FnOnce() + Send + 'static,
 ) -> impl FnOnce() + Send + 'static {
     pool.keep_alive();
+    kept(job)
+}
+
+/// A job for which the pool is kept alive, until it has run, and which does not unwind.
+pub(crate) fn kept(job: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
     move || {
         // One of the pool's, which is there as long as a thread is one of its workers.
         let worker = Worker::current().expect("jobs run on workers");

@@ -5,6 +5,7 @@
 
 mod hints;
 mod resize;
+mod signal;
 
 use std::sync::Arc;
 

@@ -1,0 +1,110 @@
+//! The means of a crate that hosts futures on a pool (`heist-futures`): a share of the pool, and a
+//! wait that can be repeated.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::job::DetachedJob;
+use crate::base::unwind;
+use crate::ops::spawn;
+use crate::pool::ThreadPool;
+use crate::state::{Place, Pool};
+use crate::worker::signal::Signal;
+use crate::worker::Worker;
+
+/// Where a job that is scheduled on a worker waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// It is the newest of the worker's jobs, and the next.
+    Next,
+    /// Behind those that were scheduled in this order before, and all of the worker's jobs.
+    InTurn,
+}
+
+/// A share of a pool, which does not keep the pool from ending.
+#[derive(Clone)]
+pub struct Host(Arc<Pool>);
+
+impl Host {
+    /// The pool of the calling worker, or else the global pool.
+    #[must_use]
+    #[track_caller]
+    pub fn current() -> Self {
+        Self(Pool::current())
+    }
+
+    /// This pool.
+    #[must_use]
+    pub fn of(pool: &ThreadPool) -> Self {
+        Self(Arc::clone(pool.pool()))
+    }
+
+    /// Queues a job. Drops it if the pool has ended.
+    ///
+    /// In a forked child it is forgotten: a copy, whose original runs in the parent.
+    #[expect(
+        clippy::mem_forget,
+        reason = "what the parent has is not the child's to drop"
+    )]
+    pub fn schedule(&self, order: Order, job: impl FnOnce() + Send + 'static) {
+        let pool = &self.0;
+        if pool.born.is_past() {
+            return std::mem::forget(job);
+        }
+        if !pool.is_kept_alive() {
+            return unwind::discard(job);
+        }
+        let job = spawn::kept(job);
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        let job = unsafe { DetachedJob::new(job) };
+        match pool.current_worker() {
+            Some(worker) if order == Order::InTurn => {
+                pool.queue_at(Place::Near(worker.index()), job);
+            }
+            _ => pool.queue_detached(job),
+        }
+    }
+
+    /// Gives a panic that nobody waits for to the pool's handler.
+    pub fn handle_panic(&self, payload: Box<dyn std::any::Any + Send>) {
+        self.0.handle_panic(payload);
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Host").field(&Arc::as_ptr(&self.0)).finish()
+    }
+}
+
+/// Something that the thread which made it waits for, any number of times, and any thread sets.
+#[derive(Clone, Debug)]
+pub struct Wake(Arc<Signal>);
+
+impl Wake {
+    /// For the calling thread.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::new(Signal::new(Worker::current())))
+    }
+
+    /// Ends a wait, the present one or the next.
+    pub fn set(&self) {
+        self.0.set();
+    }
+
+    /// Waits until it is set, and resets it. A worker runs jobs meanwhile; any other thread blocks.
+    ///
+    /// # Panics
+    ///
+    /// Panics on another thread than that for which it was made.
+    pub fn wait(&self) {
+        self.0.wait(Worker::current());
+    }
+}
+
+impl Default for Wake {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,69 @@
+//! A signal: something that one thread waits for, any number of times, and any thread sets.
+
+use std::ptr;
+use std::sync::Arc;
+
+use crate::base::latch::{CoreLatch, Latch, LockLatch};
+use crate::state::Pool;
+use crate::worker::Worker;
+
+/// A latch that its waiter makes pending again. Kept in place by shares, also while it is set.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    /// For the worker with this index.
+    Worker {
+        core: CoreLatch,
+        pool: Arc<Pool>,
+        index: usize,
+    },
+    /// For a thread that is no worker.
+    Thread(LockLatch),
+}
+
+impl Signal {
+    /// For the calling thread, which is this worker or none.
+    pub(crate) fn new(owner: Option<&Worker>) -> Self {
+        match owner {
+            Some(worker) => Self::Worker {
+                core: CoreLatch::new(),
+                pool: worker.pool().share(),
+                index: worker.index(),
+            },
+            None => Self::Thread(LockLatch::new()),
+        }
+    }
+
+    /// Ends a wait, the present one or the next.
+    pub(crate) fn set(&self) {
+        match self {
+            Self::Worker { core, pool, index } => {
+                // SAFETY: the caller holds a share.
+                if unsafe { CoreLatch::set(core) } && !pool.born.is_past() {
+                    pool.unpark(*index);
+                }
+            }
+            // SAFETY: as above.
+            Self::Thread(latch) => unsafe { LockLatch::set(latch) },
+        }
+    }
+
+    /// Waits until the signal is set, and resets it: a worker helps meanwhile, any other thread
+    /// blocks.
+    pub(crate) fn wait(&self, caller: Option<&Worker>) {
+        match (self, caller) {
+            (Self::Worker { core, pool, index }, Some(worker)) => {
+                assert!(
+                    ptr::eq(worker.pool(), &raw const **pool) && worker.index() == *index,
+                    "a signal is waited for on the worker that made it"
+                );
+                // The job that sets the signal may be one that this job has pushed.
+                worker.wait_until(core, Worker::pushed_in_job_from);
+                core.reset();
+            }
+            (Self::Thread(latch), _) => latch.wait_and_reset(),
+            (Self::Worker { .. }, None) => {
+                unreachable!("a signal is waited for on the worker that made it")
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `block_on`: waiting for a future.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use heist_core::hosting;
+#[cfg(doc)]
+use heist_core::{ThreadPool, Waiting};
+
+use crate::budget::with_budget;
+
+/// Ends the wait of a thread in [`block_on`].
+struct Signal(hosting::Wake);
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.0.set();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.set();
+    }
+}
+
+/// Polls the future on the calling thread until it has its output.
+///
+/// While the future is not ready, a worker runs other jobs, those that it may run
+/// [while it waits](Waiting); any other thread blocks.
+///
+/// # Deadlocks
+///
+/// A job that a worker runs meanwhile lies on top of the waiting frame, which goes on when that job
+/// has ended. So a future that waits for such a job's waiter waits for ever. Spawned futures have
+/// no frame, and do not: await them in place of calling `block_on` in one.
+///
+/// # Panics
+///
+/// Panics if the future does.
+///
+/// # Cost
+///
+/// One allocation, and for each wait that of [`ThreadPool::install`].
+///
+/// # Examples
+///
+/// ```
+/// let three = heist::futures::block_on(async { 1 + 2 });
+/// assert_eq!(three, 3);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let signal = Arc::new(Signal(hosting::Wake::new()));
+    let waker = Waker::from(Arc::clone(&signal));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        let poll = with_budget(|| future.as_mut().poll(&mut context));
+        if let Poll::Ready(output) = poll {
+            return output;
+        }
+        signal.0.wait();
+    }
+}

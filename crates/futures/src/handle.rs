@@ -1,0 +1,143 @@
+//! The handle of a spawned future.
+
+use std::fmt;
+use std::future::Future;
+use std::panic;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+
+use async_task::FallibleTask;
+use heist_core::hosting::Host;
+use heist_core::JoinError;
+#[cfg(doc)]
+use heist_core::ThreadPoolBuilder;
+use heist_sync::thread;
+
+use crate::block_on::block_on;
+use crate::budget::{self, poll_budget};
+
+/// A handle to the output of a spawned future, which it awaits: see
+/// [`spawn_future`](crate::spawn_future).
+///
+/// Dropping the handle lets the future run on. A panic that nobody awaits goes to the pool's
+/// [panic handler](ThreadPoolBuilder::panic_handler).
+#[must_use = "dropping the handle lets the future run on, and loses its output"]
+pub struct FutureHandle<T> {
+    /// `None` once it was aborted.
+    task: Option<FallibleTask<Outcome<T>>>,
+}
+
+impl<T> FutureHandle<T> {
+    pub(crate) fn new(task: FallibleTask<Outcome<T>>) -> Self {
+        Self { task: Some(task) }
+    }
+
+    /// Waits for the output: a worker runs jobs meanwhile, any other thread blocks.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the future did, with the same payload, and if it was cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(heist::futures::spawn_future(async { "done" }).join(), "done");
+    /// ```
+    pub fn join(self) -> T {
+        match block_on(self) {
+            Ok(output) => output,
+            Err(JoinError::Panicked(payload)) => panic::resume_unwind(payload),
+            Err(_) => {
+                panic!("a future was joined that was cancelled; await its handle, or keep its pool")
+            }
+        }
+    }
+
+    /// True if the future has ended, or was aborted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let handle = heist::futures::spawn_future(async {});
+    /// while !handle.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.task.as_ref().is_none_or(FallibleTask::is_finished)
+    }
+
+    /// Stops the future: it is polled no more, but for a poll that is under way, and a worker drops
+    /// it. From now on the handle says [`Cancelled`](JoinError).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist::futures::{block_on, spawn_future, JoinError};
+    /// let mut handle = spawn_future(std::future::pending::<()>());
+    /// handle.abort();
+    /// assert!(matches!(block_on(handle), Err(JoinError::Cancelled)));
+    /// ```
+    pub fn abort(&mut self) {
+        self.task = None;
+    }
+}
+
+impl<T> Future for FutureHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(task) = self.task.as_mut() else {
+            return Poll::Ready(Err(JoinError::Cancelled));
+        };
+        ready!(poll_budget(cx));
+        let Poll::Ready(outcome) = Pin::new(task).poll(cx) else {
+            budget::give_back();
+            return Poll::Pending;
+        };
+        Poll::Ready(outcome.map_or(Err(JoinError::Cancelled), Outcome::claim))
+    }
+}
+
+impl<T> Drop for FutureHandle<T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.detach();
+        }
+    }
+}
+
+impl<T> fmt::Debug for FutureHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FutureHandle")
+            .field("is_finished", &self.is_finished())
+            .finish()
+    }
+}
+
+/// How a future ended, until somebody claims it.
+pub(crate) struct Outcome<T> {
+    host: Host,
+    result: Option<thread::Result<T>>,
+}
+
+impl<T> Outcome<T> {
+    pub(crate) fn new(host: Host, result: thread::Result<T>) -> Self {
+        let result = Some(result);
+        Self { host, result }
+    }
+
+    fn claim(mut self) -> Result<T, JoinError> {
+        let result = self.result.take().expect("it is claimed once");
+        result.map_err(JoinError::Panicked)
+    }
+}
+
+impl<T> Drop for Outcome<T> {
+    fn drop(&mut self) {
+        if let Some(Err(payload)) = self.result.take() {
+            self.host.handle_panic(payload);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Futures on heist's workers: spawned beside jobs, stolen like jobs.
+//!
+//! | item | for |
+//! |---|---|
+//! | [`spawn_future`] | a future that runs on its own, and a handle to its output |
+//! | [`block_on`] | waiting for a future; a worker runs jobs meanwhile |
+//! | [`yield_now`] | letting others have their turn |
+//! | [`IntoStream`] | the items of a parallel iterator, computed ahead of whoever awaits them |
+//! | [`poll_budget`] | leaves that are always ready, and should not be so for ever |
+//!
+//! A future is polled by one worker at a time. When it is woken it goes to the deque of the worker
+//! that wakes it, where it can be stolen at once.
+//!
+//! Programs use it as the feature `futures` of the crate `heist`.
+//!
+//! # Examples
+//!
+//! ```
+//! use heist::futures::{block_on, spawn_future};
+//!
+//! let sum = spawn_future(async {
+//!     let (a, b) = heist::join(|| 1, || 2); // a job like any other
+//!     a + b
+//! });
+//! assert_eq!(block_on(sum).unwrap(), 3);
+//! ```
+#![forbid(unsafe_code)]
+
+mod block_on;
+mod budget;
+mod handle;
+mod spawn;
+mod stream;
+mod yielding;
+
+pub use block_on::block_on;
+pub use budget::poll_budget;
+pub use handle::FutureHandle;
+pub use heist_core::JoinError;
+pub use spawn::{spawn_future, SpawnFuture};
+pub use stream::{IntoStream, ParStream};
+pub use yielding::{yield_now, YieldNow};
