@@ -29,6 +29,8 @@
 //! | something that nobody waits for | [`spawn`](spawn()) |
 //! | jobs that must run in order, one at a time | [`Strand`] |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
+//! | an urgent job beside long ones, or one for idle times | [`job`]`().`[`priority`](JobBuilder::priority) |
+//! | a job for a certain worker | [`spawn_on`](spawn_on()), [`JobBuilder::only_on`] |
 //! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
 //! | a value that is made on first use, in parallel | [`Lazy`], [`Once`] |
 //!

@@ -40,15 +40,16 @@ pub enum Callers {
 #[non_exhaustive]
 pub enum Injected {
     /// When a worker comes back to its main loop or has to wait, after 61 other jobs or a
-    /// millisecond of them at most.
+    /// millisecond of them at most; a job of [high priority](crate::Priority) then comes first.
     ///
     /// That is soon if the jobs are short, and may be as late as the end of a long one: of a whole
     /// tree of joins, say.
     #[default]
     InTurn,
     /// At the next `join`, or at the end of a grain of a parallel loop, on top of what that worker
-    /// is doing: one at a time, and only if at most a quarter of its stack is in use. A `spawn` of
-    /// any kind runs nothing.
+    /// is doing: one at a time, or an urgent one on top of a normal one, and only if at most a
+    /// quarter of its stack is in use. Jobs of [low priority](crate::Priority) are not among them,
+    /// nor those that were given a worker. A `spawn` of any kind runs nothing.
     ///
     /// Only for jobs that do not want what a frame below may hold: a lock that is held over a
     /// `join`, a `RefCell` of the thread that is borrowed there. Such a job would wait for itself,
