@@ -32,6 +32,7 @@ mod spawn;
 mod spin;
 mod stencil;
 mod stop;
+mod strand;
 mod tree;
 mod uts;
 mod wait_group;
@@ -43,7 +44,10 @@ pub use pair::pairs;
 pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
 
-use peer::{Block, ByValue, Collect, ForkJoin, Loop, MakeOnce, Prioritised, Resize, Sort, Spawn};
+use peer::{
+    Block, ByValue, Collect, ForkJoin, Loop, MakeOnce, Prioritised, Resize, SerialQueue, Sort,
+    Spawn,
+};
 
 /// Runs the asked-for workload if it is one for peers with a join.
 ///
@@ -174,6 +178,19 @@ where
         "inversion_joins" => inversion::run_joins(peer, request)?,
         "inversion_loops" => inversion::run_loops(peer, request)?,
         "inversion_low" => inversion::run_low(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers with a serial queue.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn strands<P: SerialQueue>(peer: &mut P, request: &Request) -> Outcome {
+    match request.workload() {
+        "strand" => strand::run(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -122,3 +122,15 @@ pub trait Block: Spawn {
     /// Calls `op`, which may block, in the middle of a task.
     fn block<R>(op: impl FnOnce() -> R) -> R;
 }
+
+/// A peer with a queue whose jobs run on its workers, one at a time and in order.
+pub trait SerialQueue {
+    /// A handle of one such queue.
+    type Queue: Clone + Send + 'static;
+
+    /// A new queue.
+    fn queue(&mut self) -> Self::Queue;
+
+    /// Queues a job; called from outside.
+    fn submit<F: FnOnce() + Send + 'static>(queue: &Self::Queue, job: F);
+}

@@ -8,8 +8,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use heist::prelude::*;
-use heist_bench_workloads::peer::{Block, MakeOnce, PairTask, Prioritised, Resize, Spawn};
-use heist_bench_workloads::{all, blocking, once, priorities, rayon_like, resizes, serve};
+use heist_bench_workloads::peer::{
+    Block, MakeOnce, PairTask, Prioritised, Resize, SerialQueue, Spawn,
+};
+use heist_bench_workloads::{all, blocking, once, priorities, rayon_like, resizes, serve, strands};
 
 #[derive(Clone)]
 struct Heist {
@@ -64,6 +66,18 @@ impl Block for Heist {
     }
 }
 
+impl SerialQueue for Heist {
+    type Queue = heist::Strand;
+
+    fn queue(&mut self) -> heist::Strand {
+        heist::Strand::new_in(&self.pool)
+    }
+
+    fn submit<F: FnOnce() + Send + 'static>(queue: &heist::Strand, job: F) {
+        queue.spawn(job);
+    }
+}
+
 /// A pool of the kind that the package is named after.
 fn builder() -> heist::ThreadPoolBuilder {
     let builder = heist::ThreadPoolBuilder::new();
@@ -89,6 +103,7 @@ fn main() -> ExitCode {
             || priorities(&mut peer, request)?
             || once(&mut peer, request)?
             || resizes(&mut peer, request)?
-            || blocking(&mut peer, request)?)
+            || blocking(&mut peer, request)?
+            || strands(&mut peer, request)?)
     })
 }

@@ -1,14 +1,15 @@
-//! The workloads on tokio that are natural for it: spawned tasks, and two tasks
-//! of which one waits for the other. Those that block do so by `block_in_place`, or in the
+//! The workloads on tokio that are natural for it: spawned tasks, two tasks of which one waits for
+//! the other, and a queue that a task serves. Those that block do so by `block_in_place`, or in the
 //! package `peer-tokio-blocking` by `spawn_blocking`.
 #![forbid(unsafe_code)]
 
+use std::collections::VecDeque;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use heist_bench_workloads::peer::PairTask;
+use heist_bench_workloads::peer::{PairTask, SerialQueue};
 use heist_bench_workloads::wave::{Blocking, Detached, Waves};
-use heist_bench_workloads::{blocking, pairs, serve, spawns};
+use heist_bench_workloads::{blocking, pairs, serve, spawns, strands};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::block_in_place;
 
@@ -50,6 +51,58 @@ impl Blocking for Tokio {
     }
 }
 
+/// A queue that a task serves while there are jobs.
+#[derive(Clone)]
+struct Queue {
+    handle: Handle,
+    jobs: Arc<Mutex<Jobs>>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    queue: VecDeque<Box<dyn FnOnce() + Send>>,
+    is_served: bool,
+}
+
+impl Queue {
+    /// The next job; none if the task is to end.
+    fn next(&self) -> Option<Box<dyn FnOnce() + Send>> {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = jobs.queue.pop_front();
+        jobs.is_served = next.is_some();
+        next
+    }
+
+    async fn serve(self) {
+        while let Some(job) = self.next() {
+            job();
+            // Lets other tasks have their turn, as tokio's own queues do.
+            tokio::task::coop::consume_budget().await;
+        }
+    }
+}
+
+impl SerialQueue for Tokio {
+    type Queue = Queue;
+
+    fn queue(&mut self) -> Queue {
+        Queue {
+            handle: self.0.clone(),
+            jobs: Arc::default(),
+        }
+    }
+
+    fn submit<F: FnOnce() + Send + 'static>(queue: &Queue, job: F) {
+        let mut jobs = queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.queue.push_back(Box::new(job));
+        let was_served = std::mem::replace(&mut jobs.is_served, true);
+        drop(jobs);
+        if !was_served {
+            queue.handle.spawn(queue.clone().serve());
+        }
+    }
+}
+
 fn main() -> ExitCode {
     serve(|request| {
         let workers = request.workers()?;
@@ -60,6 +113,7 @@ fn main() -> ExitCode {
         let mut waves = Waves(peer.clone());
         Ok(spawns(&mut waves, request)?
             || blocking(&mut waves, request)?
+            || strands(&mut peer.clone(), request)?
             || pairs(request, |task| peer.pair(task))?)
     })
 }
