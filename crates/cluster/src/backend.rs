@@ -278,6 +278,8 @@ pub enum JobEvent {
         /// From where another attempt can go on.
         state: Vec<u8>,
     },
+    /// Its state was wanted, and could not be sent, for this reason. It runs on.
+    Unsent(String),
     /// It is over, in order.
     Ended {
         /// The way in which it ended.

@@ -85,6 +85,12 @@ pub enum EventKind {
         /// The size of the state.
         bytes: u64,
     },
+    /// The state of a job cannot be sent, so that an accident costs all since the last checkpoint.
+    NoCheckpoint {
+        job: JobId,
+        /// The reason.
+        why: String,
+    },
     /// A move begins: the job is asked to pause.
     MoveBegan {
         job: JobId,
@@ -248,6 +254,9 @@ impl fmt::Display for EventKind {
                     "checkpoint of job {job} at {:.0} %, {bytes} bytes",
                     progress * 100.0
                 )
+            }
+            Self::NoCheckpoint { job, why } => {
+                write!(f, "job {job} has no new checkpoint: {why}")
             }
             Self::MoveBegan { job, from, to, .. } => {
                 write!(f, "job {job} moves from {} to {to}", name(from.as_ref()))

@@ -36,6 +36,17 @@ pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, String> {
     postcard::to_stdvec(value).map_err(|error| error.to_string())
 }
 
+/// How many bytes [`encode`] would write; it costs less.
+///
+/// # Errors
+///
+/// Says what was wrong if serde cannot write the value.
+pub(crate) fn encoded_bytes(value: &impl Serialize) -> Result<u64, String> {
+    let size = postcard::ser_flavors::Size::default();
+    let bytes = postcard::serialize_with_flavor(value, size).map_err(|error| error.to_string())?;
+    Ok(bytes as u64)
+}
+
 /// The value of some bytes.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ use heist_sync::Mutex;
 use super::{BackendError, Cpus, JobEvent, JobEvents, Placement, Reply, StartSpec};
 use crate::planner::NodeId;
 use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::refusal::Refusal;
 use crate::protocol::{Answer, Ask, Frame, Outcome, Request};
 
 /// A worker that belongs to an attempt, until it is dropped.
@@ -139,13 +140,29 @@ impl Attempts {
 
     pub(super) fn pause(self: &Arc<Self>, job: u64, epoch: u32) {
         if let Some(host) = self.host(job, epoch) {
-            // The answer to the start tells the outcome.
+            let this = Arc::clone(self);
             self.send(
                 &host,
                 Ask::Pause { job, epoch },
                 Vec::new(),
-                Box::new(|_| ()),
+                // The answer to the start tells the outcome.
+                Box::new(move |answer| this.refused((job, epoch), answer)),
             );
+        }
+    }
+
+    /// Asks an attempt to stop, which is not listened to any more.
+    pub(super) fn ask_to_stop(&self, job: u64, epoch: u32) {
+        if let Some(host) = self.host(job, epoch) {
+            let ask = Ask::Stop { job, epoch };
+            self.send(&host, ask, Vec::new(), Box::new(|_| ()));
+        }
+    }
+
+    /// Tells of a state that the worker could not send, if that is the answer.
+    fn refused(&self, key: (u64, u32), answer: Result<(Outcome, Vec<u8>), BackendError>) {
+        if let Ok((Outcome::Refused(Refusal::Failed { error }), _)) = answer {
+            self.tell(key, JobEvent::Unsent(error), false);
         }
     }
 
@@ -160,8 +177,11 @@ impl Attempts {
             Vec::new(),
             Box::new(move |answer| {
                 // If there is none, the job is over, or the next one will be asked for.
-                if let Ok((Outcome::Snapshot { progress }, state)) = answer {
-                    this.tell((job, epoch), JobEvent::Snapshot { progress, state }, false);
+                match answer {
+                    Ok((Outcome::Snapshot { progress }, state)) => {
+                        this.tell((job, epoch), JobEvent::Snapshot { progress, state }, false);
+                    }
+                    other => this.refused((job, epoch), other),
                 }
             }),
         );

@@ -283,7 +283,7 @@ impl Backend for LocalBackend {
     }
 
     fn stop(&self, job: u64, epoch: u32) {
-        self.shared.attempts.pause(job, epoch);
+        self.shared.attempts.ask_to_stop(job, epoch);
         self.shared.attempts.stop(job, epoch);
     }
 

@@ -84,6 +84,7 @@ impl Machine {
             since: now,
             checkpoint,
             snapshot_at: now,
+            is_unsent: false,
             is_snapshot_asked: false,
             losses: 0,
             own_doings: 0,
@@ -128,6 +129,7 @@ impl Machine {
                 record.snapshot_at = now;
                 record.keep(job, progress, state, actions);
             }
+            JobEvent::Unsent(why) => record.unsent(now, job, &why, actions),
             JobEvent::Ended { outcome, payload } => {
                 record.ended(now, job, outcome, payload, actions);
             }

@@ -37,6 +37,8 @@ pub(super) struct Record {
     pub(super) checkpoint: Checkpoint,
     /// When the last state was taken or asked for.
     pub(super) snapshot_at: Duration,
+    /// It was said that the state cannot be had.
+    pub(super) is_unsent: bool,
     /// A request for the state is under way.
     pub(super) is_snapshot_asked: bool,
     pub(super) losses: u32,
@@ -172,6 +174,24 @@ impl Record {
         });
         self.checkpoint = checkpoint;
         self.own_doings = 0;
+        self.is_unsent = false;
+    }
+
+    /// The state cannot be had: the job stays where it is, and says so once.
+    pub(super) fn unsent(&mut self, now: Duration, job: u64, why: &str, actions: &mut Vec<Action>) {
+        self.is_snapshot_asked = false;
+        self.snapshot_at = now;
+        if let Phase::Pausing { node, .. } = &self.phase {
+            let node = node.clone();
+            self.give_up_move(job, why, actions);
+            self.enter(now, Phase::Running { node });
+        } else if !self.is_unsent {
+            self.is_unsent = true;
+            actions.push(Action::Say(EventKind::NoCheckpoint {
+                job: self.options.id.clone(),
+                why: why.to_owned(),
+            }));
+        }
     }
 
     pub(super) fn ended(

@@ -80,7 +80,8 @@ pub enum Ask {
     },
     /// Answer when a job has begun to run.
     Await { job: u64, epoch: u32 },
-    /// A job is to pause at its next safe point; the answer to its start has the state.
+    /// A job is to pause at its next safe point; the answer to its start has the state. Refused if
+    /// it was asked before and its state was too large to be sent.
     Pause { job: u64, epoch: u32 },
     /// Give the state of a job at its next safe point.
     Snapshot { job: u64, epoch: u32 },
@@ -98,6 +99,8 @@ pub enum Ask {
     },
     /// Say that there is somebody.
     Hello,
+    /// A job is to stop at its next safe point, and its state is not wanted.
+    Stop { job: u64, epoch: u32 },
 }
 
 /// A worker's answer to a [`Request`], which has an example.

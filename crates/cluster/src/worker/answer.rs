@@ -94,6 +94,7 @@ impl Worker {
             Ask::Pause { job, epoch } => {
                 self.jobs.pause(job, epoch).and_then(|()| done(Vec::new()))
             }
+            Ask::Stop { job, epoch } => self.jobs.stop(job, epoch).and_then(|()| done(Vec::new())),
             Ask::Snapshot { job, epoch } => self
                 .jobs
                 .snapshot(job, epoch)

@@ -42,7 +42,7 @@ impl Jobs {
                 return Err(Refusal::Superseded { job, epoch, by });
             }
             // The driver has given it up, and drops whatever it still says.
-            other.ask_to_pause();
+            other.stop();
         }
         let running = Arc::new(RunningJob::new(job, epoch));
         table.insert(job, Arc::clone(&running));
@@ -78,7 +78,11 @@ impl Jobs {
     }
 
     pub(super) fn pause(&self, job: u64, epoch: u32) -> Result<(), Refusal> {
-        self.find(job, epoch).map(|running| running.ask_to_pause())
+        self.find(job, epoch)?.ask_to_pause()
+    }
+
+    pub(super) fn stop(&self, job: u64, epoch: u32) -> Result<(), Refusal> {
+        self.find(job, epoch).map(|running| running.stop())
     }
 
     pub(super) fn snapshot(&self, job: u64, epoch: u32) -> Result<(f64, Vec<u8>), Refusal> {

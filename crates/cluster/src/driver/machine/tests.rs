@@ -135,6 +135,23 @@ fn a_move_goes_on_from_the_paused_state_with_a_new_epoch() {
 }
 
 #[test]
+fn a_state_that_cannot_be_sent_stays_where_it_runs() {
+    let mut history = History::new();
+    history.tell(running(0, "a"));
+    assert_eq!(history.move_to("b"), ["pause 0"]);
+    let unsent = || event(0, JobEvent::Unsent("too large".to_owned()));
+    assert_eq!(history.tell(unsent()), ["move over: false"]);
+    assert_eq!(history.wait(SECOND), ["snapshot 0"], "it may have shrunk");
+    assert!(history.tell(unsent()).is_empty());
+    assert_eq!(history.wait(SECOND), ["snapshot 0"]);
+    assert_eq!(history.move_to("b"), ["pause 0"]);
+    assert_eq!(
+        history.tell(ended(0, JobOutcome::Finished, &[9])),
+        ["move over: false", "finish [9]"]
+    );
+}
+
+#[test]
 fn a_target_that_does_not_load_sends_the_job_back_and_then_anywhere() {
     let mut history = History::new();
     history.tell(running(0, "a"));
