@@ -286,8 +286,8 @@ impl<T: Send + Sync> Once<T> {
     ///
     /// # Cost
     ///
-    /// As [`get`](Self::get), if there is a value. An initialiser of which much is stolen takes up
-    /// to a tenth longer than its body alone; one that does not join, a quarter of a microsecond.
+    /// As [`get`](Self::get), if there is a value. Otherwise two locks of the worker's own deque and
+    /// one of the list of those who wait, and for each of these an allocation.
     ///
     /// # Examples
     ///
