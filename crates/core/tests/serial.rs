@@ -10,8 +10,8 @@ use std::thread::{self, current, ThreadId};
 
 use heist_core::{
     blocking, broadcast, current_num_threads, current_thread_index, join, scope, spawn, spawn_fifo,
-    submit, with_context, with_waiting, yield_now, Callers, Injected, Priority, TaskGroup,
-    ThreadPool, ThreadPoolBuilder, Waiting, Yield,
+    submit, with_context, with_waiting, yield_now, Callers, Injected, Once, Priority, Strand,
+    TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting, Yield,
 };
 
 fn serial() -> ThreadPool {
@@ -153,6 +153,38 @@ impl Alone {
         self.ran.fetch_add(1, Ordering::Relaxed);
         assert!(self.is_there.swap(false, Ordering::Relaxed));
     }
+}
+
+#[test]
+fn strands_handles_and_values_that_are_made_once_work_in_place() {
+    let (one, many) = (serial(), threaded(2));
+    let here = current().id();
+    let strand = Strand::new_in(&one);
+    let (say, heard) = channel();
+    for _ in 0..100 {
+        strand.spawn(told(&say));
+    }
+    assert_eq!(strand.submit(|| current().id()).join(), here);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [here; 100]);
+
+    let never = one.install(|| {
+        let never = submit(|| panic!("it is aborted"));
+        assert!(never.abort(), "it has not begun");
+        never
+    });
+    assert!(never.try_join().is_err());
+
+    let value = Once::new();
+    let make = || *value.get_or_init(|| one.install(|| many.install(|| fib(10))));
+    thread::scope(|threads| {
+        for _ in 0..3 {
+            threads.spawn(|| assert_eq!(many.install(|| one.install(make)), 55));
+        }
+        assert_eq!(one.install(make), 55);
+    });
+    // A thread that is two workers blocks, and is both of them afterwards.
+    let sum = many.install(|| one.install(|| blocking(|| many.join(|| 1, || 2).1) + fib(3)));
+    assert_eq!(sum, 4);
 }
 
 #[test]
