@@ -1,6 +1,7 @@
 //! Parts that know neither a worker nor a pool.
 
 pub(crate) mod argument;
+pub(crate) mod cancellation;
 pub(crate) mod claim;
 pub(crate) mod count;
 pub(crate) mod counters;
@@ -14,6 +15,8 @@ pub(crate) mod live;
 pub(crate) mod on_stack;
 pub(crate) mod once;
 pub(crate) mod recorder;
+pub(crate) mod region;
 pub(crate) mod strand_queue;
+pub(crate) mod task;
 pub(crate) mod unwind;
 pub(crate) mod waiting;

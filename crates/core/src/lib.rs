@@ -20,6 +20,7 @@
 //! | [`broadcast`](broadcast()) | a closure on every worker |
 //! | [`blocking`] | a call that blocks |
 //! | [`Once`], [`Lazy`] | a value that is made in parallel when it is first wanted |
+//! | [`with_cancellation`] | a call that may have to stop early |
 //!
 //! The names and meanings are those of rayon-core 1.13 where that has them. Called on a worker, an
 //! operation uses that worker's pool; called elsewhere, the global pool, which is built on first
@@ -52,6 +53,7 @@ mod state;
 mod worker;
 
 pub use base::argument::FnContext;
+pub use base::cancellation::CancellationToken;
 pub use base::error::ThreadPoolBuildError;
 pub use base::join_error::JoinError;
 pub use base::waiting::Waiting;
@@ -59,6 +61,7 @@ pub use heist_event::{Event, EventKind, PoolCounters, WorkerCounters, WorkerEven
 pub use heist_sync::BarrierMode;
 pub use ops::blocking::blocking;
 pub use ops::broadcast::{broadcast, spawn_broadcast, BroadcastContext};
+pub use ops::cancellation::{checkpoint, is_cancelled, with_cancellation, Cancelled};
 pub use ops::context::{with_context, JoinContext};
 pub use ops::current::{
     current_num_threads, current_thread_has_pending_tasks, current_thread_index,

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocking;
 pub(crate) mod broadcast;
+pub(crate) mod cancellation;
 pub(crate) mod context;
 pub(crate) mod current;
 pub mod hosting;

@@ -11,6 +11,7 @@
 //! | `pieces` | those of an initialiser, which run on those that wait for its value |
 //! | `service` | the owner's answers to thieves and sleepers |
 //! | `push`, `take` | jobs that go into the deque, and where a worker takes some from |
+//! | `region` | what holds for the jobs that a call begins |
 //! | `run` | running a job |
 //! | `lend` | the second closures of joins, lent and taken back |
 //! | `search`, `wait` | finding a job; waiting for a latch |
@@ -32,6 +33,7 @@ mod lend;
 mod main_loop;
 mod pieces;
 mod push;
+pub(crate) mod region;
 mod run;
 mod search;
 mod serial;

@@ -33,6 +33,7 @@
 //! | a job for a certain worker | [`spawn_on`](spawn_on()), [`JobBuilder::only_on`] |
 //! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
 //! | a value that is made on first use, in parallel | [`Lazy`], [`Once`] |
+//! | something that may have to stop early | [`with_cancellation`] |
 //!
 //! Names and meanings are those of rayon where rayon has them.
 //!
@@ -113,20 +114,21 @@
 #![forbid(unsafe_code)]
 
 pub use heist_core::{
-    blocking, broadcast, counters, current_num_threads, current_thread_has_pending_tasks,
-    current_thread_index, events, forbid_implicit_global, in_place_scope, in_place_scope_fifo, job,
-    join, join_context, max_num_threads, participate, poll_for_thieves, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo, spawn_on, submit, with_context, with_waiting, yield_local,
-    yield_now, BarrierMode, BroadcastContext, Callers, CustomSpawn, DefaultSpawn, Diagnostics,
-    Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy,
-    Once, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, Strand, TaskGroup,
-    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting, WorkerCounters,
-    WorkerEvents, WorkerId, Yield,
+    blocking, broadcast, checkpoint, counters, current_num_threads,
+    current_thread_has_pending_tasks, current_thread_index, events, forbid_implicit_global,
+    in_place_scope, in_place_scope_fifo, is_cancelled, job, join, join_context, max_num_threads,
+    participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, spawn_on,
+    submit, with_cancellation, with_context, with_waiting, yield_local, yield_now, BarrierMode,
+    BroadcastContext, Callers, CancellationToken, Cancelled, CustomSpawn, DefaultSpawn,
+    Diagnostics, Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinError,
+    JoinHandle, Lazy, Once, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning,
+    Strand, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting,
+    WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,
-    range_inclusive, result, slice, str, string, sub_ranges, tiles, vec, CancellationToken,
-    Granularity, SplitPolicy, SubRanges, Tiles, WorkerLocal,
+    range_inclusive, result, slice, str, string, sub_ranges, tiles, vec, Granularity, SplitPolicy,
+    SubRanges, Tiles, WorkerLocal,
 };
 
 #[doc = include_str!("../GUIDE.md")]

@@ -16,7 +16,7 @@
 use std::ops::ControlFlow;
 
 use heist_core::policy::Grain;
-use heist_core::{join_context, participate, poll_for_thieves};
+use heist_core::{checkpoint, join_context, participate, poll_for_thieves};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 
@@ -94,6 +94,7 @@ where
     C: Consumer<P::Output>,
 {
     while part.steps() > 0 && !consumer.is_full() {
+        checkpoint();
         let all = &mut { usize::MAX };
         if consumer.take_grain(&mut part, all).is_break() {
             break;
@@ -170,7 +171,7 @@ impl Run {
         let mut above = None;
         let clock = Clock::start();
         let mut then_ns = 0;
-        let mut hungry = poll_for_thieves();
+        let mut hungry = look_around();
         loop {
             let steps = part.steps();
             if steps == 0 || consumer.is_full() {
@@ -201,7 +202,7 @@ impl Run {
                         above = Some(merged(next, above));
                     }
                     then_ns = clock.elapsed_ns();
-                    hungry = poll_for_thieves();
+                    hungry = look_around();
                     continue;
                 }
             }
@@ -210,7 +211,7 @@ impl Run {
                 break;
             }
             let now_ns = clock.elapsed_ns();
-            hungry = poll_for_thieves();
+            hungry = look_around();
             let whole_ns = (budget == 0).then_some(now_ns - then_ns);
             self.learn(grain, whole_ns, hungry);
             then_ns = now_ns;
@@ -278,6 +279,13 @@ impl Run {
         self.grain = grain;
         ((consumer, lower_left), (others, upper_left))
     }
+}
+
+/// Between two grains: leaves a call that was cancelled, and says whether a worker is hungry.
+#[inline]
+fn look_around() -> bool {
+    checkpoint();
+    poll_for_thieves()
 }
 
 /// The result of two neighbouring parts.

@@ -2,7 +2,6 @@
 
 pub mod algorithm;
 pub mod array;
-mod cancellation;
 pub mod collections;
 mod delegate;
 mod driver;
@@ -21,7 +20,6 @@ pub mod string;
 pub mod vec;
 mod worker_local;
 
-pub use cancellation::CancellationToken;
 pub use granularity::{Granularity, SplitPolicy};
 pub use loops::{parallel_for, parallel_reduce, sub_ranges, tiles, SubRanges, Tiles};
 pub use worker_local::WorkerLocal;

@@ -5,28 +5,32 @@
 //! | [`SlotJob`] | a slot of the deque of the worker that waits for it | once | the worker, after the latch is set or the job was taken back |
 //! | [`StackJob`](crate::base::job_ref::StackJob) | the frame of whoever waits for it | once | the frame, after the latch is set |
 //! | [`DetachedJob`] | a slot or the injector, until it is taken | once | the run itself |
-//! | [`HeapJob`] | a box | once | the run itself |
+//! | [`HeapJob`](crate::base::job_ref::HeapJob) | a box | once | the run itself |
 //! | [`Claimed`](crate::worker::claimed::Claimed) | an `Arc`, shared with its handle | once, or never | the run itself, of what is left then |
 //!
 //! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs in its slot; what
-//! a worker spawns is a `DetachedJob`, which moves out first. So does the injector. Mailboxes hold
-//! a [`JobRef`] for each job, which points to a [`Header`](crate::base::job_ref::Header), whose
-//! only field is the function that runs the job; what does not fit a slot is a `DetachedJob` that
-//! runs such a reference.
+//! a worker spawns is a `DetachedJob`, which moves out first, and holds a box if it would not fit.
+//! So does the injector. Mailboxes hold a [`JobRef`] for each job, which points to a
+//! [`Header`](crate::base::job_ref::Header), whose only field is the function that runs the job.
+//!
+//! A job in a slot whose region is cancelled before it begins is discarded in place of its run.
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use heist_deque::{Slot, PAYLOAD};
 use heist_sync::thread;
 
 use crate::base::argument::Argument;
 use crate::base::claim::Claim;
-use crate::base::job_ref::{HeapJob, JobRef};
+use crate::base::job_ref::JobRef;
 use crate::base::latch::CoreLatch;
-use crate::base::unwind;
+use crate::base::region::Context;
+use crate::base::task::{Boxed, Carrying, Task};
+use crate::base::unwind::{self, Payload};
 use crate::base::waiting::WaitMode;
 use crate::policy::Priority;
 
@@ -37,10 +41,14 @@ pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 pub(crate) struct Kind {
     /// Runs the job whose content lies at this address.
     run: unsafe fn(NonNull<u8>),
+    /// In its place, if the job's region is cancelled before it begins.
+    discard: unsafe fn(NonNull<u8>),
     /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
     lent: bool,
     /// Its content is the reference to a job that begins with a [`Claim`].
     claimed: bool,
+    /// It brings its context along, and so is not of the region in whose slots it lies.
+    carries: bool,
 }
 
 impl Kind {
@@ -56,7 +64,23 @@ impl Kind {
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed
     }
+
+    /// The context of the job, if in its slot that is `context`.
+    pub(crate) fn context(
+        &self,
+        context: impl FnOnce() -> Option<Arc<Context>>,
+    ) -> Option<Arc<Context>> {
+        if self.carries {
+            None
+        } else {
+            context()
+        }
+    }
 }
+
+/// The context in which a job is to run. Not dropped by itself, so that moving a [`Job`] costs
+/// nothing: by J1 each is run once.
+pub(crate) type Inherited = ManuallyDrop<Option<Arc<Context>>>;
 
 /// A job that has been taken from where it waited, and is to be run once.
 pub(crate) enum Job {
@@ -77,6 +101,7 @@ pub(crate) enum Job {
         job: DetachedJob,
         /// How the frame waits that pushed it.
         mode: WaitMode,
+        context: Inherited,
     },
     /// In the slot of the worker with this index, which waits for it.
     Lent {
@@ -85,11 +110,13 @@ pub(crate) enum Job {
         owner: usize,
         /// As above.
         mode: WaitMode,
+        context: Inherited,
     },
 }
 
 impl Job {
-    /// The job that a thief takes from the slot of the worker with index `owner`.
+    /// The job that a thief takes from the slot of the worker with index `owner`, which is of the
+    /// region with that context.
     ///
     /// # Safety
     ///
@@ -100,7 +127,9 @@ impl Job {
         slot: JobSlot,
         owner: usize,
         mode: WaitMode,
+        context: impl FnOnce() -> Option<Arc<Context>>,
     ) -> Self {
+        let context = Inherited::new(kind.context(context));
         if kind.lent {
             // SAFETY: by 1. the slot holds a `SlotJob`, whose latch is made by the one thief.
             unsafe { lent_latch(slot).write(CoreLatch::new()) };
@@ -109,12 +138,13 @@ impl Job {
                 kind,
                 owner,
                 mode,
+                context,
             }
         } else {
             // SAFETY: by 1.
             let job = unsafe { DetachedJob::move_from(slot, kind) };
             let mode = mode.detached();
-            Self::Detached { job, mode }
+            Self::Detached { job, mode, context }
         }
     }
 }
@@ -125,40 +155,46 @@ pub(crate) struct DetachedJob {
     content: [MaybeUninit<u64>; PAYLOAD / size_of::<u64>()],
 }
 
-// SAFETY: `new` and `put` take closures that may run anywhere.
+// SAFETY: `new` and `put` take tasks, which may run anywhere.
 unsafe impl Send for DetachedJob {}
 
 impl DetachedJob {
-    /// Whether a closure can lie in a slot.
+    /// Whether a task can lie in a slot.
     pub(crate) const fn fits<F>() -> bool {
         size_of::<F>() <= PAYLOAD && align_of::<F>() <= align_of::<u64>()
     }
 
-    /// A job that is in no slot yet. Boxes a closure that does not fit one.
+    /// A job that is in no slot yet. Boxes a task that does not fit one.
     ///
     /// # Safety
     ///
-    /// 1. The closure's borrows live until it has run.
-    /// 2. The closure does not unwind.
+    /// 1. The task's borrows live until it has run or is discarded.
+    /// 2. The task does not unwind.
     #[inline]
-    pub(crate) unsafe fn new<F: FnOnce() + Send>(closure: F) -> Self {
-        if !Self::fits::<F>() {
-            // SAFETY: as for this function.
-            return Self::from(unsafe { HeapJob::into_job_ref(closure) });
+    pub(crate) unsafe fn new<T: Task>(task: T) -> Self {
+        if Self::fits::<T>() {
+            Self::fitting(task)
+        } else {
+            Self::fitting(Boxed(Box::new(task)))
         }
+    }
+
+    fn fitting<T: Task>(task: T) -> Self {
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
-        // SAFETY: the closure fits, and the content is aligned as it needs.
-        unsafe { content.as_mut_ptr().cast::<F>().write(closure) };
-        let kind = Self::kind_of::<F>();
+        // SAFETY: as `new` has found, the task fits, and the content is aligned as it needs.
+        unsafe { content.as_mut_ptr().cast::<T>().write(task) };
+        let kind = Self::kind_of::<T>();
         Self { kind, content }
     }
 
-    const fn kind_of<F: FnOnce() + Send>() -> &'static Kind {
+    const fn kind_of<T: Task>() -> &'static Kind {
         const {
             &Kind {
-                run: Self::run::<F>,
+                run: Self::run::<T>,
+                discard: Self::discard_content::<T>,
                 lent: false,
                 claimed: false,
+                carries: T::CARRIES,
             }
         }
     }
@@ -171,8 +207,11 @@ impl DetachedJob {
     pub(crate) unsafe fn claimed(job: JobRef) -> Self {
         const KIND: &Kind = &Kind {
             run: run_claimed,
+            // It carries its context.
+            discard: run_claimed,
             lent: false,
             claimed: true,
+            carries: true,
         };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
         // SAFETY: the reference fits.
@@ -183,18 +222,23 @@ impl DetachedJob {
         }
     }
 
-    /// Puts a closure into a slot, and gives the kind to publish it with.
+    /// Puts a task into a slot, and gives the kind to publish it with.
     ///
     /// # Safety
     ///
-    /// 1. The slot is vacant and the caller's, and the closure fits.
-    /// 2. The closure's borrows live until it has run.
-    /// 3. The closure does not unwind.
+    /// 1. The slot is vacant and the caller's, and the task fits.
+    /// 2. The task's borrows live until it has run or is discarded.
+    /// 3. The task does not unwind.
     #[inline]
-    pub(crate) unsafe fn put<F: FnOnce() + Send>(slot: JobSlot, closure: F) -> &'static Kind {
+    pub(crate) unsafe fn put<T: Task>(slot: JobSlot, task: T) -> &'static Kind {
         // SAFETY: by 1.
-        unsafe { Slot::payload(slot).cast::<F>().write(closure) };
-        Self::kind_of::<F>()
+        unsafe { Slot::payload(slot).cast::<T>().write(task) };
+        Self::kind_of::<T>()
+    }
+
+    /// True if the job brings its context along.
+    pub(crate) fn carries(&self) -> bool {
+        self.kind.carries
     }
 
     /// The job in a slot, which is free then.
@@ -231,20 +275,46 @@ impl DetachedJob {
         unsafe { (self.kind.run)(NonNull::from(&mut self.content).cast()) }
     }
 
+    /// Runs the job, or drops it if it is cancelled.
+    ///
     /// # Safety
     ///
-    /// 1. At `content` lies an `F`, to be moved out once.
-    unsafe fn run<F: FnOnce()>(content: NonNull<u8>) {
+    /// 1. As for [`execute`](Self::execute).
+    pub(crate) unsafe fn finish(mut self, is_cancelled: bool) {
+        if is_cancelled {
+            // SAFETY: the content is that of the kind; 1. is handed on.
+            unsafe { (self.kind.discard)(NonNull::from(&mut self.content).cast()) }
+        } else {
+            // SAFETY: handed on.
+            unsafe { self.execute() }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// 1. At `content` lies a `T`, to be moved out once.
+    unsafe fn run<T: Task>(content: NonNull<u8>) {
         // SAFETY: by 1.
-        let closure = unsafe { content.cast::<F>().read() };
-        closure();
+        let task = unsafe { content.cast::<T>().read() };
+        task.run();
+    }
+
+    /// # Safety
+    ///
+    /// 1. As for `run`.
+    unsafe fn discard_content<T: Task>(content: NonNull<u8>) {
+        // SAFETY: by 1.
+        let task = unsafe { content.cast::<T>().read() };
+        task.discard();
     }
 }
 
 impl From<JobRef> for DetachedJob {
     fn from(job: JobRef) -> Self {
-        // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
-        unsafe { Self::new(move || job.execute()) }
+        // SAFETY: by J1 this is its one run.
+        let run = move || unsafe { job.execute() };
+        // SAFETY: 1. and 2. are those of the job.
+        unsafe { Self::new(Carrying(run)) }
     }
 }
 
@@ -291,6 +361,16 @@ pub(crate) unsafe fn run_in_slot(slot: JobSlot, kind: &'static Kind) {
     unsafe { (kind.run)(Slot::payload(slot)) };
 }
 
+/// Gives a lent job back, which was cancelled. Its latch is the caller's to set.
+///
+/// # Safety
+///
+/// 1. As for [`run_in_slot`], in the place of the run.
+pub(crate) unsafe fn discard_in_slot(slot: JobSlot, kind: &'static Kind) {
+    // SAFETY: by 1.
+    unsafe { (kind.discard)(Slot::payload(slot)) };
+}
+
 /// A job that lies in a slot of its owner's deque: the closure, or where it is in the owner's frame
 /// if it is too large; later the result, or where that is.
 ///
@@ -314,6 +394,12 @@ impl<T> InPayload<T> {
     }
 }
 
+/// The closure of a lent job that was cancelled, in a box: its owner may have to run it.
+struct Declined(NonNull<u8>);
+
+// SAFETY: made of closures that may run anywhere.
+unsafe impl Send for Declined {}
+
 /// How a closure `B` with result `R`, which is told an `X`, lies in a slot.
 pub(crate) struct SlotJob<B, R, X>(std::marker::PhantomData<fn(B, X) -> R>);
 
@@ -324,8 +410,10 @@ where
 {
     pub(crate) const KIND: &'static Kind = &Kind {
         run: Self::run,
+        discard: Self::decline,
         lent: true,
         claimed: false,
+        carries: false,
     };
 
     /// Puts the closure into the slot, or its address if it is too large.
@@ -385,8 +473,42 @@ where
         // SAFETY: by 1.
         let closure = unsafe { Self::take_from(payload) };
         let result = unwind::catch_job(|| X::on_thief(closure));
+        // SAFETY: by 1., and the closure has left the slot, whose owner waits.
+        unsafe { Self::leave(payload, result) };
+    }
+
+    /// In the place of the thief's run, if the job was cancelled: the owner gets it back.
+    ///
+    /// # Safety
+    ///
+    /// 1. As for `run`.
+    unsafe fn decline(payload: NonNull<u8>) {
+        // SAFETY: by 1.
+        let closure = Box::new(unsafe { Self::take_from(payload) });
+        let declined = Declined(NonNull::from(Box::leak(closure)).cast());
+        // SAFETY: as in `run`.
+        unsafe { Self::leave(payload, Err(Box::new(declined))) };
+    }
+
+    /// The closure that the thief has [declined](Self::decline) to run, or what else this is.
+    ///
+    /// # Safety
+    ///
+    /// 1. The payload was the result of a job of these types.
+    pub(crate) unsafe fn declined(payload: Payload) -> Result<B, Payload> {
+        let declined = payload.downcast::<Declined>()?;
+        // SAFETY: by 1. it is that of `decline`, which has leaked the box for this one time.
+        Ok(*unsafe { Box::from_raw(declined.0.cast::<B>().as_ptr()) })
+    }
+
+    /// Leaves the result for the owner.
+    ///
+    /// # Safety
+    ///
+    /// 1. The payload is that of a job of these types that has been taken out.
+    unsafe fn leave(payload: NonNull<u8>, result: thread::Result<R>) {
         if InPayload::<thread::Result<R>>::FITS {
-            // SAFETY: the closure has left the slot, whose owner waits.
+            // SAFETY: by 1.
             unsafe { InPayload::<thread::Result<R>>::content(payload).write(result) };
         } else {
             let result = Box::into_raw(Box::new(result));

@@ -18,7 +18,7 @@ use std::fmt;
 pub enum JoinError {
     /// The job panicked, with this payload.
     Panicked(Box<dyn Any + Send>),
-    /// The job was cancelled before it began.
+    /// The job was cancelled: before it began, or with the call that had begun it.
     Cancelled,
 }
 

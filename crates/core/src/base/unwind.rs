@@ -1,6 +1,7 @@
 //! Panics at the borders of jobs: catch, resume, discard, abort.
 
 use std::any::Any;
+use std::mem;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
 use heist_sync::process::Generation;
@@ -34,6 +35,42 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
+/// The payload with which a cancelled job leaves its region. It is made in this file only.
+struct Cancellation;
+
+/// Unwinds to the entry of the region, which was cancelled.
+pub(crate) fn cancel() -> ! {
+    resume(cancellation())
+}
+
+/// The payload of [`cancel`].
+pub(crate) fn cancellation() -> Payload {
+    Box::new(Cancellation)
+}
+
+/// True if the payload is no panic, but that of a job which was cancelled.
+pub(crate) fn is_cancellation(payload: &Payload) -> bool {
+    payload.is::<Cancellation>()
+}
+
+/// Drops what a cancelled job consists of. The payload of its drop's panic, or that of its
+/// cancellation.
+pub(crate) fn dropped<T>(job: T) -> Payload {
+    catch(|| drop(job)).err().unwrap_or_else(cancellation)
+}
+
+/// The one of two payloads that goes on: the first, but a panic before a cancellation. Drops the
+/// other.
+pub(crate) fn first(first: Payload, second: Payload) -> Payload {
+    let (first, second) = if is_cancellation(&first) {
+        (second, first)
+    } else {
+        (first, second)
+    };
+    discard_payload(second);
+    first
+}
+
 /// Drops a result that nobody will ever see, because a sibling panicked. If its drop panics too,
 /// that panic is one too many, and goes the way of the others that lost: see [`discard_payload`].
 pub(crate) fn discard<T>(value: T) {
@@ -50,19 +87,25 @@ pub(crate) fn discard_payload(payload: Payload) {
     abort.defuse();
 }
 
-/// The first of several panics, kept for whoever waits.
+/// The [`first`] of several panics, kept for whoever waits.
 #[derive(Debug, Default)]
 pub(crate) struct FirstPanic(Mutex<Option<Payload>>);
 
 impl FirstPanic {
     /// Keeps the payload if it is the first, and drops it otherwise.
     pub(crate) fn keep(&self, payload: Payload) {
-        let mut first = self.0.lock();
-        if first.is_none() {
-            *first = Some(payload);
-        } else {
-            drop(first); // no user code runs under a lock
-            discard_payload(payload);
+        let mut kept = self.0.lock();
+        let lost = match &mut *kept {
+            Some(first) if is_cancellation(first) => Some(mem::replace(first, payload)),
+            Some(_) => Some(payload),
+            none => {
+                *none = Some(payload);
+                None
+            }
+        };
+        drop(kept); // no user code runs under a lock
+        if let Some(lost) = lost {
+            discard_payload(lost);
         }
     }
 
@@ -83,7 +126,7 @@ pub(crate) struct AbortOnUnwind(pub(crate) &'static str);
 impl AbortOnUnwind {
     #[expect(clippy::mem_forget, reason = "a guard is defused by forgetting it")]
     pub(crate) fn defuse(self) {
-        std::mem::forget(self);
+        mem::forget(self);
     }
 }
 

@@ -9,9 +9,12 @@ use heist_sync::thread;
 
 use crate::base::job_ref::{HeapJob, StackJob};
 use crate::base::latch::LatchRef;
+use crate::base::region::Context;
 use crate::base::unwind;
+use crate::ops::cancellation::checkpoint;
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
+use crate::worker::region;
 use crate::worker::Worker;
 
 /// Runs `op` once on each worker of the calling worker's pool, or else of the global pool, and
@@ -130,6 +133,14 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
+/// Calls `op` in this context, unless that is cancelled.
+pub(crate) fn within_checked<R>(context: Option<Arc<Context>>, op: impl FnOnce() -> R) -> R {
+    region::within(context, || {
+        checkpoint();
+        op()
+    })
+}
+
 pub(crate) fn broadcast_in<OP, R>(pool: &Arc<Pool>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -138,12 +149,14 @@ where
     let caller = Worker::current();
     let latch = CountLatch::new(pool.len(), caller);
     let mode = caller.map(|caller| caller.wait_mode().elsewhere());
+    let context = pool.inherited();
     let run = || {
-        BroadcastContext::with(|context| {
-            let worker = context.worker;
+        BroadcastContext::with(|broadcast| {
+            let worker = broadcast.worker;
+            let op = || within_checked(context.clone(), || op(broadcast));
             match mode {
-                Some(mode) => worker.as_there(mode, || op(context)),
-                None => op(context),
+                Some(mode) => worker.as_there(mode, op),
+                None => op(),
             }
         })
     };
@@ -161,8 +174,12 @@ where
         let result: thread::Result<R> = unsafe { job.take_result() };
         match result {
             Ok(result) => results.push(result),
-            Err(payload) if panicked.is_none() => panicked = Some(payload),
-            Err(payload) => unwind::discard_payload(payload),
+            Err(payload) => {
+                panicked = Some(match panicked {
+                    None => payload,
+                    Some(first) => unwind::first(first, payload),
+                });
+            }
         }
     }
     match panicked {
@@ -178,15 +195,16 @@ pub(crate) fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let ops = iter::repeat_n(Arc::new(op), pool.len());
-    let references = ops.map(|op| {
+    let ops = iter::repeat_n((Arc::new(op), pool.inherited()), pool.len());
+    let references = ops.map(|(op, context)| {
         pool.keep_alive();
         let pool = Arc::clone(pool);
         // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back, that of the last
         // drop of `op` too.
         unsafe {
             HeapJob::into_job_ref(move || {
-                if let Err(payload) = unwind::catch_job(move || BroadcastContext::with(&*op)) {
+                let op = move || BroadcastContext::with(&*op);
+                if let Err(payload) = unwind::catch_job(|| within_checked(context, op)) {
                     pool.handle_panic(payload);
                 }
                 pool.release();

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::job::DetachedJob;
+use crate::base::task::Carrying;
 use crate::base::unwind;
 use crate::ops::spawn;
 use crate::pool::ThreadPool;
@@ -54,7 +55,8 @@ impl Host {
         if !pool.is_kept_alive() {
             return unwind::discard(job);
         }
-        let job = spawn::kept(job);
+        // Of no region: a waker of a task knows nothing of the call in which that was begun.
+        let job = Carrying(spawn::kept(job));
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
         let job = unsafe { DetachedJob::new(job) };
         match pool.current_worker() {

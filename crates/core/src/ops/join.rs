@@ -104,7 +104,7 @@ where
     // below, also that of a panic in `a`. One of the copies is used. 2. `b` is Send and so is its
     // result, by the bounds of our callers.
     let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
-        return join_in_place(migrated, a, ManuallyDrop::into_inner(b));
+        return join_in_place(worker, migrated, a, ManuallyDrop::into_inner(b));
     };
 
     let ra = match unwind::catch(|| a(FnContext::new(migrated))) {
@@ -132,26 +132,34 @@ where
 /// One closure after the other: the deque is full.
 #[cold]
 #[inline(never)]
-fn join_in_place<A, B, RA, RB>(migrated: bool, a: A, b: B) -> (RA, RB)
+fn join_in_place<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
     let ra = unwind::catch(|| a(FnContext::new(migrated)));
-    let rb = unwind::catch(|| b(FnContext::new(migrated)));
+    let rb = match ra {
+        Err(_) if worker.leaves() => Err(unwind::dropped(b)),
+        _ => unwind::catch(|| b(FnContext::new(migrated))),
+    };
     match (ra, rb) {
         (Ok(ra), Ok(rb)) => (ra, rb),
         (Ok(ra), Err(payload)) => {
             unwind::discard(ra);
             unwind::resume(payload)
         }
-        (Err(payload), rb) => {
-            match rb {
-                Ok(rb) => unwind::discard(rb),
-                Err(second) => unwind::discard_payload(second),
-            }
+        (Err(payload), rb) => resume_first(payload, rb),
+    }
+}
+
+/// The first closure has panicked, and the second has ended: lets the panic go on.
+fn resume_first<RB>(payload: Payload, rb: thread::Result<RB>) -> ! {
+    match rb {
+        Ok(rb) => {
+            unwind::discard(rb);
             unwind::resume(payload)
         }
+        Err(second) => unwind::resume(unwind::first(payload, second)),
     }
 }
 
@@ -195,7 +203,15 @@ where
     let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
     // SAFETY: the thief is done with it.
     unsafe { worker.reclaim(slot) };
-    result
+    result.or_else(|payload| {
+        // SAFETY: by 1.
+        let b = unsafe { SlotJob::<B, RB, X>::declined(payload) }?;
+        if worker.leaves() {
+            Err(unwind::dropped(b))
+        } else {
+            unwind::catch(|| X::on_thief(b))
+        }
+    })
 }
 
 /// The first closure has panicked: lets the second come to its end, `in_place` or at the thief's,
@@ -222,14 +238,14 @@ where
         worker.count_in_place();
         // SAFETY: taken back.
         let b = unsafe { SlotJob::<B, RB, X>::take(slot) };
-        unwind::catch(|| b(in_place))
+        if worker.leaves() {
+            Err(unwind::dropped(b))
+        } else {
+            unwind::catch(|| b(in_place))
+        }
     } else {
         // SAFETY: by 1., and a thief has it.
         unsafe { stolen::<B, RB, X>(worker, slot) }
     };
-    match result {
-        Ok(rb) => unwind::discard(rb),
-        Err(second) => unwind::discard_payload(second),
-    }
-    unwind::resume(payload)
+    resume_first(payload, result)
 }

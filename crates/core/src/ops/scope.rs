@@ -5,14 +5,19 @@ use std::iter;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::thread;
+
 use crate::base::fifo::Fifo;
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::HeapJob;
 use crate::base::latch::Latch;
+use crate::base::task::Task;
 use crate::base::unwind::{self, FirstPanic};
-use crate::ops::broadcast::BroadcastContext;
+use crate::ops::broadcast::{within_checked, BroadcastContext};
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
+use crate::worker::region;
 use crate::worker::Worker;
 
 /// Calls `op` with a scope in which jobs can be spawned that borrow from outside it, and returns
@@ -260,7 +265,7 @@ impl<'scope> ScopeFifo<'scope> {
             return unsafe { self.base.pool.queue(job) };
         };
         // SAFETY: as above.
-        let job = unsafe { DetachedJob::new(job) };
+        let job = worker.inheriting(unsafe { DetachedJob::new(job) });
         // SAFETY: the queue lies in the scope, which waits for the job, and the reference is done
         // with the queue when the job starts.
         worker.push_reference(unsafe { self.fifos[worker.index()].queue(job) });
@@ -312,14 +317,38 @@ impl<'scope> AnyScope<'scope> for ScopeFifo<'scope> {
 fn job<'scope, S: AnyScope<'scope> + 'scope>(
     scope: &S,
     body: impl FnOnce(&S) + Send + 'scope,
-) -> impl FnOnce() + Send + 'scope {
+) -> impl Task + 'scope {
     scope.base().add();
-    let scope = Still(scope);
-    move || {
-        // The whole wrapper moves into the closure, not just its field.
-        let scope = scope;
+    let (scope, lives) = (Still(scope), PhantomData);
+    ScopeJob { scope, body, lives }
+}
+
+struct ScopeJob<'scope, S, BODY> {
+    scope: Still<S>,
+    body: BODY,
+    lives: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+impl<'scope, S, BODY> Task for ScopeJob<'scope, S, BODY>
+where
+    S: AnyScope<'scope>,
+    BODY: FnOnce(&S) + Send,
+{
+    #[inline(always)]
+    fn run(self) {
+        let Self { scope, body, .. } = self;
         let scope = scope.get();
         Base::run(Still(scope.base()), || body(scope));
+    }
+
+    fn discard(self) {
+        let base = Still(self.scope.get().base());
+        // Relaxed: the scope's thread has written it before it queued the job.
+        if base.get().is_in_destructor.load(Ordering::Relaxed) {
+            return region::apart(|| self.run());
+        }
+        let payload = unwind::dropped(self.body);
+        Base::end(base, Err(payload));
     }
 }
 
@@ -329,6 +358,8 @@ struct Base<'scope> {
     /// One for the scope's own closure, one for each job that has not ended.
     pending: CountLatch,
     panic: FirstPanic,
+    /// The thread unwinds: jobs run to their end, also in a region that is cancelled.
+    is_in_destructor: AtomicBool,
     /// Invariant in `'scope`: a scope for longer borrows is not one for shorter ones, nor the other
     /// way round.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -340,6 +371,7 @@ impl<'scope> Base<'scope> {
             pool,
             pending: CountLatch::new(1, waiter),
             panic: FirstPanic::default(),
+            is_in_destructor: AtomicBool::new(false),
             borrows: PhantomData,
         }
     }
@@ -357,12 +389,23 @@ impl<'scope> Base<'scope> {
             result
         };
         let result = match waiter {
-            Some(worker) if worker.local().is_watched.get() => worker.watched(false, op),
+            Some(worker) if worker.local().is_watched.get() => {
+                worker.checkpoint();
+                self.is_in_destructor
+                    .store(thread::panicking(), Ordering::Relaxed);
+                worker.watched(false, op)
+            }
             _ => op(),
         };
         let panicked = self.panic.take();
         match (result, panicked) {
             (Ok(result), None) => result,
+            // That of a region which began in the scope, and has told its caller.
+            (Ok(result), Some(payload))
+                if unwind::is_cancellation(&payload) && !waiter.is_some_and(Worker::leaves) =>
+            {
+                result
+            }
             (result, Some(payload)) => {
                 unwind::discard(result);
                 unwind::resume(payload)
@@ -381,10 +424,11 @@ impl<'scope> Base<'scope> {
     /// Queues a job for each worker.
     fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
         let base = Still(self);
-        let bodies = iter::repeat_n(Arc::new(body), self.pool.len());
-        let references = bodies.map(|body| {
+        let bodies = iter::repeat_n((Arc::new(body), self.pool.inherited()), self.pool.len());
+        let references = bodies.map(|(body, context)| {
             self.pending.increment();
-            let job = move || Self::run(base, move || BroadcastContext::with(&*body));
+            let body = move || BroadcastContext::with(&*body);
+            let job = move || Self::run(base, || within_checked(context, body));
             // SAFETY: 1. the scope waits for each run, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
             unsafe { HeapJob::into_job_ref(job) }
@@ -394,7 +438,13 @@ impl<'scope> Base<'scope> {
 
     /// Runs a job of the scope on a worker. Does not unwind.
     fn run(base: Still<Self>, body: impl FnOnce()) {
-        if let Err(payload) = unwind::catch_job(body) {
+        Self::end(base, unwind::catch_job(body));
+    }
+
+    /// A job of the scope has ended.
+    #[inline(always)]
+    fn end(base: Still<Self>, result: thread::Result<()>) {
+        if let Err(payload) = result {
             base.get().panic.keep(payload);
         }
         // SAFETY: the scope is there until this job has set the latch.

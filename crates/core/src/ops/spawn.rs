@@ -1,6 +1,7 @@
 //! `spawn`: a job that nobody waits for.
 
 use crate::base::job::DetachedJob;
+use crate::base::task::Task;
 use crate::base::unwind;
 use crate::state::{Place, Pool};
 use crate::worker::Worker;
@@ -131,13 +132,13 @@ pub(crate) fn spawn_fifo_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
 /// 1. The closure's borrows live until it has run.
 /// 2. The closure does not unwind.
 /// 3. The pool lives until it has run.
-pub(crate) unsafe fn queue_fifo(pool: &Pool, job: impl FnOnce() + Send) {
+pub(crate) unsafe fn queue_fifo(pool: &Pool, job: impl Task) {
     let Some(worker) = pool.current_worker() else {
         // SAFETY: handed on.
         return unsafe { pool.queue(job) };
     };
     // SAFETY: handed on.
-    let job = unsafe { DetachedJob::new(job) };
+    let job = worker.inheriting(unsafe { DetachedJob::new(job) });
     // SAFETY: the worker's queue lies in the pool; by 3.
     worker.push_reference(unsafe { worker.fifo().queue(job) });
 }
@@ -147,23 +148,63 @@ pub(crate) unsafe fn queue_fifo(pool: &Pool, job: impl FnOnce() + Send) {
 /// # Panics
 ///
 /// Panics if the pool has ended.
-pub(crate) fn detached(
-    pool: &Pool,
-    job: impl FnOnce() + Send + 'static,
-) -> impl FnOnce() + Send + 'static {
+pub(crate) fn detached(pool: &Pool, job: impl FnOnce() + Send + 'static) -> impl Task + 'static {
     pool.keep_alive();
     kept(job)
 }
 
 /// A job for which the pool is kept alive, until it has run, and which does not unwind.
-pub(crate) fn kept(job: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
-    move || {
+pub(crate) fn kept(job: impl FnOnce() + Send + 'static) -> impl Task + 'static {
+    Detached(job)
+}
+
+struct Detached<F>(F);
+
+impl<F: FnOnce() + Send> Task for Detached<F> {
+    #[inline(always)]
+    fn run(self) {
         // One of the pool's, which is there as long as a thread is one of its workers.
         let worker = Worker::current().expect("jobs run on workers");
         let pool = worker.pool();
-        if let Err(payload) = unwind::catch_job(job) {
+        if let Err(payload) = unwind::catch_job(self.0) {
             pool.handle_panic(payload);
         }
         pool.release();
     }
+
+    fn discard(self) {
+        let worker = Worker::current().expect("jobs are discarded by workers");
+        worker.pool().handle_panic(unwind::dropped(self.0));
+        worker.pool().release();
+    }
+}
+
+/// A task that keeps the pool until it has run.
+///
+/// # Panics
+///
+/// Panics if the pool has ended.
+pub(crate) fn keeping(pool: &Pool, task: impl Task + 'static) -> impl Task + 'static {
+    pool.keep_alive();
+    Kept(task)
+}
+
+struct Kept<T>(T);
+
+impl<T: Task> Task for Kept<T> {
+    fn run(self) {
+        self.0.run();
+        release();
+    }
+
+    fn discard(self) {
+        self.0.discard();
+        release();
+    }
+}
+
+/// A job no more keeps the pool of the calling worker.
+fn release() {
+    let worker = Worker::current().expect("jobs run on workers");
+    worker.pool().release();
 }

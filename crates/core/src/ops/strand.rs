@@ -8,7 +8,9 @@ use heist_deque::Queue;
 use crate::base::job::DetachedJob;
 use crate::base::on_stack;
 use crate::base::strand_queue::StrandQueue;
+use crate::base::task::Carrying;
 use crate::base::unwind;
+use crate::ops::cancellation::checkpoint;
 use crate::ops::spawn;
 use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::{Priority, Stint};
@@ -153,7 +155,11 @@ impl Strand {
         F: FnOnce() + Send + 'static,
     {
         let job = move || {
-            if let Err(payload) = unwind::catch_job(job) {
+            let run = || {
+                checkpoint();
+                job();
+            };
+            if let Err(payload) = unwind::catch_job(run) {
                 Pool::here().handle_panic(payload);
             }
         };
@@ -227,6 +233,7 @@ impl Strand {
         pool.demand_workers("submit a job to");
         // One share for all jobs of the strand, until it is idle.
         let begin = || pool.keep_alive();
+        let job = || pool.inheriting(job());
         if self.shared.queue.push(begin, job) {
             Drainer::start(Arc::clone(&self.shared));
         }
@@ -252,10 +259,11 @@ impl Drainer {
     /// two strands that send each other messages do not keep a third one from its turn.
     fn start(strand: Arc<Shared>) {
         let pool = Arc::clone(&strand.pool);
-        let job = move || {
+        // Of no region: its jobs carry theirs.
+        let job = Carrying(move || {
             let jobs = Queue::new();
             Self { strand, jobs }.run();
-        };
+        });
         if pool.current_worker().is_some_and(Worker::is_strict) {
             // The frame may wait for it, and takes from its deque no more than it has pushed.
             // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
@@ -297,7 +305,7 @@ impl Drainer {
     fn go_behind(self, worker: &Worker) {
         let is_descendant = worker.is_strict() && worker.is_on_top();
         let pool = worker.pool();
-        let job = move || self.run();
+        let job = Carrying(move || self.run());
         if is_descendant {
             // A frame below may wait for it that runs nothing from outside.
             // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.

@@ -10,7 +10,9 @@ use std::task::{ready, Context, Poll, Waker};
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{Header, JobRef};
 use crate::base::join_error::JoinError;
-use crate::base::{on_stack, unwind};
+use crate::base::waiting::{WaitMode, Waiting};
+use crate::base::{on_stack, region, unwind};
+use crate::ops::cancellation::checkpoint;
 use crate::state::Pool;
 use crate::worker::claimed::{Claimant, Claimed};
 use crate::worker::latch::CountLatch;
@@ -77,6 +79,7 @@ where
         claimed: Claimed::new(job, Task::<F, T>::execute),
         pool: Arc::clone(pool),
         bound,
+        context: pool.inherited(),
     });
     let queued = Arc::into_raw(Arc::clone(&task)).cast_mut();
     // SAFETY: an `Arc`'s content has an address.
@@ -115,6 +118,8 @@ struct Task<F: FnOnce() -> T, T> {
     claimed: Claimed<F, T>,
     pool: Arc<Pool>,
     bound: Bound,
+    /// That of the call in which it was submitted.
+    context: Option<Arc<region::Context>>,
 }
 
 /// A [`Task`] with some closure.
@@ -157,7 +162,8 @@ impl<T> JoinHandle<T> {
             Ok(value) => value,
             Err(JoinError::Panicked(payload)) => unwind::resume(payload),
             Err(JoinError::Cancelled) => {
-                panic!("could not join a job: it was cancelled before it began; `try_join` says so without a panic")
+                checkpoint();
+                panic!("could not join a job: it was cancelled; `try_join` says so without a panic")
             }
         }
     }
@@ -259,9 +265,18 @@ where
     T: Send + 'static,
 {
     fn run(&self, claimant: Claimant<'_, F, T, CountLatch>) {
-        if let Err(payload) = claimant.run() {
-            self.pool.handle_panic(payload);
-        }
+        let worker = Worker::current().expect("jobs run on workers");
+        let mode = WaitMode::new(Waiting::Any);
+        worker.run_in(mode, self.context.clone(), |is_cancelled| {
+            let told = if is_cancelled {
+                claimant.cancel()
+            } else {
+                claimant.run()
+            };
+            if let Err(payload) = told {
+                self.pool.handle_panic(payload);
+            }
+        });
     }
 
     /// The end of the job's way through the queues.

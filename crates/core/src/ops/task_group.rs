@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::base::job::DetachedJob;
+use crate::base::task::Task;
 use crate::base::unwind::{self, FirstPanic};
+use crate::ops::cancellation::checkpoint;
 use crate::ops::spawn;
 use crate::policy::Priority;
 use crate::pool::ThreadPool;
@@ -128,12 +130,7 @@ impl TaskGroup {
         F: FnOnce() + Send + 'static,
     {
         let shared = Arc::clone(&self.shared);
-        let job = spawn::detached(&self.shared.pool, move || {
-            if let Err(payload) = unwind::catch_job(job) {
-                shared.panic.keep(payload);
-            }
-            shared.completion.finish();
-        });
+        let job = spawn::keeping(&self.shared.pool, GroupJob { job, shared });
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
         let pool = &self.shared.pool;
@@ -141,7 +138,7 @@ impl TaskGroup {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             Priority::Normal => unsafe { pool.queue(job) },
             // SAFETY: as above.
-            lane => pool.inject(lane, unsafe { DetachedJob::new(job) }),
+            lane => pool.inject(lane, pool.inheriting(unsafe { DetachedJob::new(job) })),
         }
     }
 
@@ -208,10 +205,31 @@ impl TaskGroup {
     }
 
     fn resume_panic(&self) {
-        let panicked = self.shared.panic.take();
-        if let Some(payload) = panicked {
-            unwind::resume(payload);
+        match self.shared.panic.take() {
+            // Of a region that has told its caller, unless that is this one.
+            Some(payload) if unwind::is_cancellation(&payload) => checkpoint(),
+            Some(payload) => unwind::resume(payload),
+            None => {}
         }
+    }
+}
+
+struct GroupJob<F> {
+    job: F,
+    shared: Arc<Shared>,
+}
+
+impl<F: FnOnce() + Send> Task for GroupJob<F> {
+    fn run(self) {
+        if let Err(payload) = unwind::catch_job(self.job) {
+            self.shared.panic.keep(payload);
+        }
+        self.shared.completion.finish();
+    }
+
+    fn discard(self) {
+        self.shared.panic.keep(unwind::dropped(self.job));
+        self.shared.completion.finish();
     }
 }
 

@@ -26,7 +26,10 @@ impl Yield {
                 worker.on_top(|| worker.execute(job));
                 Self::Executed
             }
-            None => Self::Idle,
+            None => {
+                worker.note_what_is_gone();
+                Self::Idle
+            }
         }
     }
 }

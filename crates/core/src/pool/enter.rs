@@ -5,10 +5,12 @@ use std::ptr;
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{HeapJob, StackJob};
 use crate::base::latch::{LatchRef, LockLatch};
+use crate::base::task::Task;
 use crate::base::unwind;
 use crate::policy::Priority;
 use crate::state::{Place, Pool};
 use crate::worker::latch::ForeignLatch;
+use crate::worker::region;
 use crate::worker::Worker;
 
 impl Pool {
@@ -16,14 +18,17 @@ impl Pool {
     ///
     /// # Safety
     ///
-    /// 1. The closure's borrows live until it has run.
-    /// 2. The closure does not unwind.
-    pub(crate) unsafe fn queue(&self, job: impl FnOnce() + Send) {
+    /// 1. The task's borrows live until it has run or is discarded.
+    /// 2. The task does not unwind.
+    pub(crate) unsafe fn queue(&self, task: impl Task) {
         match self.current_worker() {
             // SAFETY: handed on.
-            Some(worker) => unsafe { worker.push(job) },
-            // SAFETY: handed on.
-            None => self.inject(Priority::Normal, unsafe { DetachedJob::new(job) }),
+            Some(worker) => unsafe { worker.push(task) },
+            None => {
+                // SAFETY: handed on.
+                let job = unsafe { DetachedJob::new(task) };
+                self.inject(Priority::Normal, self.inheriting(job));
+            }
         }
     }
 
@@ -31,7 +36,7 @@ impl Pool {
     pub(crate) fn queue_detached(&self, job: DetachedJob) {
         match self.current_worker() {
             Some(worker) => worker.push_detached(job),
-            None => self.inject(Priority::Normal, job),
+            None => self.inject(Priority::Normal, self.inheriting(job)),
         }
     }
 
@@ -39,9 +44,10 @@ impl Pool {
     pub(crate) fn queue_at(&self, place: Place, job: DetachedJob) {
         match place {
             Place::Lane(Priority::Normal) => self.queue_detached(job),
-            Place::Lane(lane) => self.inject(lane, job),
-            Place::Near(worker) => self.hint(worker, job),
+            Place::Lane(lane) => self.inject(lane, self.inheriting(job)),
+            Place::Near(worker) => self.hint(worker, self.inheriting(job)),
             Place::OnlyOn(worker) => {
+                let job = self.inheriting(job);
                 // SAFETY: it is in no queue: this is its one run.
                 let run = move || unsafe { job.execute() };
                 // SAFETY: 1. and 2. are those of the job.
@@ -123,8 +129,10 @@ impl Pool {
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         self.demand_workers("move a call into");
-        let mode = caller.wait_mode().elsewhere();
-        let op = |worker: &Worker, moved| worker.as_there(mode, || op(worker, moved));
+        let (mode, context) = (caller.wait_mode().elsewhere(), self.inherited());
+        let op = |worker: &Worker, moved| {
+            worker.as_there(mode, || region::within(context, || op(worker, moved)))
+        };
         let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         let reference = unsafe { job.as_job_ref() };

@@ -68,8 +68,12 @@ pub(crate) struct Handlers {
 }
 
 impl Pool {
-    /// A panic that nobody waits for: the pool's handler takes it, or the process ends.
+    /// A panic that nobody waits for: the pool's handler takes it, or the process ends. A
+    /// cancellation ends here.
     pub(crate) fn handle_panic(&self, payload: Payload) {
+        if unwind::is_cancellation(&payload) {
+            return;
+        }
         let Some(handler) = &self.handlers.panic else {
             unwind::abort("a job that nobody waits for panicked, and its pool has no panic handler")
         };

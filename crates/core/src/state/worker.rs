@@ -257,8 +257,10 @@ impl<P> WorkerState<P> {
     pub(crate) unsafe fn claim(&self, kind: &'static Kind, slot: JobSlot) -> Job {
         // SAFETY: by 1.
         let mode = unsafe { self.mode_at(slot) };
+        // SAFETY: by 1.
+        let context = || unsafe { self.wait_modes.context_at(slot.as_ptr() as usize) };
         // SAFETY: by 1., and the lock keeps others away.
-        unsafe { Job::claim(kind, slot, self.index, mode) }
+        unsafe { Job::claim(kind, slot, self.index, mode, context) }
     }
 
     /// How the job in this slot waits.

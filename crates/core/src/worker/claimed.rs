@@ -93,11 +93,21 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimant<'_, F, T, L> {
     /// Gives the payload if the waker of whoever waits has panicked.
     pub(crate) fn run(self) -> Result<(), Payload> {
         let outcome = unwind::catch_job(self.take_job());
-        self.end(outcome.map_err(JoinError::Panicked))
+        self.end(outcome.map_err(|payload| {
+            if unwind::is_cancellation(&payload) {
+                JoinError::Cancelled
+            } else {
+                JoinError::Panicked(payload)
+            }
+        }))
     }
 
     /// Drops the job.
-    fn cancel(self) -> Result<(), Payload> {
+    ///
+    /// # Errors
+    ///
+    /// Gives the payload if the closure's drop has panicked, or the waker of whoever waits.
+    pub(crate) fn cancel(self) -> Result<(), Payload> {
         let job = self.take_job();
         let dropped = unwind::catch(|| drop(job));
         let told = self.end(Err(JoinError::Cancelled));

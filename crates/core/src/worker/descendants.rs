@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::base::waiting::{Region, WaitMode, Waiting, Watch};
+use crate::base::waiting::{WaitMode, Waiting, Watch};
 use crate::worker::Worker;
 
 impl Worker {
@@ -43,6 +43,14 @@ impl Worker {
         }
     }
 
+    /// A job was looked for and there was none: others may have taken those that were there, so
+    /// that the next one, which may be lent, lies below what was noted.
+    pub(crate) fn note_what_is_gone(&self) {
+        if self.local().is_watched.get() {
+            self.note(self.next_slot());
+        }
+    }
+
     /// The slot lies below what the present frame has noted.
     #[cold]
     #[inline(never)]
@@ -56,7 +64,7 @@ impl Worker {
             inner.before.set(inner.before.get().min(slot));
             watch = inner.outer;
         }
-        self.deque().locked(|| self.state().wait_modes.lower(slot));
+        self.state().wait_modes.lower(slot, self.deque());
     }
 
     /// Below this slot lies nothing that the present scope has pushed, or if there is none the
@@ -90,27 +98,7 @@ impl Worker {
 
     /// Calls `op`, in which every wait is so.
     pub(crate) fn in_mode<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
-        struct Open<'a>(&'a Worker, &'a Region, bool);
-        impl Drop for Open<'_> {
-            fn drop(&mut self) {
-                let Self(worker, region, was_strict) = self;
-                worker.local().is_strict.set(*was_strict);
-                worker
-                    .deque()
-                    .locked(|| worker.state().wait_modes.close(region));
-                if worker.pool().waits_for_a_worker() {
-                    // The call may have heard the signal and served nobody.
-                    worker.signal_self();
-                }
-            }
-        }
-        let region = self.state().wait_modes.region(mode, self.next_slot());
-        // SAFETY: in place, and the newest, until `Open` is dropped below.
-        self.deque()
-            .locked(|| unsafe { self.state().wait_modes.open(&region) });
-        let was_strict = self.local().is_strict.replace(mode.is_strict());
-        let _open = Open(self, &region, was_strict);
-        self.watched(false, op)
+        self.in_region(mode, self.context().cloned(), op)
     }
 
     /// Calls `op`, which is of a job that was stolen from a frame that waits so.

@@ -1,7 +1,8 @@
 //! Jobs that a worker pushes and nobody waits for in this frame.
 
 use crate::base::job::{is_void, DetachedJob, Job, JobSlot, Kind};
-use crate::base::job_ref::{HeapJob, JobRef};
+use crate::base::job_ref::JobRef;
+use crate::base::task::Task;
 use crate::policy::Priority;
 use crate::state::limits::RESERVED_SLOTS;
 use crate::worker::Worker;
@@ -15,33 +16,49 @@ impl Worker {
     ///
     /// # Safety
     ///
-    /// 1. The closure's borrows live until it has run.
-    /// 2. The closure does not unwind.
+    /// 1. The task's borrows live until it has run or is discarded.
+    /// 2. The task does not unwind.
     #[inline]
-    pub(crate) unsafe fn push<F: FnOnce() + Send>(&self, closure: F) {
-        if !DetachedJob::fits::<F>() {
+    pub(crate) unsafe fn push<T: Task>(&self, task: T) {
+        if !DetachedJob::fits::<T>() {
             // SAFETY: as for this function.
-            return self.push_reference(unsafe { HeapJob::into_job_ref(closure) });
+            return self.push_detached(unsafe { DetachedJob::new(task) });
         }
         if !self.deque().has_room() && !self.make_room() {
             // SAFETY: as for this function.
-            let job = unsafe { DetachedJob::new(closure) };
-            return self.pool().inject(Priority::Normal, job);
+            return self.inject(unsafe { DetachedJob::new(task) });
         }
         let slot = self.deque().vacant();
         self.note(slot.as_ptr() as usize);
-        // SAFETY: the slot is vacant, and the closure fits; 1. and 2. are handed on.
-        let kind = unsafe { DetachedJob::put(slot, closure) };
+        // SAFETY: the slot is vacant, and the task fits; 1. and 2. are handed on.
+        let kind = unsafe { DetachedJob::put(slot, task) };
         // SAFETY: the slot holds what the kind says, which may run anywhere.
         if unsafe { self.deque().publish(slot, kind) } {
             self.service();
         }
     }
 
-    /// Pushes a job by its reference.
+    /// As [`push`](Self::push), a job that is in no slot yet.
+    pub(crate) fn push_detached(&self, job: DetachedJob) {
+        if self.local().holds_void.replace(false) {
+            self.drop_void();
+        }
+        if self.deque().has_room() || self.make_room() {
+            self.put(job);
+        } else {
+            self.inject(job);
+        }
+    }
+
+    /// There is no room for the job, which is of the present region.
+    #[cold]
+    fn inject(&self, job: DetachedJob) {
+        self.pool().inject(Priority::Normal, self.inheriting(job));
+    }
+
+    /// Pushes a job by its reference, which is of no region.
     pub(crate) fn push_reference(&self, job: JobRef) {
-        // SAFETY: 1. and 2. are those of the job. By J1 this is its one run.
-        unsafe { self.push(move || job.execute()) };
+        self.push_detached(job.into());
     }
 
     /// Makes room for jobs that could go elsewhere. False if there is none: the last slots are for
@@ -64,24 +81,11 @@ impl Worker {
     }
 
     /// Puts jobs back into the deque that were popped, newest first.
-    pub(crate) fn put_back(&self, mut jobs: Vec<DetachedJob>) {
-        while let Some(job) = jobs.pop() {
-            self.put(job);
-        }
+    pub(crate) fn put_back(&self, jobs: Vec<DetachedJob>) {
+        jobs.into_iter().rev().for_each(|job| self.put(job));
     }
 
-    /// As [`push`](Self::push), a job that is in no slot yet.
-    pub(crate) fn push_detached(&self, job: DetachedJob) {
-        if self.local().holds_void.replace(false) {
-            self.drop_void();
-        }
-        if self.deque().has_room() || self.make_room() {
-            self.put(job);
-        } else {
-            self.pool().inject(Priority::Normal, job);
-        }
-    }
-
+    /// Puts a job into the deque, in which there is room for it.
     fn put(&self, job: DetachedJob) {
         let slot = self.deque().vacant();
         self.note(slot.as_ptr() as usize);

@@ -2,8 +2,11 @@
 
 use heist_event::EventKind;
 
-use crate::base::job::{lent_latch, run_in_slot, DetachedJob, Job};
+use crate::base::job::{
+    discard_in_slot, lent_latch, run_in_slot, DetachedJob, Inherited, Job, JobSlot, Kind,
+};
 use crate::base::latch::CoreLatch;
+use crate::base::waiting::{WaitMode, Waiting};
 use crate::policy::Priority;
 use crate::worker::Worker;
 
@@ -21,11 +24,31 @@ impl Worker {
         self.local().base.set(base);
     }
 
-    /// As `execute`, where the job is recorded or watched.
+    /// As `execute`, where the job is recorded or watched, and may be of another region than the
+    /// frame below.
     #[cold]
     #[inline(never)]
     fn execute_watched(&self, job: Job) {
-        self.watched_job(|| self.run_job(job));
+        let job = match job {
+            Job::Popped { slot, kind } => {
+                // SAFETY: this is the worker, and has noted nothing since the job was popped.
+                let context =
+                    || unsafe { self.state().wait_modes.context_at(slot.as_ptr() as usize) };
+                Job::Detached {
+                    mode: WaitMode::new(Waiting::Any),
+                    context: Inherited::new(kind.context(context)),
+                    // SAFETY: just popped.
+                    job: unsafe { DetachedJob::move_from(slot, kind) },
+                }
+            }
+            job => job,
+        };
+        self.watched_job(|| match job {
+            job @ (Job::Reference(_) | Job::Injected { .. }) => {
+                self.run_in(WaitMode::new(Waiting::Any), None, |_| self.run_job(job));
+            }
+            job => self.run_job(job),
+        });
     }
 
     fn watched_job(&self, run: impl FnOnce()) {
@@ -63,19 +86,15 @@ impl Worker {
             // and a popped one waits until its few bytes are written.
             // SAFETY: taken from a lane or a queue, which hands each job out once.
             Job::Injected { job, serving } => unsafe { self.serve(job, serving) },
-            Job::Detached { job, mode } => {
-                // SAFETY: taken from a deque, which hands each job out once.
-                let run = move || unsafe { job.execute() };
-                self.as_there(mode, run);
-            }
+            Job::Detached { job, mode, context } => self.run_detached(job, mode, context),
             Job::Lent {
                 slot,
                 kind,
                 owner,
                 mode,
+                context,
             } => {
-                // SAFETY: as above.
-                self.as_there(mode, || unsafe { run_in_slot(slot, kind) });
+                self.run_lent(slot, kind, mode, context);
                 // SAFETY: the slot is in use until its latch is set. The owner may then use it
                 // again, and the pool keeps the memory.
                 if unsafe { CoreLatch::set(lent_latch(slot).as_ptr()) } {
@@ -96,6 +115,28 @@ impl Worker {
         // SAFETY: by 1.
         unsafe { job.execute() };
         self.local().serving.set(before);
+    }
+
+    // Apart, or a popped job would pay for what these need.
+    #[inline(never)]
+    fn run_detached(&self, job: DetachedJob, mode: WaitMode, context: Inherited) {
+        self.run_in(mode, Inherited::into_inner(context), |is_cancelled| {
+            // SAFETY: taken from a deque, which hands each job out once.
+            unsafe { job.finish(is_cancelled) }
+        });
+    }
+
+    #[inline(never)]
+    fn run_lent(&self, slot: JobSlot, kind: &'static Kind, mode: WaitMode, context: Inherited) {
+        self.run_in(mode, Inherited::into_inner(context), |is_cancelled| {
+            if is_cancelled {
+                // SAFETY: taken from a deque, which hands each job out once.
+                unsafe { discard_in_slot(slot, kind) }
+            } else {
+                // SAFETY: as above.
+                unsafe { run_in_slot(slot, kind) }
+            }
+        });
     }
 
     /// Runs the job, if there is one.

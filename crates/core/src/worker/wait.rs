@@ -106,6 +106,9 @@ impl Worker {
             self.run(self.take_due()) || self.run(self.take_own())
         };
         abort.defuse();
+        if !has_run {
+            self.note_what_is_gone();
+        }
         has_run
     }
 

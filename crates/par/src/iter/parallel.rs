@@ -8,6 +8,8 @@ use std::collections::LinkedList;
 use std::iter::{Product, Sum};
 use std::ops::ControlFlow;
 
+use heist_core::CancellationToken;
+
 use super::adaptor::{
     Chain, Cloned, Copied, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
     FoldWith, Inspect, Intersperse, Itself, Map, MapInit, MapWith, PanicFuse, SkipAny,
@@ -17,7 +19,6 @@ use super::adaptor::{
 use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
 use super::{Either, Try};
 use crate::algorithm::{par_exclusive_scan, par_inclusive_scan};
-use crate::cancellation::CancellationToken;
 use crate::driver::drive;
 use crate::granularity::{Granularity, SplitPolicy};
 use crate::part::Part;
@@ -801,11 +802,24 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// # Cost
     ///
-    /// A look at the token for each item.
+    /// A look at the token for each item; at the clock, if it has a deadline, for each grain.
     ///
     /// # Examples
     ///
-    /// See [`CancellationToken`].
+    /// ```
+    /// use heist::prelude::*;
+    /// use heist::CancellationToken;
+    ///
+    /// let token = CancellationToken::new();
+    /// let seen = (0..u32::MAX).into_par_iter().with_cancellation(&token);
+    /// // Anybody may set it, from any thread: here one of the items does.
+    /// seen.for_each(|n| {
+    ///     if n == 1_000 {
+    ///         token.cancel();
+    ///     }
+    /// });
+    /// assert!(token.is_cancelled());
+    /// ```
     fn with_cancellation(self, token: &CancellationToken) -> WithCancellation<Self> {
         WithCancellation::new(self, token.clone())
     }

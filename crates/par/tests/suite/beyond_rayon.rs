@@ -6,10 +6,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
+use heist_core::CancellationToken;
 use heist_core::ThreadPoolBuilder;
 use heist_par::iter::plumbing::Part;
 use heist_par::prelude::*;
-use heist_par::{CancellationToken, WorkerLocal};
+use heist_par::WorkerLocal;
 
 use crate::pieces::pool;
 

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::cancellation::CancellationToken;
+use heist_core::CancellationToken;
+
 use crate::part::{forward, Part};
 
 /// The items before a flag is set: see
@@ -45,7 +46,8 @@ impl<I: Part> Part for WithCancellation<I> {
     {
         let (token, mut wants_more) = (&self.token, ControlFlow::Continue(()));
         let _ = self.base.run(budget, |item| {
-            if token.is_cancelled() {
+            // Without a look at the clock, which `steps` has before each grain.
+            if token.is_set() {
                 return ControlFlow::Break(());
             }
             wants_more = consume(item);

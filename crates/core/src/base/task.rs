@@ -1,0 +1,55 @@
+//! Tasks: how a detached job is run, or is dropped because it was cancelled.
+
+/// The content of a detached job. One of the two is called, once; neither unwinds.
+pub(crate) trait Task: Send {
+    /// It brings its context along: it is of no region, wherever it lies, and never discarded.
+    const CARRIES: bool = false;
+
+    fn run(self);
+
+    /// Drops what has not begun, and tells whoever waits for it.
+    fn discard(self);
+}
+
+/// A closure that knows nothing of cancellation runs.
+impl<F: FnOnce() + Send> Task for F {
+    #[inline(always)]
+    fn run(self) {
+        self();
+    }
+
+    fn discard(self) {
+        self();
+    }
+}
+
+/// A task that does not fit a slot.
+pub(crate) struct Boxed<T>(pub(crate) Box<T>);
+
+impl<T: Task> Task for Boxed<T> {
+    const CARRIES: bool = T::CARRIES;
+
+    fn run(self) {
+        (*self.0).run();
+    }
+
+    fn discard(self) {
+        (*self.0).discard();
+    }
+}
+
+/// A task that brings its context along, or has none, wherever it is queued.
+pub(crate) struct Carrying<T>(pub(crate) T);
+
+impl<T: Task> Task for Carrying<T> {
+    const CARRIES: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.run();
+    }
+
+    fn discard(self) {
+        self.0.run();
+    }
+}
