@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use crate::usage::check_output;
 
 mod backend;
-mod events;
+pub(crate) mod events;
 mod folder;
 mod history;
 mod job_file;

@@ -354,3 +354,17 @@ fn watching_a_folder_that_is_no_run_says_so() {
     assert!(!output.status.success());
     assert!(err.contains("events.jsonl") || err.contains("run"), "{err}");
 }
+
+#[test]
+fn names_do_nothing_to_a_terminal() {
+    let text = FLEET.replace("\"batch\"", r#""\u001b[31mbatch\u0007""#);
+    let text = text.replace("\"a\"", r#""\u001b]0;a""#);
+    let output = plan("fleet.json", &text, &[]);
+    assert!(output.status.success());
+    let shown = stdout(&output);
+    assert!(shown.contains("batch"), "{shown}");
+    let strange = shown
+        .chars()
+        .find(|sign| sign.is_control() && *sign != '\n');
+    assert_eq!(strange, None, "{shown:?}");
+}

@@ -70,7 +70,7 @@ pub(super) fn is_notable(what: &EventKind) -> bool {
 }
 
 /// The text with its control characters spelt out.
-pub(super) fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();
     }

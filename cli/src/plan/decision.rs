@@ -4,14 +4,21 @@ use std::io::{self, Write};
 
 use heist_cluster::planner::Decision;
 
-/// Prints what should be done, and then every reason, a line each.
+use crate::cluster::events::harmless;
+
+/// Prints what should be done, and then every reason, a line each. Names in them come from
+/// elsewhere and do nothing to a terminal.
 pub(super) fn write(decision: &Decision, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "decision\n  {}", decision.outcome)?;
+    writeln!(
+        out,
+        "decision\n  {}",
+        harmless(&decision.outcome.to_string())
+    )?;
     if !decision.reasons.is_empty() {
         writeln!(out, "\nreasons")?;
     }
     for reason in &decision.reasons {
-        writeln!(out, "  {reason}")?;
+        writeln!(out, "  {}", harmless(&reason.to_string()))?;
     }
     Ok(())
 }

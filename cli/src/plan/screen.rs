@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::snapshot::{Job, Node, Snapshot};
+use crate::cluster::events::harmless;
 
 /// Width of a bar that shows 100 %.
 const BAR_WIDTH: usize = 24;
@@ -36,7 +37,7 @@ pub(super) fn write(snapshot: &Snapshot, out: &mut impl Write) -> io::Result<()>
 fn of_node(node: &Node, jobs: usize) -> [String; 7] {
     let level = node.utilisation.newest();
     [
-        node.id.clone(),
+        harmless(&node.id),
         bar(level),
         format!("{:.0} %", level * 100.0),
         node.cpus.to_string(),
@@ -52,8 +53,8 @@ fn of_job(job: &Job) -> [String; 7] {
         _ => job.mobility.to_string(),
     };
     [
-        job.id.clone(),
-        job.node.clone(),
+        harmless(&job.id),
+        harmless(&job.node),
         job.priority.to_string(),
         job.cpus.to_string(),
         job.used_cpus
