@@ -132,7 +132,10 @@ pub use heist_par::{
 };
 
 #[doc = include_str!("../GUIDE.md")]
-pub mod guide {}
+pub mod guide {
+    #[doc = include_str!("../CONTROL.md")]
+    pub mod control {}
+}
 
 /// The part of rayon's interface of iterators that is here, and what is missing.
 #[doc = include_str!("../COVERAGE.md")]
