@@ -363,6 +363,10 @@ mod model {
             let lowest = root.child().child();
             let other = root.clone();
             let cancels = thread::spawn(move || other.cancel());
+            // Until the other has begun, and no longer.
+            while !root.is_set() {
+                thread::yield_now();
+            }
             root.cancel();
             assert!(lowest.is_cancelled());
             cancels.join().unwrap();
