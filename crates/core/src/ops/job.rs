@@ -3,11 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::cancellation::CancellationToken;
 use crate::base::job::DetachedJob;
+use crate::base::region::Context;
 use crate::ops::spawn;
 use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::Priority;
 use crate::state::{Place, Pool};
+use crate::worker::region::carrying;
 
 /// A job to come, in the pool of the calling worker, or else in the global pool: say how it is to
 /// run, then end with [`spawn`](JobBuilder::spawn) or [`submit`](JobBuilder::submit).
@@ -30,6 +33,7 @@ pub struct JobBuilder<'pool> {
     /// `None`: the pool of the worker that ends the builder, or else the global pool.
     pool: Option<&'pool Arc<Pool>>,
     place: Place,
+    token: Option<CancellationToken>,
 }
 
 impl<'pool> JobBuilder<'pool> {
@@ -37,6 +41,7 @@ impl<'pool> JobBuilder<'pool> {
         Self {
             pool,
             place: Place::Lane(Priority::Normal),
+            token: None,
         }
     }
 
@@ -102,6 +107,39 @@ impl<'pool> JobBuilder<'pool> {
         self
     }
 
+    /// The token stops the job, with all that it begins, as a call of
+    /// [`with_cancellation`](crate::with_cancellation): if it has not begun by then it is dropped, and
+    /// its handle says [`Cancelled`](crate::JoinError::Cancelled); if it runs it goes on to its next
+    /// [`checkpoint`](crate::checkpoint()). Of several tokens the last counts.
+    ///
+    /// # Cost
+    ///
+    /// One allocation for each job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use heist::{CancellationToken, JoinError};
+    ///
+    /// let request = CancellationToken::new();
+    /// request.cancel(); // the client is gone
+    /// let answer = heist::job().cancelled_by(&request).submit(|| unreachable!("not begun"));
+    /// assert!(matches!(answer.try_join(), Err::<(), _>(JoinError::Cancelled)));
+    /// ```
+    pub fn cancelled_by(mut self, token: &CancellationToken) -> Self {
+        self.token = Some(token.clone());
+        self
+    }
+
+    /// The context in which the job is to run.
+    fn context(&self, pool: &Pool) -> Option<Arc<Context>> {
+        match &self.token {
+            Some(token) => Some(Context::new(token.clone(), pool.inherited())),
+            None => pool.inherited(),
+        }
+    }
+
     /// Queues a job that nobody waits for, as [`spawn`](crate::spawn()).
     ///
     /// # Panics
@@ -130,7 +168,11 @@ impl<'pool> JobBuilder<'pool> {
         pool.demand_place(self.place);
         let job = spawn::detached(pool, job);
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        pool.queue_at(self.place, unsafe { DetachedJob::new(job) });
+        let mut job = unsafe { DetachedJob::new(job) };
+        if self.token.is_some() {
+            job = carrying(self.context(pool), job);
+        }
+        pool.queue_at(self.place, job);
     }
 
     /// Queues a job and returns a handle to its value, as [`submit`](crate::submit()).
@@ -162,7 +204,8 @@ impl<'pool> JobBuilder<'pool> {
             Place::OnlyOn(_) => Bound::ToWorker,
             _ => Bound::Free,
         };
-        let (handle, job) = submit::prepare(&pool, job, bound);
+        let context = self.context(&pool);
+        let (handle, job) = submit::prepare(&pool, job, bound, context);
         pool.queue_at(self.place, job);
         handle
     }
@@ -172,6 +215,7 @@ impl fmt::Debug for JobBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JobBuilder")
             .field("place", &self.place)
+            .field("token", &self.token)
             .finish_non_exhaustive()
     }
 }

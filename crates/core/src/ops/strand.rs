@@ -185,7 +185,8 @@ impl Strand {
         T: Send + 'static,
     {
         let bound = Bound::ToStrand(self.shared.address());
-        let (handle, job) = submit::prepare(&self.shared.pool, job, bound);
+        let (handle, job) =
+            submit::prepare(&self.shared.pool, job, bound, self.shared.pool.inherited());
         self.queue(|| job);
         handle
     }

@@ -49,7 +49,7 @@ pub(crate) fn submit_in<T: Send + 'static>(
     pool: &Arc<Pool>,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
-    let (handle, job) = prepare(pool, job, Bound::Free);
+    let (handle, job) = prepare(pool, job, Bound::Free, pool.inherited());
     pool.queue_detached(job);
     handle
 }
@@ -64,12 +64,17 @@ pub(crate) enum Bound {
     ToStrand(usize),
 }
 
-/// A job that is to be queued, and the handle to its value.
+/// A job that is to be queued and to run in this context, and the handle to its value.
 ///
 /// # Panics
 ///
 /// Panics if the pool has ended.
-pub(crate) fn prepare<F, T>(pool: &Arc<Pool>, job: F, bound: Bound) -> (JoinHandle<T>, DetachedJob)
+pub(crate) fn prepare<F, T>(
+    pool: &Arc<Pool>,
+    job: F,
+    bound: Bound,
+    context: Option<Arc<region::Context>>,
+) -> (JoinHandle<T>, DetachedJob)
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -79,7 +84,7 @@ where
         claimed: Claimed::new(job, Task::<F, T>::execute),
         pool: Arc::clone(pool),
         bound,
-        context: pool.inherited(),
+        context,
     });
     let queued = Arc::into_raw(Arc::clone(&task)).cast_mut();
     // SAFETY: an `Arc`'s content has an address.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use heist_sync::atomic::{AtomicU32, Ordering};
+
 use crate::base::job::DetachedJob;
 use crate::base::task::Task;
 use crate::base::unwind::{self, FirstPanic};
@@ -44,6 +46,8 @@ struct Shared {
     completion: Completion,
     /// The first panic since the last wait.
     panic: FirstPanic,
+    /// How often the group was cancelled.
+    cancellations: AtomicU32,
 }
 
 impl TaskGroup {
@@ -84,6 +88,7 @@ impl TaskGroup {
                 pool,
                 completion: Completion::default(),
                 panic: FirstPanic::default(),
+                cancellations: AtomicU32::new(0),
             }),
             priority: Priority::Normal,
         }
@@ -129,8 +134,12 @@ impl TaskGroup {
     where
         F: FnOnce() + Send + 'static,
     {
-        let shared = Arc::clone(&self.shared);
-        let job = spawn::keeping(&self.shared.pool, GroupJob { job, shared });
+        let job = GroupJob {
+            job,
+            shared: Arc::clone(&self.shared),
+            cancellations: self.shared.cancellations(),
+        };
+        let job = spawn::keeping(&self.shared.pool, job);
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
         let pool = &self.shared.pool;
@@ -204,6 +213,34 @@ impl TaskGroup {
         has_ended
     }
 
+    /// Drops the jobs of the group that have not begun. Those that run go on to their ends, and
+    /// those that are added from now on run; [`wait`](Self::wait) waits for both.
+    ///
+    /// To stop the running ones too, begin the group's jobs in a call of
+    /// [`with_cancellation`](crate::with_cancellation).
+    ///
+    /// # Cost
+    ///
+    /// An addition. Each job is dropped when its turn comes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// pool.install(|| {
+    ///     let group = heist::TaskGroup::new();
+    ///     group.run(|| unreachable!("the only worker is here"));
+    ///     group.cancel();
+    ///     group.wait();
+    /// });
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn cancel(&self) {
+        // Relaxed: whoever adds a job afterwards comes after this, and the job after it.
+        self.shared.cancellations.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn resume_panic(&self) {
         match self.shared.panic.take() {
             // Of a region that has told its caller, unless that is this one.
@@ -214,13 +251,24 @@ impl TaskGroup {
     }
 }
 
+impl Shared {
+    fn cancellations(&self) -> u32 {
+        self.cancellations.load(Ordering::Relaxed)
+    }
+}
+
 struct GroupJob<F> {
     job: F,
     shared: Arc<Shared>,
+    /// How often the group had been cancelled when the job was added.
+    cancellations: u32,
 }
 
 impl<F: FnOnce() + Send> Task for GroupJob<F> {
     fn run(self) {
+        if self.shared.cancellations() != self.cancellations {
+            return self.discard();
+        }
         if let Err(payload) = unwind::catch_job(self.job) {
             self.shared.panic.keep(payload);
         }

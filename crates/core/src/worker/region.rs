@@ -166,7 +166,7 @@ pub(crate) fn apart<R>(op: impl FnOnce() -> R) -> R {
 }
 
 /// The job with its context, which may lie anywhere.
-fn carrying(context: Option<Arc<Context>>, job: DetachedJob) -> DetachedJob {
+pub(crate) fn carrying(context: Option<Arc<Context>>, job: DetachedJob) -> DetachedJob {
     if job.carries() {
         return job;
     }
