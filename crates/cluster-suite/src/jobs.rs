@@ -400,6 +400,10 @@ pub fn quick_planner() -> Config {
     let mut config = Config::default();
     config.sustained_samples = 3;
     config.job_cool_down = Duration::from_secs(5);
+    // As on one machine, where a job soon runs again: by the defaults, which are those of real
+    // clusters, it would not pay to move jobs as short as those of a test.
+    config.pause = Duration::from_millis(50);
+    config.cold_start = Duration::from_millis(50);
     // In an emergency an important job may move, if no other can: here that would depend on
     // what else the machine does.
     config.emergency = 1e6;
@@ -412,7 +416,7 @@ pub fn the_rebalancer_moves_jobs(stage: &Stage<'_>) {
         cluster, events, ..
     } = *stage;
     let crowded = &NodeId::from("n1");
-    let counting = Counting::new(5000, 1000).ballast(100_000);
+    let counting = Counting::new(15_000, 1000).ballast(100_000);
     let expected = counting.expected();
     let submit = |name: &str, priority| {
         let options = JobOptions::new(name)
