@@ -188,7 +188,7 @@ mod tests {
     use heist_deque::Steal;
 
     use super::Context;
-    use crate::base::job::{Inherited, Job};
+    use crate::base::job::Job;
     use crate::worker::Worker;
     use crate::{spawn, with_cancellation, CancellationToken, ThreadPoolBuilder};
 
@@ -205,9 +205,9 @@ mod tests {
         let Job::Detached { job, mode, context } = job else {
             panic!("a detached one")
         };
-        let found = Inherited::clone(&context);
+        let found = Option::clone(&context);
         worker().execute(Job::Detached { job, mode, context });
-        (*found).clone()
+        found
     }
 
     fn here() -> Option<Arc<Context>> {
