@@ -54,6 +54,11 @@ impl Active {
         }
     }
 
+    /// True if the pool follows the system's limit.
+    pub(crate) fn follows(&self) -> bool {
+        self.asked_ns.is_some()
+    }
+
     /// More workers are active than there are processors: whoever waits should not spin.
     pub(crate) fn is_oversubscribed(&self, sleep: &Sleep) -> bool {
         sleep.active() > self.processors.load(Ordering::Relaxed)
@@ -114,7 +119,7 @@ impl Active {
     pub(crate) fn take_role(&self, worker: usize) -> bool {
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         let taken = || self.asker.compare_exchange(NOBODY, worker, yes, no);
-        self.asked_ns.is_some() && taken().map_or_else(|asker| asker == worker, |_| true)
+        self.follows() && taken().map_or_else(|asker| asker == worker, |_| true)
     }
 
     /// It has something else to do. Others that are recalled may take the role.

@@ -26,7 +26,9 @@ impl Worker {
             ran += 1;
             if ran == Turns::JOBS_MAX {
                 ran = 0;
-                self.pool().look_at_the_limit(self.pool().now_ns());
+                if self.pool().active.follows() {
+                    self.pool().look_at_the_limit(self.pool().now_ns());
+                }
             }
         }
     }
@@ -41,18 +43,24 @@ impl Worker {
         if self.state().has_a_job() {
             self.service();
         }
-        let (pool, worker) = (self.pool(), self.index());
+        let (pool, worker, end) = (self.pool(), self.index(), &self.state().end);
         let (active, sleep) = (&pool.active, &pool.sleep);
-        let asks = active.take_role(worker);
-        let patience = asks
-            .then(|| active.patience(sleep, pool.now_ns()))
-            .flatten();
         let has_more_to_do = || !pool.is_recalled(worker) || !self.state().mailbox.is_empty();
-        let is_to_ask = || asks && patience.is_none() && sleep.is_somebody_awake();
-        let is_wanted = || has_more_to_do() || is_to_ask();
-        self.withdraw_until(&self.state().end, is_wanted, || (), patience);
-        if asks && has_more_to_do() {
-            active.leave_role(sleep, pool.len());
+        while !end.probe() {
+            let asks = active.take_role(worker);
+            let patience = asks
+                .then(|| active.patience(sleep, pool.now_ns()))
+                .flatten();
+            let is_to_ask = || asks && patience.is_none() && sleep.is_somebody_awake();
+            let is_wanted = || has_more_to_do() || is_to_ask();
+            self.withdraw_until(end, is_wanted, || (), patience);
+            if has_more_to_do() {
+                // Looked at once: whoever goes on has left the role.
+                if asks {
+                    active.leave_role(sleep, pool.len());
+                }
+                return;
+            }
         }
     }
 
