@@ -23,13 +23,17 @@ pub struct Args {
     slow: bool,
 }
 
-/// Runs the steps, and returns whether all passed.
+/// Runs the steps, and returns whether all passed. Where `CI` is set, what they print is kept in
+/// `target/ci`, and the report has only what tells why one failed.
 ///
 /// # Errors
 ///
 /// Fails if a step cannot be set up or the report cannot be written.
 pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
     let mut runner = Runner::new(root, out);
+    if std::env::var_os("CI").is_some() {
+        runner = runner.with_logs(root.join("target/ci"));
+    }
     runner.command("fmt", &mut cargo("fmt --all --check"))?;
     runner.step("tidy", |out| tidy_step(root, out))?;
     let mut clippy = cargo("clippy --workspace --all-targets -- -D warnings");
@@ -38,7 +42,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     runner.command("rustdoc", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     runner.command("coverage", &mut cargo("lab coverage --check"))?;
     targets::add_steps(&mut runner)?;
-    runner.command("test", &mut cargo("test --workspace"))?;
+    runner.command("test", &mut cargo("test --workspace --no-fail-fast"))?;
     let mut release = cargo("test --release -p heist-core -p heist");
     runner.command("test release", &mut release)?;
     model::add_steps(&mut runner)?;

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::fmt;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 pub struct Runner<'a, W> {
     root: PathBuf,
     out: &'a mut W,
+    /// The folder for what the commands print. Without one, that goes where our output goes.
+    logs: Option<PathBuf>,
     steps: Vec<Step>,
 }
 
@@ -42,8 +45,17 @@ impl<'a, W: Write> Runner<'a, W> {
         Self {
             root: root.to_owned(),
             out,
+            logs: None,
             steps: Vec::new(),
         }
+    }
+
+    /// Keeps what each command prints in a file of this folder; the report has the part that tells
+    /// why a command failed. A log of 100,000 lines hides that from its reader.
+    #[must_use]
+    pub fn with_logs(mut self, folder: PathBuf) -> Self {
+        self.logs = Some(folder);
+        self
     }
 
     /// The folder in which commands start.
@@ -52,17 +64,22 @@ impl<'a, W: Write> Runner<'a, W> {
         self.root.clone()
     }
 
-    /// Runs a program; its output goes where ours goes.
+    /// Runs a program; its output goes where ours goes, or to a file of the logs' folder.
     ///
     /// # Errors
     ///
     /// Fails only if the report cannot be written.
     pub fn command(&mut self, name: &str, command: &mut Command) -> io::Result<()> {
-        let root = self.root.clone();
+        command.current_dir(&self.root);
+        let log = self.logs.as_ref().map(|folder| log_path(folder, name));
         self.step(name, |out| {
             writeln!(out, "{}", Line(command))?;
             out.flush()?;
-            Ok(match command.current_dir(root).status() {
+            if let Some(log) = &log {
+                let file = create(log)?;
+                command.stdout(file.try_clone()?).stderr(file);
+            }
+            let outcome = match command.status() {
                 Ok(status) if status.success() => Outcome::Passed,
                 Ok(status) if status.code() == Some(SKIPPED.into()) => {
                     Outcome::Skipped("it says above why".to_owned())
@@ -71,7 +88,13 @@ impl<'a, W: Write> Runner<'a, W> {
                 Err(error) => {
                     Outcome::Failed(format!("could not start {}: {error}", Line(command)))
                 }
-            })
+            };
+            if let (Some(log), false) = (&log, outcome == Outcome::Passed) {
+                let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
+                writeln!(out, "{}", excerpt(&text))?;
+                writeln!(out, "All of it: {}", log.display())?;
+            }
+            Ok(outcome)
         })
     }
 
@@ -201,6 +224,45 @@ pub fn quoted(word: &std::ffi::OsStr) -> String {
     }
 }
 
+/// The file for the output of one step.
+fn log_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{}.log", name.replace([' ', '/'], "-")))
+}
+
+fn create(path: &Path) -> io::Result<fs::File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::File::create(path)
+}
+
+/// The lines of a log that tell why a program failed, each with those after it, and the last ones.
+fn excerpt(log: &str) -> String {
+    const FOLLOWING: usize = 3;
+    const TELLING: usize = 120;
+    const LAST: usize = 40;
+    let lines: Vec<&str> = log.lines().collect();
+    let last = lines.len().saturating_sub(LAST);
+    let mut kept = Vec::new();
+    let mut until = 0;
+    for (number, line) in lines[..last].iter().enumerate() {
+        if ["panicked at", "FAILED", "error:", "error["]
+            .iter()
+            .any(|mark| line.contains(mark))
+        {
+            until = number + FOLLOWING;
+        }
+        if number < until && kept.len() < TELLING {
+            kept.push(*line);
+        }
+    }
+    if last > 0 {
+        kept.push("[..]");
+    }
+    kept.extend(&lines[last..]);
+    kept.join("\n")
+}
+
 fn end(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exit code {code}"),
@@ -270,6 +332,35 @@ mod tests {
         assert!(
             text.contains("== probe: skipped: it says above why"),
             "{text}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_log_is_kept_and_its_telling_part_printed() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "seq 1000; echo 'thread main panicked at x.rs'; echo 'the reason'; \
+                      seq 2000 3000; echo the end >&2";
+        let mut out = Vec::new();
+        let mut runner = Runner::new(Path::new("."), &mut out).with_logs(folder.path().join("a/b"));
+        let mut good = Command::new("sh");
+        let mut bad = Command::new("sh");
+        runner
+            .command("good one", good.args(["-c", script]))
+            .unwrap();
+        runner
+            .command("bad", bad.args(["-c", &format!("{script}; exit 3")]))
+            .unwrap();
+        assert!(!runner.finish().unwrap());
+        let text = String::from_utf8(out).unwrap();
+        let lines = text.lines().count();
+        assert!(lines < 70, "{text}");
+        assert_eq!(text.matches("the reason\n").count(), 1, "{text}");
+        assert!(text.contains("\n3000\nthe end\n"), "{text}");
+        let log = fs::read_to_string(folder.path().join("a/b/good-one.log")).unwrap();
+        assert!(
+            log.contains("\n700\n") && log.ends_with("the end\n"),
+            "{log}"
         );
     }
 
