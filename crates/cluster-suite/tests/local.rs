@@ -9,7 +9,7 @@ use heist_cluster::{remote, Cluster, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
 use heist_cluster_suite::jobs::{self, Fate};
 use heist_cluster_suite::stage::{self, Stage};
-use heist_cluster_suite::world::{self, World};
+use heist_cluster_suite::world::World;
 
 heist_cluster_suite::suite!(Here);
 
@@ -162,12 +162,4 @@ fn a_node_without_worker_is_given_up_and_calls_say_why() {
             assert!(error.contains("exited with code 1"), "{error}");
         }
     }
-}
-
-/// Not on Slurm, where the processors of such a call do not come back yet.
-#[test]
-fn a_cancelled_call_can_be_killed() {
-    world::on::<Here>(Options::new(), |stage| {
-        calls::a_cancelled_call_can_be_killed(stage.cluster);
-    });
 }

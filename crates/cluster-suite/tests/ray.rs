@@ -268,11 +268,3 @@ fn children() -> BTreeSet<u32> {
         .map(|id| id.parse().expect("the number of a process"))
         .collect()
 }
-
-/// Not on Slurm, where the processors of such a call do not come back yet.
-#[test]
-fn a_cancelled_call_can_be_killed() {
-    world::on::<OnRay>(Options::new(), |stage| {
-        calls::a_cancelled_call_can_be_killed(stage.cluster);
-    });
-}

@@ -78,7 +78,8 @@ impl Calls {
                 _ => None,
             });
         let reply = waiting.map(|(_, reply)| reply);
-        let reply = reply.or_else(|| state.replies.remove(&id));
+        // One that runs and was asked to end may be killed yet: it is over when its worker says so.
+        let reply = reply.or_else(|| state.replies.remove(&id).filter(|_| is_hard));
         drop(state);
         if let Some(reply) = reply {
             reply(Err(BackendError::cancelled()));
