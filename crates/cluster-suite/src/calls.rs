@@ -261,6 +261,35 @@ pub fn a_cancelled_call_can_be_killed(cluster: &Cluster) {
     assert_eq!(next.wait_timeout(PATIENCE), Some(Ok(3)));
 }
 
+/// Calls that are not over at their deadline are cancelled, whether they have begun or not.
+pub fn calls_end_at_their_deadline(cluster: &Cluster) {
+    let within = Duration::from_millis(500);
+    let calls: Vec<_> = (0..8)
+        .map(|seed| cluster.within(within).call(work_for, (seed, 600_000)))
+        .collect();
+    for call in calls {
+        assert_eq!(call.get(), Err(RemoteError::TimedOut { within }));
+    }
+    let within = cluster.within(Duration::from_secs(600));
+    let result = within.call(add, (1, 1)).get();
+    assert_eq!(result, Ok(2), "there is room again");
+}
+
+/// A call that does not listen at its deadline is killed, and then its processors are free.
+pub fn a_deaf_call_is_killed_after_its_deadline(cluster: &Cluster) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("begun");
+    let within = Duration::from_secs(1);
+    let calls = cluster.pin("n2").cpus(2);
+    // On a slow machine it may be late before it begins.
+    while !path.exists() {
+        let late = calls.clone().within(within).call(never_end, path.clone());
+        assert_eq!(late.get(), Err(RemoteError::TimedOut { within }));
+    }
+    let mut next = calls.call(add, (1, 2));
+    assert_eq!(next.wait_timeout(PATIENCE), Some(Ok(3)));
+}
+
 /// A result is given once; those who ask again are told so, and do not wait.
 pub fn a_result_is_given_once(cluster: &Cluster) {
     let mut call = cluster.call(add, (1, 2));

@@ -10,6 +10,7 @@ use heist_cluster_suite::calls;
 use heist_cluster_suite::jobs::{self, Fate};
 use heist_cluster_suite::stage::{self, Stage};
 use heist_cluster_suite::world::World;
+use heist_sync::thread;
 
 heist_cluster_suite::suite!(Here);
 
@@ -162,4 +163,31 @@ fn a_node_without_worker_is_given_up_and_calls_say_why() {
             assert!(error.contains("exited with code 1"), "{error}");
         }
     }
+}
+
+/// A call waits for memory, or is told that there is none. A request that a stopped worker
+/// does not read holds its memory until it is killed, though its call was cancelled.
+#[test]
+fn calls_have_as_much_memory_as_they_may() {
+    const BYTES: u64 = 1 << 20;
+    let options = Options::new().calls_bytes_max(BYTES);
+    let backend = Here::backend(Path::new(""));
+    let cluster = Cluster::connect_with(backend, options).expect("workers");
+    stop(&cluster, &NodeId::from("n2"));
+    let large = serde_bytes::ByteBuf::from(vec![1; BYTES as usize]);
+    let held = cluster.pin("n2").call(calls::mirror, large);
+    held.cancel();
+    let refused = cluster.anywhere().try_call(calls::add, (1, 2));
+    let full = refused.expect_err("all is used");
+    assert_eq!(full.args, (1, 2));
+    assert_eq!((full.used_bytes, full.bytes_max), (BYTES, BYTES));
+    let within = Duration::from_millis(50);
+    let late = cluster.within(within).call(calls::add, (1, 2)).get();
+    assert_eq!(late, Err(RemoteError::TimedOut { within }));
+    let calling = cluster.clone();
+    let waiting = thread::spawn(move || calling.call(calls::add, (3, 4)).get());
+    held.kill();
+    assert_eq!(waiting.join().expect("it waited"), Ok(7));
+    let begun = cluster.anywhere().try_call(calls::add, (5, 6));
+    assert_eq!(begun.expect("there is room").get(), Ok(11));
 }

@@ -1,6 +1,7 @@
 //! Errors of calls, jobs, clusters and backends.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,11 @@ pub enum RemoteError {
     Cancelled,
     /// Arguments, a result or data could not be written or read.
     Malformed(String),
+    /// It was not over at its deadline, and was cancelled.
+    TimedOut {
+        /// How long after its beginning that was.
+        within: Duration,
+    },
 }
 
 impl RemoteError {
@@ -96,11 +102,53 @@ impl fmt::Display for RemoteError {
             }
             Self::Cancelled => f.write_str("it was cancelled"),
             Self::Malformed(message) => f.write_str(message),
+            Self::TimedOut { within } => {
+                write!(
+                    f,
+                    "it was not over within {within:?}, its deadline, and was cancelled"
+                )
+            }
         }
     }
 }
 
 impl std::error::Error for RemoteError {}
+
+/// Why a call was not begun: the driver holds as many bytes of arguments as it may.
+///
+/// Waiting for results makes room. [`Calls::try_call`](crate::Calls::try_call) has an example.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Full<A> {
+    /// The arguments, for another time.
+    pub args: A,
+    /// How many bytes the calls that wait and run have.
+    pub used_bytes: u64,
+    /// How many they may have, by [`Options::calls_bytes_max`](crate::Options::calls_bytes_max).
+    pub bytes_max: u64,
+}
+
+impl<A> fmt::Debug for Full<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Full")
+            .field("used_bytes", &self.used_bytes)
+            .field("bytes_max", &self.bytes_max)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<A> fmt::Display for Full<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the call was not begun: calls that wait and run have {} bytes, and may have {}; wait \
+             for results, or set Options::calls_bytes_max",
+            self.used_bytes, self.bytes_max
+        )
+    }
+}
+
+impl<A> std::error::Error for Full<A> {}
 
 /// Why a cluster cannot be used.
 ///

@@ -89,10 +89,11 @@ mod whole_file;
 mod worker;
 
 pub use api::call::RemoteFuture;
+pub use api::calls::Calls;
 pub use api::chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
-pub use api::cluster::{Calls, Cluster};
+pub use api::cluster::Cluster;
 pub use backend::{Local, Ray, Slurm};
-pub use error::{ClusterError, RemoteError};
+pub use error::{ClusterError, Full, RemoteError};
 /// The value of that name derefs to the function, so it is called as before, with its types
 /// checked; where a closure is wanted, write `|x| square(x)`.
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,9 @@ use heist_sync::atomic::Ordering;
 use heist_sync::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
 
+use super::permits::Permit;
 use super::session::Shared;
+use super::timers::{Timed, Timer};
 use crate::backend::{CallSpec, Placement};
 use crate::error::BackendError;
 use crate::error::RemoteError;
@@ -75,7 +77,32 @@ pub(crate) struct What {
     pub(crate) cpus: u32,
     pub(crate) retries: u32,
     pub(crate) placement: Placement,
+    pub(crate) deadline: Option<Deadline>,
 }
+
+/// When a call is given up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    /// So long after it was called.
+    pub(crate) within: Duration,
+}
+
+impl Deadline {
+    /// In so long; none if that is later than any clock shows.
+    pub(crate) fn after(within: Duration) -> Option<Self> {
+        let at = Instant::now().checked_add(within)?;
+        Some(Self { at, within })
+    }
+
+    pub(crate) fn passed(self) -> RemoteError {
+        let within = self.within;
+        RemoteError::TimedOut { within }
+    }
+}
+
+/// How long a function may go on after its call's deadline, which cancels it, before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// After how many workers that it ended a call is not run again.
 const OWN_DOINGS_MAX: u32 = 2;
@@ -95,6 +122,7 @@ pub(crate) struct Call {
     retries: u32,
     placement: Placement,
     objects: Vec<ObjectId>,
+    deadline: Option<Deadline>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -113,6 +141,8 @@ struct State {
     is_over: bool,
     /// The request may still run, though it was cancelled.
     is_cancelled: bool,
+    /// Until its deadline, and then until it is killed.
+    timer: Option<Timer>,
     waker: Option<Waker>,
     on_result: Option<OnResult>,
 }
@@ -144,6 +174,7 @@ impl Call {
             retries: what.retries,
             placement: what.placement,
             objects: what.objects,
+            deadline: what.deadline,
             state: Mutex::new(State {
                 args: Some(what.args),
                 attempts: 0,
@@ -152,6 +183,7 @@ impl Call {
                 result: None,
                 is_over: false,
                 is_cancelled: false,
+                timer: None,
                 waker: None,
                 on_result,
             }),
@@ -159,17 +191,55 @@ impl Call {
         }
     }
 
-    /// Begins a call. `on_result` is called on some thread once there is a result.
+    /// Begins a call, whose arguments have the memory of `permit`. `on_result` is called on some
+    /// thread once there is a result.
     pub(crate) fn begin(
         shared: &Arc<Shared>,
         what: What,
+        permit: Permit,
         on_result: Option<OnResult>,
     ) -> Arc<Self> {
         let call = Arc::new(Self::new(shared, what, on_result));
         // For people.
         call.shared.counters.begun.fetch_add(1, Ordering::Relaxed);
-        call.attempt();
+        match call
+            .deadline
+            .map_or(Ok(()), |deadline| call.wake_at(deadline.at))
+        {
+            Ok(()) => call.attempt(permit),
+            Err(error) => call.finish(None, Err(error)),
+        }
         call
+    }
+
+    /// As [`begin`](Self::begin), when there is memory for its arguments, which it waits for.
+    pub(crate) fn begin_in_turn(
+        shared: &Arc<Shared>,
+        what: What,
+        on_result: Option<OnResult>,
+    ) -> Arc<Self> {
+        let at = what.deadline.map(|deadline| deadline.at);
+        if let Some(permit) = shared.permits.take(what.args.len(), at) {
+            return Self::begin(shared, what, permit, on_result);
+        }
+        let passed = what
+            .deadline
+            .map_or(RemoteError::Cancelled, Deadline::passed);
+        let call = Self::failed(shared, &what.function, passed);
+        on_result.into_iter().for_each(|on_result| on_result());
+        call
+    }
+
+    /// Has [`is_due`](Timed::is_due) called at that time, unless the call is over before.
+    fn wake_at(self: &Arc<Self>, at: Instant) -> Result<(), RemoteError> {
+        let this: Weak<Self> = Arc::downgrade(self);
+        let mut state = self.state.lock();
+        let timer = self.shared.timers.add(at, this).map_err(|error| {
+            let why = format!("could not start the thread that waits for deadlines: {error}");
+            RemoteError::from(BackendError::setup(why))
+        })?;
+        state.timer = Some(timer);
+        Ok(())
     }
 
     /// A call that cannot begin.
@@ -186,7 +256,7 @@ impl Call {
         Arc::new(call)
     }
 
-    fn attempt(self: &Arc<Self>) {
+    fn attempt(self: &Arc<Self>, permit: Permit) {
         let id = self.shared.next_request();
         let args = {
             let mut state = self.state.lock();
@@ -217,11 +287,18 @@ impl Call {
         let call = Arc::clone(self);
         self.shared
             .backend
-            .call(spec, Box::new(move |answer| call.take(id, answer)));
+            .call(spec, Box::new(move |answer| call.take(id, permit, answer)));
+        // It may have been cancelled before the backend had it.
+        let state = self.state.lock();
+        let is_unwanted = state.request == id && state.is_cancelled;
+        drop(state);
+        if is_unwanted {
+            self.shared.backend.cancel(id, false);
+        }
     }
 
-    /// Takes what became of the attempt `id`.
-    fn take(self: &Arc<Self>, id: u64, answer: Result<Frame, BackendError>) {
+    /// Takes what became of the attempt `id`, whose arguments nobody else has any more.
+    fn take(self: &Arc<Self>, id: u64, permit: Permit, answer: Result<Frame, BackendError>) {
         let result = match answer {
             Ok(frame) => understand(frame, &self.shared.build),
             Err(error) if error.is_cancelled() => Err(RemoteError::Cancelled),
@@ -236,19 +313,27 @@ impl Call {
                     self.shared.counters.lost.fetch_add(1, Ordering::Relaxed);
                 }
                 if is_current && error.is_passing() && may_retry {
-                    return self.attempt();
+                    return self.attempt(permit);
                 }
                 Err(RemoteError::Backend { error, attempts })
             }
         };
+        drop(permit);
         self.finish(Some(id), result);
     }
 
     /// Sets the result, unless there is one or the attempt is not the present one.
     fn finish(&self, id: Option<u64>, result: Result<Returned, RemoteError>) {
         let mut state = self.state.lock();
-        if id == Some(state.request) {
+        let is_answered = id == Some(state.request);
+        if is_answered {
             state.is_cancelled = false;
+        }
+        // A request that was cancelled may still have to be killed.
+        if is_answered || !state.is_over {
+            if let Some(timer) = state.timer.take() {
+                self.shared.timers.remove(timer);
+            }
         }
         if state.is_over || id.is_some_and(|id| state.request != id) {
             return;
@@ -270,6 +355,10 @@ impl Call {
     }
 
     pub(crate) fn cancel(&self, is_hard: bool) {
+        self.give_up(RemoteError::Cancelled, is_hard);
+    }
+
+    fn give_up(&self, why: RemoteError, is_hard: bool) {
         let request = {
             let mut state = self.state.lock();
             let may_run = !state.is_over || (is_hard && state.is_cancelled);
@@ -277,7 +366,7 @@ impl Call {
             may_run.then_some(state.request)
         };
         if let Some(request) = request {
-            self.finish(None, Err(RemoteError::Cancelled));
+            self.finish(None, Err(why));
             self.shared.backend.cancel(request, is_hard);
         }
     }
@@ -301,6 +390,21 @@ impl Call {
     /// Takes the result, when there is one.
     pub(crate) fn poll(&self) -> Option<Result<Returned, RemoteError>> {
         self.state.lock().take_result()
+    }
+}
+
+impl Timed for Call {
+    /// At the deadline it is cancelled, and then killed if it goes on.
+    fn is_due(self: Arc<Self>) {
+        let (is_over, deadline) = (self.state.lock().is_over, self.deadline);
+        match deadline.filter(|_| !is_over) {
+            None => self.cancel(true),
+            Some(deadline) => {
+                self.give_up(deadline.passed(), false);
+                // Without another thread it is not killed; there is one, which runs this.
+                let _ = Instant::now().checked_add(GRACE).map(|at| self.wake_at(at));
+            }
+        }
     }
 }
 

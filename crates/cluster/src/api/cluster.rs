@@ -2,17 +2,19 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 use serde::Serialize;
 
-use super::call::{Call, OnResult, RemoteFuture, What};
+use super::call::RemoteFuture;
+use super::calls::Calls;
 use super::job_handle::{JobHandle, UnfinishedJob};
-use super::object;
 use super::object::Remote;
+use super::permits::Permits;
 use super::session::{reader, Counters, Session, Shared};
-use crate::backend::{BackendOptions, Node, Placement, Program};
+use crate::backend::{BackendOptions, Node, Program};
 use crate::driver::handle::Driver;
 use crate::driver::options::Options;
 use crate::driver::store::{Description, JobResult};
@@ -114,6 +116,7 @@ impl Cluster {
         let (fingerprint, limits) = (program.fingerprint, program.limits);
         let build = Arc::clone(&program.build);
         let backend = backend.connect(program)?;
+        let permits = Permits::new(options.calls_bytes_max);
         let counters = Arc::new(Counters::default());
         let driver = OnceLock::new();
         if options.wants_driver() {
@@ -131,6 +134,8 @@ impl Cluster {
             next_object: AtomicU64::new(1),
             next_job: AtomicU64::new(1),
             counters,
+            permits,
+            timers: Arc::default(),
             driver,
             starting: Mutex::new(()),
         };
@@ -160,34 +165,41 @@ impl Cluster {
     /// often as the function's `retries` say, so side effects may happen more than once. There is
     /// one result.
     ///
+    /// It runs when there is room for it. Waits if the calls that wait and run have more bytes of
+    /// arguments than [`Options::calls_bytes_max`], until some are over;
+    /// [`try_call`](Calls::try_call) does not.
+    ///
     /// Costs a tenth of a millisecond on [`Local`](crate::Local) and about a millisecond on other
     /// backends, once workers run there: it is for work of 50 ms and more.
     pub fn call<F: RemoteFunction>(&self, function: F, args: F::Args) -> RemoteFuture<F::Out> {
         self.anywhere().call(function, args)
     }
 
-    /// Calls on the machine `node`, or elsewhere if it is not there or has no room.
+    /// Calls on the machine `node`, or elsewhere if it is not there or has no room; [`Calls`] has
+    /// an example.
     pub fn on(&self, node: impl Into<NodeId>) -> Calls<'_> {
         self.anywhere().on(node)
     }
 
-    /// Calls on the machine `node` and nowhere else.
+    /// Calls on the machine `node` and nowhere else; [`Calls`] has an example.
     pub fn pin(&self, node: impl Into<NodeId>) -> Calls<'_> {
         self.anywhere().pin(node)
     }
 
-    /// Calls where `data` lies already, if there is room.
+    /// Calls where `data` lies already, if there is room; [`Calls`] has an example.
     pub fn near<T>(&self, data: &Remote<T>) -> Calls<'_> {
         self.anywhere().near(data)
     }
 
-    pub(crate) fn anywhere(&self) -> Calls<'_> {
-        Calls {
-            cluster: self,
-            placement: Placement::default(),
-            cpus: None,
-            retries: None,
-        }
+    /// Calls that are cancelled if they are not over in so long; [`Calls::within`] has an
+    /// example.
+    pub fn within(&self, time: Duration) -> Calls<'_> {
+        self.anywhere().within(time)
+    }
+
+    /// Calls wherever there is room; [`Calls::try_call`] has an example.
+    pub fn anywhere(&self) -> Calls<'_> {
+        Calls::anywhere(&self.shared)
     }
 
     /// Puts data into the cluster, for calls that share it. Costs one copy to the backend, and one
@@ -372,111 +384,4 @@ fn check_kind<J: RegisteredJob>(found: &Description) -> Result<(), ClusterErrorK
         J::NAME,
         J::VERSION
     )))
-}
-
-/// Says where calls are to run, and how; then calls. It can be kept, and used for many.
-///
-/// # Examples
-///
-/// ```
-/// use heist_cluster::{remote, CallContext, Cluster, Local, Remote};
-///
-/// #[remote]
-/// fn place(numbers: Remote<Vec<u64>>) -> (String, usize) {
-///     let length = numbers.get().expect("the numbers came with the call").len();
-///     (CallContext::current().node().to_owned(), length)
-/// }
-///
-/// fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     heist_cluster::init();
-///     let cluster = Cluster::connect(Local::new().nodes(2).cpus(2))?;
-///     let numbers = cluster.put(&vec![2_u64, 3, 5])?;
-///     // On `n2` and nowhere else, both of its processors, and not again if it is lost.
-///     let calls = cluster.pin("n2").cpus(2).retries(0);
-///     assert_eq!(calls.call(place, numbers.clone()).get()?, ("n2".to_owned(), 3));
-///     // On `n1` if it has room; near the data if the backend knows what that is.
-///     let (_, length) = cluster.on("n1").near(&numbers).call(place, numbers.clone()).get()?;
-///     assert_eq!(length, 3);
-///     Ok(())
-/// }
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "it only says how calls are to run"]
-pub struct Calls<'a> {
-    cluster: &'a Cluster,
-    placement: Placement,
-    cpus: Option<u32>,
-    retries: Option<u32>,
-}
-
-impl Calls<'_> {
-    /// On the machine `node`, or elsewhere if it is not there or has no room.
-    pub fn on(mut self, node: impl Into<NodeId>) -> Self {
-        self.placement.node = Some(node.into());
-        self.placement.is_pinned = false;
-        self
-    }
-
-    /// On the machine `node` and nowhere else. If it is lost, so is the call.
-    pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
-        self.placement.node = Some(node.into());
-        self.placement.is_pinned = true;
-        self
-    }
-
-    /// Where `data` lies already, if there is room.
-    pub fn near<T>(mut self, data: &Remote<T>) -> Self {
-        self.placement.near.push(data.id());
-        self
-    }
-
-    /// With so many processors in place of what the function's attribute says.
-    pub fn cpus(mut self, cpus: u32) -> Self {
-        self.cpus = Some(cpus.max(1));
-        self
-    }
-
-    /// Run again so often after the backend lost an attempt, in place of what the function's
-    /// attribute says. With 0 it runs at most once.
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = Some(retries);
-        self
-    }
-
-    /// Calls a remote function; see [`Cluster::call`].
-    pub fn call<F: RemoteFunction>(&self, _: F, args: F::Args) -> RemoteFuture<F::Out> {
-        RemoteFuture::new(self.begin::<F>(&args, None))
-    }
-
-    /// Begins a call whose result is fetched from it directly.
-    pub(crate) fn begin<F: RemoteFunction>(
-        &self,
-        args: &F::Args,
-        on_result: Option<OnResult>,
-    ) -> Arc<Call> {
-        let shared = &self.cluster.shared;
-        let written = object::encode_with_objects(args)
-            .map_err(|error| format!("the arguments of `{}` cannot be written: {error}", F::NAME))
-            .and_then(|(args, objects)| {
-                let what = format!("the arguments of `{}`", F::NAME);
-                shared.limits.admit(&what, &args).map(|()| (args, objects))
-            });
-        let (args, objects) = match written {
-            Ok(written) => written,
-            Err(error) => {
-                let call = Call::failed(shared, F::NAME, RemoteError::malformed(error));
-                on_result.into_iter().for_each(|on_result| on_result());
-                return call;
-            }
-        };
-        let what = What {
-            function: F::NAME.to_owned(),
-            args,
-            objects,
-            cpus: self.cpus.unwrap_or(F::OPTIONS.cpus),
-            retries: self.retries.unwrap_or(F::OPTIONS.retries),
-            placement: self.placement.clone(),
-        };
-        Call::begin(shared, what, on_result)
-    }
 }

@@ -208,7 +208,8 @@ impl ForeignProgram {
         Cluster::connect_program(backend, program, options)
     }
 
-    /// Calls the function `name` with its argument, or the list of its arguments.
+    /// Calls the function `name` with its argument, or the list of its arguments; waits as
+    /// [`Cluster::call`] does.
     ///
     /// # Errors
     ///
@@ -240,11 +241,12 @@ impl ForeignProgram {
             cpus: options.cpus,
             retries: options.retries,
             placement: Placement::default(),
+            deadline: None,
         };
         Ok(JsonCall {
             program: self.clone(),
             name: name.to_owned(),
-            future: RemoteFuture::new(Call::begin(cluster.shared(), what, None)),
+            future: RemoteFuture::new(Call::begin_in_turn(cluster.shared(), what, None)),
         })
     }
 

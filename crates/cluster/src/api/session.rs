@@ -6,6 +6,8 @@ use std::sync::{Arc, OnceLock};
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
+use super::permits::Permits;
+use super::timers::Timers;
 use crate::backend::Backend;
 use crate::driver::handle::Driver;
 use crate::driver::options::Options;
@@ -24,6 +26,7 @@ impl Drop for Session {
             driver.end();
         }
         self.0.backend.close();
+        self.0.timers.close();
     }
 }
 
@@ -38,6 +41,8 @@ pub(crate) struct Shared {
     pub(super) next_object: AtomicU64,
     pub(super) next_job: AtomicU64,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) permits: Arc<Permits>,
+    pub(super) timers: Arc<Timers>,
     /// Drives jobs. Without options it is there once there is a job.
     pub(super) driver: OnceLock<Driver>,
     pub(super) starting: Mutex<()>,

@@ -1,6 +1,6 @@
 //! A connection to the process of one worker: requests out, answers in.
 
-use std::collections::HashMap;
+use std::collections::hash_map::{Entry, HashMap};
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
@@ -136,17 +136,22 @@ impl Link {
         Ok(link)
     }
 
-    /// Sends a request. `reply` learns the answer, or that there will be none.
+    /// Sends a request. `reply` learns the answer, or that there will be none. One that is not
+    /// answered is not sent again.
     pub(crate) fn send(&self, id: u64, request: Frame, reply: Reply) {
         let refused = match self.waiting.replies.lock().as_mut() {
-            Some(replies) => {
-                replies.insert(id, reply);
-                None
-            }
-            None => Some(reply),
+            None => Some((reply, self.waiting.died("the connection is closed"))),
+            Some(replies) => match replies.entry(id) {
+                Entry::Vacant(free) => {
+                    free.insert(reply);
+                    None
+                }
+                // Else those who ask again and again would fill the memory.
+                Entry::Occupied(_) => Some((reply, self.waiting.silent())),
+            },
         };
-        if let Some(reply) = refused {
-            return reply(Err(self.waiting.died("the connection is closed")));
+        if let Some((reply, error)) = refused {
+            return reply(Err(error));
         }
         if !self.outgoing.send(id, request) {
             let error = self.waiting.died("it was told to end");
@@ -168,6 +173,11 @@ impl Link {
 impl Waiting {
     fn died(&self, why: &str) -> BackendError {
         BackendError::node_died(format!("{} is gone: {why}", self.name))
+    }
+
+    fn silent(&self) -> BackendError {
+        let name = &self.name;
+        BackendError::lost(format!("{name} was asked before, and has not answered"))
     }
 
     fn ended(&self, end: &End) -> BackendError {
@@ -291,6 +301,18 @@ mod tests {
             assert_eq!(answered, Ok((id, true)), "the answer {id} never came");
         }
         other_end.join().expect("the other end has read all");
+    }
+
+    #[test]
+    fn a_request_that_is_not_answered_is_not_sent_again() {
+        let (link, _theirs) = pair();
+        let (sender, answers) = mpsc::channel();
+        link.send(1, request(0), Box::new(|_| ()));
+        let refused = Box::new(move |answer| drop(sender.send(answer)));
+        link.send(1, request(0), refused);
+        let answer = answers.recv_timeout(PATIENCE).expect("it did not wait");
+        let error = answer.expect_err("it was asked before").to_string();
+        assert!(error.contains("has not answered"), "{error}");
     }
 
     #[test]

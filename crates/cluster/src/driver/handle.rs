@@ -45,14 +45,13 @@ impl Driver {
             listener,
             rebalance,
             sample_every,
+            ..
         } = options;
         let complain = |message: String| {
             let _ = writeln!(io::stderr(), "heist-cluster: {message}");
         };
-        let store = store
-            .map(|folder| Store::open(&folder, complain))
-            .transpose()?;
-        let store = store.map(Arc::new);
+        let store = store.map(|folder| Store::open(&folder, complain));
+        let store = store.transpose()?.map(Arc::new);
         let journal = events.map(|folder| Journal::open(&folder)).transpose()?;
         let planner = rebalance.map(Planner::new).transpose();
         let planner = planner.map_err(|error| {

@@ -35,13 +35,29 @@ use crate::planner::Config;
 ///
 /// With any of them the driver's thread begins with the cluster, otherwise with the first job. A
 /// store costs a file for each state, which is on disk before the job goes on.
-#[derive(Default)]
 pub struct Options {
     pub(crate) store: Option<PathBuf>,
     pub(crate) events: Option<PathBuf>,
     pub(crate) listener: Option<Listener>,
     pub(crate) rebalance: Option<Config>,
     pub(crate) sample_every: Option<Duration>,
+    pub(crate) calls_bytes_max: u64,
+}
+
+/// The memory for arguments of calls, unless the user says otherwise.
+const CALLS_BYTES_MAX: u64 = 1 << 30;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            store: None,
+            events: None,
+            listener: None,
+            rebalance: None,
+            sample_every: None,
+            calls_bytes_max: CALLS_BYTES_MAX,
+        }
+    }
 }
 
 /// Is told of each event.
@@ -99,6 +115,17 @@ impl Options {
     #[must_use]
     pub fn sample_every(mut self, period: Duration) -> Self {
         self.sample_every = Some(period.max(Duration::from_millis(250)));
+        self
+    }
+
+    /// How many bytes of arguments the calls may have that wait and run: 1 GiB, unless this says
+    /// otherwise. [`Cluster::call`](crate::Cluster::call) waits when there are more, and
+    /// [`Calls::try_call`](crate::Calls::try_call), which has an example, says so. A call counts
+    /// as 512 bytes more than its arguments; one that is larger than all that is left to it runs
+    /// alone. While a call may be tried again its arguments are there twice.
+    #[must_use]
+    pub fn calls_bytes_max(mut self, bytes: u64) -> Self {
+        self.calls_bytes_max = bytes;
         self
     }
 

@@ -18,11 +18,12 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// and wait for each other for ever. So neither end does: reading never waits for writing, and
 /// no lock is held while something is written. `K` is what a frame is known by.
 ///
-/// The queue has no bound, because whoever met it would wait, and readers send too. It holds
-/// what the sender was free to send. A driver sends a call or a job when there is room for it
-/// on the node; a worker sends an answer to each request, which somebody has in memory in any
-/// case. Where the other end does not read, small requests may pile up: for usage, for states, to
-/// pause and to cancel.
+/// The queue has no bound of its own, because whoever met it would wait, and readers send too. Its
+/// bound is what the sender may send. A driver sends a call or a job when there is room for it
+/// on the node, and the room is free again when it was answered; all calls together have the bytes
+/// that `Options::calls_bytes_max` gives them, for which their callers wait. Requests for usage and
+/// for a sign of life are not repeated before they were answered. A worker sends one answer to
+/// each request.
 pub(crate) struct Outgoing<K>(Arc<Shared<K>>);
 
 struct Shared<K> {

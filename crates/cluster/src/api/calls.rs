@@ -1,0 +1,239 @@
+//! Where calls are to run and for how long, and their beginning.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::call::{Call, Deadline, OnResult, RemoteFuture, What};
+use super::object::{self, Remote};
+use super::session::Shared;
+use crate::backend::Placement;
+use crate::error::{Full, RemoteError};
+use crate::planner::NodeId;
+use crate::remote::function::RemoteFunction;
+
+/// Says where calls are to run, and how; then calls. It can be kept, and used for many.
+///
+/// # Examples
+///
+/// ```
+/// use heist_cluster::{remote, CallContext, Cluster, Local, Remote};
+///
+/// #[remote]
+/// fn place(numbers: Remote<Vec<u64>>) -> (String, usize) {
+///     let length = numbers.get().expect("the numbers came with the call").len();
+///     (CallContext::current().node().to_owned(), length)
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     heist_cluster::init();
+///     let cluster = Cluster::connect(Local::new().nodes(2).cpus(2))?;
+///     let numbers = cluster.put(&vec![2_u64, 3, 5])?;
+///     // On `n2` and nowhere else, both of its processors, and not again if it is lost.
+///     let calls = cluster.pin("n2").cpus(2).retries(0);
+///     assert_eq!(calls.call(place, numbers.clone()).get()?, ("n2".to_owned(), 3));
+///     // On `n1` if it has room; near the data if the backend knows what that is.
+///     let (_, length) = cluster.on("n1").near(&numbers).call(place, numbers.clone()).get()?;
+///     assert_eq!(length, 3);
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "it only says how calls are to run"]
+pub struct Calls<'a> {
+    shared: &'a Arc<Shared>,
+    placement: Placement,
+    cpus: Option<u32>,
+    retries: Option<u32>,
+    within: Option<Duration>,
+}
+
+impl<'a> Calls<'a> {
+    /// Wherever there is room, as the function's attribute says.
+    pub(super) fn anywhere(shared: &'a Arc<Shared>) -> Self {
+        Self {
+            shared,
+            placement: Placement::default(),
+            cpus: None,
+            retries: None,
+            within: None,
+        }
+    }
+}
+
+impl Calls<'_> {
+    /// On the machine `node`, or elsewhere if it is not there or has no room.
+    pub fn on(mut self, node: impl Into<NodeId>) -> Self {
+        self.placement.node = Some(node.into());
+        self.placement.is_pinned = false;
+        self
+    }
+
+    /// On the machine `node` and nowhere else. If it is lost, so is the call.
+    pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
+        self.placement.node = Some(node.into());
+        self.placement.is_pinned = true;
+        self
+    }
+
+    /// Where `data` lies already, if there is room.
+    pub fn near<T>(mut self, data: &Remote<T>) -> Self {
+        self.placement.near.push(data.id());
+        self
+    }
+
+    /// With so many processors in place of what the function's attribute says.
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.cpus = Some(cpus.max(1));
+        self
+    }
+
+    /// Run again so often after the backend lost an attempt, in place of what the function's
+    /// attribute says. With 0 it runs at most once.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = Some(retries);
+        self
+    }
+
+    /// Cancelled if they are not over in so long, counted from the call, with the error
+    /// [`RemoteError::TimedOut`]. A function that does not listen to that is killed five seconds
+    /// later, as by [`RemoteFuture::kill`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use heist_cluster::{remote, Cluster, Local, RemoteError};
+    ///
+    /// #[remote]
+    /// fn wait_for_ever() {
+    ///     loop {
+    ///         std::thread::park();
+    ///     }
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let within = Duration::from_millis(10);
+    ///     let result = cluster.within(within).call(wait_for_ever, ()).get();
+    ///     assert_eq!(result, Err(RemoteError::TimedOut { within }));
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// An entry in an ordered list; one thread for all deadlines.
+    pub fn within(mut self, time: Duration) -> Self {
+        self.within = Some(time);
+        self
+    }
+
+    /// Calls a remote function; see [`Cluster::call`](crate::Cluster::call).
+    pub fn call<F: RemoteFunction>(&self, _: F, args: F::Args) -> RemoteFuture<F::Out> {
+        RemoteFuture::new(self.begin::<F>(&args, None))
+    }
+
+    /// As [`call`](Self::call), but never waits.
+    ///
+    /// # Errors
+    ///
+    /// Gives the arguments back if the calls that wait and run have more bytes than
+    /// [`Options::calls_bytes_max`](crate::Options::calls_bytes_max).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::collections::VecDeque;
+    /// use heist_cluster::{remote, Cluster, Local, Options};
+    ///
+    /// #[remote]
+    /// fn length(text: String) -> usize {
+    ///     text.len()
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let options = Options::new().calls_bytes_max(10_000);
+    ///     let cluster = Cluster::connect_with(Local::new(), options)?;
+    ///     let (mut open, mut sum) = (VecDeque::new(), 0);
+    ///     let mut texts: Vec<_> = (0..100).map(|times| "x".repeat(times)).collect();
+    ///     while let Some(text) = texts.pop() {
+    ///         match cluster.anywhere().try_call(length, text) {
+    ///             Ok(call) => open.push_back(call),
+    ///             // A result makes room.
+    ///             Err(full) => {
+    ///                 texts.push(full.args);
+    ///                 sum += open.pop_front().expect("some are open").get()?;
+    ///             }
+    ///         }
+    ///     }
+    ///     for call in open {
+    ///         sum += call.get()?;
+    ///     }
+    ///     assert_eq!(sum, 99 * 100 / 2);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn try_call<F: RemoteFunction>(
+        &self,
+        _: F,
+        args: F::Args,
+    ) -> Result<RemoteFuture<F::Out>, Full<F::Args>> {
+        let shared = self.shared;
+        let call = match self.what::<F>(&args) {
+            Err(error) => Call::failed(shared, F::NAME, error),
+            Ok(what) => match shared.permits.try_take(what.args.len()) {
+                Ok(permit) => Call::begin(shared, what, permit, None),
+                Err(used_bytes) => {
+                    let bytes_max = shared.permits.bytes_max;
+                    return Err(Full {
+                        args,
+                        used_bytes,
+                        bytes_max,
+                    });
+                }
+            },
+        };
+        Ok(RemoteFuture::new(call))
+    }
+
+    /// Begins a call whose result is fetched from it directly.
+    pub(crate) fn begin<F: RemoteFunction>(
+        &self,
+        args: &F::Args,
+        on_result: Option<OnResult>,
+    ) -> Arc<Call> {
+        let shared = self.shared;
+        match self.what::<F>(args) {
+            Ok(what) => Call::begin_in_turn(shared, what, on_result),
+            Err(error) => {
+                let call = Call::failed(shared, F::NAME, error);
+                on_result.into_iter().for_each(|on_result| on_result());
+                call
+            }
+        }
+    }
+
+    /// The call that is to be begun, or why it cannot be.
+    fn what<F: RemoteFunction>(&self, args: &F::Args) -> Result<What, RemoteError> {
+        let deadline = self.within.and_then(Deadline::after);
+        let written = object::encode_with_objects(args)
+            .map_err(|error| format!("the arguments of `{}` cannot be written: {error}", F::NAME));
+        let admitted = written.and_then(|(args, objects)| {
+            let what = format!("the arguments of `{}`", F::NAME);
+            let limits = self.shared.limits;
+            limits.admit(&what, &args).map(|()| (args, objects))
+        });
+        let (args, objects) = admitted.map_err(RemoteError::malformed)?;
+        Ok(What {
+            function: F::NAME.to_owned(),
+            args,
+            objects,
+            cpus: self.cpus.unwrap_or(F::OPTIONS.cpus),
+            retries: self.retries.unwrap_or(F::OPTIONS.retries),
+            placement: self.placement.clone(),
+            deadline,
+        })
+    }
+}
