@@ -10,6 +10,7 @@ mod cpu_list;
 mod environment;
 mod host;
 mod page;
+mod place;
 mod project;
 mod report;
 mod text;
@@ -27,6 +28,7 @@ use anyhow::Context;
 
 use self::environment::Environment;
 use self::host::Host;
+use self::place::Place;
 use self::report::Report;
 use self::tree::Tree;
 
@@ -50,6 +52,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", verbatim_doc_comment)]
     manifest: Option<PathBuf>,
 
+    /// Say instead how far apart the CPUs of another Linux machine are
+    ///
+    /// PATH is a folder with a copy of that machine's sys/devices, or a file
+    /// with lines `path = value` of what is there: heist's own tests have such
+    /// files of common machines, in crates/sync/tests/machines.
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with = "manifest",
+        verbatim_doc_comment
+    )]
+    sysroot: Option<PathBuf>,
+
     /// Print one JSON document instead of the text
     #[arg(long)]
     json: bool,
@@ -61,14 +76,35 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if let Some(path) = &args.manifest {
         return project::run(path, args.json, out);
     }
+    if let Some(path) = &args.sysroot {
+        return show_place(path, args.json, out);
+    }
     let environment = Environment::new(std::env::vars_os());
     let host = Host::ask(&environment);
     let report = Report::new(host, Tree::new(Path::new("/")), environment);
     if args.json {
-        let json = serde_json::to_string_pretty(&report).context("could not write JSON")?;
-        writeln!(out, "{json}")?;
+        write_json(&report, out)?;
     } else {
         text::write(&report, out)?;
     }
     Ok(ExitCode::from(u8::from(report.has_trouble())))
+}
+
+/// The CPUs of the machine whose files lie there. The exit code is 1 if none is known.
+fn show_place(path: &Path, json: bool, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let topology = heist::Topology::read(path).with_context(|| {
+        format!("could not read {path:?}, which should be a folder with sys/devices or a file")
+    })?;
+    let place = Place::new(&topology, None);
+    if json {
+        write_json(&place, out)?;
+    } else {
+        place.write(out)?;
+    }
+    Ok(ExitCode::from(u8::from(place.worker_cpu.is_none())))
+}
+
+fn write_json(value: &impl serde::Serialize, out: &mut impl Write) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(value).context("could not write JSON")?;
+    Ok(writeln!(out, "{json}")?)
 }

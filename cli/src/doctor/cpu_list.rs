@@ -52,6 +52,13 @@ impl CpuList {
     }
 }
 
+impl FromIterator<usize> for CpuList {
+    fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> Self {
+        let cpus = cpus.into_iter();
+        Self(cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+    }
+}
+
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut cpus = self.iter().peekable();

@@ -6,6 +6,7 @@ use super::cgroup::Quotas;
 use super::cpu_list::CpuList;
 use super::environment::Environment;
 use super::host::Host;
+use super::place::Place;
 use super::topology::Topology;
 use super::tree::{Tree, Unreadable};
 
@@ -16,6 +17,8 @@ pub(crate) struct Report {
     pub(crate) host: Host,
     pub(crate) kernel: Option<String>,
     pub(crate) topology: Topology,
+    /// `None` if the system has no files that say it.
+    pub(crate) place: Option<Place>,
     pub(crate) quotas: Quotas,
     pub(crate) default_pool: DefaultPool,
     pub(crate) environment: Environment,
@@ -43,12 +46,20 @@ impl Report {
         let kernel = tree.parse("/proc/sys/kernel/osrelease", |text| Ok(text.to_owned()));
         let topology = Topology::read(&mut tree);
         let quotas = Quotas::read(&mut tree);
+        let place = heist::Topology::read(tree.root()).ok().map(|read| {
+            let allowed = topology
+                .affinity
+                .as_ref()
+                .and_then(|cpus| cpus.iter().next());
+            Place::new(&read, allowed.and_then(|cpu| usize::try_from(cpu).ok()))
+        });
         Self {
             heist_version: env!("CARGO_PKG_VERSION"),
             default_pool: DefaultPool::new(&host, &topology, &quotas, &environment),
             host,
             kernel,
             topology,
+            place,
             quotas,
             environment,
             unreadable: tree.into_unreadable(),

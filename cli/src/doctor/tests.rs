@@ -5,12 +5,14 @@ mod settings;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
 
 use tempfile::TempDir;
 
 use super::environment::Environment;
 use super::host::{BuiltPool, Host};
 use super::report::Report;
+use super::show_place;
 use super::text;
 use super::tree::Tree;
 
@@ -84,6 +86,9 @@ impl Machine {
             .file("/sys/devices/system/cpu/online", "0-7\n")
             .file("/sys/devices/system/cpu/cpufreq/boost", "1\n")
             .affinity("0-7")
+            .file("/sys/devices/system/node/online", "0-2\n")
+            .file("/sys/devices/system/node/node0/distance", "10 21 30\n")
+            .file("/sys/devices/system/node/node1/distance", "21 10 30\n")
             .node(0, "0-1,4-5", 16 << 20)
             .node(1, "2-3,6-7", 16 << 20)
             .node(2, "", 8 << 20);
@@ -174,6 +179,7 @@ fn two_sockets_with_smt_are_described_core_by_core() {
         "              node 2      8 GiB  no CPUs",
         "  caches      L1d     48 KiB  4 of them, shared by 0,4 1,5 2,6 3,7",
         "              L3      32 MiB  2 of them, shared by 0-1,4-5 2-3,6-7",
+        "  victims     of a worker pinned to CPU 0, in order: 4 (SMT); 1,5 (cache); 2-3,6-7 (node at 21)",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\nnot in\n{text}");
     }
@@ -443,23 +449,97 @@ fn json_holds_every_fact_by_name() {
     assert_eq!(json["host"]["membarrier"], true);
 }
 
+/// `heist doctor --sysroot` on a machine that was recorded for the parser's own tests.
+fn recorded(name: &str) -> String {
+    let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/sync/tests/machines");
+    let mut out = Vec::new();
+    show_place(&machines.join(name), false, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn recorded_machines_are_shown_with_the_victims_of_a_worker() {
+    let hybrid = "  CPUs        0-19
+  NUMA        node 0  CPUs 0-19
+  core kinds  2, the fastest first: CPUs 0-11; 12-19
+  victims     of a worker pinned to CPU 0, in order: 1 (SMT); 2-19 (cache)
+";
+    assert_eq!(recorded("hybrid.txt"), hybrid);
+    let nodes = "  CPUs        0-127
+  NUMA        node 0  CPUs 0-31
+              node 1  CPUs 32-63
+              node 2  CPUs 64-95
+              node 3  CPUs 96-127
+  victims     of a worker pinned to CPU 0, in order: 1-31 (cache); 32-63 (node at 16); 64-95 (node
+              at 32); 96-127 (node at 33)
+";
+    assert_eq!(recorded("two-nodes-a-socket.txt"), nodes);
+    let faulty = "  CPUs        0-7
+  NUMA        node 0  CPUs 0-7
+  victims     of a worker pinned to CPU 0, in order: 2 (cache); 1,3-7 (node)
+
+assumed of the machine, which matters to pinned pools
+  the NUMA nodes do not hold each processor once: all processors are taken for one
+";
+    assert_eq!(recorded("faulty-nodes.txt"), faulty);
+    for (name, victims) in [
+        ("one-socket-smt.txt", "2 (SMT); 1,3 (cache)"),
+        (
+            "two-sockets.txt",
+            "16 (SMT); 1-7,17-23 (cache); 8-15,24-31 (node at 21)",
+        ),
+        (
+            "chiplets.txt",
+            "48 (SMT); 1-2,49-50 (cache); 3-5,51-53 (node); 6-47,54-95 (node at 20)",
+        ),
+        ("two-clusters.txt", "1-9 (cache); 10-19 (node)"),
+        ("virtual-machine.txt", "1-3 (cache)"),
+    ] {
+        let text = recorded(name);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(victims), "{text}");
+    }
+}
+
+#[test]
+fn a_machine_without_processors_is_trouble_and_none_at_all_an_error() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut out = Vec::new();
+    let code = show_place(empty.path(), false, &mut out).unwrap();
+    assert_eq!(code, ExitCode::from(1));
+    let text = String::from_utf8(out).unwrap();
+    assert!(
+        text.contains("not shown by this system") && text.contains("none is known"),
+        "{text}"
+    );
+    let error = show_place(&empty.path().join("none"), true, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("none"), "{error}");
+}
+
 #[test]
 fn a_machine_of_many_cores_still_fits_on_a_screen() {
     let mut machine = Machine::bare(64)
         .file("/sys/devices/system/cpu/online", "0-63\n")
+        .file("/sys/devices/system/node/online", "0-15\n")
         .affinity("0-63");
     for cpu in 0..64 {
         let core = cpu % 32;
         let siblings = format!("{core},{}", core + 32);
         let socket = core / 4;
-        let cpus = format!("{}-{}", socket * 4, socket * 4 + 3);
+        let (first, second) = (socket * 4, socket * 4 + 32);
+        let cpus = format!("{first}-{},{second}-{}", first + 3, second + 3);
         machine = machine.cpu(cpu, &siblings, socket, &cpus);
     }
     for node in 0..16 {
-        machine = machine.node(node, &format!("{}-{}", node * 4, node * 4 + 3), 1 << 20);
+        machine = machine
+            .file(
+                &format!("/sys/devices/system/node/node{node}/distance"),
+                &"10 ".repeat(16),
+            )
+            .node(node, &format!("{}-{}", node * 4, node * 4 + 3), 1 << 20);
     }
     let text = text_of(&machine.report());
-    assert!(text.lines().count() <= 52, "{text}");
+    assert!(text.lines().count() <= 56, "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     assert!(text.contains("and 26 more"), "{text}");
     assert!(text.contains("and 10 more"), "{text}");

@@ -34,10 +34,17 @@ pub(crate) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     page.rows("CPU quota", quota(report))?;
     page.rows("NUMA", numa(topology.numa_nodes.as_deref()))?;
     page.rows("caches", caches(&topology.caches))?;
+    if let Some(place) = &report.place {
+        place.write_rows(&mut page)?;
+    }
     page.row("barrier", &barrier(report))?;
 
     settings(&mut page, &report.environment)?;
-    unreadable(&mut page, &report.unreadable)
+    unreadable(&mut page, &report.unreadable)?;
+    report
+        .place
+        .iter()
+        .try_for_each(|place| place.write_notes(&mut page))
 }
 
 fn settings(page: &mut Page<'_, impl Write>, environment: &Environment) -> io::Result<()> {

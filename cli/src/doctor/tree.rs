@@ -33,6 +33,10 @@ impl Tree {
         }
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The result of `parse` on the file's text, trimmed; `None` if there is no such file, or if
     /// it is unreadable, which is remembered.
     ///

@@ -58,7 +58,7 @@ pub use base::error::ThreadPoolBuildError;
 pub use base::join_error::JoinError;
 pub use base::waiting::Waiting;
 pub use heist_event::{Event, EventKind, PoolCounters, WorkerCounters, WorkerEvents, WorkerId};
-pub use heist_sync::BarrierMode;
+pub use heist_sync::{BarrierMode, CoreClass, Distance, NumaNode, Topology};
 pub use ops::blocking::blocking;
 pub use ops::broadcast::{broadcast, spawn_broadcast, BroadcastContext};
 pub use ops::cancellation::{checkpoint, is_cancelled, with_cancellation, Cancelled};

@@ -119,11 +119,11 @@ pub use heist_core::{
     in_place_scope, in_place_scope_fifo, is_cancelled, job, join, join_context, max_num_threads,
     participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, spawn_on,
     submit, with_cancellation, with_context, with_waiting, yield_local, yield_now, BarrierMode,
-    BroadcastContext, Callers, CancellationToken, Cancelled, CustomSpawn, DefaultSpawn,
-    Diagnostics, Event, EventKind, FnContext, Injected, JobBuilder, JoinContext, JoinError,
-    JoinHandle, Lazy, Once, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning,
-    Strand, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Waiting,
-    WorkerCounters, WorkerEvents, WorkerId, Yield,
+    BroadcastContext, Callers, CancellationToken, Cancelled, CoreClass, CustomSpawn, DefaultSpawn,
+    Diagnostics, Distance, Event, EventKind, FnContext, Injected, JobBuilder, JoinContext,
+    JoinError, JoinHandle, Lazy, NumaNode, Once, PoolCounters, Priority, RunningWorker, Scope,
+    ScopeFifo, StillRunning, Strand, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder, Topology, Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

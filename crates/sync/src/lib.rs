@@ -21,6 +21,7 @@
 //! - [`Clock`]: the time since something began, on systems without a clock too.
 //! - [`Reserved`]: address space that becomes memory piece by piece; [`stack_size`].
 //! - [`thread_limit`]: how many threads there can be; [`usable_processors`]: how many run at once.
+//! - [`Topology`]: how far apart the processors are; [`bind_current_thread`].
 //! - [`Backoff`]: waiting for a thread that is in the middle of something short.
 //! - [`process`]: noticing that the process is a child made by `fork`.
 //! - [`CachePadded`]: keeps neighbours off a cache line.
@@ -64,6 +65,7 @@ mod backend;
 
 mod backoff;
 mod barrier;
+mod binding;
 #[cfg(not(heist_loom))]
 pub mod cell;
 #[cfg(heist_loom)]
@@ -80,18 +82,21 @@ mod memory;
 pub mod process;
 mod processors;
 mod stack;
+mod topology;
 
 pub use backend::{atomic, hint, thread};
 pub use backoff::Backoff;
 pub use barrier::{Barrier, BarrierError, BarrierMode, BarrierRequest};
+pub use binding::{bind_current_thread, set_thread_nice};
 pub use cache_padded::CachePadded;
 pub use clock::Clock;
 pub use futex::Futex;
 pub use limits::{thread_limit, ThreadLimit};
 pub use lock::{Condvar, Mutex, MutexGuard};
 pub use memory::{address_space_limit, Reserved};
-pub use processors::usable_processors;
+pub use processors::{allowed_processors, usable_processors};
 pub use stack::stack_size;
+pub use topology::{CoreClass, Distance, NumaNode, Topology};
 
 #[cfg(heist_loom)]
 #[doc(hidden)]

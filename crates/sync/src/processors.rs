@@ -1,4 +1,4 @@
-//! How many processors the process may use, at this moment.
+//! The processors that the process may use, at this moment: which, and how many.
 
 /// How many processors the process may use: those of its affinity mask, and no more than the quota
 /// of its control group, or of one above it, is worth. At least 1.
@@ -22,39 +22,71 @@ pub fn usable_processors() -> usize {
     }
 }
 
+/// The processors that the process may use, ascending: the system's numbers of those in the
+/// affinity mask of its first thread. At least one.
+///
+/// On systems other than Linux as many as `std::thread::available_parallelism` says, from 0 on.
+///
+/// # Examples
+///
+/// ```
+/// assert!(!heist_sync::allowed_processors().is_empty());
+/// ```
+#[must_use]
+pub fn allowed_processors() -> Vec<usize> {
+    if cfg!(any(heist_loom, heist_shuttle)) {
+        vec![0]
+    } else {
+        imp::mask().unwrap_or_else(|| (0..available()).collect())
+    }
+}
+
+fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 #[cfg(target_os = "linux")]
 mod imp {
+    use std::ffi::c_ulong;
     use std::fs::read_to_string;
     use std::path::Path;
 
     pub(super) fn usable_processors() -> usize {
         let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
         let quota = super::quota(Path::new("/sys/fs/cgroup"), &groups);
-        mask().min(quota.unwrap_or(usize::MAX))
+        let allowed = mask().map_or_else(super::available, |mask| mask.len());
+        allowed.min(quota.unwrap_or(usize::MAX))
     }
 
-    /// How many processors the mask of the process's first thread holds.
-    fn mask() -> usize {
-        // SAFETY: a set is an array of integers, all of which may be 0.
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        let size = size_of::<libc::cpu_set_t>();
+    /// The processors in the mask of the process's first thread.
+    pub(super) fn mask() -> Option<Vec<usize>> {
+        const BITS: usize = c_ulong::BITS as usize;
         let first = i32::try_from(std::process::id()).unwrap_or(0);
-        // SAFETY: it writes the set, which has this size.
-        let is_known = unsafe { libc::sched_getaffinity(first, size, &raw mut set) == 0 };
-        // SAFETY: it reads the set.
-        let held = unsafe { libc::CPU_COUNT(&set) };
-        match usize::try_from(held) {
-            Ok(held) if is_known && held > 0 => held,
-            // More processors than the set has room for.
-            _ => std::thread::available_parallelism().map_or(1, usize::from),
+        // The kernel refuses a set that has no room for all processors that there could be.
+        for words in [16, 128, 1024] {
+            let mut set: Vec<c_ulong> = vec![0; words];
+            // SAFETY: it writes a set of this size, which is one of words as these.
+            let is_known = unsafe {
+                libc::sched_getaffinity(first, size_of_val(&set[..]), set.as_mut_ptr().cast()) == 0
+            };
+            if is_known {
+                let is_in = |&id: &usize| set[id / BITS] >> (id % BITS) & 1 == 1;
+                let ids: Vec<usize> = (0..words * BITS).filter(is_in).collect();
+                return Some(ids).filter(|ids| !ids.is_empty());
+            }
         }
+        None
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
     pub(super) fn usable_processors() -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
+        super::available()
+    }
+
+    pub(super) fn mask() -> Option<Vec<usize>> {
+        None
     }
 }
 
