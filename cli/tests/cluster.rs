@@ -66,7 +66,13 @@ impl Place {
 
     /// The driver of a run in the folder `run`, which is going on.
     fn driver(&self) -> Driver {
-        let mut command = self.heist(&["run", "jobs.toml", "--run-folder", "run", "--json"]);
+        self.driver_on("local")
+    }
+
+    fn driver_on(&self, backend: &str) -> Driver {
+        let folder = ["run", "jobs.toml", "--run-folder", "run", "--json"];
+        let mut command = self.heist(&folder);
+        command.args(["--backend", backend]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Driver(command.spawn().expect("the program starts"))
     }
@@ -269,6 +275,38 @@ fn a_run_whose_driver_was_killed_goes_on_with_what_is_not_over() {
     assert_eq!(long["is_stored"], false);
     assert_eq!(call["result"]["Ok"], 25);
     assert_eq!(call["is_stored"], true);
+}
+
+/// Inside of `cargo lab cluster with slurm -- cargo test ..`.
+#[test]
+fn on_slurm_a_resumed_run_goes_on_with_the_jobs_of_the_lost_driver() {
+    if std::env::var_os("SLURM_CONF").is_none() {
+        eprintln!("skipped: SLURM_CONF is not set; `cargo lab cluster with slurm` sets it");
+        return;
+    }
+    let place = Place::new(&job("long", 1000));
+    let mut driver = place.driver_on("slurm");
+    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
+    driver.0.kill().expect("the driver runs");
+    driver.0.wait().expect("it is dead");
+    let refused = place.output(&["run", "--resume", "run", "--backend", "local"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    let output = place.output(&["run", "--resume", "run", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(document(&output)["jobs"][0]["result"], sum(10_000));
+    // For a while Slurm knows jobs that are over.
+    let known = Command::new("squeue")
+        .args(["--noheader", "--states=all", "--format=%A|%o"])
+        .output();
+    let known = text(&known.expect("squeue starts").stdout);
+    let folder = place.path().join("run").display().to_string();
+    let ours: Vec<_> = known
+        .lines()
+        .filter(|line| line.contains(&folder))
+        .collect();
+    assert_eq!(ours.len(), 1, "{known}");
+    let left = place.path().join("run/slurm");
+    assert!(!left.exists(), "the nodes share no more");
 }
 
 #[test]

@@ -155,6 +155,9 @@ fn suite(root: &Path, backend: Backend, out: &mut impl Write) -> anyhow::Result<
         "cargo test -p heist-cluster-suite --test {backend} && \
          cargo test -p heist-cluster --lib {backend}"
     );
+    if backend == Backend::Slurm {
+        tests.push_str(" && cargo test -p heist-cli --test cluster slurm");
+    }
     if options.netns {
         tests = format!("export HEIST_CLUSTER_NETNS=1 && {tests}");
     }

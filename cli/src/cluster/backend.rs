@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use heist_cluster::{Cluster, ForeignProgram, Local, Options, Ray, Slurm};
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,7 @@ struct SlurmTable {
     folder: Option<PathBuf>,
     arguments: Vec<String>,
     cpus: Option<NonZeroU32>,
+    environment: Vec<String>,
 }
 
 /// Which backend, and what the command line says about it.
@@ -86,10 +87,12 @@ impl BackendArgs {
     }
 }
 
-/// Reaches the backend that was chosen.
+/// Reaches the backend that was chosen. Machines share the folder `shared`, if they need one and
+/// the tables name none.
 pub(super) fn connect(
     chosen: BackendArgs,
     tables: &Tables,
+    shared: &Path,
     program: &ForeignProgram,
     options: Options,
 ) -> anyhow::Result<Cluster> {
@@ -118,14 +121,15 @@ pub(super) fn connect(
             program.connect(ray, options)
         }
         BackendKind::Slurm => {
-            let mut slurm = Slurm::new().arguments(&tables.slurm.arguments);
-            if let Some(partition) = &tables.slurm.partition {
+            let table = &tables.slurm;
+            let mut slurm = Slurm::new()
+                .arguments(&table.arguments)
+                .environment(&table.environment)
+                .folder(table.folder.as_deref().unwrap_or(shared));
+            if let Some(partition) = &table.partition {
                 slurm = slurm.partition(partition);
             }
-            if let Some(folder) = &tables.slurm.folder {
-                slurm = slurm.folder(folder);
-            }
-            if let Some(cpus) = tables.slurm.cpus {
+            if let Some(cpus) = table.cpus {
                 slurm = slurm.cpus(cpus.get());
             }
             program.connect(slurm, options)

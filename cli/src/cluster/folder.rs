@@ -7,6 +7,7 @@
 //! | `events.jsonl` | what happened, a line each |
 //! | `store/` | the jobs, with their checkpoints and results |
 //! | `calls.jsonl` | the results of calls, a line each |
+//! | `slurm/` | what the nodes of Slurm share, while a run uses them |
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -140,6 +141,22 @@ impl RunFolder {
     pub(super) fn name(&self) -> String {
         let name = self.0.file_name().unwrap_or(self.0.as_os_str());
         name.to_string_lossy().into_owned()
+    }
+
+    /// The folder that the nodes of Slurm share, unless the job file names another one.
+    pub(super) fn shared(&self) -> PathBuf {
+        self.0.join("slurm")
+    }
+
+    /// True if a driver was lost that had jobs in Slurm, which go on without it.
+    pub(super) fn has_left_jobs(&self) -> bool {
+        self.shared().exists()
+    }
+
+    /// Removes what the nodes of Slurm have shared, as they have no more jobs of the run.
+    pub(super) fn end_sharing(&self) {
+        // If it stays, the next driver asks Slurm in vain for the jobs there.
+        let _ = fs::remove_dir_all(self.shared());
     }
 
     /// Notes the result of a call.

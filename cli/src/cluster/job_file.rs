@@ -31,8 +31,9 @@ pub(super) const FORMAT: &str = concat!(
 program        must be there: a program that calls heist_cluster::init() first in main. A
                relative path begins at the folder of the job file.
 [backend.NAME] settings of the backend. local: nodes, cpus (of each node). ray: address,
-               python, cdylib. slurm: partition, folder (which all nodes share), arguments
-               (of srun and sbatch), cpus (for calls, at most)
+               python, cdylib. slurm: partition, folder (which all nodes share; without it the
+               folder of the run), arguments (of srun and sbatch), cpus (for calls, at most),
+               environment (names of variables that functions and jobs are to have)
 [rebalance]    without this table no job moves. enabled = false is as if it were not
                there. All else are settings of the planner, by their names: smoothing,
                stale_after_ns, sustained_samples, hot_level, spread, low_water, emergency,

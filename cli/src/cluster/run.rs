@@ -79,8 +79,14 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();
     let options = options(&folder, &job_file, sender);
-    let cluster = backend::connect(chosen, &job_file.backends, &program, options)
-        .with_context(|| format!("cannot use the backend {}", chosen.backend))?;
+    let cluster = backend::connect(
+        chosen,
+        &job_file.backends,
+        &folder.shared(),
+        &program,
+        options,
+    )
+    .with_context(|| format!("cannot use the backend {}", chosen.backend))?;
     let mut run = Run {
         jobs: Vec::new(),
         calls: Vec::new(),
@@ -96,6 +102,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let not_stored = std::mem::take(&mut run.not_stored);
     let mut results = run.end(is_interrupted);
     drop(cluster);
+    folder.end_sharing();
     listen_to_the_end(&events, &mut log);
     results.add(&log.end());
     if args.json {
@@ -154,6 +161,14 @@ impl Args {
                 let (folder, job_file, begun) = RunFolder::open(path)?;
                 let program = inspect(&job_file)?;
                 let chosen = self.chosen(Some(begun))?;
+                if chosen.backend != BackendKind::Slurm && folder.has_left_jobs() {
+                    return Err(Usage(format!(
+                        "the driver of this run was lost, and its jobs may still run on Slurm; go \
+                         on there with --backend slurm, or end them with scancel and remove {}",
+                        folder.shared().display()
+                    ))
+                    .into());
+                }
                 Ok((folder, job_file, program, chosen))
             }
             None => {

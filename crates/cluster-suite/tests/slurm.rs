@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heist_cluster::planner::NodeId;
-use heist_cluster::{Cluster, Options, RemoteFuture, Slurm};
+use heist_cluster::{remote, Cluster, Options, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
 use heist_cluster_suite::world::{self, World};
 
@@ -20,6 +20,7 @@ impl World for OnSlurm {
     fn backend(folder: &Path) -> Slurm {
         Slurm::new()
             .under_test_harness()
+            .environment(["CARGO_PKG_NAME"])
             .folder(folder.join("shared"))
     }
 
@@ -37,6 +38,25 @@ impl World for OnSlurm {
     fn revive(_: &Cluster, node: &NodeId) {
         world::disturb(&["start", "slurm", node.as_str()]);
     }
+}
+
+/// A variable of the worker's environment.
+#[remote]
+fn variable(name: String) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Cargo has set both for this program.
+#[test]
+fn functions_have_of_our_environment_only_what_they_need() {
+    world::on::<OnSlurm>(Options::new(), |stage| {
+        let there = |name: &str| stage.cluster.call(variable, name.to_owned()).get();
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        assert_eq!(there("CARGO_MANIFEST_DIR"), Ok(None));
+        let wished = env!("CARGO_PKG_NAME").to_owned();
+        assert_eq!(there("CARGO_PKG_NAME"), Ok(Some(wished)));
+        assert_eq!(there("PATH"), Ok(std::env::var("PATH").ok()));
+    });
 }
 
 /// Calls that want different things share the workers of one connection.

@@ -82,6 +82,7 @@ mod driver;
 mod error;
 pub mod event;
 pub mod planner;
+mod private;
 pub mod protocol;
 mod remote;
 mod sealed_file;

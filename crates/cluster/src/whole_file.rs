@@ -1,8 +1,10 @@
-//! Files of which others always find a whole one: the old or the new.
+//! Files of which others always find a whole one, the old or the new. They are private.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
+
+use crate::private;
 
 /// Writes the file `name` in `folder` beside its place and then renames it. One that `is_lasting`
 /// is on disk when this returns, and before the old one is gone.
@@ -13,7 +15,7 @@ pub(crate) fn write(
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
     let beside = folder.join(format!("{name}.new"));
-    let mut file = BufWriter::new(File::create(&beside)?);
+    let mut file = BufWriter::new(private::create(&beside)?);
     write(&mut file)?;
     file.flush()?;
     if is_lasting {

@@ -483,7 +483,7 @@ impl<T> RemoteFuture<T> {
 
     /// As [`cancel`](Self::cancel), and a function that has begun is made to end: its worker's
     /// process dies. Other calls in that process are lost and tried again. A call that was
-    /// cancelled before can be killed as well; on Slurm its processors do not come back yet.
+    /// cancelled before can be killed as well.
     pub fn kill(&self) {
         self.call.cancel(true);
     }

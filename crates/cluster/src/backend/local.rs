@@ -1,7 +1,8 @@
 //! The backend that is always there: worker processes on this machine.
 
+use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
@@ -17,19 +18,21 @@ use super::{
     StartSpec,
 };
 use crate::planner::NodeId;
+use crate::private::{self, Folder};
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::reading::Reading;
 use crate::protocol::{Answer, Ask, Outcome, Request};
 
-mod folder;
 mod process;
 mod workers;
 
-use folder::Folder;
 use workers::{watch, Item, Process, Shared, State};
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Begins the names of folders with shared data.
+const PREFIX: &str = "heist-cluster-";
 
 /// How long a worker may be silent, unless the user says otherwise.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -149,7 +152,7 @@ impl BackendOptions for Local {
     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Local::program")?;
-        let folder = Folder::make().map_err(|error| {
+        let folder = Folder::make_in(&env::temp_dir(), PREFIX, |_| true).map_err(|error| {
             BackendError::setup(format!("could not make a folder for shared data: {error}"))
         })?;
         let nodes: Vec<_> = (1..=self.nodes)
@@ -242,7 +245,8 @@ impl Backend for LocalBackend {
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
         let path = self.shared.folder.path().join(id.to_string());
-        fs::write(&path, bytes).map_err(|error| {
+        let written = private::create(&path).and_then(|mut file| file.write_all(&bytes));
+        written.map_err(|error| {
             BackendError::setup(format!(
                 "could not write shared data to {}: {error}",
                 path.display()

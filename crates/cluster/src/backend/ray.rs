@@ -19,6 +19,7 @@ use super::{
     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
 use crate::planner::NodeId;
+use crate::private::Folder;
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::reading::Reading;
 use crate::protocol::Ask;
@@ -199,9 +200,9 @@ fn variable(name: &str) -> Option<PathBuf> {
 const PACKAGE: &str = "package/heist_ray";
 
 /// A folder with the side-car and what it ships.
-fn prepare(library: &Path) -> Result<tempfile::TempDir, BackendError> {
+fn prepare(library: &Path) -> Result<Folder, BackendError> {
     let write = || {
-        let folder = tempfile::Builder::new().prefix("heist-ray-").tempdir()?;
+        let folder = Folder::make_in(&env::temp_dir(), "heist-ray-", |_| true)?;
         let package = folder.path().join(PACKAGE);
         fs::create_dir_all(&package)?;
         for (name, text) in sidecar::FILES {

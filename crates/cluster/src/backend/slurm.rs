@@ -19,6 +19,7 @@ use super::{
     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
 use crate::planner::NodeId;
+use crate::private::{self, Folder};
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::reading::Reading;
 use crate::whole_file;
@@ -91,6 +92,7 @@ pub struct Slurm {
     arguments: Vec<String>,
     cpus_max: Option<u32>,
     linger: Duration,
+    variables: Vec<String>,
 }
 
 impl Default for Slurm {
@@ -111,6 +113,7 @@ impl Slurm {
             arguments: Vec::new(),
             cpus_max: None,
             linger: Duration::from_secs(5),
+            variables: Vec::new(),
         }
     }
 
@@ -129,12 +132,32 @@ impl Slurm {
         self
     }
 
+    /// Passes these variables of this program's environment on to functions and jobs, if they are
+    /// set.
+    ///
+    /// Without this they have Slurm's variables, those whose names begin with `HEIST_`, `RUST_` or
+    /// `LC_`, and `PATH`, `LD_LIBRARY_PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`,
+    /// `LANGUAGE`, `TZ` and `TMPDIR`. All else stays here, as there may be secrets in it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let slurm = heist_cluster::Slurm::new().environment(["OMP_NUM_THREADS", "DATA_URL"]);
+    /// ```
+    #[must_use]
+    pub fn environment(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.variables.extend(names.into_iter().map(Into::into));
+        self
+    }
+
     /// Keeps shared data, and the states and results of jobs, in this folder, which must be on a
     /// file system that all nodes share. One driver at a time uses it. Its contents outlive a
     /// driver that is lost, and another one goes on from them.
     ///
     /// Without this it is a new folder in `$XDG_STATE_HOME/heist-cluster`, or in
-    /// `.local/state/heist-cluster` of the home directory, and vanishes with the cluster.
+    /// `.local/state/heist-cluster` of the home directory, and vanishes with the cluster. That of a
+    /// driver that was lost is removed when the next one on this machine connects without a folder,
+    /// and its jobs end then: no other driver would know of them.
     #[must_use]
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
         self.folder = Some(path.into());
@@ -179,7 +202,7 @@ impl BackendOptions for Slurm {
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Slurm::program")?;
         check_commands()?;
-        let (folder, temporary) = make_folder(self.folder.as_deref())?;
+        let (folder, own) = make_folders(self.folder.as_deref())?;
         // Random, because hashers of the library are.
         let number = RandomState::new().hash_one(std::process::id());
         let site = Arc::new(Site {
@@ -191,11 +214,13 @@ impl BackendOptions for Slurm {
             fingerprint: program.fingerprint,
             build: program.build,
             limits: program.limits,
-            folder,
+            jobs: folder.join("jobs"),
+            objects: own.path().join("objects"),
+            variables: self.variables,
             nodes: Mutex::default(),
         });
-        for path in [site.objects(), site.jobs()] {
-            fs::create_dir_all(&path).map_err(|error| {
+        for path in [&site.objects, &site.jobs] {
+            private::make(path).map_err(|error| {
                 BackendError::setup(format!("could not make {}: {error}", path.display()))
             })?;
         }
@@ -221,7 +246,7 @@ impl BackendOptions for Slurm {
             calls,
             watched,
             sender,
-            _temporary: temporary,
+            _own: own,
         }))
     }
 }
@@ -250,8 +275,9 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The folder, and what removes it in the end if nobody has named it.
-fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), BackendError> {
+/// The folder that is shared, and one of this driver's own, which is or lies in the former and is
+/// gone after it.
+fn make_folders(named: Option<&Path>) -> Result<(PathBuf, Folder), BackendError> {
     let failed = |path: &Path, error: std::io::Error| {
         BackendError::setup(format!(
             "could not make a folder in {} that the nodes share: {error}; \
@@ -260,8 +286,13 @@ fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDi
         ))
     };
     if let Some(path) = named {
-        let made = fs::create_dir_all(path).and_then(|()| path.canonicalize());
-        return Ok((made.map_err(|error| failed(path, error))?, None));
+        let made = private::make(path).and_then(|()| {
+            let path = path.canonicalize()?;
+            // The jobs of another driver may go on here.
+            let own = Folder::make_in(&path, "driver-", |_| true)?;
+            Ok((path, own))
+        });
+        return made.map_err(|error| failed(path, error));
     }
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let state = state.or_else(|| Some(std::env::home_dir()?.join(".local/state")));
@@ -269,10 +300,19 @@ fn make_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDi
         BackendError::setup("there is no home directory; Slurm::folder names a folder to use")
     })?;
     let base = state.join("heist-cluster");
-    let made = fs::create_dir_all(&base)
-        .and_then(|()| tempfile::Builder::new().prefix("slurm-").tempdir_in(&base));
+    let made = private::make(&base).and_then(|()| Folder::make_in(&base, "slurm-", end_jobs_in));
     let made = made.map_err(|error| failed(&base, error))?;
-    Ok((made.path().to_owned(), Some(made)))
+    Ok((made.path().to_owned(), made))
+}
+
+/// Gives up what Slurm has of the jobs in the folder of a driver that was lost: nobody will ask for
+/// their results. False if that cannot be done now.
+fn end_jobs_in(folder: &Path) -> bool {
+    let ended = batch::of_folder(folder).and_then(|slurm_jobs| match slurm_jobs.as_slice() {
+        [] => Ok(()),
+        slurm_jobs => batch::cancel(slurm_jobs),
+    });
+    ended.is_ok()
 }
 
 /// The connection to Slurm. Dropping it ends all work that it runs.
@@ -282,7 +322,7 @@ struct SlurmBackend {
     calls: Arc<Calls>,
     watched: Arc<Watched>,
     sender: Sender<Message>,
-    _temporary: Option<tempfile::TempDir>,
+    _own: Folder,
 }
 
 impl SlurmBackend {
@@ -292,7 +332,7 @@ impl SlurmBackend {
     }
 
     fn object(&self, id: ObjectId) -> PathBuf {
-        self.site.objects().join(id.to_string())
+        self.site.objects.join(id.to_string())
     }
 }
 
@@ -315,7 +355,7 @@ impl Backend for SlurmBackend {
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
         let write = |file: &mut BufWriter<fs::File>| file.write_all(&bytes);
-        whole_file::write(&self.site.objects(), &id.to_string(), true, write).map_err(|error| {
+        whole_file::write(&self.site.objects, &id.to_string(), true, write).map_err(|error| {
             BackendError::setup(format!(
                 "could not write shared data to {}: {error}",
                 self.object(id).display()

@@ -7,9 +7,8 @@
 //! `driver.lock` ends with the process that holds it. Jobs are known by their numbers; a name
 //! may come again once the job that had it is over, and stands for the last one then.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
@@ -24,7 +23,7 @@ use crate::event::ClusterEvent;
 use crate::planner::JobId;
 use crate::protocol::clock::unix_ms;
 use crate::remote::job_options::JobOptions;
-use crate::{sealed_file, whole_file};
+use crate::{private, sealed_file, whole_file};
 
 /// The content of `job.json`: which job this is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,9 +106,9 @@ impl Store {
         let failed = |what: &str, path: &Path, error: io::Error| {
             ClusterErrorKind::Store(format!("could not {what} {}: {error}", path.display()))
         };
-        make_private(folder).map_err(|error| failed("make the store", folder, error))?;
+        private::make(folder).map_err(|error| failed("make the store", folder, error))?;
         let path = folder.join("driver.lock");
-        let lock = OpenOptions::new()
+        let lock = private::options()
             .create(true)
             .write(true)
             .truncate(false)
@@ -192,7 +191,7 @@ impl Store {
             ..description.clone()
         };
         let folder = job_folder(&self.folder, description.job);
-        let added = fs::create_dir_all(&folder).and_then(|()| {
+        let added = private::make(&folder).and_then(|()| {
             write_checkpoint(&folder, checkpoint)?;
             // A reader that finds this finds the state as well.
             for name in [COPY, DESCRIPTION] {
@@ -333,11 +332,6 @@ fn is_set_aside(path: &Path) -> bool {
     !path.exists() && set_aside_at(path).exists()
 }
 
-/// Makes a folder that only this user can read, unless it is there.
-fn make_private(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 impl Writer {
     fn start(folder: PathBuf, say: Say) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
@@ -422,8 +416,8 @@ impl Journal {
     pub(crate) fn open(folder: &Path) -> Result<Self, ClusterErrorKind> {
         let path = folder.join("events.jsonl");
         let open = || {
-            make_private(folder)?;
-            let mut options = OpenOptions::new();
+            private::make(folder)?;
+            let mut options = private::options();
             let mut file = options.create(true).read(true).append(true).open(&path)?;
             mend(&mut file)?;
             Ok(file)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::fingerprint::Fingerprint;
 use crate::protocol::{self, Answer, Frame, FrameReader, Limits};
-use crate::whole_file;
+use crate::{private, whole_file};
 
 /// Which run of a job this is: how often it was submitted to Slurm, and how often Slurm has
 /// requeued it since. A later one is greater.
@@ -148,7 +148,7 @@ impl JobFolder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        fs::create_dir_all(&self.0)
+        private::make(&self.0)
     }
 
     /// The task of the attempt; none if the driver has not written it.

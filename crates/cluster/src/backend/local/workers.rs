@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use heist_sync::{thread, Mutex};
 
-use super::folder::Folder;
 use super::process::{self, Running};
 use crate::backend::hosted::{Attempts, Host, Opened};
 use crate::backend::link::{End, Link};
 use crate::backend::queue::{Queue, Room, Standing};
 use crate::backend::{BackendError, CallSpec, Cpus, Placement, Reply};
 use crate::planner::NodeId;
+use crate::private::Folder;
 use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
 use crate::protocol::{Ask, Frame, Limits, Request};
 

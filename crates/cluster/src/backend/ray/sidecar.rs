@@ -7,6 +7,7 @@ use std::io::{self, BufReader};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{mpsc, Arc};
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::BackendError;
 use crate::planner::NodeId;
+use crate::private::Folder;
 use crate::protocol::outgoing::Outgoing;
 use crate::protocol::{Frame, FrameReader, Limits};
 
@@ -150,7 +152,7 @@ impl Sidecar {
     /// Starts the side-car that lies in `folder`.
     pub(super) fn start(
         python: &Path,
-        folder: tempfile::TempDir,
+        folder: Folder,
     ) -> Result<(Arc<Self>, Process), BackendError> {
         let start = || {
             let (ours, theirs) = UnixStream::pair()?;
@@ -161,7 +163,9 @@ impl Sidecar {
                 .arg(folder.path().join(SCRIPT))
                 .stdin(Stdio::from(OwnedFd::from(theirs)))
                 .stdout(Stdio::from(log.try_clone()?))
-                .stderr(Stdio::from(log));
+                .stderr(Stdio::from(log))
+                // Ctrl-C is for us, not for it.
+                .process_group(0);
             for name in KEEPALIVE {
                 if std::env::var_os(name).is_none() {
                     command.env(name, KEEPALIVE_MS);
@@ -326,7 +330,7 @@ impl Said {
 pub(super) struct Process {
     child: Child,
     stream: UnixStream,
-    folder: tempfile::TempDir,
+    folder: Folder,
 }
 
 impl Process {

@@ -1,12 +1,14 @@
 //! Batch jobs: what is asked of sbatch, squeue, scontrol and scancel.
 
 use std::collections::HashMap;
-use std::fs;
+use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 use super::command::{command, output};
 use super::site::Site;
 use crate::backend::StartSpec;
+use crate::private;
 use crate::protocol::cpus::Cpus;
 use crate::protocol::environment::{batch_variable, WORKER_VARIABLE};
 use crate::protocol::job_folder::{Attempt, JobFolder};
@@ -112,8 +114,8 @@ pub(super) fn submit(
 ) -> Result<u64, String> {
     let path = |name: &str| folder.path().join(name);
     let script = path("script");
-    fs::write(&script, SCRIPT)
-        .map_err(|error| format!("could not write {}: {error}", script.display()))?;
+    let written = private::create(&script).and_then(|mut file| file.write_all(SCRIPT.as_bytes()));
+    written.map_err(|error| format!("could not write {}: {error}", script.display()))?;
     // A percent sign has a meaning in the names of logs.
     let log = path(LOG).to_string_lossy().replace('%', "%%");
     let mut sbatch = site.placing("sbatch", spec.cpus.whole().max(1));
@@ -176,6 +178,20 @@ pub(super) fn wake(slurm_job: u64) -> Result<(), String> {
     output(scancel.args(["--signal=USR1", "--batch", &slurm_job.to_string()])).map(drop)
 }
 
+/// The batch jobs that Slurm has of those whose files are in this folder.
+pub(super) fn of_folder(folder: &Path) -> Result<Vec<u64>, String> {
+    let mut squeue = command("squeue");
+    squeue.args(["--noheader", "--me", "--format=%A|%o"]);
+    Ok(below(&output(&mut squeue)?, folder))
+}
+
+/// The numbers in front of those programs that are in this folder.
+fn below(text: &str, folder: &Path) -> Vec<u64> {
+    let lines = text.lines().filter_map(|line| line.trim().split_once('|'));
+    let ours = lines.filter(|(_, script)| Path::new(script).starts_with(folder));
+    ours.filter_map(|(number, _)| number.parse().ok()).collect()
+}
+
 pub(super) fn cancel(slurm_jobs: &[u64]) -> Result<(), String> {
     output(command("scancel").args(slurm_jobs.iter().map(u64::to_string))).map(drop)
 }
@@ -199,5 +215,12 @@ mod tests {
         let (_, ended) = parse("7|NODE_FAIL|0|None|").expect("a row");
         assert!(!ended.is_live());
         assert!(parse("squeue: error").is_err());
+    }
+
+    #[test]
+    fn jobs_are_known_by_their_folder() {
+        let text = "6|/shared/slurm-a/jobs/1/script\n7|/shared/slurm-b/jobs/2/script\n8|bash\n";
+        assert_eq!(below(text, Path::new("/shared/slurm-a")), [6]);
+        assert!(below(text, Path::new("/shared/slurm")).is_empty());
     }
 }

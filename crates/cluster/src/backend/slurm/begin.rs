@@ -30,7 +30,7 @@ impl Tracked {
         spec: StartSpec,
         events: JobEvents,
     ) -> Result<Option<Self>, BackendError> {
-        let folder = JobFolder::new(site.jobs().join(format!("{:016x}", spec.job)));
+        let folder = JobFolder::new(site.jobs.join(format!("{:016x}", spec.job)));
         let attempt = |submission| Attempt {
             submission,
             restarts: 0,

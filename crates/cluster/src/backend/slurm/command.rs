@@ -1,6 +1,7 @@
 //! Slurm's commands: run without a shell, for a limited time, and their errors kept.
 
 use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -10,20 +11,49 @@ use heist_sync::thread;
 /// How long a command may take. Slurm's own patience with its controller is of this order.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A command of Slurm's. Inside of an allocation its variables would make Slurm take that
-/// for what we ask for, so they are left out.
+/// The variables that a command has: those by which programs find their files, Slurm's and ours.
+const VARIABLES: [&str; 10] = [
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+];
+/// How the names of others begin.
+const PREFIXES: [&str; 10] = [
+    "HEIST_",
+    "RUST_",
+    "LC_",
+    "SLURM",
+    "SBATCH_",
+    "SRUN_",
+    "SINFO_",
+    "SQUEUE_",
+    "SCONTROL_",
+    "SCANCEL_",
+];
+
+/// A command of Slurm's. It passes its environment on to what it starts, so that it has but little
+/// of ours, where there may be secrets. Inside of an allocation Slurm's variables would make it
+/// take that for what we ask for, so they are left out.
 pub(super) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
-    if std::env::var_os("SLURM_JOB_ID").is_some() {
-        for (name, _) in std::env::vars_os() {
-            let is_of_allocation = name
-                .to_str()
-                .is_some_and(|name| name.starts_with("SLURM") && name != "SLURM_CONF");
-            if is_of_allocation {
-                command.env_remove(name);
-            }
-        }
-    }
+    let is_in_allocation = std::env::var_os("SLURM_JOB_ID").is_some();
+    let passes = |name: &str| {
+        let is_of_allocation = is_in_allocation && name.starts_with("SLURM");
+        name == "SLURM_CONF"
+            || VARIABLES.contains(&name)
+            || (!is_of_allocation && PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+    };
+    let environment = std::env::vars_os();
+    let passed = environment.filter(|(name, _)| name.to_str().is_some_and(passes));
+    // Ctrl-C is for us, not for it.
+    command.env_clear().envs(passed).process_group(0);
     command
 }
 
@@ -124,6 +154,18 @@ mod tests {
         ];
         assert!(never.into_iter().all(is_rejection));
         assert!(!now.into_iter().any(is_rejection));
+    }
+
+    #[test]
+    fn a_command_has_little_of_our_environment() {
+        let text = output(&mut command("env")).expect("it runs");
+        let has = |name: &str| {
+            text.lines()
+                .any(|line| line.starts_with(&format!("{name}=")))
+        };
+        assert!(has("PATH"), "{text}");
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        assert!(!has("CARGO_MANIFEST_DIR"), "{text}");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -62,9 +61,7 @@ pub(super) fn start(
         .env(WORKER_VARIABLE, "/dev/fd/3")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Ctrl-C is for us, not for it.
-        .process_group(0);
+        .stderr(Stdio::piped());
     let mut child = srun
         .spawn()
         .map_err(|error| format!("srun could not be run: {error}"))?;

@@ -31,20 +31,17 @@ pub(super) struct Site {
     pub(super) fingerprint: Fingerprint,
     pub(super) build: Arc<Build>,
     pub(super) limits: Limits,
-    pub(super) folder: PathBuf,
+    /// Of jobs, a folder each.
+    pub(super) jobs: PathBuf,
+    /// Of shared data.
+    pub(super) objects: PathBuf,
+    /// Variables that work is given beside the usual ones.
+    pub(super) variables: Vec<String>,
     pub(super) nodes: Mutex<Option<(Instant, Vec<Node>)>>,
 }
 
 impl Site {
-    pub(super) fn objects(&self) -> PathBuf {
-        self.folder.join("objects")
-    }
-
-    pub(super) fn jobs(&self) -> PathBuf {
-        self.folder.join("jobs")
-    }
-
-    /// srun or sbatch, with what both need.
+    /// srun or sbatch, with what both need. All of their environment goes to the node.
     pub(super) fn placing(&self, program: &str, cpus: u32) -> Command {
         let mut command = command(program);
         command
@@ -55,7 +52,12 @@ impl Site {
         }
         command
             .args(&self.extra)
-            .env(OBJECTS_VARIABLE, self.objects());
+            .env(OBJECTS_VARIABLE, &self.objects);
+        for name in &self.variables {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
         command
     }
 

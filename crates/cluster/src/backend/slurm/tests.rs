@@ -170,6 +170,10 @@ fn keeper() -> Option<(OsString, MutexGuard<'static, ()>)> {
 }
 
 fn connect(folder: &Path) -> Arc<dyn Backend> {
+    connect_with(Slurm::new().folder(folder))
+}
+
+fn connect_with(slurm: Slurm) -> Arc<dyn Backend> {
     let program = Program {
         limits: Limits::default(),
         executable: None,
@@ -177,7 +181,7 @@ fn connect(folder: &Path) -> Arc<dyn Backend> {
         build: Arc::clone(crate::remote::registry::registry().build()),
         libraries: Vec::new(),
     };
-    let slurm = Slurm::new().folder(folder).under_test_harness();
+    let slurm = slurm.under_test_harness();
     slurm.connect(program).expect("Slurm can be used")
 }
 
@@ -314,6 +318,118 @@ fn another_driver_finds_what_a_lost_one_has_begun() {
     // If nobody had heard the result, it would still be there.
     job.start(2000, None);
     job.finishes(2000, 300);
+}
+
+/// Makes a process of this test program a driver without a folder: the first one is lost with a job
+/// under way, the next one only connects.
+const FOLDERLESS_DRIVER: &str = "HEIST_CLUSTER_TEST_FOLDERLESS_DRIVER";
+
+#[test]
+fn the_jobs_and_the_data_of_a_lost_driver_end_when_the_next_one_connects() {
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    let state = tempfile::tempdir().expect("a folder");
+    let driver = |is: &str| {
+        let mut driver = Command::new(std::env::current_exe().expect("this program"));
+        driver
+            .args([
+                "--exact",
+                "backend::slurm::tests::folderless_driver",
+                "--nocapture",
+            ])
+            .env(FOLDERLESS_DRIVER, is)
+            .env("XDG_STATE_HOME", state.path());
+        driver
+    };
+    let mut lost = driver("first")
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a driver");
+    let says = BufReader::new(lost.stderr.take().expect("a pipe"));
+    let runs = says
+        .lines()
+        .any(|line| line.is_ok_and(|line| line == "the job runs"));
+    assert!(runs, "the driver ended");
+    lost.kill().expect("it is a child");
+    lost.wait().expect("it is a child");
+    let folders = || {
+        let folders = fs::read_dir(state.path().join("heist-cluster")).expect("it was made");
+        let folders = folders.flatten().map(|entry| entry.path());
+        folders.collect::<Vec<_>>()
+    };
+    let left = folders();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let jobs = || batch::of_folder(&left[0]).expect("Slurm is there");
+    assert_eq!(jobs().len(), 1, "it runs on");
+    let next = driver("next").stderr(Stdio::null()).status();
+    assert!(next.expect("a driver").success());
+    assert_eq!(folders(), Vec::<PathBuf>::new());
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !jobs().is_empty() {
+        assert!(std::time::Instant::now() < deadline, "{:?}", jobs());
+    }
+}
+
+#[test]
+fn folderless_driver() {
+    let Some(is) = std::env::var_os(FOLDERLESS_DRIVER) else {
+        return;
+    };
+    let backend = connect_with(Slurm::new());
+    if is == "first" {
+        let data = ObjectId {
+            cluster: 1,
+            number: 2,
+        };
+        backend.put(data, vec![1, 2, 3]).expect("it is written");
+        let job = Driven::new(&backend, 6, u64::MAX);
+        job.start(0, None);
+        job.is_done_up_to(0);
+        eprintln!("the job runs");
+        job.finishes(0, u64::MAX);
+    }
+}
+
+#[test]
+fn only_the_user_can_read_what_nodes_share() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let shared = folder.path().join("shared");
+    let backend = connect(&shared);
+    let data = ObjectId {
+        cluster: 1,
+        number: 2,
+    };
+    backend.put(data, vec![1, 2, 3]).expect("it is written");
+    let job = Driven::new(&backend, 7, u64::MAX);
+    job.start(0, None);
+    job.is_done_up_to(0);
+    let mut folders = vec![shared];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            // The attempt replaces files meanwhile.
+            let Ok(data) = entry.metadata() else {
+                continue;
+            };
+            let mode = data.permissions().mode() & 0o777;
+            if data.is_dir() {
+                assert_eq!(mode, 0o700, "{}", entry.path().display());
+                folders.push(entry.path());
+            } else if entry.file_name() != batch::LOG {
+                // That one is Slurm's own.
+                assert_eq!(mode, 0o600, "{}", entry.path().display());
+                files += 1;
+            }
+        }
+    }
+    assert!(files >= 4, "{files}");
+    backend.stop(7, 0);
 }
 
 #[test]

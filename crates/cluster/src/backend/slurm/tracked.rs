@@ -258,8 +258,12 @@ impl Tracked {
                 let state = row.map_or("unknown to Slurm", |row| row.state.as_str());
                 let log = self.folder.path().join(batch::LOG);
                 (since.elapsed() >= FILE_PATIENCE).then(|| {
+                    let see = match log.exists() {
+                        true => "see",
+                        false => "if the nodes do not share that folder, name another one: no",
+                    };
                     let log = log.display();
-                    format!("its process on {place} is gone, the job is {state}; see {log}")
+                    format!("its process on {place} is gone, the job is {state}; {see} {log}")
                 })
             }
         };

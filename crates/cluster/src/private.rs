@@ -1,0 +1,162 @@
+//! Folders and files that only this user can read.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use tempfile::TempDir;
+
+/// Makes a folder, with those above it, unless it is there.
+pub(crate) fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// How to open a file that is private if it is new.
+pub(crate) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Makes a file, or empties it.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    options().create(true).write(true).truncate(true).open(path)
+}
+
+/// Locked as long as the driver lives; the name of its machine is in it.
+const LOCK: &str = "driver.lock";
+
+/// A folder of a driver, which is gone after it: with the value, or else when the next driver on
+/// this machine makes one.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes one in `parent`, whose name begins with `prefix`, and removes those of drivers that
+    /// were lost. Each of them is shown to `lost` before, which says whether it may go.
+    pub(crate) fn make_in(
+        parent: &Path,
+        prefix: &str,
+        lost: impl Fn(&Path) -> bool,
+    ) -> io::Result<Self> {
+        sweep(parent, prefix, lost);
+        let folder = tempfile::Builder::new()
+            .prefix(prefix)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(parent)?;
+        // It is locked before others see it.
+        let beside = folder.path().join("driver.lock.new");
+        let mut lock = create(&beside)?;
+        lock.try_lock()?;
+        lock.write_all(machine().as_bytes())?;
+        fs::rename(beside, folder.path().join(LOCK))?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes the folders of drivers that are gone. Those that cannot be removed stay: they are
+/// another user's, or in use; or another machine's, as not every file system has its locks
+/// everywhere.
+fn sweep(parent: &Path, prefix: &str, lost: impl Fn(&Path) -> bool) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(prefix);
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let folder = entry.path();
+            if let Some(_lock) = lock_of_lost(&folder.join(LOCK)) {
+                if lost(&folder) {
+                    let _ = fs::remove_dir_all(folder);
+                }
+            }
+        }
+    }
+}
+
+/// The lock at `path`, if it was that of a driver on this machine that is gone.
+fn lock_of_lost(path: &Path) -> Option<File> {
+    let mut lock = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    lock.try_lock().ok()?;
+    let mut name = String::new();
+    lock.read_to_string(&mut name).ok()?;
+    (name == machine()).then_some(lock)
+}
+
+/// The name of this machine, or nothing where the system does not tell it in a file.
+fn machine() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn make_in(parent: &Path) -> Folder {
+        Folder::make_in(parent, "ours-", |_| true).expect("a folder")
+    }
+
+    fn mode(path: &Path) -> u32 {
+        let data = fs::metadata(path).expect("it is there");
+        data.permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn only_the_user_can_read_them() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = make_in(parent.path());
+        assert_eq!(mode(folder.path()), 0o700);
+        let below = folder.path().join("a").join("b");
+        make(&below).expect("a folder");
+        assert_eq!(mode(&below), 0o700);
+        assert_eq!(mode(below.parent().expect("a")), 0o700);
+        let file = below.join("file");
+        create(&file).expect("a file");
+        assert_eq!(mode(&file), 0o600);
+    }
+
+    #[test]
+    fn the_folder_of_a_lost_driver_is_removed_and_that_of_a_living_one_is_not() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let living = make_in(parent.path());
+        let lost = make_in(parent.path());
+        fs::write(lost.path().join("data"), "secret").expect("it is written");
+        let stranger = parent.path().join("ours-stranger");
+        fs::create_dir(&stranger).expect("a folder without a lock");
+        let elsewhere = parent.path().join("ours-elsewhere");
+        fs::create_dir(&elsewhere).expect("a folder of another machine");
+        fs::write(elsewhere.join(LOCK), "another machine").expect("it is written");
+        // As after a crash: the lock is gone with the process, the folder is not.
+        let left = lost.folder.keep();
+        drop(lost._lock);
+        let shown = RefCell::new(Vec::new());
+        let show = |may_go| {
+            let shown = &shown;
+            move |path: &Path| {
+                shown.borrow_mut().push(path.to_owned());
+                may_go
+            }
+        };
+        let next = Folder::make_in(parent.path(), "ours-", show(false)).expect("another one");
+        assert!(left.exists(), "something there is still needed");
+        drop(next);
+        let next = Folder::make_in(parent.path(), "ours-", show(true)).expect("another one");
+        assert!(!left.exists(), "it was left behind");
+        assert!(living.path().exists(), "its driver lives");
+        assert!(stranger.exists(), "it may be young");
+        assert!(elsewhere.exists(), "its driver may live there");
+        assert_eq!(shown.into_inner(), [left.clone(), left]);
+        drop(next);
+    }
+}
