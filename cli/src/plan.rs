@@ -72,8 +72,10 @@ const FORMAT: &str = r#"The snapshot as JSON; only fields with * must be there:
               "priority": "P2", "mobility": "movable", "running_s": 600,
               "remaining_s": 300, "age_s": 0, "resources": {"gpu": 1}}]}
 
-  utilisation   the share of the CPUs in use; a list is a history, one value a second, the
-                newest last. A single value counts as one that has lasted.
+  utilisation   the share of the CPUs in use, up to 1; or, with those that wait for a CPU, above
+                it. A list is a history, one value a second, the newest last. A single value
+                counts as one that has lasted.
+  memory_bytes  of a node: what it has. Without it, or with 0, any job has room there.
   speed         the work of one CPU, compared with that of a usual one
   cpus          of a job: its reservation, in usual CPUs; used_cpus: its measured use.
                 Without the latter, the job may use twice its reservation.

@@ -43,11 +43,17 @@
 //! the cost. Others reap it, while the job pays: no job may lose more of its own life than
 //! [`Config::loss_max`], where what it gains by leaving an overloaded node is deducted.
 //!
+//! A utilisation may be the share of the CPUs in use, which 100 % caps, or count what waits for
+//! them as well, and the planner finds out which: a node that was ever measured well above 100 %
+//! counts what waits, and there a job wants as much more than it uses as the level says. On another
+//! one that is full nothing tells how much waits. A job that leaves takes off the level what it
+//! uses, and may want as much at its target as it was said to need.
+//!
 //! The **use** of a job is believed once it was measured [`Config::usage_samples`] times. Until
 //! then it may be [`Config::estimate_error`] times as large as it was said to be. CPUs are counted
 //! by use, for they can be shared; memory and named resources by what was asked for or is used,
-//! whichever is more. A job that is in flight counts at both ends: at its source it is on the way
-//! out, at its target it has its place already.
+//! whichever is more; memory only on nodes that say how much they have. A job that is in flight
+//! counts at both ends: at its source it is on the way out, at its target it has its place already.
 //!
 //! # Examples
 //!
@@ -269,9 +275,9 @@ impl Planner {
                 let track = self.jobs.entry(sample.job.clone()).or_default();
                 track.seen(now);
                 node = track.place_of(sample);
-                let speed = self.nodes.get(&node).and_then(NodeTrack::speed);
-                if let (Some(speed), None) = (speed, self.ledger.in_flight(&sample.job)) {
-                    track.observe(sample, speed, self.config.smoothing);
+                let at = self.nodes.get(&node);
+                if let (Some(at), None) = (at, self.ledger.in_flight(&sample.job)) {
+                    track.observe(sample, at, self.config.smoothing);
                 }
             }
             placed_jobs.push(PlacedJob {

@@ -10,34 +10,40 @@ use super::track::JobTrack;
 /// How large a job is, in CPUs of a node of speed 1.
 pub(super) struct Demand {
     pub(super) likely_cpus: f64,
+    /// The target has room for so many.
     cpus_at_most: f64,
+    /// The level of the source falls by so many.
+    leaving_cpus: f64,
 }
 
 impl Demand {
-    /// A use that was measured often enough is believed. On a node above 100 % everybody gets that
-    /// much less than it wants; on one in an emergency it may be so, though the measure does not
-    /// show it, and a larger estimate counts too. No job is larger than all that its node does.
+    /// A use that was measured often enough is believed, and is what the job's leaving takes off
+    /// the source's level, whatever the job was said to need. At the target it may want more: on a
+    /// node above 100 % everybody gets that much less than it wants; and if the level may hide
+    /// that, a larger estimate counts. No job uses more than all that its node does.
     pub(super) fn of(
         sample: &JobSample,
         track: &JobTrack,
         source: &NodeState<'_>,
         config: &Config,
     ) -> Self {
-        let (likely, at_most) = if track.samples >= config.usage_samples {
-            let (lowest, highest) = (source.track.lowest(), source.track.highest());
-            let is_squeezed = highest >= config.emergency;
-            let estimate = if is_squeezed { sample.demand.cpus } else { 0.0 };
+        let all = source.level_without * source.strength();
+        let (likely_cpus, cpus_at_most, leaving_cpus) = if track.samples >= config.usage_samples {
             let wanted = |level: f64| track.used_cpus * level.max(1.0);
-            (wanted(lowest), wanted(highest).max(estimate))
+            let likely = wanted(source.track.lowest()).min(all);
+            let at_most = wanted(source.track.highest()).min(all);
+            let hides = source.track.hides_waiting();
+            let estimate = if hides { sample.demand.cpus } else { 0.0 };
+            (likely, at_most.max(estimate), likely)
         } else {
             let likely = sample.demand.cpus.max(track.used_cpus);
-            let at_most = sample.demand.cpus * config.estimate_error;
-            (likely, at_most.max(likely))
+            let at_most = (sample.demand.cpus * config.estimate_error).max(likely);
+            (likely.min(all), at_most.min(all), at_most.min(all))
         };
-        let all = source.level_without * source.strength();
         Self {
-            likely_cpus: likely.min(all),
-            cpus_at_most: at_most.min(all),
+            likely_cpus,
+            cpus_at_most,
+            leaving_cpus,
         }
     }
 }
@@ -67,7 +73,7 @@ impl<'a> Candidate<'a> {
         let sample = placed.sample;
         let level = source.level_without;
         // Rounding could leave less than nothing of a node whose whole load is this job.
-        let from_level_after = (level - source.share(demand.cpus_at_most)).max(0.0);
+        let from_level_after = (level - source.share(demand.leaving_cpus)).max(0.0);
         let level_after = level - source.share(demand.likely_cpus);
         let relief = waiting(level, config.low_water) - waiting(level_after, config.low_water);
         let sharing = (in_flight + 1) as f64;

@@ -101,7 +101,8 @@ impl<'a> NodeState<'a> {
             .memory_bytes
             .saturating_sub(self.resident.memory_bytes.max(measured))
             .saturating_sub(self.arriving.memory_bytes);
-        if reserved.memory_bytes > free {
+        // A node without memory is one of whose memory nothing is known.
+        if capacity.memory_bytes > 0 && reserved.memory_bytes > free {
             let needed = reserved.memory_bytes as f64;
             return Some(("memory_bytes".to_owned(), needed, free as f64));
         }

@@ -57,11 +57,13 @@ pub struct NodeSample {
     /// When it was measured.
     #[serde(rename = "at_ns", with = "ns")]
     pub at: Duration,
-    /// The node's resources in all.
+    /// The node's resources in all. One without memory is one of whose memory nothing is known: it
+    /// has room for any job.
     pub capacity: Resources,
     /// How much work a CPU of this node does, compared with one of speed 1.
     pub speed: f64,
-    /// Which share of its CPUs was in use; above 1 if the measure counts who waits.
+    /// Which share of its CPUs was in use; above 1 if the measure counts who waits. The planner
+    /// [finds out](super) which of the two it is.
     pub utilisation: f64,
     /// Memory in use on the node, by whomever, if that is known.
     pub used_memory_bytes: Option<u64>,

@@ -14,6 +14,13 @@ const DOUBLINGS_MAX: u32 = 16;
 /// So many times the samples that make a node hot, all calm, and its heat of the past is forgotten.
 const CALM_FOR_GOOD: u32 = 16;
 
+/// From this share of its CPUs on a node is as good as full.
+const FULL: f64 = 0.98;
+
+/// No measure of CPUs in use says more than this; it says a little more than 100 % where its clock
+/// and that of the processes differ.
+const CAPPED_MAX: f64 = 1.05;
+
 /// A node as it was measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeTrack {
@@ -23,8 +30,11 @@ pub(super) struct NodeTrack {
     pub(super) last_at: Duration,
     /// The smoothed utilisation.
     pub(super) level: f64,
-    /// The last levels, of as many samples as must find a node hot, the newest last.
-    levels: VecDeque<f64>,
+    /// The last levels and utilisations, of as many samples as must find a node hot, the newest
+    /// last.
+    levels: VecDeque<(f64, f64)>,
+    /// Whether the node was ever measured above 100 %, so that its level says how much waits.
+    counts_waiting: bool,
     /// How many samples went into the level.
     pub(super) samples: u32,
     /// How many of the last samples in a row left the level above the hot one.
@@ -40,18 +50,27 @@ pub(super) struct NodeTrack {
 }
 
 impl NodeTrack {
-    pub(super) fn speed(&self) -> Option<f64> {
+    fn speed(&self) -> Option<f64> {
         self.newest.as_ref().map(|sample| sample.speed)
     }
 
     /// The lowest of the last levels: what lasted, by which a source is judged.
     pub(super) fn lowest(&self) -> f64 {
-        self.levels.iter().copied().fold(self.level, f64::min)
+        let levels = self.levels.iter();
+        levels.fold(self.level, |lowest, &(level, _)| lowest.min(level))
     }
 
     /// The highest of the last levels: what may come again, by which a target is judged.
     pub(super) fn highest(&self) -> f64 {
-        self.levels.iter().copied().fold(self.level, f64::max)
+        let levels = self.levels.iter();
+        levels.fold(self.level, |highest, &(level, _)| highest.max(level))
+    }
+
+    /// Whether more may wait on the node than its level says: it was full, and was never measured
+    /// to be fuller.
+    pub(super) fn hides_waiting(&self) -> bool {
+        let mut levels = self.levels.iter();
+        !self.counts_waiting && levels.any(|&(_, measured)| measured >= FULL)
     }
 
     /// Takes in a sample that has no fault of its own.
@@ -77,7 +96,8 @@ impl NodeTrack {
             config.smoothing,
         );
         self.samples = self.samples.saturating_add(1);
-        self.levels.push_back(self.level);
+        self.levels.push_back((self.level, sample.utilisation));
+        self.counts_waiting |= sample.utilisation > CAPPED_MAX;
         if self.levels.len() > config.sustained_samples as usize {
             self.levels.pop_front();
         }
@@ -134,6 +154,8 @@ pub(super) struct JobTrack {
     /// How many measurements went into it.
     pub(super) samples: u32,
     measured_at: Duration,
+    /// Since when its node has been measured.
+    since: Duration,
     first_seen: Option<Duration>,
     pub(super) last_seen: Duration,
     pub(super) moves: u32,
@@ -156,13 +178,19 @@ impl JobTrack {
         }
     }
 
-    /// Takes in the measured use on a node of this speed.
-    pub(super) fn observe(&mut self, sample: &JobSample, speed: f64, smoothing: f64) {
+    /// Takes in the measured use on its node. When that is measured anew, so is the job: it may get
+    /// more than it got, or less.
+    pub(super) fn observe(&mut self, sample: &JobSample, node: &NodeTrack, smoothing: f64) {
         let is_old = self.samples > 0 && sample.at <= self.measured_at;
-        let is_before_move = self.place.as_ref().is_some_and(|(_, at)| sample.at < *at);
-        let Some(used) = sample.used_cpus.filter(|_| !is_old && !is_before_move) else {
+        let is_before_move = sample.at < node.since;
+        let used = sample.used_cpus.filter(|_| !is_old && !is_before_move);
+        let (Some(used), Some(speed)) = (used, node.speed()) else {
             return;
         };
+        if self.since != node.since {
+            self.since = node.since;
+            self.samples = 0;
+        }
         self.used_cpus = smooth(self.used_cpus, used * speed, self.samples, smoothing);
         self.samples = self.samples.saturating_add(1);
         self.measured_at = sample.at;

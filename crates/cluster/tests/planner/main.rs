@@ -1,5 +1,6 @@
-//! The planner: its rule, its properties, and how it fares in a simulated fleet.
+//! The planner: its rule, its properties, and how it fares in simulated fleets.
 
+mod brute;
 mod errata;
 mod fleet;
 mod fleet_by_hand;

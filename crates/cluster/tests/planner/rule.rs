@@ -190,6 +190,72 @@ fn who_gets_less_than_it_wants_is_taken_to_want_more() {
 }
 
 #[test]
+fn the_source_falls_by_what_a_job_uses_and_not_by_what_it_was_said_to_need() {
+    let mut cautious = job("j", "a", 2.0);
+    cautious.demand.cpus = 4.0;
+    // Above 100 % the level says what waits, and what the job wants: 2.2 CPUs.
+    let chosen = settled(&[node("a", 1.1), node("b", 0.3)], &[cautious.clone()]).moved();
+    assert!((chosen.from_level_after - 0.825).abs() < 1e-9, "{chosen}");
+    assert!((chosen.reserved.cpus - 2.2).abs() < 1e-9, "{chosen}");
+    // At 100 % it says nothing, and the job may want all that it was said to need.
+    let chosen = settled(&[node("a", 1.0), node("b", 0.1)], &[cautious]).moved();
+    assert!((chosen.from_level_after - 0.75).abs() < 1e-9, "{chosen}");
+    assert!((chosen.reserved.cpus - 4.0).abs() < 1e-9, "{chosen}");
+}
+
+#[test]
+fn a_node_that_was_ever_above_100_percent_is_known_to_count_who_waits() {
+    let mut cautious = job("j", "a", 2.0);
+    cautious.demand.cpus = 8.0;
+    let (once, later) = (
+        [node("a", 1.1), node("b", 0.2)],
+        [node("a", 1.0), node("b", 0.2)],
+    );
+    let mut fleet = settled(&once, &[]);
+    for _ in 0..10 {
+        fleet.after(&later, &[cautious.clone()]);
+    }
+    assert_eq!(fleet.moved().job.as_str(), "j");
+    // A little more than 100 % is what clocks that differ make of it.
+    let little = [node("a", 1.02), node("b", 0.2)];
+    let stays = settled(&little, &[cautious]).last().outcome;
+    assert_eq!(stays, Outcome::Stay);
+}
+
+#[test]
+fn use_from_before_a_move_ended_does_not_count_at_its_ends() {
+    let nodes = [node("a", 2.0), node("b", 0.1)];
+    let mut fleet = settled(&nodes, &[job("j", "a", 1.0), job("k", "a", 1.0)]);
+    let first = fleet.moved();
+    fleet.start(&first);
+    fleet.end(&first);
+    // The other one gets more now, and has what it wants.
+    let left = if first.job.as_str() == "j" { "k" } else { "j" };
+    let later = [node("a", 0.95), node("b", 0.1)];
+    for _ in 0..20 {
+        if matches!(
+            fleet.after(&later, &[job(left, "a", 2.0)]).outcome,
+            Outcome::Move(_)
+        ) {
+            break;
+        }
+    }
+    let second = fleet.moved();
+    assert_eq!(second.job.as_str(), left);
+    assert!((second.reserved.cpus - 2.0).abs() < 1e-9, "{second}");
+}
+
+#[test]
+fn a_node_of_unknown_memory_has_room_for_a_job_that_says_what_it_needs() {
+    let mut needs = job("j", "a", 2.0);
+    needs.demand.memory_bytes = 4 << 30;
+    let mut unknown = node("b", 0.2);
+    unknown.capacity.memory_bytes = 0;
+    let fleet = settled(&[node("a", 0.95), unknown], &[needs]);
+    assert_eq!(fleet.moved().to.as_str(), "b");
+}
+
+#[test]
 fn a_short_job_and_a_heavy_state_are_not_worth_a_move() {
     let mut short = job("short", "a", 2.0);
     short.remaining = Some(Duration::from_secs(2));
