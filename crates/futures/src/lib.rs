@@ -3,6 +3,7 @@
 //! | item | for |
 //! |---|---|
 //! | [`spawn_future`] | a future that runs on its own, and a handle to its output |
+//! | [`spawn_local_on`], [`spawn_local`] | a future that stays on one worker's thread, and need not be `Send` |
 //! | [`block_on`] | waiting for a future; a worker runs jobs meanwhile |
 //! | [`yield_now`] | letting others have their turn |
 //! | [`IntoStream`] | the items of a parallel iterator, computed ahead of whoever awaits them |
@@ -29,6 +30,8 @@
 mod block_on;
 mod budget;
 mod handle;
+mod in_pool;
+mod local;
 mod spawn;
 mod stream;
 mod yielding;
@@ -37,6 +40,8 @@ pub use block_on::block_on;
 pub use budget::poll_budget;
 pub use handle::FutureHandle;
 pub use heist_core::JoinError;
-pub use spawn::{spawn_future, SpawnFuture};
+pub use in_pool::SpawnFuture;
+pub use local::{spawn_local, spawn_local_on};
+pub use spawn::spawn_future;
 pub use stream::{IntoStream, ParStream};
 pub use yielding::{yield_now, YieldNow};

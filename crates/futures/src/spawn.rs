@@ -8,7 +8,6 @@ use std::task::{ready, Poll};
 
 use async_task::{Runnable, ScheduleInfo, WithInfo};
 use heist_core::hosting::{Host, Order};
-use heist_core::ThreadPool;
 #[cfg(doc)]
 use heist_core::{spawn, JoinError};
 
@@ -45,36 +44,6 @@ where
     F::Output: Send,
 {
     spawn_in(Host::current(), future)
-}
-
-/// Futures in a pool that is named.
-pub trait SpawnFuture {
-    /// As [`spawn_future`], in this pool.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use heist::futures::{block_on, SpawnFuture};
-    ///
-    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let index = pool.spawn_future(async { heist::current_thread_index() });
-    /// assert_eq!(block_on(index).unwrap(), Some(0));
-    /// # Ok::<(), heist::ThreadPoolBuildError>(())
-    /// ```
-    fn spawn_future<F>(&self, future: F) -> FutureHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send;
-}
-
-impl SpawnFuture for ThreadPool {
-    fn spawn_future<F>(&self, future: F) -> FutureHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send,
-    {
-        spawn_in(Host::of(self), future)
-    }
 }
 
 pub(crate) fn spawn_in<F>(host: Host, future: F) -> FutureHandle<F::Output>
@@ -123,7 +92,7 @@ fn has_used_its_credit() -> bool {
 }
 
 /// The future, whose panics are held back.
-async fn caught<F: Future>(host: Host, future: F) -> Outcome<F::Output> {
+pub(crate) async fn caught<F: Future>(host: Host, future: F) -> Outcome<F::Output> {
     let mut future = pin!(future);
     let result = std::future::poll_fn(|cx| {
         let poll = AssertUnwindSafe(|| future.as_mut().poll(cx));

@@ -16,7 +16,7 @@ pub mod hint {
 
 /// Threads, and what is local to each.
 pub mod thread {
-    pub use loom::thread::{current, spawn, yield_now, Builder, JoinHandle, Thread};
+    pub use loom::thread::{current, spawn, yield_now, Builder, JoinHandle, Thread, ThreadId};
     // Never reached in a model; here so that whole crates compile.
     pub use std::thread::{
         available_parallelism, panicking, scope, Result, Scope, ScopedJoinHandle,

@@ -18,7 +18,7 @@ pub mod hint {
 pub mod thread {
     pub use shuttle::thread::{
         current, panicking, scope, spawn, yield_now, Builder, JoinHandle, Scope, ScopedJoinHandle,
-        Thread,
+        Thread, ThreadId,
     };
     pub use std::thread::{available_parallelism, Result};
 }

@@ -16,7 +16,7 @@ pub mod hint {
 pub mod thread {
     pub use std::thread::{
         available_parallelism, current, panicking, scope, spawn, yield_now, Builder, JoinHandle,
-        Result, Scope, ScopedJoinHandle, Thread,
+        Result, Scope, ScopedJoinHandle, Thread, ThreadId,
     };
 }
 

@@ -67,6 +67,39 @@ impl Host {
         }
     }
 
+    /// Queues a job that only this worker runs, behind those that came there before. Drops it if
+    /// the pool has ended, and forgets it in a forked child.
+    #[expect(
+        clippy::mem_forget,
+        reason = "what the parent has is not the child's to drop"
+    )]
+    pub fn mail(&self, worker: usize, job: impl FnOnce() + Send + 'static) {
+        let pool = &self.0;
+        if pool.born.is_past() {
+            return std::mem::forget(job);
+        }
+        if !pool.is_kept_alive() {
+            return unwind::discard(job);
+        }
+        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+        let job = unsafe { DetachedJob::new(Carrying(spawn::kept(job))) };
+        pool.queue_at(Place::OnlyOn(worker), job);
+    }
+
+    /// Called before something is left to the thread of this worker.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such worker, or other threads may be in its place.
+    #[track_caller]
+    pub fn demand_own_thread(&self, worker: usize) {
+        self.0.demand_place(Place::OnlyOn(worker));
+        assert!(
+            !self.0.callers_participate,
+            "could not spawn a local future: threads from outside may be in the place of worker {worker}; build the pool with threads of its own, and `callers(Callers::Move)`"
+        );
+    }
+
     /// Gives a panic that nobody waits for to the pool's handler.
     pub fn handle_panic(&self, payload: Box<dyn std::any::Any + Send>) {
         self.0.handle_panic(payload);
@@ -76,6 +109,14 @@ impl Host {
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Host").field(&Arc::as_ptr(&self.0)).finish()
+    }
+}
+
+/// Calls `last` on the calling worker's thread when its pool has ended; a thread that the pool has
+/// only borrowed does not.
+pub fn at_end(last: fn()) {
+    if let Some(worker) = Worker::current() {
+        worker.local().last.set(Some(last));
     }
 }
 

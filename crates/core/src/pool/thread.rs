@@ -270,7 +270,10 @@ impl Pool {
         } else {
             worker.main_loop(|| false);
         }
-        pool.call_handler(pool.handlers.exit.as_deref(), worker.index());
+        let last = worker.local().last.take();
+        let last = last.map(|last| move |_| last());
+        pool.call_handler(last.as_ref().map(|last| last as _), index);
+        pool.call_handler(pool.handlers.exit.as_deref(), index);
         abort.defuse();
         Worker::leave();
         // SAFETY: the pool holds the latch.

@@ -97,6 +97,8 @@ pub(crate) struct Local {
     pub(crate) is_caller: Cell<bool>,
     /// How long callers stay here, and when they come.
     pub(crate) callers: Cell<Callers>,
+    /// Called on the worker's own thread when the pool has ended.
+    pub(crate) last: Cell<Option<fn()>>,
 }
 
 // SAFETY: `local` is touched by the one thread that is the worker, which `Worker::enter` is
@@ -142,6 +144,7 @@ impl<P> WorkerState<P> {
                 serving: Cell::new(Priority::Low),
                 is_caller: Cell::new(false),
                 callers: Cell::new(Callers::new()),
+                last: Cell::new(None),
             },
             pool,
             index,
