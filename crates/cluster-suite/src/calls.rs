@@ -15,7 +15,7 @@ use heist_sync::thread;
 use serde_bytes::ByteBuf;
 
 use crate::stage::PATIENCE;
-use crate::work::sum_of_mix;
+use crate::work::{stay, sum_of_mix};
 
 /// Adds two numbers.
 #[remote]
@@ -94,9 +94,19 @@ pub fn work_for(seed: u64, time_ms: u64) -> u64 {
 /// Writes a file, and does nothing for ever, whoever asks it to end.
 #[remote]
 pub fn never_end(path: PathBuf) {
-    std::fs::write(path, "").expect("the folder is there");
-    let (_sender, never) = mpsc::channel::<()>();
-    never.recv().expect_err("somebody would have to send");
+    stay(&path);
+}
+
+/// Adds a line to a file, and never ends unless it is the second to do so.
+#[remote(retries = 3)]
+pub fn succeed_again(path: PathBuf) {
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    let noted = file.and_then(|mut file| file.write_all(b"again\n"));
+    noted.expect("the folder is there");
+    let lines = std::fs::read_to_string(&path).expect("it was just written");
+    if lines.lines().count() == 1 {
+        stay(&path.with_extension("begun"));
+    }
 }
 
 /// Adds a line to a file, and ends the worker's process.

@@ -15,8 +15,9 @@ use heist_cluster::{job, Cluster, Job, JobContext, JobHandle, JobOptions, Remote
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_bytes::ByteBuf;
 
+use crate::calls;
 use crate::stage::{wait_for, Stage, PATIENCE};
-use crate::work::mix;
+use crate::work::{mix, stay};
 
 /// A node that may die; on others of its backend the backend itself may depend.
 const MORTAL: &str = "n3";
@@ -184,6 +185,80 @@ pub fn a_cancelled_job_ends(cluster: &Cluster) {
     runs_on(&job);
     job.cancel();
     assert_eq!(job.get(), Err(RemoteError::Cancelled));
+}
+
+/// Writes a file, and has no safe point, whoever asks it to end.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Deaf {
+    begun: PathBuf,
+}
+
+impl Deaf {
+    /// One that writes `begun`.
+    #[must_use]
+    pub fn new(begun: &Path) -> Self {
+        let begun = begun.to_owned();
+        Self { begun }
+    }
+}
+
+#[job]
+impl Job for Deaf {
+    type Out = ();
+    const VERSION: u32 = 1;
+
+    fn run(&mut self, _: &JobContext) -> Result<(), Stop> {
+        stay(&self.begun);
+        Ok(())
+    }
+}
+
+/// Jobs are given up at their deadline, those that wait for room too.
+pub fn jobs_end_at_their_deadline(cluster: &Cluster) {
+    let within = Duration::from_secs(1);
+    let submit = |name: &str| {
+        let options = JobOptions::new(name).cpus(2.0).pin("n2").within(within);
+        cluster.submit(Counting::new(u64::MAX, 1000), options)
+    };
+    let jobs = ["first", "second"].map(|name| submit(name).expect("submit"));
+    for job in jobs {
+        assert_eq!(job.get(), Err(RemoteError::TimedOut { within }));
+    }
+    let options = JobOptions::new("third").cpus(2.0).pin("n2");
+    let within = options.within(Duration::from_secs(3600));
+    let (job, expected) = (Counting::new(3, 1), Counting::new(3, 1).expected());
+    let job = cluster.submit(job, within).expect("submit");
+    assert_eq!(job.get(), Ok(expected), "there is room again");
+}
+
+/// A job that does not listen can be killed after it was cancelled, or is so after its deadline;
+/// then its processors are free.
+pub fn deaf_jobs_can_be_killed(cluster: &Cluster) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let begun = folder.path().join("killed");
+    let options = JobOptions::new("killed").cpus(2.0).pin("n2");
+    let job = cluster.submit(Deaf::new(&begun), options).expect("submit");
+    crate::until("the job to begin", || begun.exists());
+    job.cancel();
+    assert_eq!(
+        job.wait_timeout(PATIENCE),
+        Some(Err(RemoteError::Cancelled))
+    );
+    job.kill();
+    let begun = folder.path().join("late");
+    let within = Duration::from_secs(2);
+    // On a slow machine it may be late before it begins.
+    for attempt in 0.. {
+        let options = JobOptions::new(format!("late {attempt}")).cpus(2.0);
+        let options = options.pin("n2").within(within);
+        let late = cluster.submit(Deaf::new(&begun), options).expect("submit");
+        assert_eq!(late.get(), Err(RemoteError::TimedOut { within }));
+        if begun.exists() {
+            break;
+        }
+    }
+    let mut next = cluster.pin("n2").cpus(2).call(calls::add, (1, 2));
+    assert_eq!(next.wait_timeout(PATIENCE), Some(Ok(3)));
 }
 
 /// A running job with `ballast` bytes of state moves, and no step is lost or repeated. Returns

@@ -8,7 +8,7 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::{Cluster, Options};
 
 /// The time within which an expected event must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The cluster of a test of jobs, and what the test observes.
 #[derive(Debug)]

@@ -207,7 +207,8 @@ macro_rules! suite {
             a_result_is_given_once);
         $crate::suite!(@chunks $world:
             a_range_is_covered_once, a_list_keeps_its_order, a_chunk_that_panics_ends_all);
-        $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends);
+        $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends, jobs_end_at_their_deadline,
+            deaf_jobs_can_be_killed);
 
         #[test]
         fn results_survive_the_death_of_a_node() {

@@ -5,10 +5,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use heist_cluster::planner::NodeId;
-use heist_cluster::{remote, Cluster, Local, Options, RemoteError};
+use heist_cluster::{remote, Cluster, JobOptions, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
-use heist_cluster_suite::jobs::{self, Fate};
-use heist_cluster_suite::stage::{self, Stage};
+use heist_cluster_suite::jobs::{self, Deaf, Fate};
+use heist_cluster_suite::stage::{self, Stage, PATIENCE};
+use heist_cluster_suite::until;
 use heist_cluster_suite::world::World;
 use heist_sync::thread;
 
@@ -190,4 +191,31 @@ fn calls_have_as_much_memory_as_they_may() {
     assert_eq!(waiting.join().expect("it waited"), Ok(7));
     let begun = cluster.anywhere().try_call(calls::add, (5, 6));
     assert_eq!(begun.expect("there is room").get(), Ok(11));
+}
+
+/// A job that was cancelled and goes on has its processors until it is killed; what else runs in
+/// its process is run again.
+#[test]
+fn a_job_that_is_killed_takes_nothing_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = Cluster::connect(Here::backend(folder.path())).expect("workers");
+    let begun = folder.path().join("job");
+    let deaf = cluster.submit(Deaf::new(&begun), JobOptions::new("deaf").pin("n2"));
+    let deaf = deaf.expect("submit");
+    let beside = cluster
+        .pin("n2")
+        .call(calls::succeed_again, folder.path().join("call"));
+    for begun in [begun, folder.path().join("call.begun")] {
+        until("both to begin", || begun.exists());
+    }
+    deaf.cancel();
+    assert_eq!(
+        deaf.wait_timeout(PATIENCE),
+        Some(Err(RemoteError::Cancelled))
+    );
+    let next = cluster.pin("n2").call(calls::add, (1, 2));
+    assert_eq!(cluster.pin("n1").call(calls::add, (3, 4)).get(), Ok(7));
+    assert!(!next.is_done(), "both processors are in use");
+    deaf.kill();
+    assert_eq!((beside.get(), next.get()), (Ok(()), Ok(3)));
 }

@@ -360,6 +360,13 @@ pub trait Backend: Send + Sync {
     /// Gives up an attempt, running or not; whatever it still says is not wanted.
     fn stop(&self, job: u64, epoch: u32);
 
+    /// Ends what still runs of a job, given up or not, with its worker if need be; what else runs
+    /// there is lost, and told so. Nothing more is said of the job. A backend whose
+    /// [`stop`](Self::stop) does so already has nothing to do.
+    fn kill(&self, job: u64) {
+        let _ = job;
+    }
+
     /// The resources that each machine has used, or why they are unknown. Waits for two seconds at
     /// most.
     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)>;

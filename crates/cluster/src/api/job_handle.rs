@@ -192,7 +192,7 @@ impl<T> JobHandle<T> {
     }
 
     /// Gives up the job: it is asked to end, and all waits for its result return
-    /// [`RemoteError::Cancelled`].
+    /// [`RemoteError::Cancelled`]. Its processors are free once it has reached a safe point.
     pub fn cancel(&self) {
         if let Ok(driver) = self.shared.driver() {
             driver.tell(Input::Cancel { job: self.job });
@@ -201,6 +201,45 @@ impl<T> JobHandle<T> {
 }
 
 impl<T> JobHandle<T> {
+    /// As [`cancel`](Self::cancel), and a job that has no safe points is made to end: its worker's
+    /// process dies. Other calls and jobs in that process are lost and tried again. A job that was
+    /// cancelled before can be killed as well.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{job, Cluster, Job, JobContext, JobOptions, Local, RemoteError, Stop};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Deaf;
+    ///
+    /// #[job]
+    /// impl Job for Deaf {
+    ///     type Out = ();
+    ///     const VERSION: u32 = 1;
+    ///
+    ///     fn run(&mut self, _: &JobContext) -> Result<(), Stop> {
+    ///         loop {
+    ///             std::thread::park();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let job = cluster.submit(Deaf, JobOptions::new("deaf"))?;
+    ///     job.kill();
+    ///     assert_eq!(job.get(), Err(RemoteError::Cancelled));
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn kill(&self) {
+        if let Ok(driver) = self.shared.driver() {
+            driver.tell(Input::Kill { job: self.job });
+        }
+    }
+
     /// As [`wait_timeout`](Self::wait_timeout), for the bytes of the result.
     pub(crate) fn wait_bytes(&self, patience: Duration) -> Option<JobResult> {
         match self.shared.driver() {

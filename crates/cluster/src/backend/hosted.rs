@@ -21,6 +21,12 @@ pub(super) trait Host: Send + Sync {
     /// Has it answer a request, beside others.
     fn send(&self, id: u64, request: Frame, reply: Reply);
 
+    /// Others run in the same process: an attempt that is given up is asked to stop, and its room
+    /// is free when it has.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Ends what runs there for the attempt, in whatever way there is.
     fn kill(&self);
 }
@@ -41,7 +47,8 @@ pub(super) struct Attempts {
 
 #[derive(Clone)]
 struct Attempt {
-    events: JobEvents,
+    /// None when it is given up, and still runs in a process with others.
+    events: Option<JobEvents>,
     /// None before there is room.
     host: Option<Arc<dyn Host>>,
 }
@@ -71,7 +78,10 @@ impl Attempts {
         open: impl FnOnce(Cpus, Placement, Opened),
     ) {
         let key = (start.job, start.epoch);
-        let attempt = Attempt { events, host: None };
+        let attempt = Attempt {
+            events: Some(events),
+            host: None,
+        };
         self.table.lock().insert(key, attempt);
         let this = Arc::clone(self);
         let (cpus, placement) = (start.cpus, start.placement.clone());
@@ -123,6 +133,10 @@ impl Attempts {
                 this.tell(key, event, true);
             }),
         );
+        if self.is_given_up(key) {
+            // The request to stop may have come before that to start.
+            return self.ask_to_stop(key, &host);
+        }
         let this = Arc::clone(self);
         let node = host.node();
         self.send(
@@ -151,12 +165,14 @@ impl Attempts {
         }
     }
 
-    /// Asks an attempt to stop, which is not listened to any more.
-    pub(super) fn ask_to_stop(&self, job: u64, epoch: u32) {
-        if let Some(host) = self.host(job, epoch) {
-            let ask = Ask::Stop { job, epoch };
-            self.send(&host, ask, Vec::new(), Box::new(|_| ()));
-        }
+    fn is_given_up(&self, key: (u64, u32)) -> bool {
+        let table = self.table.lock();
+        table.get(&key).is_some_and(|it| it.events.is_none())
+    }
+
+    fn ask_to_stop(&self, (job, epoch): (u64, u32), host: &Arc<dyn Host>) {
+        let ask = Ask::Stop { job, epoch };
+        self.send(host, ask, Vec::new(), Box::new(|_| ()));
     }
 
     /// Tells of a state that the worker could not send, if that is the answer.
@@ -187,18 +203,52 @@ impl Attempts {
         );
     }
 
+    /// Gives up an attempt, which is not listened to any more.
     pub(super) fn stop(&self, job: u64, epoch: u32) {
-        let attempt = self.table.lock().remove(&(job, epoch));
-        if let Some(host) = attempt.and_then(|attempt| attempt.host) {
+        let key = (job, epoch);
+        let mut table = self.table.lock();
+        match table.get_mut(&key) {
+            None => {}
+            Some(Attempt {
+                events,
+                host: Some(host),
+            }) if host.is_shared() => {
+                *events = None;
+                let host = Arc::clone(host);
+                drop(table);
+                self.ask_to_stop(key, &host);
+            }
+            Some(_) => {
+                let attempt = table.remove(&key);
+                drop(table);
+                if let Some(host) = attempt.and_then(|attempt| attempt.host) {
+                    host.kill();
+                }
+            }
+        }
+    }
+
+    /// Ends what still runs of all attempts of a job, and those with it that run in the same
+    /// process.
+    pub(super) fn kill(&self, job: u64) {
+        let mut killed = Vec::new();
+        self.table.lock().retain(|key, attempt| {
+            if key.0 == job {
+                attempt.events = None;
+                killed.extend(attempt.host.clone());
+            }
+            // Those that run have their room until they are dead.
+            key.0 != job || attempt.host.is_some()
+        });
+        for host in killed {
             host.kill();
         }
     }
 
     fn host(&self, job: u64, epoch: u32) -> Option<Arc<dyn Host>> {
-        self.table
-            .lock()
-            .get(&(job, epoch))
-            .and_then(|attempt| attempt.host.clone())
+        let table = self.table.lock();
+        let attempt = table.get(&(job, epoch));
+        attempt.and_then(|it| it.events.as_ref().and(it.host.clone()))
     }
 
     /// Tells of an attempt, unless it was stopped; of the last event nothing follows.
@@ -207,8 +257,8 @@ impl Attempts {
             true => self.table.lock().remove(&key),
             false => self.table.lock().get(&key).cloned(),
         };
-        if let Some(attempt) = attempt {
-            (attempt.events)(key.1, event);
+        if let Some(events) = attempt.as_ref().and_then(|it| it.events.as_ref()) {
+            events(key.1, event);
         }
     }
 

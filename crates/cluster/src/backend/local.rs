@@ -1,5 +1,6 @@
 //! The backend that is always there: worker processes on this machine.
 
+use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::io::{self, Write as _};
@@ -26,7 +27,7 @@ use crate::protocol::{Answer, Ask, Outcome, Request};
 mod process;
 mod workers;
 
-use workers::{watch, Item, Process, Shared, State};
+use workers::{watch, Item, Process, Shared, State, Whereabouts};
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
@@ -169,7 +170,7 @@ impl BackendOptions for Local {
             state: Mutex::new(State {
                 workers: nodes.iter().cloned().map(Process::absent).collect(),
                 queue: Queue::new(nodes.into_iter().map(|node| (node, cpus))),
-                running: Vec::new(),
+                calls: HashMap::new(),
                 is_closed: false,
             }),
             attempts: Attempts::new(program.fingerprint, program.build),
@@ -212,28 +213,28 @@ impl Backend for LocalBackend {
     fn call(&self, call: CallSpec, reply: Reply) {
         let (cpus, placement) = (Cpus::from(call.cpus), call.placement.clone());
         self.shared
-            .enqueue(cpus, placement, Item::Call(call, reply));
+            .enqueue(cpus, &placement, Item::Call(call, reply));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
         let mut state = self.shared.state.lock();
-        let waiting = state
-            .queue
-            .remove(|item| matches!(item, Item::Call(call, _) if call.id == id));
-        let running = state.running.iter().find(|(running, _)| *running == id);
-        let node = running.map(|(_, node)| node.clone());
-        drop(state);
-        if let Some(item) = waiting {
-            item.fail(BackendError::cancelled());
-        }
-        let Some(node) = node else {
-            return;
+        let link = match state.calls.get(&id) {
+            None => return,
+            Some(Whereabouts::Waits(number)) => {
+                let number = *number;
+                state.calls.remove(&id);
+                let waiting = state.queue.remove(number);
+                drop(state);
+                return waiting
+                    .into_iter()
+                    .for_each(|item| item.fail(BackendError::cancelled()));
+            }
+            Some(Whereabouts::Runs(link)) => Arc::clone(link),
         };
+        drop(state);
         if is_hard {
-            return self.shared.kill(&node);
-        }
-        let links = self.shared.links();
-        if let Some((_, Some(link))) = links.into_iter().find(|(name, _)| *name == node) {
+            self.shared.kill(&link, "a call");
+        } else {
             let fingerprint = self.shared.fingerprint;
             let ask = Ask::Cancel { call: id };
             // The number is that of the call, with a bit that no call has.
@@ -274,7 +275,7 @@ impl Backend for LocalBackend {
         shared
             .attempts
             .start(start, events, |cpus, placement, opened| {
-                shared.enqueue(cpus, placement, Item::Host(opened));
+                shared.enqueue(cpus, &placement, Item::Host(opened));
             });
     }
 
@@ -287,8 +288,11 @@ impl Backend for LocalBackend {
     }
 
     fn stop(&self, job: u64, epoch: u32) {
-        self.shared.attempts.ask_to_stop(job, epoch);
         self.shared.attempts.stop(job, epoch);
+    }
+
+    fn kill(&self, job: u64) {
+        self.shared.attempts.kill(job);
     }
 
     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
@@ -347,7 +351,7 @@ impl Backend for LocalBackend {
     fn close(&self) {
         let mut state = self.shared.state.lock();
         state.is_closed = true;
-        let waiting: Vec<_> = state.queue.drain().collect();
+        let waiting = state.queue.drain();
         let mut children: Vec<_> = state
             .workers
             .iter_mut()

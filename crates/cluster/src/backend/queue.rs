@@ -1,15 +1,27 @@
 //! The queue for room on the nodes, for a backend that places work itself.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{BackendError, Cpus, Node, Placement};
 use crate::planner::NodeId;
 
 /// Work that waits for room, oldest first, and the free room of each node.
+///
+/// Those who wish for the same stand in one line, so that the next one is found among the heads
+/// of the lines, however many wait.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     nodes: Vec<Place>,
-    waiting: VecDeque<Waiting<T>>,
+    places: HashMap<NodeId, usize>,
+    /// Nodes that take work, by their free room; of equals the first is last.
+    ready: BTreeSet<(Cpus, Reverse<usize>)>,
+    lines: HashMap<Wish, BTreeMap<u64, T>>,
+    /// The line of each that waits, by its number.
+    waiting: HashMap<u64, Wish>,
+    /// The first of each line.
+    heads: BTreeMap<u64, Wish>,
+    next_number: u64,
 }
 
 #[derive(Debug)]
@@ -22,6 +34,14 @@ struct Place {
     standing: Standing,
 }
 
+/// So many processors, on such a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Wish {
+    cpus: Cpus,
+    node: Option<usize>,
+    is_pinned: bool,
+}
+
 /// Whether a node takes work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -30,13 +50,6 @@ pub(super) enum Standing {
     Starting,
     /// It will not be ready again, for this reason.
     GivenUp(String),
-}
-
-#[derive(Debug)]
-struct Waiting<T> {
-    cpus: Cpus,
-    placement: Placement,
-    item: T,
 }
 
 /// Room on a node, given back with [`Queue::release`].
@@ -55,9 +68,21 @@ impl<T> Queue<T> {
             taken: 0,
             standing: Standing::Ready,
         };
+        let nodes: Vec<_> = nodes.into_iter().map(place).collect();
+        let numbered = nodes.iter().enumerate();
         Self {
-            nodes: nodes.into_iter().map(place).collect(),
-            waiting: VecDeque::new(),
+            places: numbered
+                .clone()
+                .map(|(at, place)| (place.node.id.clone(), at))
+                .collect(),
+            ready: numbered
+                .map(|(at, place)| (place.free, Reverse(at)))
+                .collect(),
+            nodes,
+            lines: HashMap::new(),
+            waiting: HashMap::new(),
+            heads: BTreeMap::new(),
+            next_number: 0,
         }
     }
 
@@ -65,31 +90,53 @@ impl<T> Queue<T> {
         self.nodes.iter().map(|place| &place.node)
     }
 
-    /// Lets `item` wait for room, unless there never will be enough.
+    /// Which of the nodes it is.
+    pub(super) fn place(&self, node: &NodeId) -> Option<usize> {
+        self.places.get(node).copied()
+    }
+
+    /// Lets `item` wait for room, unless there never will be enough. Returns its number.
     pub(super) fn push(
         &mut self,
         cpus: Cpus,
-        placement: Placement,
+        placement: &Placement,
         item: T,
-    ) -> Result<(), (BackendError, T)> {
-        if let Err(error) = self.admit(cpus, &placement) {
+    ) -> Result<u64, (BackendError, T)> {
+        let node = placement.node.as_ref();
+        let place = node.and_then(|node| self.place(node));
+        let is_pinned = placement.is_pinned && node.is_some();
+        let wish = Wish {
+            cpus,
+            node: place,
+            is_pinned,
+        };
+        let admitted = match (node.filter(|_| is_pinned), place) {
+            (Some(node), None) => Err(self.too_much(cpus, Some(node))),
+            _ => self.admit(wish),
+        };
+        if let Err(error) = admitted {
             return Err((error, item));
         }
-        self.waiting.push_back(Waiting {
-            cpus,
-            placement,
-            item,
-        });
-        Ok(())
+        let number = self.next_number;
+        self.next_number += 1;
+        let line = self.lines.entry(wish).or_default();
+        if line.is_empty() {
+            self.heads.insert(number, wish);
+        }
+        line.insert(number, item);
+        self.waiting.insert(number, wish);
+        Ok(number)
     }
 
     /// Whether there will ever be such room.
-    fn admit(&self, cpus: Cpus, placement: &Placement) -> Result<(), BackendError> {
-        let wanted = placement.node.as_ref().filter(|_| placement.is_pinned);
-        let is_meant =
-            |place: &&Place| place.cpus >= cpus && wanted.is_none_or(|id| place.node.id == *id);
+    fn admit(&self, wish: Wish) -> Result<(), BackendError> {
+        let wanted = wish.node.filter(|_| wish.is_pinned);
+        let meant = match wanted {
+            Some(at) => &self.nodes[at..=at],
+            None => &self.nodes[..],
+        };
         let mut why = Vec::new();
-        for place in self.nodes.iter().filter(is_meant) {
+        for place in meant.iter().filter(|place| place.cpus >= wish.cpus) {
             match &place.standing {
                 Standing::GivenUp(reason) => {
                     why.push(format!("{} was given up: {reason}", place.node.id));
@@ -97,75 +144,80 @@ impl<T> Queue<T> {
                 Standing::Ready | Standing::Starting => return Ok(()),
             }
         }
-        if !why.is_empty() {
-            return Err(BackendError::impossible(why.join("; ")));
+        if why.is_empty() {
+            let node = wanted.map(|at| &self.nodes[at].node.id);
+            return Err(self.too_much(wish.cpus, node));
         }
-        let names: Vec<_> = self
-            .nodes
-            .iter()
-            .map(|place| format!("{} ({})", place.node.id, place.cpus))
-            .collect();
-        let place = wanted.map_or_else(|| "any node".to_owned(), ToString::to_string);
-        Err(BackendError::impossible(format!(
+        Err(BackendError::impossible(why.join("; ")))
+    }
+
+    /// The error of a wish for more than there is.
+    fn too_much(&self, cpus: Cpus, node: Option<&NodeId>) -> BackendError {
+        let names = self.nodes.iter();
+        let names = names.map(|place| format!("{} ({})", place.node.id, place.cpus));
+        let names: Vec<_> = names.collect();
+        let place = node.map_or_else(|| "any node".to_owned(), ToString::to_string);
+        BackendError::impossible(format!(
             "{cpus} processors were wanted on {place}; there are {}",
             names.join(", ")
-        )))
+        ))
     }
 
     /// The oldest item that has room now, and its room.
     pub(super) fn pop(&mut self) -> Option<(Room, T)> {
-        let found = self.waiting.iter().enumerate().find_map(|(at, waiting)| {
-            let place = self.best(waiting.cpus, &waiting.placement)?;
-            Some((at, place))
+        let found = self.heads.iter().find_map(|(number, wish)| {
+            let at = self.best(*wish)?;
+            Some((*number, wish.cpus, at))
         });
-        let (at, place) = found?;
-        let Waiting { cpus, item, .. } = self.waiting.remove(at)?;
-        let place = &mut self.nodes[place];
-        place.free -= cpus;
-        place.taken += 1;
-        Some((
-            Room {
-                node: place.node.id.clone(),
-                cpus,
-            },
-            item,
-        ))
+        let (number, cpus, at) = found?;
+        let item = self.remove(number)?;
+        self.change(at, |place| {
+            place.free -= cpus;
+            place.taken += 1;
+        });
+        let node = self.nodes[at].node.id.clone();
+        Some((Room { node, cpus }, item))
     }
 
     /// The wished-for node, or the one with the most room.
-    fn best(&self, cpus: Cpus, placement: &Placement) -> Option<usize> {
-        let fits = |place: &Place| place.standing == Standing::Ready && place.free >= cpus;
-        let wanted = placement.node.as_ref();
-        let wanted = wanted.and_then(|id| self.nodes.iter().position(|place| place.node.id == *id));
-        if let Some(at) = wanted.filter(|at| fits(&self.nodes[*at])) {
-            return Some(at);
+    fn best(&self, wish: Wish) -> Option<usize> {
+        if let Some(at) = wish.node {
+            let place = &self.nodes[at];
+            let (is_free, standing) = (place.free >= wish.cpus, &place.standing);
+            if is_free && *standing == Standing::Ready {
+                return Some(at);
+            }
+            // A node that starts will have room in a moment.
+            if wish.is_pinned || (is_free && *standing == Standing::Starting) {
+                return None;
+            }
         }
-        // A node that starts will have room in a moment.
-        let is_coming = |place: &Place| place.standing == Standing::Starting && place.free >= cpus;
-        if placement.is_pinned || wanted.is_some_and(|at| is_coming(&self.nodes[at])) {
-            return None;
+        let (free, Reverse(at)) = *self.ready.last()?;
+        (free >= wish.cpus).then_some(at)
+    }
+
+    /// Changes a node, and the order of the nodes with it.
+    fn change(&mut self, at: usize, how: impl FnOnce(&mut Place)) {
+        let place = &mut self.nodes[at];
+        self.ready.remove(&(place.free, Reverse(at)));
+        how(place);
+        if place.standing == Standing::Ready {
+            self.ready.insert((place.free, Reverse(at)));
         }
-        let fitting = (0..self.nodes.len()).filter(|at| fits(&self.nodes[*at]));
-        // Of equals the first, so that placement can be foretold.
-        fitting.rev().max_by_key(|at| self.nodes[*at].free)
     }
 
     pub(super) fn release(&mut self, room: &Room) {
-        if let Some(place) = self
-            .nodes
-            .iter_mut()
-            .find(|place| place.node.id == room.node)
-        {
-            place.free += room.cpus;
-            place.taken -= 1;
+        if let Some(at) = self.place(&room.node) {
+            self.change(at, |place| {
+                place.free += room.cpus;
+                place.taken -= 1;
+            });
         }
     }
 
     /// How many have room on a node.
     pub(super) fn taken(&self, node: &NodeId) -> u32 {
-        let mut places = self.nodes.iter();
-        let place = places.find(|place| place.node.id == *node);
-        place.map_or(0, |place| place.taken)
+        self.place(node).map_or(0, |at| self.nodes[at].taken)
     }
 
     /// Notes how a node stands. Returns those who wait in vain from now on, and why.
@@ -174,32 +226,55 @@ impl<T> Queue<T> {
         node: &NodeId,
         standing: Standing,
     ) -> Vec<(BackendError, T)> {
-        if let Some(place) = self.nodes.iter_mut().find(|place| place.node.id == *node) {
-            place.node.is_alive = !matches!(standing, Standing::GivenUp(_));
-            place.standing = standing;
+        if let Some(at) = self.place(node) {
+            self.change(at, |place| {
+                place.node.is_alive = !matches!(standing, Standing::GivenUp(_));
+                place.standing = standing;
+            });
         }
+        let refused = |wish: &Wish| Some((*wish, self.admit(*wish).err()?));
+        let refused: Vec<_> = self.lines.keys().filter_map(refused).collect();
         let mut in_vain = Vec::new();
-        for waiting in std::mem::take(&mut self.waiting) {
-            match self.admit(waiting.cpus, &waiting.placement) {
-                Ok(()) => self.waiting.push_back(waiting),
-                Err(error) => in_vain.push((error, waiting.item)),
+        for (wish, error) in refused {
+            for number in self.numbers(wish) {
+                let item = self.remove(number);
+                in_vain.extend(item.map(|item| (number, error.clone(), item)));
             }
         }
-        in_vain
+        in_vain.sort_by_key(|(number, ..)| *number);
+        let told = in_vain.into_iter().map(|(_, error, item)| (error, item));
+        told.collect()
     }
 
-    /// Takes out what waits and fits `is_meant`.
-    pub(super) fn remove(&mut self, mut is_meant: impl FnMut(&T) -> bool) -> Option<T> {
-        let at = self
-            .waiting
-            .iter()
-            .position(|waiting| is_meant(&waiting.item))?;
-        self.waiting.remove(at).map(|waiting| waiting.item)
+    fn numbers(&self, wish: Wish) -> Vec<u64> {
+        let line = self.lines.get(&wish).into_iter();
+        line.flat_map(|line| line.keys().copied()).collect()
+    }
+
+    /// Takes out the item of this number, if it waits.
+    pub(super) fn remove(&mut self, number: u64) -> Option<T> {
+        let wish = self.waiting.remove(&number)?;
+        let line = self.lines.get_mut(&wish)?;
+        let item = line.remove(&number);
+        let head = line.first_key_value().map(|(head, _)| *head);
+        if self.heads.remove(&number).is_some() {
+            self.heads.extend(head.map(|head| (head, wish)));
+        }
+        if head.is_none() {
+            self.lines.remove(&wish);
+        }
+        item
     }
 
     /// Takes out all that waits.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
-        self.waiting.drain(..).map(|waiting| waiting.item)
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.waiting.clear();
+        self.heads.clear();
+        let lines = std::mem::take(&mut self.lines);
+        lines
+            .into_values()
+            .flat_map(BTreeMap::into_values)
+            .collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! counts; whatever ends an attempt, for good or bad, raises the epoch before another one
 //! begins. So a result is accepted once, and a late attempt changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use super::messages::{Action, Input, Submission, View};
@@ -12,50 +12,99 @@ use super::record::{Phase, Record};
 use crate::backend::JobEvent;
 use crate::error::RemoteError;
 use crate::event::EventKind;
-use crate::planner::{Move, NodeId};
+use crate::planner::{JobId, Move, NodeId};
+
+/// How long a job may go on after its deadline, at which it is stopped, before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// All jobs of a driver.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     jobs: BTreeMap<u64, Record>,
+    /// The last epoch and the name of each of the others, for what late attempts say.
+    over: HashMap<u64, (u32, JobId)>,
+    /// Jobs that were stopped at their deadlines, and when they are killed, soonest first.
+    doomed: VecDeque<(Duration, u64)>,
 }
 
 impl Machine {
-    /// Takes what it is told at `now`, and says what is to be done.
-    pub(crate) fn step(&mut self, now: Duration, input: Input) -> Vec<Action> {
+    /// Takes what it is told at `now`, and says what is to be done, and how those jobs stand that
+    /// it may have changed.
+    pub(crate) fn step(&mut self, now: Duration, input: Input) -> (Vec<Action>, Vec<View>) {
         let mut actions = Vec::new();
+        let mut touched = Vec::new();
         match input {
-            Input::Submit(submission) => self.submit(now, submission, &mut actions),
-            Input::Event { job, epoch, event } => self.event(now, job, epoch, event, &mut actions),
+            Input::Submit(submission) => {
+                touched.push(submission.job);
+                self.submit(now, submission, &mut actions);
+            }
+            Input::Event { job, epoch, event } => {
+                touched.push(job);
+                self.event(now, job, epoch, event, &mut actions);
+            }
             Input::Move { job, to, expected } => {
+                touched.push(job);
                 self.begin_move(now, job, to, expected, &mut actions);
             }
             Input::Cancel { job } => {
-                if let Some(record) = self.open(job) {
-                    actions.push(Action::Stop {
-                        job,
-                        epoch: record.epoch,
-                    });
-                    record.finish(now, job, Err(RemoteError::Cancelled), &mut actions);
-                }
+                touched.push(job);
+                self.give_up(now, job, RemoteError::Cancelled, &mut actions);
             }
-            Input::Tick => {
-                for (job, record) in &mut self.jobs {
-                    record.tick(now, *job, &mut actions);
-                }
+            Input::Kill { job } => {
+                touched.push(job);
+                self.give_up(now, job, RemoteError::Cancelled, &mut actions);
+                actions.push(Action::Kill { job });
             }
+            Input::Tick => self.tick(now, &mut touched, &mut actions),
         }
-        actions
+        let changed = touched.into_iter().filter_map(|job| self.settle(job));
+        (actions, changed.collect())
     }
 
-    pub(crate) fn views(&self) -> impl Iterator<Item = View> + '_ {
+    /// How the jobs stand that are not over.
+    pub(crate) fn open(&self) -> impl Iterator<Item = View> + '_ {
         self.jobs.iter().map(|(job, record)| record.view(*job))
     }
 
-    fn open(&mut self, job: u64) -> Option<&mut Record> {
-        self.jobs
-            .get_mut(&job)
-            .filter(|record| record.phase != Phase::Over)
+    /// Says how a job stands, and keeps no more than it must of one that is over.
+    fn settle(&mut self, job: u64) -> Option<View> {
+        let view = self.jobs.get(&job)?.view(job);
+        if view.is_over {
+            self.jobs.remove(&job);
+            let last = (view.epoch, view.options.id.clone());
+            self.over.insert(job, last);
+        }
+        Some(view)
+    }
+
+    fn tick(&mut self, now: Duration, touched: &mut Vec<u64>, actions: &mut Vec<Action>) {
+        let mut late = Vec::new();
+        for (job, record) in &mut self.jobs {
+            let before = actions.len();
+            match record.passed(now) {
+                Some(passed) => late.push((*job, passed)),
+                None => record.tick(now, *job, actions),
+            }
+            if actions.len() > before {
+                touched.push(*job);
+            }
+        }
+        for (job, passed) in late {
+            touched.push(job);
+            self.give_up(now, job, passed, actions);
+            self.doomed.push_back((now + GRACE, job));
+        }
+        let due = self.doomed.iter().take_while(|(at, _)| *at <= now).count();
+        let killed = self.doomed.drain(..due);
+        actions.extend(killed.map(|(_, job)| Action::Kill { job }));
+    }
+
+    fn give_up(&mut self, now: Duration, job: u64, why: RemoteError, actions: &mut Vec<Action>) {
+        if let Some(record) = self.jobs.get_mut(&job) {
+            let epoch = record.epoch;
+            actions.push(Action::Stop { job, epoch });
+            record.finish(now, job, Err(why), actions);
+        }
     }
 
     fn submit(&mut self, now: Duration, submission: Submission, actions: &mut Vec<Action>) {
@@ -82,6 +131,7 @@ impl Machine {
             first_epoch: epoch,
             phase: Phase::Starting { step: None },
             since: now,
+            began: now,
             checkpoint,
             snapshot_at: now,
             is_unsent: false,
@@ -105,23 +155,27 @@ impl Machine {
         event: JobEvent,
         actions: &mut Vec<Action>,
     ) {
-        let Some(record) = self.jobs.get_mut(&job) else {
-            return;
-        };
-        if epoch == record.epoch && record.phase == Phase::Over {
-            return;
-        }
-        if epoch != record.epoch {
-            actions.push(Action::Say(EventKind::Late {
-                job: record.options.id.clone(),
-                epoch,
-                current: record.epoch,
-            }));
-            if matches!(event, JobEvent::Running { .. }) {
-                actions.push(Action::Stop { job, epoch });
+        let record = match self.jobs.get_mut(&job) {
+            Some(record) if record.epoch == epoch => record,
+            other => {
+                let open = other.map(|record| (record.epoch, record.options.id.clone()));
+                let Some((current, id)) = open.or_else(|| self.over.get(&job).cloned()) else {
+                    return;
+                };
+                if epoch != current {
+                    let late = EventKind::Late {
+                        job: id,
+                        epoch,
+                        current,
+                    };
+                    actions.push(Action::Say(late));
+                    if matches!(event, JobEvent::Running { .. }) {
+                        actions.push(Action::Stop { job, epoch });
+                    }
+                }
+                return;
             }
-            return;
-        }
+        };
         match event {
             JobEvent::Running { node } => record.runs(now, job, node, actions),
             JobEvent::Snapshot { progress, state } => {
@@ -148,7 +202,7 @@ impl Machine {
         expected: Option<Move>,
         actions: &mut Vec<Action>,
     ) {
-        let Some(record) = self.open(job) else {
+        let Some(record) = self.jobs.get_mut(&job) else {
             return actions.push(Action::MoveOver {
                 job,
                 has_moved: false,

@@ -54,6 +54,10 @@ pub(crate) enum Input {
     Cancel {
         job: u64,
     },
+    /// As cancel, and whatever still runs of it is to end, even if it was cancelled before.
+    Kill {
+        job: u64,
+    },
     /// Time has passed.
     Tick,
 }
@@ -73,6 +77,10 @@ pub(crate) enum Action {
     Stop {
         job: u64,
         epoch: u32,
+    },
+    /// End whatever still runs of a job.
+    Kill {
+        job: u64,
     },
     /// Bring a state to safety.
     Keep {

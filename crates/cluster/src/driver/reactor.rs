@@ -111,7 +111,7 @@ impl Reactor {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let open: Vec<_> = self.machine.views().filter(|view| !view.is_over).collect();
+        let open: Vec<_> = self.machine.open().collect();
         for View { job, epoch, .. } in open {
             self.backend.stop(job, epoch);
         }
@@ -130,7 +130,7 @@ impl Reactor {
 
     fn step(&mut self, input: Input) {
         let is_tick = matches!(input, Input::Tick);
-        let actions = self.machine.step(self.now(), input);
+        let (actions, changed) = self.machine.step(self.now(), input);
         if is_tick && actions.is_empty() {
             return;
         }
@@ -150,6 +150,7 @@ impl Reactor {
                 Action::Pause { job, epoch } => self.backend.pause(job, epoch),
                 Action::Snapshot { job, epoch } => self.backend.snapshot(job, epoch),
                 Action::Stop { job, epoch } => self.backend.stop(job, epoch),
+                Action::Kill { job } => self.backend.kill(job),
                 Action::Keep { job, checkpoint } => {
                     if let Some(store) = &self.store {
                         store.keep(job, checkpoint);
@@ -162,7 +163,7 @@ impl Reactor {
                 Action::Say(what) => self.say(what),
             }
         }
-        self.results.show(self.machine.views());
+        self.results.show(changed);
         for (job, result) in results {
             match &self.store {
                 None => self.results.finish(job, result, Ok(())),
@@ -203,7 +204,7 @@ impl Reactor {
                 });
             }
         }
-        let views: Vec<_> = self.machine.views().collect();
+        let views: Vec<_> = self.machine.open().collect();
         let measured = self.rates.take(now, nodes, readings, &views);
         self.say(EventKind::Usage {
             nodes: measured.node_usage,

@@ -35,6 +35,8 @@ pub(super) struct Record {
     /// Since when it is in this phase.
     pub(super) since: Duration,
     pub(super) checkpoint: Checkpoint,
+    /// When it was submitted, or gone on with by this driver.
+    pub(super) began: Duration,
     /// When the last state was taken or asked for.
     pub(super) snapshot_at: Duration,
     /// It was said that the state cannot be had.
@@ -309,6 +311,13 @@ impl Record {
         // No attempt begins from it any more.
         self.checkpoint.state = Arc::default();
         self.enter(now, Phase::Over);
+    }
+
+    /// The deadline of the job, if it has passed.
+    pub(super) fn passed(&self, now: Duration) -> Option<RemoteError> {
+        let within = Duration::from_millis(self.options.within_ms?);
+        let has_passed = now.saturating_sub(self.began) >= within;
+        has_passed.then_some(RemoteError::TimedOut { within })
     }
 
     pub(super) fn tick(&mut self, now: Duration, job: u64, actions: &mut Vec<Action>) {

@@ -1,6 +1,6 @@
 //! How jobs stand and ended, for the threads that wait for them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use heist_sync::{Condvar, Mutex};
 
@@ -17,7 +17,7 @@ pub(super) struct Results {
 
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    pub(super) views: BTreeMap<u64, View>,
+    pub(super) views: HashMap<u64, View>,
     /// None once it was given away.
     pub(super) results: HashMap<u64, Option<JobResult>>,
     /// Why results are not in the store, though they should be.
@@ -31,9 +31,10 @@ pub(super) struct Shown {
 }
 
 impl Results {
-    /// Shows how the jobs stand.
-    pub(super) fn show(&self, views: impl Iterator<Item = View>) {
-        self.state.lock().views = views.map(|view| (view.job, view)).collect();
+    /// Shows how those jobs stand that stand otherwise than before.
+    pub(super) fn show(&self, changed: Vec<View>) {
+        let changed = changed.into_iter().map(|view| (view.job, view));
+        self.state.lock().views.extend(changed);
         self.changed.notify_all();
     }
 

@@ -21,7 +21,8 @@ use crate::protocol::cpus::Cpus;
 ///     .on("n1")
 ///     .mobility(Mobility::WarmState)
 ///     .checkpoint_every(Duration::from_secs(30))
-///     .losses_max(2);
+///     .losses_max(2)
+///     .within(Duration::from_secs(3600));
 /// assert_eq!(options.id.as_str(), "nightly sums");
 /// let stays = JobOptions::new("beside its data").pin("n2");
 /// assert_eq!(stays.mobility, Mobility::Pinned);
@@ -48,6 +49,9 @@ pub struct JobOptions {
     pub checkpoint_every_ms: u64,
     /// How many attempts may be lost before the job is given up.
     pub losses_max: u32,
+    /// How long it may take from its submission to its end, in milliseconds, if there is a limit.
+    #[serde(default)]
+    pub within_ms: Option<u64>,
 }
 
 impl JobOptions {
@@ -64,6 +68,7 @@ impl JobOptions {
             mobility: Mobility::default(),
             checkpoint_every_ms: 10_000,
             losses_max: 8,
+            within_ms: None,
         }
     }
 
@@ -121,6 +126,17 @@ impl JobOptions {
     #[must_use]
     pub fn losses_max(mut self, losses: u32) -> Self {
         self.losses_max = losses;
+        self
+    }
+
+    /// Given up if it is not over in so long, counted from its submission: it is asked to end, and
+    /// waits for its result return [`RemoteError::TimedOut`](crate::RemoteError::TimedOut). If it
+    /// does not listen it is killed five seconds later, as by
+    /// [`JobHandle::kill`](crate::JobHandle::kill). A driver that goes on with a lost one's job
+    /// counts anew.
+    #[must_use]
+    pub fn within(mut self, time: std::time::Duration) -> Self {
+        self.within_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         self
     }
 

@@ -82,7 +82,21 @@ impl Jobs {
     }
 
     pub(super) fn stop(&self, job: u64, epoch: u32) -> Result<(), Refusal> {
-        self.find(job, epoch).map(|running| running.stop())
+        let mut table = self.table.lock();
+        if let Some(known) = table.get(&job) {
+            if known.epoch() > epoch {
+                return Err(not_running(job, epoch));
+            }
+            known.stop();
+            if known.epoch() == epoch {
+                return Ok(());
+            }
+        }
+        // It is on its way, and must not begin.
+        let early = RunningJob::new(job, epoch);
+        early.end();
+        table.insert(job, Arc::new(early));
+        Ok(())
     }
 
     pub(super) fn snapshot(&self, job: u64, epoch: u32) -> Result<(f64, Vec<u8>), Refusal> {

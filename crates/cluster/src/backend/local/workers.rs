@@ -1,5 +1,6 @@
 //! The workers of a driver on this machine: started, given work, watched and replaced.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -48,9 +49,18 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) workers: Vec<Process>,
     pub(super) queue: Queue<Item>,
-    /// Which request is where, for cancelling.
-    pub(super) running: Vec<(u64, NodeId)>,
+    /// Where each call is, for cancelling.
+    pub(super) calls: HashMap<u64, Whereabouts>,
     pub(super) is_closed: bool,
+}
+
+/// Where a call is.
+#[derive(Debug)]
+pub(super) enum Whereabouts {
+    /// In the queue, under this number.
+    Waits(u64),
+    /// At the worker of this connection.
+    Runs(Arc<Link>),
 }
 
 /// The process of a node.
@@ -177,8 +187,18 @@ impl Shared {
     /// No worker will run on a node again.
     fn give_up(&self, at: usize, reason: String) {
         let mut state = self.state.lock();
-        let State { workers, queue, .. } = &mut *state;
+        let State {
+            workers,
+            queue,
+            calls,
+            ..
+        } = &mut *state;
         let in_vain = queue.set_standing(&workers[at].node, Standing::GivenUp(reason));
+        for (_, item) in &in_vain {
+            if let Item::Call(call, _) = item {
+                calls.remove(&call.id);
+            }
+        }
         drop(state);
         for (error, item) in in_vain {
             item.fail(error);
@@ -193,12 +213,13 @@ impl Shared {
                 let Some((room, item)) = state.queue.pop() else {
                     return;
                 };
-                let worker = state.workers.iter().find(|worker| worker.node == room.node);
-                let link = worker.and_then(|worker| worker.running.as_ref());
-                let link = link.map(|running| Arc::clone(&running.link));
+                let at = state.queue.place(&room.node);
+                let worker = at.and_then(|at| state.workers[at].running.as_ref());
+                let link = worker.map(|running| Arc::clone(&running.link));
                 if let Item::Call(call, _) = &item {
-                    let running = (call.id, room.node.clone());
-                    state.running.push(running);
+                    state.calls.remove(&call.id);
+                    let runs = link.clone().map(Whereabouts::Runs);
+                    state.calls.extend(runs.map(|runs| (call.id, runs)));
                 }
                 (room, link, item)
             };
@@ -214,7 +235,7 @@ impl Shared {
                     let id = call.id;
                     let reply = Box::new(move |answer| {
                         let mut state = this.state.lock();
-                        state.running.retain(|(running, _)| *running != id);
+                        state.calls.remove(&id);
                         state.queue.release(&room);
                         drop(state);
                         reply(answer);
@@ -231,11 +252,23 @@ impl Shared {
         }
     }
 
-    pub(super) fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: Placement, item: Item) {
-        let pushed = self.state.lock().queue.push(cpus, placement, item);
-        match pushed {
-            Ok(()) => self.dispatch(),
-            Err((error, item)) => item.fail(error),
+    pub(super) fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: &Placement, item: Item) {
+        let call = match &item {
+            Item::Call(call, _) => Some(call.id),
+            Item::Host(_) => None,
+        };
+        let mut state = self.state.lock();
+        match state.queue.push(cpus, placement, item) {
+            Ok(number) => {
+                let waits = call.map(|call| (call, Whereabouts::Waits(number)));
+                state.calls.extend(waits);
+                drop(state);
+                self.dispatch();
+            }
+            Err((error, item)) => {
+                drop(state);
+                item.fail(error);
+            }
         }
     }
 
@@ -252,11 +285,17 @@ impl Shared {
             .collect()
     }
 
-    pub(super) fn kill(&self, node: &NodeId) {
+    /// Ends the process at the other end of `link`, together with `what` runs there.
+    pub(super) fn kill(&self, link: &Arc<Link>, what: &str) {
         let mut state = self.state.lock();
-        let worker = state.workers.iter_mut().find(|worker| worker.node == *node);
-        if let Some(running) = worker.and_then(|worker| worker.running.as_mut()) {
-            running.kill("it was ended together with a call that was to be killed".to_owned());
+        let mut workers = state.workers.iter_mut();
+        // Another process may have taken its place.
+        let is_it = |running: &&mut Running| Arc::ptr_eq(&running.link, link);
+        let running = workers.find_map(|worker| worker.running.as_mut().filter(is_it));
+        if let Some(running) = running {
+            running.kill(format!(
+                "it was ended together with {what} that was to be killed"
+            ));
         }
     }
 }
@@ -331,9 +370,13 @@ impl Host for LocalHost {
         self.link.send(id, request, reply);
     }
 
-    /// The attempt shares its process with others, so it is asked to pause, and nobody
-    /// listens to what it says then.
-    fn kill(&self) {}
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn kill(&self) {
+        self.shared.kill(&self.link, "a job");
+    }
 }
 
 impl Drop for LocalHost {

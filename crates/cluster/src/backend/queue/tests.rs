@@ -39,7 +39,7 @@ fn the_emptiest_node_is_taken_and_of_equals_the_first() {
     let mut queue = queue(&[("a", 2), ("b", 3)]);
     for item in ["1", "2", "3", "4", "5", "6"] {
         queue
-            .push(Cpus::from(1), anywhere(), item)
+            .push(Cpus::from(1), &anywhere(), item)
             .expect("it is possible");
     }
     let expected = [
@@ -61,7 +61,7 @@ fn a_wish_is_met_if_there_is_room_and_a_pin_waits_for_it() {
         (wish("b", true), "pin"),
     ] {
         queue
-            .push(Cpus::from(1), placement, item)
+            .push(Cpus::from(1), &placement, item)
             .expect("it is possible");
     }
     assert_eq!(
@@ -79,19 +79,19 @@ fn a_wish_is_met_if_there_is_room_and_a_pin_waits_for_it() {
 fn what_never_fits_is_refused_with_what_there_is() {
     let mut queue = queue(&[("a", 2), ("b", 1)]);
     let (error, item) = queue
-        .push(Cpus::from(3), anywhere(), "large")
+        .push(Cpus::from(3), &anywhere(), "large")
         .expect_err("it fits nowhere");
     assert_eq!(item, "large");
     assert!(error.to_string().contains("a (2), b (1)"), "{error}");
     assert!(queue
-        .push(Cpus::from(2), wish("b", true), "pinned")
+        .push(Cpus::from(2), &wish("b", true), "pinned")
         .is_err());
     assert!(
-        queue.push(Cpus::from(2), wish("b", false), "wish").is_ok(),
+        queue.push(Cpus::from(2), &wish("b", false), "wish").is_ok(),
         "it fits elsewhere"
     );
     assert!(queue
-        .push(Cpus::from(1), wish("c", true), "nowhere")
+        .push(Cpus::from(1), &wish("c", true), "nowhere")
         .is_err());
 }
 
@@ -101,7 +101,7 @@ fn a_node_that_is_not_ready_gets_nothing() {
     queue.set_standing(&NodeId::from("a"), Standing::Starting);
     for item in ["1", "2"] {
         queue
-            .push(Cpus::from(1), anywhere(), item)
+            .push(Cpus::from(1), &anywhere(), item)
             .expect("it is possible");
     }
     assert_eq!(placed(&mut queue), [at("1", "b")]);
@@ -115,7 +115,7 @@ fn a_wish_waits_for_a_node_that_starts() {
     queue.set_standing(&NodeId::from("a"), Standing::Starting);
     for item in ["1", "2"] {
         queue
-            .push(Cpus::from(1), wish("a", false), item)
+            .push(Cpus::from(1), &wish("a", false), item)
             .expect("it is possible");
     }
     assert_eq!(placed(&mut queue), []);
@@ -133,7 +133,7 @@ fn those_who_can_only_have_a_node_that_is_given_up_are_told_why() {
         (1, anywhere(), "small"),
     ];
     for (cpus, placement, item) in wishes {
-        let pushed = queue.push(Cpus::from(cpus), placement, item);
+        let pushed = queue.push(Cpus::from(cpus), &placement, item);
         pushed.expect("it is possible");
     }
     let given_up = Standing::GivenUp("it is on fire".to_owned());
@@ -144,7 +144,7 @@ fn those_who_can_only_have_a_node_that_is_given_up_are_told_why() {
         assert_eq!(error.to_string(), "a was given up: it is on fire");
     }
     let (error, _) = queue
-        .push(Cpus::from(1), wish("a", true), "late")
+        .push(Cpus::from(1), &wish("a", true), "late")
         .expect_err("it waits for nothing");
     assert!(error.to_string().contains("on fire"), "{error}");
     assert_eq!(placed(&mut queue), [at("wish", "b")]);
@@ -154,17 +154,17 @@ fn those_who_can_only_have_a_node_that_is_given_up_are_told_why() {
 fn a_large_one_lets_smaller_ones_pass_and_can_be_taken_back() {
     let mut queue = queue(&[("a", 2)]);
     queue
-        .push(Cpus::from(1), anywhere(), "first")
+        .push(Cpus::from(1), &anywhere(), "first")
+        .expect("it is possible");
+    let large = queue
+        .push(Cpus::from(2), &anywhere(), "large")
         .expect("it is possible");
     queue
-        .push(Cpus::from(2), anywhere(), "large")
-        .expect("it is possible");
-    queue
-        .push(Cpus::from(1), anywhere(), "small")
+        .push(Cpus::from(1), &anywhere(), "small")
         .expect("it is possible");
     assert_eq!(placed(&mut queue), [at("first", "a"), at("small", "a")]);
-    assert_eq!(queue.remove(|item| *item == "large"), Some("large"));
-    assert_eq!(queue.remove(|item| *item == "large"), None);
+    assert_eq!(queue.remove(large), Some("large"));
+    assert_eq!(queue.remove(large), None);
 }
 
 #[test]
@@ -173,19 +173,106 @@ fn parts_of_a_processor_leave_a_whole_one() {
     for part in [0.3, 0.1] {
         let part = Cpus::try_from(part).expect("an amount");
         queue
-            .push(part, anywhere(), "part")
+            .push(part, &anywhere(), "part")
             .expect("it is possible");
     }
     let rooms: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
     assert_eq!(rooms.len(), 2);
     rooms.iter().for_each(|(room, _)| queue.release(room));
     queue
-        .push(Cpus::from(1), anywhere(), "whole")
+        .push(Cpus::from(1), &anywhere(), "whole")
         .expect("it is possible");
     assert_eq!(placed(&mut queue), [at("whole", "a")]);
 }
 
+/// One line in which everybody looks at every node.
+#[derive(Default)]
+struct Naive {
+    /// Free processors, and whether it takes work or will do so in a moment.
+    nodes: Vec<(u32, bool)>,
+    waiting: Vec<(usize, u32, Option<usize>, bool)>,
+}
+
+impl Naive {
+    fn pop(&mut self) -> Option<(usize, usize)> {
+        let best = |nodes: &[(u32, bool)], cpus, wish: Option<usize>, is_pinned| {
+            match wish {
+                Some(at) if nodes[at].0 >= cpus && nodes[at].1 => return Some(at),
+                Some(at) if is_pinned || nodes[at].0 >= cpus && !nodes[at].1 => return None,
+                _ => {}
+            }
+            let ready = (0..nodes.len()).rev();
+            let ready = ready.filter(|at| nodes[*at].0 >= cpus && nodes[*at].1);
+            ready.max_by_key(|at| nodes[*at].0)
+        };
+        let mut waiting = self.waiting.iter().enumerate();
+        let (turn, at) = waiting.find_map(|(turn, (_, cpus, wish, is_pinned))| {
+            Some((turn, best(&self.nodes, *cpus, *wish, *is_pinned)?))
+        })?;
+        let (item, cpus, ..) = self.waiting.remove(turn);
+        self.nodes[at].0 -= cpus;
+        Some((item, at))
+    }
+}
+
 proptest! {
+    /// The lines give everybody the turn and the place that one line would.
+    #[test]
+    fn many_lines_are_as_good_as_one(
+        steps in proptest::collection::vec((0..6_u8, 0..3_usize, 0..3_u32, any::<bool>()), 1..120),
+    ) {
+        let names = ["a", "b", "c"];
+        let mut queue = Queue::new(names.iter().zip(1..).map(|(name, cpus)| {
+            (NodeId::from(*name), Cpus::from(cpus + 1))
+        }));
+        let mut naive = Naive { nodes: vec![(2, true), (3, true), (4, true)], waiting: Vec::new() };
+        let (mut numbers, mut rooms) = (Vec::new(), Vec::new());
+        for (item, (what, at, cpus, flag)) in steps.into_iter().enumerate() {
+            let id = NodeId::from(names[at]);
+            match what {
+                0 | 1 => {
+                    let wish = (what == 0).then_some(at);
+                    let placement = Placement {
+                        node: wish.map(|_| id),
+                        is_pinned: flag && wish.is_some(),
+                        near: Vec::new(),
+                    };
+                    if let Ok(number) = queue.push(Cpus::from(cpus), &placement, item) {
+                        numbers.push((number, item));
+                        naive.waiting.push((item, cpus, wish, placement.is_pinned));
+                    }
+                }
+                2 => {
+                    let standing = if flag { Standing::Ready } else { Standing::Starting };
+                    prop_assert!(queue.set_standing(&id, standing).is_empty());
+                    naive.nodes[at].1 = flag;
+                }
+                3 if !rooms.is_empty() => {
+                    let (room, at, cpus): (Room, usize, u32) = rooms.remove(0);
+                    queue.release(&room);
+                    naive.nodes[at].0 += cpus;
+                }
+                4 if !numbers.is_empty() => {
+                    let (number, item) = numbers.remove(numbers.len() / 2);
+                    let waits = naive.waiting.iter().position(|waiting| waiting.0 == item);
+                    prop_assert_eq!(queue.remove(number), waits.map(|_| item));
+                    waits.map(|turn| naive.waiting.remove(turn));
+                }
+                _ => {
+                    let before: Vec<_> = naive.waiting.clone();
+                    let expected = naive.pop();
+                    let found = queue.pop();
+                    let taken = found.as_ref().map(|(room, item)| (*item, queue.place(&room.node).unwrap()));
+                    prop_assert_eq!(taken, expected);
+                    if let Some((room, item)) = found {
+                        let cpus = before.iter().find(|waiting| waiting.0 == item).map_or(0, |it| it.1);
+                        rooms.push((room, taken.unwrap().1, cpus));
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(queue.drain().len(), naive.waiting.len());
+    }
     /// All room is given back at some time; then there is as much as in the beginning.
     #[test]
     fn taking_and_giving_back_leaves_exactly_what_there_was(
@@ -197,7 +284,7 @@ proptest! {
         for (part, given_back) in steps {
             let part = Cpus::try_from(part).expect("an amount");
             // More than any node has is refused, and takes nothing.
-            let _ = queue.push(part, anywhere(), "part");
+            let _ = queue.push(part, &anywhere(), "part");
             taken.extend(std::iter::from_fn(|| queue.pop()));
             if !taken.is_empty() && given_back.index(2) == 0 {
                 let (room, _) = taken.swap_remove(given_back.index(taken.len()));
@@ -212,7 +299,7 @@ proptest! {
             }
         }
         let all = wish("a", true);
-        queue.push(Cpus::from(cpus), all, "all").expect("it is possible");
+        queue.push(Cpus::from(cpus), &all, "all").expect("it is possible");
         prop_assert_eq!(placed(&mut queue), [at("all", "a")]);
     }
 }

@@ -73,6 +73,7 @@ fn words(actions: &[Action]) -> Vec<String> {
         Action::Pause { epoch, .. } => Some(format!("pause {epoch}")),
         Action::Snapshot { epoch, .. } => Some(format!("snapshot {epoch}")),
         Action::Stop { epoch, .. } => Some(format!("stop {epoch}")),
+        Action::Kill { .. } => Some("kill".to_owned()),
         Action::Keep { checkpoint, .. } => Some(format!("keep {:?}", checkpoint.state)),
         Action::Finish { result, .. } => Some(match result {
             Ok(result) => format!("finish {result:?}"),
@@ -104,7 +105,7 @@ impl History {
     }
 
     fn tell(&mut self, input: Input) -> Vec<String> {
-        words(&self.machine.step(self.now, input))
+        words(&self.machine.step(self.now, input).0)
     }
 
     fn wait(&mut self, time: Duration) -> Vec<String> {
@@ -265,7 +266,7 @@ fn a_pinned_job_goes_on_where_it_is_pinned() {
     let mut submission = submission();
     submission.options = JobOptions::new("job").pin("a");
     machine.step(Duration::ZERO, Input::Submit(submission));
-    let restarted = machine.step(Duration::ZERO, lost(0));
+    let (restarted, _) = machine.step(Duration::ZERO, lost(0));
     assert_eq!(words(&restarted), ["stop 0", "start 1 with [0] on a"]);
 }
 
@@ -278,6 +279,46 @@ fn a_cancelled_job_is_stopped_and_over() {
     assert!(history
         .tell(ended(0, JobOutcome::Finished, &[9]))
         .is_empty());
+}
+
+#[test]
+fn a_job_is_stopped_at_its_deadline_and_killed_later() {
+    let mut submission = submission();
+    submission.options = JobOptions::new("job").within(2 * SECOND);
+    let (mut machine, now) = (Machine::default(), 10 * SECOND);
+    machine.step(now, Input::Submit(submission));
+    let mut history = History { machine, now };
+    history.tell(running(0, "a"));
+    assert!(history.wait(SECOND).is_empty());
+    let late = "finish without: it was not over within 2s, its deadline, and was cancelled";
+    assert_eq!(history.wait(SECOND), ["stop 0", late]);
+    assert!(history.wait(4 * SECOND).is_empty());
+    assert_eq!(history.wait(SECOND), ["kill"]);
+    assert!(history.wait(60 * SECOND).is_empty());
+}
+
+#[test]
+fn a_job_that_was_cancelled_can_be_killed() {
+    let mut history = History::new();
+    history.tell(Input::Cancel { job: JOB });
+    assert_eq!(history.tell(Input::Kill { job: JOB }), ["kill"]);
+}
+
+#[test]
+fn only_jobs_that_changed_are_shown_and_only_open_ones_are_looked_at() {
+    let mut machine = Machine::default();
+    for job in 0..100 {
+        let submission = Submission {
+            job,
+            ..submission()
+        };
+        let (_, changed) = machine.step(Duration::ZERO, Input::Submit(submission));
+        assert_eq!(changed.len(), 1);
+        let (_, changed) = machine.step(Duration::ZERO, Input::Cancel { job });
+        assert!(changed.len() == 1 && changed[0].is_over);
+    }
+    let (_, changed) = machine.step(Duration::ZERO, Input::Tick);
+    assert_eq!((changed.len(), machine.open().count()), (0, 0));
 }
 
 /// A small world: attempts that count from 0 to [`LAST`], whose backend delivers what they say
@@ -414,6 +455,7 @@ impl World {
             }
             // A backend may not reach what it has lost: the attempt goes on, and speaks.
             Action::Stop { .. }
+            | Action::Kill { .. }
             | Action::Keep { .. }
             | Action::MoveOver { .. }
             | Action::Say(_) => {}
@@ -435,7 +477,7 @@ fn play(turns: &[Turn]) -> (World, Machine, Option<u8>) {
     };
     let mut finished = None;
     let mut now = Duration::ZERO;
-    for action in machine.step(now, Input::Submit(submission())) {
+    for action in machine.step(now, Input::Submit(submission())).0 {
         world.act(&action, &mut finished);
     }
     for turn in turns {
@@ -474,7 +516,7 @@ fn play(turns: &[Turn]) -> (World, Machine, Option<u8>) {
                 }
             }
         };
-        for action in machine.step(now, input) {
+        for action in machine.step(now, input).0 {
             world.act(&action, &mut finished);
         }
     }
