@@ -1,6 +1,7 @@
 //! Parts that know neither a worker nor a pool.
 
 pub(crate) mod argument;
+pub(crate) mod around;
 pub(crate) mod cancellation;
 pub(crate) mod claim;
 pub(crate) mod count;

@@ -21,6 +21,7 @@
 //! | [`blocking`] | a call that blocks |
 //! | [`Once`], [`Lazy`] | a value that is made in parallel when it is first wanted |
 //! | [`with_cancellation`] | a call that may have to stop early |
+//! | [`with_propagation`] | a tracing span, say, that follows the work of a call |
 //!
 //! The names and meanings are those of rayon-core 1.13 where that has them. Called on a worker, an
 //! operation uses that worker's pool; called elsewhere, the global pool, which is built on first
@@ -53,6 +54,7 @@ mod state;
 mod worker;
 
 pub use base::argument::FnContext;
+pub use base::around::Around;
 pub use base::cancellation::CancellationToken;
 pub use base::error::ThreadPoolBuildError;
 pub use base::join_error::JoinError;
@@ -74,6 +76,7 @@ pub use ops::lazy::Lazy;
 pub use ops::once::Once;
 pub use ops::participate::participate;
 pub use ops::poll::poll_for_thieves;
+pub use ops::propagation::with_propagation;
 pub use ops::scope::{in_place_scope, in_place_scope_fifo, scope, scope_fifo, Scope, ScopeFifo};
 pub use ops::spawn::{spawn, spawn_fifo, spawn_on};
 pub use ops::strand::Strand;

@@ -12,6 +12,7 @@ pub(crate) mod lazy;
 pub(crate) mod once;
 pub(crate) mod participate;
 pub(crate) mod poll;
+pub(crate) mod propagation;
 pub(crate) mod scope;
 pub(crate) mod spawn;
 pub(crate) mod strand;

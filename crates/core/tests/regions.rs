@@ -1,15 +1,17 @@
-//! Random programs in which calls are cancelled: each closure runs or is dropped, once, the pool
-//! lives on, and no job sees the token of another call.
+//! Random programs in which calls are cancelled, or have something around them: each closure runs
+//! or is dropped, once, the pool lives on, and no job sees the token or the surroundings of another
+//! call.
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use heist_core::{
-    checkpoint, is_cancelled, with_cancellation, CancellationToken, Cancelled, TaskGroup,
-    ThreadPool, ThreadPoolBuilder,
+    checkpoint, is_cancelled, with_cancellation, with_propagation, CancellationToken, Cancelled,
+    TaskGroup, ThreadPool, ThreadPoolBuilder,
 };
 use proptest::prelude::*;
 
@@ -37,6 +39,8 @@ enum Program {
     Call(Box<Program>),
     /// As above, a child of the token around.
     Child(Box<Program>),
+    /// A call with a span of its own.
+    Span(u8, Box<Program>),
     Yield(Box<Program>),
 }
 
@@ -68,6 +72,39 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
+/// Programs with spans: on one pool, because strict waits on several may wait for each other.
+fn programs_with_spans() -> impl Strategy<Value = Program> {
+    let leaves = prop_oneof![
+        8 => Just(Program::Leaf),
+        1 => Just(Program::Panic),
+        1 => Just(Program::Cancel),
+        2 => Just(Program::Checkpoint),
+    ];
+    leaves.prop_recursive(7, 80, 5, |inner| {
+        let many = prop::collection::vec(inner.clone(), 0..5);
+        let one = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            4 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
+            2 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Context(a, b)),
+            2 => many.clone().prop_map(Program::Scope),
+            1 => many.clone().prop_map(Program::ScopeFifo),
+            1 => many.prop_map(Program::Group),
+            1 => one.clone().prop_map(Program::Submit),
+            2 => one.clone().prop_map(Program::Spawn),
+            1 => one.clone().prop_map(Program::SpawnFifo),
+            1 => one.clone().prop_map(Program::Broadcast),
+            2 => one.clone().prop_map(Program::Call),
+            5 => (any::<u8>(), one.clone()).prop_map(|(span, inner)| Program::Span(span, inner)),
+            2 => one.prop_map(Program::Yield),
+        ]
+    })
+}
+
+thread_local! {
+    /// The spans that the thread is in, outermost first.
+    static SPANS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) }
+}
+
 /// The pools for all cases: building them costs more than a case.
 fn pools() -> &'static [ThreadPool; 2] {
     static POOLS: OnceLock<[ThreadPool; 2]> = OnceLock::new();
@@ -95,6 +132,9 @@ fn is_known(payload: &(dyn Any + Send)) -> bool {
 #[derive(Clone, Default)]
 struct Around {
     tokens: Vec<CancellationToken>,
+    spans: Vec<u8>,
+    /// No part is waited for by those who may run more than they have begun.
+    is_exact: bool,
     on: usize,
     books: Books,
 }
@@ -117,6 +157,13 @@ impl Around {
         let here = is_cancelled();
         let after = any(&self.tokens);
         assert!(before <= here && here <= after, "{before} {here} {after}");
+        let spans = SPANS.with_borrow(Vec::clone);
+        assert!(spans.ends_with(&self.spans), "{spans:?} {:?}", self.spans);
+        assert!(
+            !self.is_exact || spans == self.spans,
+            "{spans:?} {:?}",
+            self.spans
+        );
     }
 }
 
@@ -179,6 +226,16 @@ fn run(program: &Program, around: &Around) {
             let token = around.tokens.last().map(CancellationToken::child);
             call(inner, around, token.unwrap_or_default());
         }
+        Program::Span(span, inner) => {
+            let (span, mut inside) = (*span, around.clone());
+            inside.spans.push(span);
+            let enter = move |op: &mut dyn FnMut()| {
+                SPANS.with_borrow_mut(|spans| spans.push(span));
+                op();
+                assert_eq!(SPANS.with_borrow_mut(Vec::pop), Some(span));
+            };
+            with_propagation(Arc::new(enter), || run(inner, &inside));
+        }
         Program::Yield(inner) => {
             heist_core::yield_now();
             run(inner, around);
@@ -196,24 +253,56 @@ fn call(program: &Program, around: &Around, token: CancellationToken) {
     around.look();
 }
 
+/// True if nothing in it is waited for by those who may run more than they have begun.
+fn is_plain(program: &Program) -> bool {
+    match program {
+        Program::Leaf | Program::Panic | Program::Cancel | Program::Checkpoint => true,
+        Program::Join(a, b) | Program::Context(a, b) => is_plain(a) && is_plain(b),
+        Program::Scope(parts) | Program::ScopeFifo(parts) => parts.iter().all(is_plain),
+        Program::Group(_) | Program::Submit(_) | Program::Broadcast(_) | Program::Install(_) => {
+            false
+        }
+        Program::Spawn(inner)
+        | Program::SpawnFifo(inner)
+        | Program::Call(inner)
+        | Program::Child(inner)
+        | Program::Span(_, inner)
+        | Program::Yield(inner) => is_plain(inner),
+    }
+}
+
+fn check(program: &Program) -> Result<(), TestCaseError> {
+    let around = Around {
+        is_exact: is_plain(program),
+        ..Around::default()
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pools()[0].install(|| run(program, &around));
+    }));
+    if let Err(payload) = result {
+        prop_assert!(is_known(&*payload), "an assertion failed");
+    }
+    // A closure may still be on its way out of the box that it ran in.
+    while Arc::strong_count(&around.books.0) > 1 {
+        std::thread::yield_now();
+    }
+    for pool in pools() {
+        prop_assert!(!pool.install(is_cancelled));
+        prop_assert!(pool.install(|| SPANS.with_borrow(Vec::is_empty)));
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 3000 }))]
 
     #[test]
     fn each_closure_of_a_cancelled_program_runs_or_is_dropped(program in programs()) {
-        let around = Around::default();
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pools()[0].install(|| run(&program, &around));
-        }));
-        if let Err(payload) = result {
-            prop_assert!(is_known(&*payload), "an assertion failed");
-        }
-        // A closure may still be on its way out of the box that it ran in.
-        while Arc::strong_count(&around.books.0) > 1 {
-            std::thread::yield_now();
-        }
-        for pool in pools() {
-            prop_assert!(!pool.install(is_cancelled));
-        }
+        check(&program)?;
+    }
+
+    #[test]
+    fn each_closure_sees_its_own_spans(program in programs_with_spans()) {
+        check(&program)?;
     }
 }

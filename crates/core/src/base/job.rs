@@ -13,7 +13,8 @@
 //! So does the injector. Mailboxes hold a [`JobRef`] for each job, which points to a
 //! [`Header`](crate::base::job_ref::Header), whose only field is the function that runs the job.
 //!
-//! A job in a slot whose region is cancelled before it begins is discarded in place of its run.
+//! A job in a slot whose region is cancelled before it begins is discarded in place of its run; so
+//! is one around which something was to be entered, and panicked.
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
@@ -41,8 +42,8 @@ pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 pub(crate) struct Kind {
     /// Runs the job whose content lies at this address.
     run: unsafe fn(NonNull<u8>),
-    /// In its place, if the job's region is cancelled before it begins.
-    discard: unsafe fn(NonNull<u8>),
+    /// In its place, if the job is not to begin, and why.
+    discard: unsafe fn(NonNull<u8>, Payload),
     /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
     lent: bool,
     /// Its content is the reference to a job that begins with a [`Claim`].
@@ -208,7 +209,10 @@ impl DetachedJob {
         const KIND: &Kind = &Kind {
             run: run_claimed,
             // It carries its context.
-            discard: run_claimed,
+            discard: |content, _| {
+                // SAFETY: handed on.
+                unsafe { run_claimed(content) }
+            },
             lent: false,
             claimed: true,
             carries: true,
@@ -275,18 +279,19 @@ impl DetachedJob {
         unsafe { (self.kind.run)(NonNull::from(&mut self.content).cast()) }
     }
 
-    /// Runs the job, or drops it if it is cancelled.
+    /// Runs the job, or drops it if there is a reason.
     ///
     /// # Safety
     ///
     /// 1. As for [`execute`](Self::execute).
-    pub(crate) unsafe fn finish(mut self, is_cancelled: bool) {
-        if is_cancelled {
-            // SAFETY: the content is that of the kind; 1. is handed on.
-            unsafe { (self.kind.discard)(NonNull::from(&mut self.content).cast()) }
-        } else {
+    pub(crate) unsafe fn finish(mut self, why: Option<Payload>) {
+        match why {
             // SAFETY: handed on.
-            unsafe { self.execute() }
+            None => unsafe { self.execute() },
+            // SAFETY: the content is that of the kind; 1. is handed on.
+            Some(why) => unsafe {
+                (self.kind.discard)(NonNull::from(&mut self.content).cast(), why);
+            },
         }
     }
 
@@ -302,10 +307,10 @@ impl DetachedJob {
     /// # Safety
     ///
     /// 1. As for `run`.
-    unsafe fn discard_content<T: Task>(content: NonNull<u8>) {
+    unsafe fn discard_content<T: Task>(content: NonNull<u8>, why: Payload) {
         // SAFETY: by 1.
         let task = unsafe { content.cast::<T>().read() };
-        task.discard();
+        task.discard(why);
     }
 }
 
@@ -361,14 +366,14 @@ pub(crate) unsafe fn run_in_slot(slot: JobSlot, kind: &'static Kind) {
     unsafe { (kind.run)(Slot::payload(slot)) };
 }
 
-/// Gives a lent job back, which was cancelled. Its latch is the caller's to set.
+/// Gives a lent job back, which is not to begin, and why. Its latch is the caller's to set.
 ///
 /// # Safety
 ///
 /// 1. As for [`run_in_slot`], in the place of the run.
-pub(crate) unsafe fn discard_in_slot(slot: JobSlot, kind: &'static Kind) {
+pub(crate) unsafe fn discard_in_slot(slot: JobSlot, kind: &'static Kind, why: Payload) {
     // SAFETY: by 1.
-    unsafe { (kind.discard)(Slot::payload(slot)) };
+    unsafe { (kind.discard)(Slot::payload(slot), why) };
 }
 
 /// A job that lies in a slot of its owner's deque: the closure, or where it is in the owner's frame
@@ -477,14 +482,21 @@ where
         unsafe { Self::leave(payload, result) };
     }
 
-    /// In the place of the thief's run, if the job was cancelled: the owner gets it back.
+    /// In the place of the thief's run: the owner gets the job back if it was cancelled, and else
+    /// the reason.
     ///
     /// # Safety
     ///
     /// 1. As for `run`.
-    unsafe fn decline(payload: NonNull<u8>) {
+    unsafe fn decline(payload: NonNull<u8>, why: Payload) {
         // SAFETY: by 1.
-        let closure = Box::new(unsafe { Self::take_from(payload) });
+        let closure = unsafe { Self::take_from(payload) };
+        if !unwind::is_cancellation(&why) {
+            unwind::discard(closure);
+            // SAFETY: as in `run`.
+            return unsafe { Self::leave(payload, Err(why)) };
+        }
+        let closure = Box::new(closure);
         let declined = Declined(NonNull::from(Box::leak(closure)).cast());
         // SAFETY: as in `run`.
         unsafe { Self::leave(payload, Err(Box::new(declined))) };

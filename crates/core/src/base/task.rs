@@ -1,5 +1,7 @@
 //! Tasks: how a detached job is run, or is dropped because it was cancelled.
 
+use crate::base::unwind::Payload;
+
 /// The content of a detached job. One of the two is called, once; neither unwinds.
 pub(crate) trait Task: Send {
     /// It brings its context along: it is of no region, wherever it lies, and never discarded.
@@ -7,18 +9,18 @@ pub(crate) trait Task: Send {
 
     fn run(self);
 
-    /// Drops what has not begun, and tells whoever waits for it.
-    fn discard(self);
+    /// Drops what has not begun, and tells whoever waits for it that this is why.
+    fn discard(self, why: Payload);
 }
 
-/// A closure that knows nothing of cancellation runs.
+/// A closure that knows nothing of regions runs.
 impl<F: FnOnce() + Send> Task for F {
     #[inline(always)]
     fn run(self) {
         self();
     }
 
-    fn discard(self) {
+    fn discard(self, _: Payload) {
         self();
     }
 }
@@ -33,8 +35,8 @@ impl<T: Task> Task for Boxed<T> {
         (*self.0).run();
     }
 
-    fn discard(self) {
-        (*self.0).discard();
+    fn discard(self, why: Payload) {
+        (*self.0).discard(why);
     }
 }
 
@@ -49,7 +51,7 @@ impl<T: Task> Task for Carrying<T> {
         self.0.run();
     }
 
-    fn discard(self) {
+    fn discard(self, _: Payload) {
         self.0.run();
     }
 }

@@ -53,10 +53,13 @@ pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancellation>()
 }
 
-/// Drops what a cancelled job consists of. The payload of its drop's panic, or that of its
-/// cancellation.
-pub(crate) fn dropped<T>(job: T) -> Payload {
-    catch(|| drop(job)).err().unwrap_or_else(cancellation)
+/// Drops what a job consists of that is not to begin, and why: the payload of which whoever waits
+/// is told, a panic of the drop before a cancellation.
+pub(crate) fn dropped<T>(job: T, why: Payload) -> Payload {
+    match catch(|| drop(job)) {
+        Ok(()) => why,
+        Err(payload) => first(why, payload),
+    }
 }
 
 /// The one of two payloads that goes on: the first, but a panic before a cancellation. Drops the

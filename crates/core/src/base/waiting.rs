@@ -123,22 +123,22 @@ impl WaitMode {
     }
 }
 
-/// How one worker waits: for the whole of it, and for the calls of
-/// [`with_waiting`](crate::with_waiting) and the initialisers that are under way there.
+/// The regions of one worker: calls that are under way there and hold for all that they begin, as
+/// [`with_waiting`](crate::with_waiting), [`with_cancellation`](crate::with_cancellation) and
+/// initialisers do. And how it waits outside of them.
 ///
-/// A thief has to know how the job waits that it takes: as did the frame that pushed it, whatever
-/// its owner has called since. So each call notes the slot that comes next when it begins, and a
-/// job in that slot or above, and below the next such call's, is its own.
+/// A thief has to know of which region the job is that it takes: of that of the frame that pushed
+/// it, whatever its owner has called since. So each call notes the slot that comes next when it
+/// begins, and a job in that slot or above, and below the next such call's, is its own.
 #[derive(Debug)]
-pub(crate) struct WaitModes {
+pub(crate) struct Regions {
     outermost: WaitMode,
     /// The innermost call. It lies in the frame of that call, which is there as long as this points
     /// to it.
     innermost: AtomicPtr<Region>,
 }
 
-/// One call of [`with_waiting`](crate::with_waiting), of an initialiser, or of a job that a thief
-/// has taken from such.
+/// One such call, or the run of a job that a thief has taken from one.
 #[derive(Debug)]
 pub(crate) struct Region {
     lowest: AtomicUsize,
@@ -165,7 +165,7 @@ impl Region {
     }
 }
 
-impl WaitModes {
+impl Regions {
     pub(crate) fn new(waiting: Waiting) -> Self {
         Self {
             outermost: WaitMode::new(waiting),
@@ -188,10 +188,19 @@ impl WaitModes {
     /// True if some frame of this worker is needed by the initialiser of this `Once`. For the
     /// owner.
     pub(crate) fn is_needed_by(&self, once: *const ()) -> bool {
+        self.any(|region| region.mode.once() == once)
+    }
+
+    /// True if some frame of this worker waits strictly. For the owner.
+    pub(crate) fn is_strict_anywhere(&self) -> bool {
+        self.outermost.is_strict() || self.any(|region| region.mode.is_strict())
+    }
+
+    fn any(&self, is_such: impl Fn(&Region) -> bool) -> bool {
         let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
-        // SAFETY: as above.
+        // SAFETY: the owner's own calls, which are under way.
         while let Some(inner) = unsafe { region.as_ref() } {
-            if inner.mode.once() == once {
+            if is_such(inner) {
                 return true;
             }
             region = inner.outer;
@@ -337,7 +346,7 @@ mod model {
     use heist_deque::{Deque, Steal};
     use heist_sync::{thread, Barrier, BarrierRequest};
 
-    use super::{Context, Region, WaitModes, Waiting};
+    use super::{Context, Region, Regions, Waiting};
     use crate::base::cancellation::CancellationToken;
 
     /// Whether a job was pushed in the region.
@@ -345,7 +354,7 @@ mod model {
 
     struct Worker {
         deque: Deque<Inside>,
-        regions: WaitModes,
+        regions: Regions,
     }
 
     impl Worker {
@@ -353,7 +362,7 @@ mod model {
             let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
             Arc::new(Self {
                 deque: Deque::new(4, barrier).unwrap(),
-                regions: WaitModes::new(Waiting::Any),
+                regions: Regions::new(Waiting::Any),
             })
         }
 

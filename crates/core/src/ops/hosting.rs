@@ -5,11 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::job::DetachedJob;
+use crate::base::region::Context;
 use crate::base::task::Carrying;
 use crate::base::unwind;
 use crate::ops::spawn;
 use crate::pool::ThreadPool;
 use crate::state::{Place, Pool};
+use crate::worker::region::carrying;
 use crate::worker::signal::Signal;
 use crate::worker::Worker;
 
@@ -24,20 +26,29 @@ pub enum Order {
 
 /// A share of a pool, which does not keep the pool from ending.
 #[derive(Clone)]
-pub struct Host(Arc<Pool>);
+pub struct Host {
+    pool: Arc<Pool>,
+    /// The surroundings of the code that has asked for it.
+    context: Option<Arc<Context>>,
+}
 
 impl Host {
     /// The pool of the calling worker, or else the global pool.
     #[must_use]
     #[track_caller]
     pub fn current() -> Self {
-        Self(Pool::current())
+        Self::on(Pool::current())
     }
 
     /// This pool.
     #[must_use]
     pub fn of(pool: &ThreadPool) -> Self {
-        Self(Arc::clone(pool.pool()))
+        Self::on(Arc::clone(pool.pool()))
+    }
+
+    fn on(pool: Arc<Pool>) -> Self {
+        let context = Worker::seen().and_then(Worker::surroundings);
+        Self { pool, context }
     }
 
     /// Queues a job. Drops it if the pool has ended.
@@ -48,17 +59,14 @@ impl Host {
         reason = "what the parent has is not the child's to drop"
     )]
     pub fn schedule(&self, order: Order, job: impl FnOnce() + Send + 'static) {
-        let pool = &self.0;
+        let pool = &self.pool;
         if pool.born.is_past() {
             return std::mem::forget(job);
         }
         if !pool.is_kept_alive() {
             return unwind::discard(job);
         }
-        // Of no region: a waker of a task knows nothing of the call in which that was begun.
-        let job = Carrying(spawn::kept(job));
-        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        let job = unsafe { DetachedJob::new(job) };
+        let job = self.detached(job);
         match pool.current_worker() {
             Some(worker) if order == Order::InTurn => {
                 pool.queue_at(Place::Near(worker.index()), job);
@@ -74,16 +82,26 @@ impl Host {
         reason = "what the parent has is not the child's to drop"
     )]
     pub fn mail(&self, worker: usize, job: impl FnOnce() + Send + 'static) {
-        let pool = &self.0;
+        let pool = &self.pool;
         if pool.born.is_past() {
             return std::mem::forget(job);
         }
         if !pool.is_kept_alive() {
             return unwind::discard(job);
         }
-        // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        let job = unsafe { DetachedJob::new(Carrying(spawn::kept(job))) };
-        pool.queue_at(Place::OnlyOn(worker), job);
+        pool.queue_at(Place::OnlyOn(worker), self.detached(job));
+    }
+
+    /// A job with the surroundings, and of no region otherwise: whoever wakes a task knows nothing
+    /// of the call that has begun it.
+    fn detached(&self, job: impl FnOnce() + Send + 'static) -> DetachedJob {
+        let job = spawn::kept(job);
+        match &self.context {
+            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+            None => unsafe { DetachedJob::new(Carrying(job)) },
+            // SAFETY: as above.
+            Some(context) => carrying(Some(Arc::clone(context)), unsafe { DetachedJob::new(job) }),
+        }
     }
 
     /// Called before something is left to the thread of this worker.
@@ -93,22 +111,24 @@ impl Host {
     /// Panics if there is no such worker, or other threads may be in its place.
     #[track_caller]
     pub fn demand_own_thread(&self, worker: usize) {
-        self.0.demand_place(Place::OnlyOn(worker));
+        self.pool.demand_place(Place::OnlyOn(worker));
         assert!(
-            !self.0.callers_participate,
+            !self.pool.callers_participate,
             "could not spawn a local future: threads from outside may be in the place of worker {worker}; build the pool with threads of its own, and `callers(Callers::Move)`"
         );
     }
 
     /// Gives a panic that nobody waits for to the pool's handler.
     pub fn handle_panic(&self, payload: Box<dyn std::any::Any + Send>) {
-        self.0.handle_panic(payload);
+        self.pool.handle_panic(payload);
     }
 }
 
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Host").field(&Arc::as_ptr(&self.0)).finish()
+        f.debug_tuple("Host")
+            .field(&Arc::as_ptr(&self.pool))
+            .finish()
     }
 }
 

@@ -139,7 +139,7 @@ where
 {
     let ra = unwind::catch(|| a(FnContext::new(migrated)));
     let rb = match ra {
-        Err(_) if worker.leaves() => Err(unwind::dropped(b)),
+        Err(_) if worker.leaves() => Err(unwind::dropped(b, unwind::cancellation())),
         _ => unwind::catch(|| b(FnContext::new(migrated))),
     };
     match (ra, rb) {
@@ -207,7 +207,7 @@ where
         // SAFETY: by 1.
         let b = unsafe { SlotJob::<B, RB, X>::declined(payload) }?;
         if worker.leaves() {
-            Err(unwind::dropped(b))
+            Err(unwind::dropped(b, unwind::cancellation()))
         } else {
             unwind::catch(|| X::on_thief(b))
         }
@@ -239,7 +239,7 @@ where
         // SAFETY: taken back.
         let b = unsafe { SlotJob::<B, RB, X>::take(slot) };
         if worker.leaves() {
-            Err(unwind::dropped(b))
+            Err(unwind::dropped(b, unwind::cancellation()))
         } else {
             unwind::catch(|| b(in_place))
         }

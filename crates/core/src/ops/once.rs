@@ -251,7 +251,7 @@ impl<T> Once<T> {
         );
         let (caller, once) = (Worker::current(), self.name());
         assert!(
-            !caller.is_some_and(|worker| worker.state().wait_modes.is_needed_by(once)),
+            !caller.is_some_and(|worker| worker.state().regions.is_needed_by(once)),
             "the initialiser of a Once needs the value that it is to make: a call on top of it, or of a part of it, waits for that value"
         );
         let latch = CountLatch::new(1, caller);

@@ -13,7 +13,7 @@ use crate::base::job::DetachedJob;
 use crate::base::job_ref::HeapJob;
 use crate::base::latch::Latch;
 use crate::base::task::Task;
-use crate::base::unwind::{self, FirstPanic};
+use crate::base::unwind::{self, FirstPanic, Payload};
 use crate::ops::broadcast::{within_checked, BroadcastContext};
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
@@ -61,7 +61,7 @@ where
 }
 
 /// As [`scope`], but jobs that one worker spawns start in the order in which they were spawned, as
-/// far as they are not stolen.
+/// far as they are not stolen; in [no order](crate::spawn_fifo()) where only descendants may run.
 ///
 /// # Panics
 ///
@@ -259,7 +259,8 @@ impl<'scope> ScopeFifo<'scope> {
         BODY: FnOnce(&Self) + Send + 'scope,
     {
         let job = job(self, body);
-        let Some(worker) = self.base.pool.current_worker() else {
+        let worker = self.base.pool.current_worker();
+        let Some(worker) = worker.filter(|worker| worker.keeps_order()) else {
             // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
             return unsafe { self.base.pool.queue(job) };
@@ -341,13 +342,14 @@ where
         Base::run(Still(scope.base()), || body(scope));
     }
 
-    fn discard(self) {
+    fn discard(self, why: Payload) {
         let base = Still(self.scope.get().base());
         // Relaxed: the scope's thread has written it before it queued the job.
-        if base.get().is_in_destructor.load(Ordering::Relaxed) {
+        let runs_to_its_end = base.get().is_in_destructor.load(Ordering::Relaxed);
+        if runs_to_its_end && unwind::is_cancellation(&why) {
             return region::apart(|| self.run());
         }
-        let payload = unwind::dropped(self.body);
+        let payload = unwind::dropped(self.body, why);
         Base::end(base, Err(payload));
     }
 }

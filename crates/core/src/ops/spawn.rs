@@ -2,7 +2,7 @@
 
 use crate::base::job::DetachedJob;
 use crate::base::task::Task;
-use crate::base::unwind;
+use crate::base::unwind::{self, Payload};
 use crate::state::{Place, Pool};
 use crate::worker::Worker;
 
@@ -42,6 +42,9 @@ where
 
 /// As [`spawn`], but jobs that one worker spawns with this function start in the order in which
 /// they were spawned, as far as they are not stolen.
+///
+/// Where only [descendants](crate::Waiting::Descendants) may run on top of a frame that waits, it
+/// is `spawn`: the oldest job may be of another frame.
 ///
 /// # Panics
 ///
@@ -133,7 +136,7 @@ pub(crate) fn spawn_fifo_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
 /// 2. The closure does not unwind.
 /// 3. The pool lives until it has run.
 pub(crate) unsafe fn queue_fifo(pool: &Pool, job: impl Task) {
-    let Some(worker) = pool.current_worker() else {
+    let Some(worker) = pool.current_worker().filter(|worker| worker.keeps_order()) else {
         // SAFETY: handed on.
         return unsafe { pool.queue(job) };
     };
@@ -172,9 +175,9 @@ impl<F: FnOnce() + Send> Task for Detached<F> {
         pool.release();
     }
 
-    fn discard(self) {
+    fn discard(self, why: Payload) {
         let worker = Worker::current().expect("jobs are discarded by workers");
-        worker.pool().handle_panic(unwind::dropped(self.0));
+        worker.pool().handle_panic(unwind::dropped(self.0, why));
         worker.pool().release();
     }
 }
@@ -197,8 +200,8 @@ impl<T: Task> Task for Kept<T> {
         release();
     }
 
-    fn discard(self) {
-        self.0.discard();
+    fn discard(self, why: Payload) {
+        self.0.discard(why);
         release();
     }
 }

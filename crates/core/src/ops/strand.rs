@@ -8,9 +8,8 @@ use heist_deque::Queue;
 use crate::base::job::DetachedJob;
 use crate::base::on_stack;
 use crate::base::strand_queue::StrandQueue;
-use crate::base::task::Carrying;
-use crate::base::unwind;
-use crate::ops::cancellation::checkpoint;
+use crate::base::task::{Carrying, Task};
+use crate::base::unwind::{self, Payload};
 use crate::ops::spawn;
 use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::{Priority, Stint};
@@ -154,17 +153,8 @@ impl Strand {
     where
         F: FnOnce() + Send + 'static,
     {
-        let job = move || {
-            let run = || {
-                checkpoint();
-                job();
-            };
-            if let Err(payload) = unwind::catch_job(run) {
-                Pool::here().handle_panic(payload);
-            }
-        };
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        self.queue(|| unsafe { DetachedJob::new(job) });
+        self.queue(|| unsafe { DetachedJob::new(Spawned(job)) });
     }
 
     /// Queues a job and returns a handle to its value. A panic in the job goes to whoever joins the
@@ -241,6 +231,21 @@ impl Strand {
     }
 }
 
+/// A job that nobody waits for.
+struct Spawned<F>(F);
+
+impl<F: FnOnce() + Send> Task for Spawned<F> {
+    fn run(self) {
+        if let Err(payload) = unwind::catch_job(self.0) {
+            Pool::here().handle_panic(payload);
+        }
+    }
+
+    fn discard(self, why: Payload) {
+        Pool::here().handle_panic(unwind::dropped(self.0, why));
+    }
+}
+
 impl Shared {
     /// By which it is known while it has jobs.
     fn address(&self) -> usize {
@@ -265,14 +270,9 @@ impl Drainer {
             let jobs = Queue::new();
             Self { strand, jobs }.run();
         });
-        if pool.current_worker().is_some_and(Worker::is_strict) {
-            // The frame may wait for it, and takes from its deque no more than it has pushed.
-            // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
-            unsafe { pool.queue(job) };
-        } else {
-            // SAFETY: as above. 3. The strand keeps the pool until it is idle.
-            unsafe { spawn::queue_fifo(&pool, job) };
-        }
+        // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind. 3. The strand keeps
+        // the pool until it is idle.
+        unsafe { spawn::queue_fifo(&pool, job) };
     }
 
     fn run(mut self) {

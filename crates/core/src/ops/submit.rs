@@ -272,11 +272,10 @@ where
     fn run(&self, claimant: Claimant<'_, F, T, CountLatch>) {
         let worker = Worker::current().expect("jobs run on workers");
         let mode = WaitMode::new(Waiting::Any);
-        worker.run_in(mode, self.context.clone(), |is_cancelled| {
-            let told = if is_cancelled {
-                claimant.cancel()
-            } else {
-                claimant.run()
+        worker.run_in(mode, self.context.clone(), |why| {
+            let told = match why {
+                None => claimant.run(),
+                Some(why) => claimant.discard(why),
             };
             if let Err(payload) = told {
                 self.pool.handle_panic(payload);

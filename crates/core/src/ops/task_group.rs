@@ -8,7 +8,7 @@ use heist_sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::job::DetachedJob;
 use crate::base::task::Task;
-use crate::base::unwind::{self, FirstPanic};
+use crate::base::unwind::{self, FirstPanic, Payload};
 use crate::ops::cancellation::checkpoint;
 use crate::ops::spawn;
 use crate::policy::Priority;
@@ -267,7 +267,7 @@ struct GroupJob<F> {
 impl<F: FnOnce() + Send> Task for GroupJob<F> {
     fn run(self) {
         if self.shared.cancellations() != self.cancellations {
-            return self.discard();
+            return self.discard(unwind::cancellation());
         }
         if let Err(payload) = unwind::catch_job(self.job) {
             self.shared.panic.keep(payload);
@@ -275,8 +275,8 @@ impl<F: FnOnce() + Send> Task for GroupJob<F> {
         self.shared.completion.finish();
     }
 
-    fn discard(self) {
-        self.shared.panic.keep(unwind::dropped(self.job));
+    fn discard(self, why: Payload) {
+        self.shared.panic.keep(unwind::dropped(self.job, why));
         self.shared.completion.finish();
     }
 }

@@ -1,5 +1,7 @@
 //! `yield_now`: run one job in the middle of another.
 
+use crate::base::job::Job;
+use crate::base::region::is_surrounded;
 use crate::worker::Worker;
 
 /// The outcome of [`yield_now`] and [`yield_local`].
@@ -13,23 +15,31 @@ pub enum Yield {
 
 impl Yield {
     pub(crate) fn to_any(worker: &Worker) -> Self {
-        Self::to(worker, worker.find())
+        Self::to(worker, || worker.find())
     }
 
     pub(crate) fn to_own(worker: &Worker) -> Self {
-        Self::to(worker, worker.take_own().or_else(|| worker.take_urgent()))
+        Self::to(worker, || {
+            worker.take_own().or_else(|| worker.take_urgent())
+        })
     }
 
-    fn to(worker: &Worker, job: Option<crate::base::job::Job>) -> Self {
-        match job {
-            Some(job) => {
-                worker.on_top(|| worker.execute(job));
-                Self::Executed
+    fn to(worker: &Worker, find: impl FnOnce() -> Option<Job>) -> Self {
+        let has_run = worker.on_top(|| {
+            if is_surrounded() {
+                // Others would see what is entered here.
+                return worker.run_own_job(worker.pushed_from());
             }
-            None => {
+            let has_run = worker.run(find());
+            if !has_run {
                 worker.note_what_is_gone();
-                Self::Idle
             }
+            has_run
+        });
+        if has_run {
+            Self::Executed
+        } else {
+            Self::Idle
         }
     }
 }

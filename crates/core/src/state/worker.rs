@@ -12,7 +12,7 @@ use crate::base::job::{Job, JobSlot, Kind};
 use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
-use crate::base::waiting::{WaitMode, WaitModes, Waiting, Watch};
+use crate::base::waiting::{Regions, WaitMode, Waiting, Watch};
 use crate::policy::{Callers, Gaps, Priority, Rng, StealBackoff, Turns};
 use crate::state::hinted::Hinted;
 
@@ -30,7 +30,7 @@ pub(crate) struct WorkerState<P> {
     pool: *const P,
     index: usize,
     /// How the jobs of this worker wait, wherever they run.
-    pub(crate) wait_modes: WaitModes,
+    pub(crate) regions: Regions,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
     /// Jobs that this worker should run.
@@ -148,7 +148,7 @@ impl<P> WorkerState<P> {
             },
             pool,
             index,
-            wait_modes: WaitModes::new(waiting),
+            regions: Regions::new(waiting),
             mailbox: Injector::new(),
             hinted: Hinted::new(),
             fifo: Fifo::new(),
@@ -201,7 +201,7 @@ impl<P> WorkerState<P> {
         once: *const (),
         may_ask: impl FnOnce() -> bool,
     ) -> Steal<Job> {
-        if !self.wait_modes.has_regions() {
+        if !self.regions.has_regions() {
             return Steal::Empty;
         }
         let is_piece = |slot, kind: Option<&Kind>| {
@@ -227,7 +227,7 @@ impl<P> WorkerState<P> {
             is_there.set(unsafe { self.mode_at(slot) }.once() == once);
             false
         };
-        if self.wait_modes.has_regions() {
+        if self.regions.has_regions() {
             // SAFETY: nothing is claimed.
             let nothing = unsafe { self.deque.thief().steal_if(|| true, look, |_, _| ()) };
             debug_assert!(!matches!(nothing, Steal::Success(())));
@@ -261,7 +261,7 @@ impl<P> WorkerState<P> {
         // SAFETY: by 1.
         let mode = unsafe { self.mode_at(slot) };
         // SAFETY: by 1.
-        let context = || unsafe { self.wait_modes.context_at(slot.as_ptr() as usize) };
+        let context = || unsafe { self.regions.context_at(slot.as_ptr() as usize) };
         // SAFETY: by 1., and the lock keeps others away.
         unsafe { Job::claim(kind, slot, self.index, mode, context) }
     }
@@ -273,7 +273,7 @@ impl<P> WorkerState<P> {
     /// 1. The caller holds the lock of the deque.
     unsafe fn mode_at(&self, slot: JobSlot) -> WaitMode {
         // SAFETY: by 1.
-        unsafe { self.wait_modes.at(slot.as_ptr() as usize) }
+        unsafe { self.regions.at(slot.as_ptr() as usize) }
     }
 
     pub(crate) fn has_a_job(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 
 use heist_sync::cell::UnsafeCell;
+use heist_sync::thread;
 
 use crate::base::claim::Claim;
 use crate::base::job_ref::Header;
@@ -61,7 +62,9 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimed<F, T, L> {
     /// Gives the payload if the closure's drop has panicked, or the waker of whoever waits.
     pub(crate) fn cancel(&self) -> Result<bool, Payload> {
         if self.claim.cancel() {
-            Claimant(self).cancel().map(|()| true)
+            Claimant(self)
+                .discard(unwind::cancellation())
+                .map(|()| true)
         } else {
             Ok(self.claim.is_cancelled())
         }
@@ -93,24 +96,18 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimant<'_, F, T, L> {
     /// Gives the payload if the waker of whoever waits has panicked.
     pub(crate) fn run(self) -> Result<(), Payload> {
         let outcome = unwind::catch_job(self.take_job());
-        self.end(outcome.map_err(|payload| {
-            if unwind::is_cancellation(&payload) {
-                JoinError::Cancelled
-            } else {
-                JoinError::Panicked(payload)
-            }
-        }))
+        self.end(outcome)
     }
 
-    /// Drops the job.
+    /// Drops the job, which is not to begin, and why.
     ///
     /// # Errors
     ///
     /// Gives the payload if the closure's drop has panicked, or the waker of whoever waits.
-    pub(crate) fn cancel(self) -> Result<(), Payload> {
+    pub(crate) fn discard(self, why: Payload) -> Result<(), Payload> {
         let job = self.take_job();
         let dropped = unwind::catch(|| drop(job));
-        let told = self.end(Err(JoinError::Cancelled));
+        let told = self.end(Err(why));
         dropped.and(told)
     }
 
@@ -126,8 +123,14 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimant<'_, F, T, L> {
         job
     }
 
-    fn end(self, outcome: Result<T, JoinError>) -> Result<(), Payload> {
-        let outcome = Content::Outcome(outcome);
+    fn end(self, outcome: thread::Result<T>) -> Result<(), Payload> {
+        let outcome = Content::Outcome(outcome.map_err(|payload| {
+            if unwind::is_cancellation(&payload) {
+                JoinError::Cancelled
+            } else {
+                JoinError::Panicked(payload)
+            }
+        }));
         // SAFETY: the content is the claimant's, and nothing that would have to be dropped.
         self.0
             .content

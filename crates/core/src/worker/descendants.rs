@@ -64,7 +64,7 @@ impl Worker {
             inner.before.set(inner.before.get().min(slot));
             watch = inner.outer;
         }
-        self.state().wait_modes.lower(slot, self.deque());
+        self.state().regions.lower(slot, self.deque());
     }
 
     /// Below this slot lies nothing that the present scope has pushed, or if there is none the
@@ -93,7 +93,7 @@ impl Worker {
 
     /// How the frame on top waits.
     pub(crate) fn wait_mode(&self) -> WaitMode {
-        self.state().wait_modes.present()
+        self.state().regions.present()
     }
 
     /// Calls `op`, in which every wait is so.
@@ -108,6 +108,12 @@ impl Worker {
         } else {
             self.in_mode(mode, op)
         }
+    }
+
+    /// True if jobs may be queued in an order of their own: not if a frame waits, or will, that
+    /// takes from its deque no more than it has pushed, because the oldest may not be among these.
+    pub(crate) fn keeps_order(&self) -> bool {
+        !self.is_strict() && !self.state().regions.is_strict_anywhere()
     }
 
     /// True if only descendants may run while this worker waits here.

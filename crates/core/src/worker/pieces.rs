@@ -84,7 +84,7 @@ impl Worker {
     pub(crate) fn sees_a_piece(&self, once: *const ()) -> bool {
         !once.is_null()
             && self.pool().workers().any(|worker| {
-                let may_have = worker.wait_modes.has_regions();
+                let may_have = worker.regions.has_regions();
                 if may_have {
                     worker.deque().thief().signal();
                 }

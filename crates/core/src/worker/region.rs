@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use heist_sync::thread;
 
+use crate::base::around;
 use crate::base::job::DetachedJob;
-use crate::base::region::{is_same, Context};
+use crate::base::region::{is_same, is_surrounded, may_run, Context};
 use crate::base::task::Carrying;
-use crate::base::unwind;
+use crate::base::unwind::{self, Payload};
 use crate::base::waiting::{Region, WaitMode, Waiting};
+use crate::policy::Priority;
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -17,7 +19,7 @@ impl Worker {
     #[inline]
     pub(crate) fn context(&self) -> Option<&Arc<Context>> {
         // SAFETY: this is the worker. The caller's own code runs in the region.
-        unsafe { self.state().wait_modes.context() }
+        unsafe { self.state().regions.context() }
     }
 
     /// Calls `op`, in which that holds and nothing else.
@@ -26,7 +28,57 @@ impl Worker {
     }
 
     /// Calls `op`, in which every wait is so, and that holds.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `op` does, or what is to be entered around it; that may be before `op` is called.
     pub(crate) fn in_region<R>(
+        &self,
+        mode: WaitMode,
+        context: Option<Arc<Context>>,
+        op: impl FnOnce() -> R,
+    ) -> R {
+        match context {
+            Some(context) if context.surrounds() => self.surrounded(mode, context, op),
+            context if is_surrounded() => {
+                self.in_open(mode.with(Waiting::Descendants), context, op)
+            }
+            context => self.in_open(mode, context, op),
+        }
+    }
+
+    /// As [`in_region`](Self::in_region), if something is to be entered. In there only descendants
+    /// run on top of a frame that waits: others would see what it has entered.
+    #[cold]
+    #[inline(never)]
+    fn surrounded<R>(&self, mode: WaitMode, context: Arc<Context>, op: impl FnOnce() -> R) -> R {
+        let mode = mode.with(Waiting::Descendants);
+        let missing = context.missing();
+        if missing.is_empty() {
+            return self.in_open(mode, Some(context), op);
+        }
+        let (mut op, mut result) = (Some(op), None);
+        let mut run = || {
+            let op = op.take();
+            let op = op.expect("an `Around` calls what it is given once, and has called it again");
+            let inside = || self.in_open(mode, Some(Arc::clone(&context)), op);
+            result = Some(unwind::catch(|| context.entered(inside)));
+        };
+        let left = unwind::catch(|| around::nested(&missing, &mut run));
+        match (result, left) {
+            (Some(Ok(result)), Ok(())) => result,
+            (Some(Ok(result)), Err(payload)) => {
+                unwind::discard(result);
+                unwind::resume(payload)
+            }
+            (Some(Err(payload)), Ok(())) | (None, Err(payload)) => unwind::resume(payload),
+            (Some(Err(first)), Err(second)) => unwind::resume(unwind::first(first, second)),
+            (None, Ok(())) => panic!("an `Around` has not called what it was given"),
+        }
+    }
+
+    /// As [`in_region`](Self::in_region), when all is entered that is to be.
+    fn in_open<R>(
         &self,
         mode: WaitMode,
         context: Option<Arc<Context>>,
@@ -44,10 +96,10 @@ impl Worker {
                 }
             }
         }
-        let wait_modes = &self.state().wait_modes;
-        let region = wait_modes.region(mode, context, self.next_slot());
+        let regions = &self.state().regions;
+        let region = regions.region(mode, context, self.next_slot());
         // SAFETY: in place, and the newest, until `Open` is dropped below.
-        unsafe { wait_modes.open(&region, self.deque()) };
+        unsafe { regions.open(&region, self.deque()) };
         let was_strict = self.local().is_strict.replace(mode.is_strict());
         let _open = Open(self, &region, was_strict);
         self.watched(false, op)
@@ -66,22 +118,29 @@ impl Worker {
                 left.push(carrying(region.context().cloned(), job));
             }
         }
-        self.state().wait_modes.close(region, self.deque());
-        self.put_back(left);
+        self.state().regions.close(region, self.deque());
+        if may_run(region.context()) {
+            self.put_back(left);
+        } else {
+            // The frame below may wait for all that is pushed here, and has entered something else.
+            for job in left {
+                self.pool().inject(Priority::Normal, job);
+            }
+        }
     }
 
-    /// Runs a job, which is told whether it is cancelled, in its own context, and as frames that
-    /// wait so.
+    /// Runs a job in its own context, and as frames that wait so. If it is not to run, it is told
+    /// why: its region is cancelled, or what is to be entered around it has panicked.
     #[inline]
     pub(crate) fn run_in(
         &self,
         mode: WaitMode,
         context: Option<Arc<Context>>,
-        run: impl FnOnce(bool),
+        run: impl FnOnce(Option<Payload>),
     ) {
         if is_same(context.as_ref(), self.context()) {
-            let is_cancelled = context.is_some_and(|context| context.is_cancelled());
-            self.as_there(mode, || run(is_cancelled));
+            let why = reason(context.as_ref());
+            self.as_there(mode, || run(why));
         } else {
             self.run_apart(mode, context, run);
         }
@@ -89,25 +148,57 @@ impl Worker {
 
     #[cold]
     #[inline(never)]
-    fn run_apart(&self, mode: WaitMode, context: Option<Arc<Context>>, run: impl FnOnce(bool)) {
-        let is_cancelled = context
-            .as_ref()
-            .is_some_and(|context| context.is_cancelled());
+    fn run_apart(
+        &self,
+        mode: WaitMode,
+        context: Option<Arc<Context>>,
+        run: impl FnOnce(Option<Payload>),
+    ) {
+        let why = reason(context.as_ref());
         let mode = if mode.is_plain() {
             self.wait_mode()
         } else {
             mode
         };
-        self.in_region(mode, context, || run(is_cancelled));
+        let mut run = Some(run);
+        let has_run = unwind::catch(|| {
+            self.in_region(mode, context, || {
+                if let Some(run) = run.take() {
+                    run(why);
+                }
+            });
+        });
+        if let Err(payload) = has_run {
+            match run {
+                Some(run) => self.within(None, || run(Some(payload))),
+                None => self.pool().handle_panic(payload),
+            }
+        }
     }
 
     /// The job, which is to be queued where its slot says nothing, with the context of the present
     /// region.
     pub(crate) fn inheriting(&self, job: DetachedJob) -> DetachedJob {
-        match self.context() {
-            Some(context) if !thread::panicking() => carrying(Some(Arc::clone(context)), job),
-            _ => job,
+        match self.inherited() {
+            None => job,
+            context => carrying(context, job),
         }
+    }
+
+    /// The context of a job that is begun here. While the thread unwinds it is not cancelled: jobs
+    /// of destructors come to their end.
+    fn inherited(&self) -> Option<Arc<Context>> {
+        let context = self.context()?;
+        if thread::panicking() {
+            Context::uncancelled(context)
+        } else {
+            Some(Arc::clone(context))
+        }
+    }
+
+    /// The surroundings of the code that runs here, without the tokens.
+    pub(crate) fn surroundings(&self) -> Option<Arc<Context>> {
+        self.context().and_then(Context::uncancelled)
     }
 
     /// True if the present region is cancelled.
@@ -133,11 +224,9 @@ impl Worker {
 }
 
 impl Pool {
-    /// The context of a job of this pool that is begun here. None while the thread unwinds: jobs of
-    /// destructors are not cancelled.
+    /// The context of a job of this pool that is begun here.
     pub(crate) fn inherited(&self) -> Option<Arc<Context>> {
-        let worker = Worker::seen()?;
-        worker.context().filter(|_| !thread::panicking()).cloned()
+        Worker::seen()?.inherited()
     }
 
     /// As [`Worker::inheriting`], for a job from outside.
@@ -159,10 +248,17 @@ pub(crate) fn within<R>(context: Option<Arc<Context>>, op: impl FnOnce() -> R) -
     }
 }
 
-/// Calls `op`, on a worker, in no region.
+/// Calls `op`, on a worker, where no token of its region has anything to say.
 pub(crate) fn apart<R>(op: impl FnOnce() -> R) -> R {
     let worker = Worker::current().expect("jobs run on workers");
-    worker.within(None, op)
+    worker.within(worker.surroundings(), op)
+}
+
+/// The reason why no job of this context is to begin, if there is one.
+#[inline]
+fn reason(context: Option<&Arc<Context>>) -> Option<Payload> {
+    let is_cancelled = context.is_some_and(|context| context.is_cancelled());
+    is_cancelled.then(unwind::cancellation)
 }
 
 /// The job with its context, which may lie anywhere.
@@ -172,9 +268,9 @@ pub(crate) fn carrying(context: Option<Arc<Context>>, job: DetachedJob) -> Detac
     }
     let run = move || {
         let worker = Worker::current().expect("jobs run on workers");
-        worker.run_in(WaitMode::new(Waiting::Any), context, |is_cancelled| {
+        worker.run_in(WaitMode::new(Waiting::Any), context, |why| {
             // SAFETY: the one run of the job around it.
-            unsafe { job.finish(is_cancelled) }
+            unsafe { job.finish(why) }
         });
     };
     // SAFETY: 1. and 2. are those of the job.

@@ -32,8 +32,7 @@ impl Worker {
         let job = match job {
             Job::Popped { slot, kind } => {
                 // SAFETY: this is the worker, and has noted nothing since the job was popped.
-                let context =
-                    || unsafe { self.state().wait_modes.context_at(slot.as_ptr() as usize) };
+                let context = || unsafe { self.state().regions.context_at(slot.as_ptr() as usize) };
                 Job::Detached {
                     mode: WaitMode::new(Waiting::Any),
                     context: Inherited::new(kind.context(context)),
@@ -120,22 +119,19 @@ impl Worker {
     // Apart, or a popped job would pay for what these need.
     #[inline(never)]
     fn run_detached(&self, job: DetachedJob, mode: WaitMode, context: Inherited) {
-        self.run_in(mode, Inherited::into_inner(context), |is_cancelled| {
+        self.run_in(mode, Inherited::into_inner(context), |why| {
             // SAFETY: taken from a deque, which hands each job out once.
-            unsafe { job.finish(is_cancelled) }
+            unsafe { job.finish(why) }
         });
     }
 
     #[inline(never)]
     fn run_lent(&self, slot: JobSlot, kind: &'static Kind, mode: WaitMode, context: Inherited) {
-        self.run_in(mode, Inherited::into_inner(context), |is_cancelled| {
-            if is_cancelled {
-                // SAFETY: taken from a deque, which hands each job out once.
-                unsafe { discard_in_slot(slot, kind) }
-            } else {
-                // SAFETY: as above.
-                unsafe { run_in_slot(slot, kind) }
-            }
+        self.run_in(mode, Inherited::into_inner(context), |why| match why {
+            // SAFETY: taken from a deque, which hands each job out once.
+            None => unsafe { run_in_slot(slot, kind) },
+            // SAFETY: as above.
+            Some(why) => unsafe { discard_in_slot(slot, kind, why) },
         });
     }
 

@@ -1,5 +1,6 @@
 //! Waiting: run what may run here, search, or withdraw.
 
+use std::ptr;
 use std::time::Duration;
 
 use heist_event::EventKind;
@@ -7,6 +8,7 @@ use heist_sync::{hint, thread};
 
 use crate::base::counters::Activity;
 use crate::base::latch::CoreLatch;
+use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
 use crate::policy::{IdleLadder, IdleStep};
 use crate::worker::Worker;
@@ -55,6 +57,8 @@ impl Worker {
     /// Waits until the latch is set, when the initialiser of this `Once` has ended, and runs pieces
     /// of it meanwhile.
     pub(crate) fn wait_for_initialiser(&self, latch: &CoreLatch, once: *const ()) {
+        // A piece would see what is entered here.
+        let once = if is_surrounded() { ptr::null() } else { once };
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
