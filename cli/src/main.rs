@@ -26,6 +26,7 @@ use crate::usage::Usage;
 
 mod cluster;
 mod doctor;
+mod limited;
 mod number;
 mod plan;
 mod progress;

@@ -13,7 +13,7 @@ mod snapshot;
 mod table;
 mod watch;
 
-use std::io::{Read as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use std::time::Duration;
 use heist_cluster::planner::{Config, Decision, Planner};
 
 use self::snapshot::Snapshot;
+use crate::limited;
 use crate::number::real;
 use crate::Usage;
 
@@ -28,7 +29,7 @@ use crate::Usage;
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = FORMAT)]
 pub(crate) struct Args {
-    /// The snapshot, a JSON document or a CSV table; - reads it from stdin
+    /// The snapshot, a JSON document or a CSV table of 1 GiB at most; - reads it from stdin
     ///
     /// The ending .json or .csv of its name tells which; without one, a brace at its begin means
     /// JSON.
@@ -138,6 +139,9 @@ fn percent(given: &str) -> Result<f64, String> {
     real(given, 0.0..=100.0, "per cent")
 }
 
+/// A snapshot of ten thousand nodes with a million jobs is smaller.
+const SNAPSHOT_BYTES_MAX: u64 = 1 << 30;
+
 fn read(path: &Path) -> Result<Snapshot, Usage> {
     let is_stdin = path.as_os_str() == "-";
     let name = if is_stdin {
@@ -145,13 +149,13 @@ fn read(path: &Path) -> Result<Snapshot, Usage> {
     } else {
         path.display().to_string()
     };
-    let mut text = String::new();
-    let outcome = if is_stdin {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    let bytes = if is_stdin {
+        limited::read_from(std::io::stdin().lock(), SNAPSHOT_BYTES_MAX)
     } else {
-        std::fs::read_to_string(path).map(|read| text = read)
+        limited::read(path, SNAPSHOT_BYTES_MAX)
     };
-    outcome.map_err(|error| Usage(format!("cannot read the snapshot {name}: {error}")))?;
+    let text = bytes.and_then(limited::text);
+    let text = text.map_err(|error| Usage(format!("cannot read the snapshot {name}: {error}")))?;
     let is_json = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => true,
         Some("csv") => false,

@@ -16,8 +16,12 @@ fn heist(folder: &Path, line: &str) -> Output {
 }
 
 /// Lines, and all that the refusal says.
-const REFUSED: [(&str, &[&str]); 44] = [
+const REFUSED: [(&str, &[&str]); 45] = [
     ("run nothing", &["'nothing'", "files, json"]),
+    (
+        "cluster run /dev/zero",
+        &["/dev/zero", "more than 67108864 bytes"],
+    ),
     ("run fib --workers 0", &["'0' for '--workers", "from 1 to"]),
     ("run fib --workers=-1", &["'-1'", "from 1 to"]),
     ("run fib --workers 1e3", &["'1e3'", "from 1 to"]),

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use heist_cluster::{Cluster, ForeignProgram, Local, Options, Ray, Slurm};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Usage;
 
@@ -43,8 +44,27 @@ pub(super) struct Tables {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct LocalTable {
+    #[serde(deserialize_with = "nodes")]
     nodes: Option<NonZeroU32>,
     cpus: Option<NonZeroU32>,
+}
+
+/// Reads how many nodes `local` is to have.
+fn nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroU32>, D::Error> {
+    let nodes = NonZeroU32::deserialize(deserializer)?;
+    check_nodes(nodes)
+        .map(|()| Some(nodes))
+        .map_err(D::Error::custom)
+}
+
+fn check_nodes(nodes: NonZeroU32) -> Result<(), String> {
+    let most = Local::NODES_MAX;
+    if nodes.get() <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "{nodes} nodes of local; 1 to {most} are possible, each a process of this machine"
+    ))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -83,7 +103,7 @@ impl BackendArgs {
                 self.backend
             )));
         }
-        Ok(())
+        self.nodes.map_or(Ok(()), check_nodes).map_err(Usage)
     }
 }
 

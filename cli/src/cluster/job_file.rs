@@ -45,9 +45,10 @@ program        must be there: a program that calls heist_cluster::init() first i
                threads the size of its pool (as many), priority 0 the most important (2),
                on = NODE its first node, pin = NODE its only one, mobility one of movable,
                pinned, ordered, warm-state and latency-critical, checkpoint_every_s the
-               work that an accident may cost (10)
+               work that an accident may cost (10), within_s its deadline after its beginning
+               (none)
 [[call]]       function must be there; args is its argument, or the list of its arguments.
-               repeat = N calls it N times
+               repeat = N calls it N times, within_s is the deadline of each (none)
 
 State and arguments have the types of JSON: no dates, no nan; an optional field is left out.
 
@@ -92,6 +93,7 @@ pub(super) struct CallSpec {
     pub(super) function: String,
     pub(super) args: Value,
     pub(super) repeat: u32,
+    pub(super) within: Option<Duration>,
 }
 
 #[derive(Deserialize)]
@@ -120,6 +122,7 @@ struct RawJob {
     pin: Option<Spanned<String>>,
     mobility: Option<Spanned<Mobility>>,
     checkpoint_every_s: Option<Spanned<f64>>,
+    within_s: Option<Spanned<f64>>,
     count: Option<std::num::NonZeroU32>,
 }
 
@@ -129,6 +132,7 @@ struct RawCall {
     function: Spanned<String>,
     args: Option<Spanned<toml::Value>>,
     repeat: Option<std::num::NonZeroU32>,
+    within_s: Option<Spanned<f64>>,
 }
 
 /// The text of a job file, for errors.
@@ -302,29 +306,37 @@ impl RawJob {
             options = options.pin(pin.get_ref().as_str());
         }
         if let Some(seconds) = &self.checkpoint_every_s {
-            let interval = Duration::try_from_secs_f64(*seconds.get_ref()).ok();
-            let interval = interval.filter(|interval| interval.as_millis() > 0);
-            let interval = interval.ok_or_else(|| {
-                let what = format!(
-                    "checkpoint_every_s = {}; a thousandth of a second is the least",
-                    seconds.get_ref()
-                );
-                source.error(&seconds.span(), what)
-            })?;
-            options = options.checkpoint_every(interval);
+            options = options.checkpoint_every(time(source, "checkpoint_every_s", seconds)?);
+        }
+        if let Some(seconds) = &self.within_s {
+            options = options.within(time(source, "within_s", seconds)?);
         }
         Ok(options)
     }
 }
 
+/// The time that the key `name` gives in seconds.
+fn time(source: &Source<'_>, name: &str, seconds: &Spanned<f64>) -> Result<Duration, Usage> {
+    let time = Duration::try_from_secs_f64(*seconds.get_ref()).ok();
+    let time = time.filter(|time| time.as_millis() > 0);
+    time.ok_or_else(|| {
+        let seconds_given = seconds.get_ref();
+        let what = format!("{name} = {seconds_given}; a thousandth of a second is the least");
+        source.error(&seconds.span(), what)
+    })
+}
+
 impl RawCall {
     fn spec(&self, source: &Source<'_>) -> Result<CallSpec, Usage> {
         let args = self.args.as_ref().map(|args| json(source, args));
+        let within = self.within_s.as_ref();
+        let within = within.map(|seconds| time(source, "within_s", seconds));
         Ok(CallSpec {
             line: source.line(&self.function.span()),
             function: self.function.get_ref().clone(),
             args: args.transpose()?.unwrap_or_default(),
             repeat: self.repeat.map_or(1, std::num::NonZeroU32::get),
+            within: within.transpose()?,
         })
     }
 }

@@ -25,8 +25,12 @@ use super::job_file::{JobFile, FORMAT};
 use super::log::Log;
 use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
+use crate::limited;
 use crate::number::whole;
 use crate::usage::{check_output, Usage};
+
+/// The most bytes that a job file may have.
+const JOB_FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// How often it is looked which jobs and calls are over.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -174,7 +178,7 @@ impl Args {
             None => {
                 let path = self.job_file.as_deref().unwrap_or(Path::new(""));
                 let name = path.display().to_string();
-                let text = std::fs::read_to_string(path)
+                let text = limited::read_text(path, JOB_FILE_BYTES_MAX)
                     .map_err(|error| Usage(format!("cannot read the job file {name}: {error}")))?;
                 let base = path.parent().unwrap_or(Path::new(""));
                 let job_file = JobFile::parse(&text, &name, base)?;
@@ -324,7 +328,8 @@ impl Run<'_> {
                 let item = match known {
                     Some(known) => Item::stored(Ok(known.result.clone())),
                     None => {
-                        let begun = program.call(cluster, &call.function, &call.args);
+                        let begun =
+                            program.call_within(cluster, &call.function, &call.args, call.within);
                         Item::open(begun.map_err(|error| file.call_error(call, error))?)
                     }
                 };

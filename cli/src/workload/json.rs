@@ -9,7 +9,11 @@ use indicatif::HumanCount;
 
 use super::contract::{Fact, Flag, Profile, Setup, Size, Skipped, Workload};
 use super::join::join_each;
+use crate::limited;
 use crate::strategy::{Bag, Pieces, Serial};
+
+/// The most bytes of documents that are read.
+const INPUT_BYTES_MAX: u64 = 1 << 30;
 
 /// Values in the largest generated document; the smallest has a handful.
 const VALUES_MAX: f64 = 30_000.0;
@@ -45,7 +49,7 @@ impl Workload for Json {
             let source = "generated".to_owned();
             return Ok(Self { lines, source });
         };
-        let text = std::fs::read(path).with_context(|| {
+        let text = limited::read(path, INPUT_BYTES_MAX).with_context(|| {
             format!("cannot read the documents in {} (--input)", path.display())
         })?;
         // The end of the last line begins no further one.

@@ -142,6 +142,18 @@ fn contradictions_are_refused_with_a_way_out() {
             "jobs.toml:7: checkpoint_every_s = 0; a thousandth",
         ),
         (
+            format!("{JOB}within_s = -1\n"),
+            "jobs.toml:7: within_s = -1; a thousandth",
+        ),
+        (
+            "[[call]]\nfunction = \"f\"\nwithin_s = nan\n".to_owned(),
+            "jobs.toml:5: within_s = NaN; a thousandth",
+        ),
+        (
+            "[backend.local]\nnodes = 4097\n".to_owned(),
+            "jobs.toml:4: 4097 nodes of local; 1 to 4096 are possible",
+        ),
+        (
             "[[call]]\nfunction = \"f\"\nargs = [1, inf]\n".to_owned(),
             "jobs.toml:5: inf is no number of JSON",
         ),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -232,12 +232,15 @@ impl Call {
 
     /// Has [`is_due`](Timed::is_due) called at that time, unless the call is over before.
     fn wake_at(self: &Arc<Self>, at: Instant) -> Result<(), RemoteError> {
-        let this: Weak<Self> = Arc::downgrade(self);
         let mut state = self.state.lock();
-        let timer = self.shared.timers.add(at, this).map_err(|error| {
-            let why = format!("could not start the thread that waits for deadlines: {error}");
-            RemoteError::from(BackendError::setup(why))
-        })?;
+        let timer = self
+            .shared
+            .timers
+            .add(at, Arc::clone(self) as _)
+            .map_err(|error| {
+                let why = format!("could not start the thread that waits for deadlines: {error}");
+                RemoteError::from(BackendError::setup(why))
+            })?;
         state.timer = Some(timer);
         Ok(())
     }

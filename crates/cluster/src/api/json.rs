@@ -13,7 +13,7 @@ use std::time::Duration;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
-use super::call::{Call, RemoteFuture, What};
+use super::call::{Call, Deadline, RemoteFuture, What};
 use super::cluster::Cluster;
 use super::job_handle::{JobHandle, UnfinishedJob};
 use crate::backend::link::Link;
@@ -220,6 +220,22 @@ impl ForeignProgram {
         name: &str,
         args: &Value,
     ) -> Result<JsonCall, ClusterError> {
+        self.call_within(cluster, name, args, None)
+    }
+
+    /// As [`call`](Self::call), which has an example; cancelled if it is not over in so long, as by
+    /// [`Calls::within`](crate::Calls::within).
+    ///
+    /// # Errors
+    ///
+    /// As `call`.
+    pub fn call_within(
+        &self,
+        cluster: &Cluster,
+        name: &str,
+        args: &Value,
+        time: Option<Duration>,
+    ) -> Result<JsonCall, ClusterError> {
         let options = self
             .shared
             .description
@@ -241,7 +257,7 @@ impl ForeignProgram {
             cpus: options.cpus,
             retries: options.retries,
             placement: Placement::default(),
-            deadline: None,
+            deadline: time.and_then(Deadline::after),
         };
         Ok(JsonCall {
             program: self.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Instant;
 
 use heist_sync::{thread, Condvar, Mutex};
@@ -22,7 +22,7 @@ pub(crate) struct Timers {
 
 #[derive(Default)]
 struct State {
-    due: BTreeMap<Timer, Weak<dyn Timed>>,
+    due: BTreeMap<Timer, Arc<dyn Timed>>,
     next: u64,
     has_thread: bool,
     is_closed: bool,
@@ -33,8 +33,8 @@ struct State {
 pub(super) struct Timer(Instant, u64);
 
 impl Timers {
-    /// Tells `timed` at the time `at`, unless the timer is removed before.
-    pub(super) fn add(self: &Arc<Self>, at: Instant, timed: Weak<dyn Timed>) -> io::Result<Timer> {
+    /// Tells `timed` at the time `at`, unless the timer is removed before; keeps it until then.
+    pub(super) fn add(self: &Arc<Self>, at: Instant, timed: Arc<dyn Timed>) -> io::Result<Timer> {
         let mut state = self.state.lock();
         if !state.has_thread && !state.is_closed {
             let this = Arc::clone(self);
@@ -62,8 +62,9 @@ impl Timers {
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        state.due.clear();
+        let due = std::mem::take(&mut state.due);
         drop(state);
+        drop(due);
         self.changed.notify_all();
     }
 
@@ -82,7 +83,7 @@ impl Timers {
             }
             let due = state.due.pop_first();
             drop(state);
-            if let Some(timed) = due.and_then(|(_, timed)| timed.upgrade()) {
+            if let Some((_, timed)) = due {
                 timed.is_due();
             }
             state = self.state.lock();

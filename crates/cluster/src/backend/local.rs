@@ -90,7 +90,11 @@ impl Local {
         }
     }
 
-    /// How many nodes, at least one. They are called `n1`, `n2` and so on.
+    /// The most nodes there can be. Each is a process, and takes some descriptors of the driver.
+    pub const NODES_MAX: u32 = 4096;
+
+    /// How many nodes, at least one and [`NODES_MAX`](Self::NODES_MAX) at most; a cluster with more
+    /// is refused. They are called `n1`, `n2` and so on.
     #[must_use]
     pub fn nodes(mut self, nodes: u32) -> Self {
         self.nodes = nodes.max(1);
@@ -151,6 +155,13 @@ impl Local {
 
 impl BackendOptions for Local {
     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
+        if self.nodes > Self::NODES_MAX {
+            return Err(BackendError::setup(format!(
+                "{} nodes of Local were wanted, each a process of this machine; {} is the most",
+                self.nodes,
+                Self::NODES_MAX
+            )));
+        }
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Local::program")?;
         let folder = Folder::make_in(&env::temp_dir(), PREFIX, |_| true).map_err(|error| {

@@ -1,0 +1,50 @@
+//! Input that is read whole, up to a limit: it may be a device that has no end.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads the file at `path`.
+///
+/// # Errors
+///
+/// Says how many bytes are read at most, if it has more.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    read_from(File::open(path)?, bytes_max)
+}
+
+/// As [`read`], from any input.
+pub(crate) fn read_from(input: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 <= bytes_max {
+        return Ok(bytes);
+    }
+    let why = format!("it has more than {bytes_max} bytes, and that is the most that is read");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+}
+
+/// As [`read`], if it is text.
+pub(crate) fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    text(read(path, bytes_max)?)
+}
+
+/// Bytes as text.
+pub(crate) fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let why = format!("it is no UTF-8: {error}");
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_may_be() {
+        assert_eq!(read_from(&b"abc"[..], 3).expect("three bytes"), b"abc");
+        let error = read_from(io::repeat(0), 3).expect_err("it has no end");
+        assert!(error.to_string().contains("more than 3 bytes"), "{error}");
+    }
+}
