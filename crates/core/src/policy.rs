@@ -6,6 +6,7 @@ mod callers;
 mod gaps;
 mod grain;
 mod idle;
+mod neighbours;
 mod rng;
 mod stint;
 mod turns;
@@ -16,7 +17,11 @@ pub use callers::Callers;
 pub use gaps::Gaps;
 pub use grain::Grain;
 pub use idle::{IdleLadder, IdleStep};
+pub use neighbours::{NearestFirst, Neighbours, Reach, Victim};
 pub use rng::Rng;
 pub use stint::Stint;
 pub use turns::{Priority, Turns};
 pub use victim::Victims;
+
+/// Random probes in a round. More would only delay the sweep.
+const RANDOM_PROBES_MAX: usize = 4;

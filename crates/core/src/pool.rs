@@ -8,6 +8,8 @@ pub(crate) mod thread_pool;
 mod enter;
 mod environment;
 pub(crate) mod global;
+pub(crate) mod pin;
+mod pinning;
 mod serial;
 mod settings;
 pub(crate) mod shutdown;

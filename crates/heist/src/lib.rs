@@ -35,6 +35,7 @@
 //! | a value that is made on first use, in parallel | [`Lazy`], [`Once`] |
 //! | something that may have to stop early | [`with_cancellation`] |
 //! | a tracing span, or what else a thread has, around all parts of a call | [`with_propagation`] |
+//! | data that lies near some processors | [`pools_per_node`], [`ThreadPoolBuilder::pin`] |
 //!
 //! Names and meanings are those of rayon where rayon has them.
 //!
@@ -118,14 +119,14 @@ pub use heist_core::{
     blocking, broadcast, checkpoint, counters, current_num_threads,
     current_thread_has_pending_tasks, current_thread_index, events, forbid_implicit_global,
     in_place_scope, in_place_scope_fifo, is_cancelled, job, join, join_context, max_num_threads,
-    participate, poll_for_thieves, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, spawn_on,
-    submit, with_cancellation, with_context, with_propagation, with_waiting, yield_local,
-    yield_now, Around, BarrierMode, BroadcastContext, Callers, CancellationToken, Cancelled,
-    CoreClass, CustomSpawn, DefaultSpawn, Diagnostics, Distance, Event, EventKind, FnContext,
-    Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy, NumaNode, Once, PoolCounters,
-    Priority, RunningWorker, Scope, ScopeFifo, StillRunning, Strand, TaskGroup, ThreadBuilder,
-    ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Topology, Waiting, WorkerCounters,
-    WorkerEvents, WorkerId, Yield,
+    participate, poll_for_thieves, pools_per_node, scope, scope_fifo, spawn, spawn_broadcast,
+    spawn_fifo, spawn_on, submit, with_cancellation, with_context, with_propagation, with_waiting,
+    yield_local, yield_now, Around, BarrierMode, BroadcastContext, Callers, CancellationToken,
+    Cancelled, CoreClass, CustomSpawn, DefaultSpawn, Diagnostics, Distance, Event, EventKind,
+    FnContext, Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy, NumaNode, Once, Pin,
+    PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, Strand, TaskGroup,
+    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Topology, Waiting,
+    WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

@@ -41,7 +41,7 @@ pub fn set_thread_nice(nice: i8) -> io::Result<()> {
     imp::set_nice(nice)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle))))]
 mod imp {
     use std::ffi::c_ulong;
     use std::io;
@@ -73,7 +73,21 @@ mod imp {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+// The threads of a model are none of the system's.
+#[cfg(any(heist_loom, heist_shuttle))]
+mod imp {
+    use std::io;
+
+    pub(super) fn bind(_processors: &[usize]) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn set_nice(_nice: i8) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(not(any(target_os = "linux", heist_loom, heist_shuttle)))]
 mod imp {
     use std::io;
 

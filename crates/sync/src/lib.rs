@@ -96,7 +96,7 @@ pub use lock::{Condvar, Mutex, MutexGuard};
 pub use memory::{address_space_limit, Reserved};
 pub use processors::{allowed_processors, usable_processors};
 pub use stack::stack_size;
-pub use topology::{CoreClass, Distance, NumaNode, Topology};
+pub use topology::{processor_list, CoreClass, Distance, NumaNode, Topology};
 
 #[cfg(heist_loom)]
 #[doc(hidden)]

@@ -341,3 +341,21 @@ impl Topology {
         }
     }
 }
+
+/// These processors as Linux writes them, for messages: ascending ones that follow each other as a
+/// range.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(heist_sync::processor_list(&[0, 1, 2, 5]), "0-2,5");
+/// ```
+#[must_use]
+pub fn processor_list(processors: &[usize]) -> String {
+    let runs = processors.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    let run = |run: &[usize]| match run {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", run[0], run[run.len() - 1]),
+    };
+    runs.map(run).collect::<Vec<_>>().join(",")
+}

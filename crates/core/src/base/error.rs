@@ -31,6 +31,9 @@ enum Kind {
     Serial {
         setting: String,
     },
+    Placement {
+        text: String,
+    },
     TooMany {
         asked: usize,
         limit: u64,
@@ -76,6 +79,11 @@ impl ThreadPoolBuildError {
     /// A serial pool, with a setting that is about threads.
     pub(crate) fn serial(setting: String) -> Self {
         Self(Kind::Serial { setting })
+    }
+
+    /// The pool's threads cannot be placed as they were to be: in a sentence.
+    pub(crate) fn placement(text: String) -> Self {
+        Self(Kind::Placement { text })
     }
 
     pub(crate) fn too_many(asked: usize, limit: u64, setting: &'static str) -> Self {
@@ -162,6 +170,7 @@ impl fmt::Display for ThreadPoolBuildError {
                 f,
                 "a serial pool was asked for, which has no thread, and {setting}; accepted are one thread at most, callers that participate, and no setting that is about threads: leave one of the two out"
             ),
+            Kind::Placement { text } => f.write_str(text),
             Kind::TooMany {
                 asked,
                 limit,
@@ -211,6 +220,7 @@ impl Error for ThreadPoolBuildError {
             | Kind::AlreadyAWorker
             | Kind::EndingThread
             | Kind::Serial { .. }
+            | Kind::Placement { .. }
             | Kind::TooMany { .. }
             | Kind::Variable { .. } => None,
         }
@@ -223,6 +233,7 @@ impl Error for ThreadPoolBuildError {
             Kind::AlreadyAWorker => ALREADY_A_WORKER,
             Kind::EndingThread => ENDING_THREAD,
             Kind::Serial { .. } => "a serial pool has no threads",
+            Kind::Placement { .. } => "the threads cannot be placed so",
             Kind::TooMany { .. } => "more workers were asked for than there can be",
             Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
             Kind::Barrier(_) => "the barrier that was asked for is not to be had here",

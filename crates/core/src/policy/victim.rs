@@ -1,6 +1,6 @@
 //! Whom a thief tries, and in which order.
 
-use super::Rng;
+use super::{Rng, RANDOM_PROBES_MAX};
 
 /// The order in which one thief tries its victims in one round: some at random, each uniformly
 /// among all other workers, then every one once.
@@ -33,9 +33,6 @@ pub struct Victims<'a> {
     sweep: usize,
     sweep_left: usize,
 }
-
-/// Random probes in a round. More would only delay the sweep.
-const RANDOM_PROBES_MAX: usize = 4;
 
 impl<'a> Victims<'a> {
     /// A round of `thief` among `workers` workers.

@@ -1,4 +1,4 @@
-//! Settings with two values: `Callers` and `Injected`.
+//! Settings with some values: `Callers`, `Injected` and `Pin`.
 
 /// How an external caller, a thread that is no worker, calls an operation that waits.
 ///
@@ -55,4 +55,32 @@ pub enum Injected {
     /// `join`, a `RefCell` of the thread that is borrowed there. Such a job would wait for itself,
     /// or panic.
     Prompt,
+}
+
+/// The processors that the workers of a pool are bound to, one each: see
+/// [`ThreadPoolBuilder::pin`](crate::ThreadPoolBuilder::pin).
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::{Pin, ThreadPoolBuilder};
+/// let nowhere = ThreadPoolBuilder::new().pin(Pin::Cpus(vec![60_000])).build();
+/// assert!(nowhere.unwrap_err().to_string().contains("60000"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pin {
+    /// None: the system puts each worker where it likes, and moves it.
+    #[default]
+    No,
+    /// These, by the system's numbers: the first worker gets the first, and so on. One that is
+    /// named twice has two workers.
+    Cpus(Vec<usize>),
+    /// Those of the NUMA node with this number that the process may use: first one of each core,
+    /// then the second of each.
+    Node(usize),
+    /// Those of this class of [`Topology::classes`](crate::Topology::classes), as for a node: 0 is
+    /// the class of the fastest cores.
+    Class(usize),
 }

@@ -2,7 +2,7 @@
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::pool::builder::ThreadPoolBuilder;
-use crate::pool::choices::Callers;
+use crate::pool::choices::{Callers, Pin};
 use crate::pool::settings::Settings;
 
 impl<S> ThreadPoolBuilder<S> {
@@ -32,7 +32,7 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// The pool is not built with a setting that is about threads: more than one thread, the
     /// current thread, compensation workers, a start, exit or spawn handler, thread names, a stack
-    /// size, [`Callers::Move`].
+    /// size, a niceness, [`Callers::Move`]; and not pinned.
     ///
     /// # Examples
     ///
@@ -73,6 +73,8 @@ impl<S> Settings<S> {
             (self.has_spawn_handler, "a spawn_handler".to_owned()),
             (self.thread_name.is_some(), "a thread_name".to_owned()),
             (self.stack_size.is_some(), "a stack_size".to_owned()),
+            (self.pin != Pin::No, format!("pin(Pin::{:?})", self.pin)),
+            (self.nice.is_some(), "a thread_nice".to_owned()),
             (
                 self.callers == Some(Callers::Move),
                 "callers(Callers::Move)".to_owned(),

@@ -9,14 +9,14 @@ use std::io;
 use std::sync::Arc;
 
 use heist_sync::thread::JoinHandle;
-use heist_sync::Barrier;
+use heist_sync::{Barrier, Topology};
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::base::waiting::Waiting;
-use crate::pool::choices::{Callers, Injected};
+use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
 use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
-use crate::state::{limits, Handlers, Pool};
+use crate::state::{limits, Handlers, Placement, Pool};
 
 /// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 pub(crate) struct Settings<S> {
@@ -33,6 +33,10 @@ pub(crate) struct Settings<S> {
     pub(crate) waiting: Waiting,
     pub(crate) compensation_workers: Option<usize>,
     pub(crate) follows_cpu_limit: bool,
+    pub(crate) pin: Pin,
+    /// Where the processors are, if that is known already.
+    pub(crate) topology: Option<Topology>,
+    pub(crate) nice: Option<i8>,
     pub(crate) handlers: Handlers,
     pub(crate) has_spawn_handler: bool,
     pub(crate) spawner: S,
@@ -55,6 +59,9 @@ impl Settings<DefaultSpawn> {
             waiting: Waiting::Any,
             compensation_workers: None,
             follows_cpu_limit: false,
+            pin: Pin::No,
+            topology: None,
+            nice: None,
             handlers: Handlers::default(),
             has_spawn_handler: false,
             spawner: DefaultSpawn::new(),
@@ -80,6 +87,9 @@ impl<S> Settings<S> {
             waiting: self.waiting,
             compensation_workers: self.compensation_workers,
             follows_cpu_limit: self.follows_cpu_limit,
+            pin: self.pin,
+            topology: self.topology,
+            nice: self.nice,
             handlers: self.handlers,
             has_spawn_handler: true,
             spawner,
@@ -89,7 +99,8 @@ impl<S> Settings<S> {
     /// Fills in what was left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
         self.refuse_threads_if_serial()?;
-        let workers = match self.num_threads {
+        let (pinned, placement) = self.place()?;
+        let workers = match self.num_threads.max(pinned) {
             _ if self.serial => 1,
             0 => environment::default_workers(
                 env::var_os("HEIST_NUM_THREADS"),
@@ -116,8 +127,10 @@ impl<S> Settings<S> {
         // Not for this pool; but a malformed value is found here.
         environment::global_is_explicit(env::var_os("HEIST_GLOBAL"))?;
         let handlers = &self.handlers;
-        let are_common =
-            handlers.start.is_none() && handlers.exit.is_none() && self.stack_size.is_none();
+        let are_common = handlers.start.is_none()
+            && handlers.exit.is_none()
+            && self.stack_size.is_none()
+            && placement.pinned.is_none();
         Ok(Config {
             serial: self.serial,
             callers: self.callers.unwrap_or(if are_common {
@@ -130,6 +143,7 @@ impl<S> Settings<S> {
             workers,
             compensation,
             follows_cpu_limit: self.follows_cpu_limit,
+            placement,
             barrier,
             banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
@@ -160,6 +174,8 @@ impl<S> fmt::Debug for Settings<S> {
             .field("waiting", &self.waiting)
             .field("compensation_workers", &self.compensation_workers)
             .field("follows_cpu_limit", &self.follows_cpu_limit)
+            .field("pin", &self.pin)
+            .field("nice", &self.nice)
             .finish_non_exhaustive()
     }
 }
@@ -171,6 +187,7 @@ pub(crate) struct Config<S> {
     /// How many may work in the place of others.
     pub(crate) compensation: usize,
     pub(crate) follows_cpu_limit: bool,
+    pub(crate) placement: Placement,
     pub(crate) barrier: Barrier,
     /// Print a line when the pool has started.
     pub(crate) banner: bool,

@@ -58,6 +58,7 @@ impl Pool {
         let (workers, waiting, stack_size) = (config.workers, config.waiting, config.stack_size());
         let compensation = config.compensation;
         let mut places = Places::new(config, workers, workers + compensation)?;
+        let placement = std::mem::take(&mut config.placement);
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;
             let parts = places.parts.drain(..).enumerate();
@@ -68,6 +69,7 @@ impl Pool {
                     deque,
                     waiting,
                     recorder,
+                    placement.neighbours(index, workers + compensation),
                 ))
             }));
             Self {
@@ -82,6 +84,7 @@ impl Pool {
                 lanes: Lanes::new(),
                 sleep: Sleep::new(workers, compensation, config.barrier),
                 active: Active::new(workers, config.follows_cpu_limit),
+                placement,
                 stack_guard: config.stack_guard,
                 breadth_first: config.breadth_first,
                 prompt: config.injected == Injected::Prompt,

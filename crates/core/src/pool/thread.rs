@@ -252,6 +252,7 @@ impl Pool {
     /// 1. No other thread is this worker.
     pub(crate) unsafe fn run(&self, index: usize, beginning: Beginning) {
         let (pool, state) = (self, self.worker(index));
+        pool.placement.settle(index);
         // SAFETY: by 1.; `leave` is called below, and the caller holds the pool.
         let worker = unsafe { Worker::enter(state) };
         worker.begin_stack(stack_size());

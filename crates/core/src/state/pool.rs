@@ -17,6 +17,7 @@ use crate::state::active::Active;
 use crate::state::compensation::Compensation;
 use crate::state::lanes::Lanes;
 use crate::state::place::Place;
+use crate::state::placement::Placement;
 use crate::state::serial::SerialPlace;
 use crate::state::worker::WorkerState;
 
@@ -40,6 +41,8 @@ pub(crate) struct Pool {
     pub(crate) sleep: Sleep,
     /// How many of the workers are to be active.
     pub(crate) active: Active,
+    /// Where the workers' threads run.
+    pub(crate) placement: Placement,
     /// How much of a worker's stack is guarded, in bytes, if that was said.
     pub(crate) stack_guard: Option<usize>,
     /// Workers run the oldest of their own jobs first.

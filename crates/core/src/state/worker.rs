@@ -13,7 +13,7 @@ use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
 use crate::base::waiting::{Regions, WaitMode, Waiting, Watch};
-use crate::policy::{Callers, Gaps, Priority, Rng, StealBackoff, Turns};
+use crate::policy::{Callers, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
 use crate::state::hinted::Hinted;
 
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
@@ -43,6 +43,8 @@ pub(crate) struct WorkerState<P> {
     pub(crate) end: CoreLatch,
     /// Set when the worker has ended.
     pub(crate) ended: LockLatch,
+    /// The others by their distances, if they are not all equally near.
+    pub(crate) neighbours: Option<Neighbours>,
 }
 
 /// How far the contexts of one call of [`with_context`](crate::with_context) know the deque's tail
@@ -99,6 +101,8 @@ pub(crate) struct Local {
     pub(crate) callers: Cell<Callers>,
     /// Called on the worker's own thread when the pool has ended.
     pub(crate) last: Cell<Option<fn()>>,
+    /// How far away it may disturb others.
+    pub(crate) reach: Cell<Reach>,
 }
 
 // SAFETY: `local` is touched by the one thread that is the worker, which `Worker::enter` is
@@ -116,6 +120,7 @@ impl<P> WorkerState<P> {
         deque: Deque<Kind>,
         waiting: Waiting,
         recorder: Option<Recorder>,
+        neighbours: Option<Neighbours>,
     ) -> Self {
         // The pool's address tells pools of one process apart, and differs from run to run where
         // the system randomises addresses.
@@ -145,6 +150,7 @@ impl<P> WorkerState<P> {
                 is_caller: Cell::new(false),
                 callers: Cell::new(Callers::new()),
                 last: Cell::new(None),
+                reach: Cell::new(Reach::new()),
             },
             pool,
             index,
@@ -156,6 +162,7 @@ impl<P> WorkerState<P> {
             ready: LockLatch::new(),
             end: CoreLatch::new(),
             ended: LockLatch::new(),
+            neighbours,
         }
     }
 

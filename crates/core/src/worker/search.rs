@@ -19,7 +19,7 @@ use heist_sync::{hint, thread};
 use crate::base::counters::Activity;
 use crate::base::job::Job;
 use crate::base::latch::CoreLatch;
-use crate::policy::{IdleLadder, IdleStep, Priority, Victims};
+use crate::policy::{IdleLadder, IdleStep, Priority, Victim, Victims};
 use crate::sleep::{Searcher, Sleeper};
 use crate::state::{Pool, WorkerState};
 use crate::worker::Worker;
@@ -40,7 +40,7 @@ impl Worker {
 
     /// Tries each victim once.
     pub(crate) fn steal(&self) -> Option<Job> {
-        self.steal_by(|victim| victim.steal(|| self.may_ask()))
+        self.steal_by(|victim, may_disturb| victim.steal(|| may_disturb && self.may_ask()))
     }
 
     /// True if the worker may ask an owner for private jobs now.
@@ -52,28 +52,53 @@ impl Worker {
         may
     }
 
-    /// Tries each victim once, in this way.
+    /// Tries each victim once, in this way: `take` is told whether it may disturb the victim.
     #[inline]
-    pub(crate) fn steal_by(&self, take: impl Fn(&WorkerState<Pool>) -> Steal<Job>) -> Option<Job> {
-        let counters = &self.state().counters;
+    pub(crate) fn steal_by(
+        &self,
+        take: impl Fn(&WorkerState<Pool>, bool) -> Steal<Job>,
+    ) -> Option<Job> {
         let mut rng = self.local().rng.get();
-        let mut found = None;
-        for victim in Victims::new(&mut rng, self.index(), self.pool().workers().len()) {
-            match take(self.pool().worker(victim)) {
+        let found = match &self.state().neighbours {
+            None => {
+                let victims = Victims::new(&mut rng, self.index(), self.pool().workers().len());
+                self.try_each(victims.map(|victim| (victim, true)), take)
+            }
+            Some(neighbours) => {
+                let mut reach = self.local().reach.get();
+                let victims = neighbours.victims(&mut rng);
+                let may_disturb = |victim: Victim| (victim.worker, reach.covers(victim.class));
+                let found = self.try_each(victims.map(may_disturb), take);
+                reach.count_round(found.is_some(), neighbours.classes());
+                self.local().reach.set(reach);
+                found
+            }
+        };
+        self.local().rng.set(rng);
+        found
+    }
+
+    #[inline(always)]
+    fn try_each(
+        &self,
+        victims: impl Iterator<Item = (usize, bool)>,
+        take: impl Fn(&WorkerState<Pool>, bool) -> Steal<Job>,
+    ) -> Option<Job> {
+        let counters = &self.state().counters;
+        for (victim, may_disturb) in victims {
+            match take(self.pool().worker(victim), may_disturb) {
                 Steal::Success(job) => {
                     counters.steals.add(1);
                     self.record(EventKind::Steal {
                         victim: WorkerId::new(victim),
                     });
-                    found = Some(job);
-                    break;
+                    return Some(job);
                 }
                 Steal::Empty => counters.steals_empty.add(1),
                 Steal::Retry => counters.steals_lost.add(1),
             }
         }
-        self.local().rng.set(rng);
-        found
+        None
     }
 
     /// Runs a piece of the initialiser of this `Once`, unless that is null. False if no victim has
@@ -82,7 +107,9 @@ impl Worker {
         if once.is_null() || self.is_guarded() {
             return false;
         }
-        let piece = self.steal_by(|victim| victim.steal_piece(once, || self.may_ask()));
+        let piece = self.steal_by(|victim, may_disturb| {
+            victim.steal_piece(once, || may_disturb && self.may_ask())
+        });
         let Some(piece) = piece else {
             return false;
         };

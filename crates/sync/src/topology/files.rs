@@ -75,12 +75,3 @@ pub(super) fn parse_number(text: &str) -> Option<usize> {
     let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_digits)
 }
-
-/// The set as the kernel writes it.
-pub(super) fn list_text(list: &[usize]) -> String {
-    let runs = list.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [one] => one.to_string(),
-        _ => format!("{}-{}", run[0], run[run.len() - 1]),
-    });
-    runs.collect::<Vec<_>>().join(",")
-}

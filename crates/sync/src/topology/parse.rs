@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::files::{list_text, parse_list, parse_number, Files};
-use super::{CoreClass, NumaNode, Processor, Topology};
+use super::files::{parse_list, parse_number, Files};
+use super::{processor_list, CoreClass, NumaNode, Processor, Topology};
 
 /// The distance between two nodes of which nothing is known: that which the kernel takes.
 const REMOTE: u8 = 20;
@@ -77,7 +77,7 @@ fn cores(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<us
     if !alone.is_empty() {
         notes.push(format!(
             "the siblings of processors {} are not shown: each is taken for a core of its own",
-            list_text(&alone)
+            processor_list(&alone)
         ));
     }
     cores
@@ -108,7 +108,7 @@ fn caches(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<O
     if !without.is_empty() {
         notes.push(format!(
             "the caches of processors {} are not shown: none is taken for shared",
-            list_text(&without)
+            processor_list(&without)
         ));
     }
     caches
