@@ -6,6 +6,7 @@
 //! `cluster.json` in its folder ([`folder`]).
 
 mod bench;
+mod chaos;
 mod interrupt;
 mod lifecycle;
 mod namespaces;
@@ -22,13 +23,14 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use xtask::steps::{quoted, Outcome};
 
 use interrupt::Interrupt;
 use lifecycle::{available, down, heal, kill, partition, start, start_cluster};
+use namespaces::can_isolate;
 use options::{Backend, Options, BACKENDS};
 use processes::Member;
 use state::{folder, Cluster};
@@ -65,6 +67,9 @@ enum Action {
     Heal { node: String },
     /// Run the suite of heist-cluster on a cluster of three nodes.
     Suite { backend: Backend },
+    /// Kill, stop, cut off and starve parts of a cluster while it works, by a seed, and see that
+    /// every result is right, every wait ends, and nothing is left behind.
+    Chaos(chaos::Args),
     /// Measure what heist-cluster costs above each backend's own client.
     Bench(bench::Args),
     /// Start a cluster, run a command with what a client needs in its environment, and stop
@@ -131,6 +136,7 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Action::Chaos(arguments) => return chaos::run(root, arguments, out),
         Action::Suite { backend } => return suite(root, *backend, out),
         Action::With { options, command } => {
             return with(root, options, command).map(ExitCode::from);
@@ -163,13 +169,6 @@ fn suite(root: &Path, backend: Backend, out: &mut impl Write) -> anyhow::Result<
     }
     let command = ["sh".into(), "-c".into(), tests.into()];
     with(root, &options, &command).map(ExitCode::from)
-}
-
-/// Whether this user may make network namespaces.
-fn can_isolate() -> bool {
-    let mut probe = Command::new("unshare");
-    probe.args(["--net", "true"]).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
 }
 
 fn status(backend: Backend, out: &mut impl Write) -> anyhow::Result<()> {

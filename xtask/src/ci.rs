@@ -17,8 +17,8 @@ use crate::tidy;
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
     /// Add what takes minutes: the sanitizers, a short soak, the fuzzer, rayon's tests on the
-    /// stand-in and on our iterators, Ray and Slurm on three nodes, the benchmark's own checks,
-    /// the instructions of a join.
+    /// stand-in and on our iterators, two minutes of chaos, Ray and Slurm on three nodes, the
+    /// benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
 }
@@ -82,6 +82,7 @@ fn lab_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         ("rayon tests", "rayon-tests"),
         ("rayon iterators", "rayon-iterators"),
         ("instructions", "instructions"),
+        ("cluster chaos", "cluster chaos --minutes 2"),
         ("cluster ray", "cluster suite ray"),
         ("cluster slurm", "cluster suite slurm"),
     ] {

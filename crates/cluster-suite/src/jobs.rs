@@ -69,7 +69,9 @@ impl Counting {
         }
     }
 
-    fn ballast(mut self, bytes: usize) -> Self {
+    /// With so many bytes of state besides.
+    #[must_use]
+    pub fn ballast(mut self, bytes: usize) -> Self {
         self.ballast = ByteBuf::from(
             (0..bytes)
                 .map(|at| mix(at as u64) as u8)

@@ -8,10 +8,11 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 pub mod calls;
+pub mod chaos;
 pub mod chunks;
 pub mod jobs;
 pub mod stage;
-mod work;
+pub mod work;
 pub mod world;
 
 heist_cluster::export!();

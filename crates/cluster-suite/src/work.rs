@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 /// A step of a generator of pseudo-random numbers, `SplitMix64`'s output function.
-pub(crate) fn mix(x: u64) -> u64 {
+pub fn mix(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -12,7 +12,7 @@ pub(crate) fn mix(x: u64) -> u64 {
 }
 
 /// The sum of [`mix`] over a range.
-pub(crate) fn sum_of_mix(range: std::ops::Range<u64>) -> u64 {
+pub fn sum_of_mix(range: std::ops::Range<u64>) -> u64 {
     range.map(mix).fold(0, u64::wrapping_add)
 }
 

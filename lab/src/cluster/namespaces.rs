@@ -4,7 +4,7 @@
 //! real machine, and a line can be cut from inside any of the namespaces.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use xtask::steps::Line;
@@ -83,6 +83,22 @@ pub(super) fn set_cable(name: &str, state: Cable) -> anyhow::Result<()> {
         Cable::Whole => "up",
     };
     ip(&format!("-n {SWITCH} link set {name} {state}"))
+}
+
+/// Whether this user may make network namespaces.
+pub(super) fn can_isolate() -> bool {
+    can_unshare("--net")
+}
+
+/// Whether this user may mount something for a process of its own.
+pub(super) fn can_mount() -> bool {
+    can_unshare("--mount")
+}
+
+fn can_unshare(kind: &str) -> bool {
+    let mut probe = Command::new("unshare");
+    probe.args([kind, "true"]).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
 }
 
 fn namespace(number: usize) -> String {
