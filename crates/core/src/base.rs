@@ -9,6 +9,7 @@ pub(crate) mod counters;
 pub(crate) mod error;
 pub(crate) mod fifo;
 pub(crate) mod job;
+pub(crate) mod job_queue;
 pub(crate) mod job_ref;
 pub(crate) mod join_error;
 pub(crate) mod latch;

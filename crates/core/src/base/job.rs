@@ -50,6 +50,8 @@ pub(crate) struct Kind {
     claimed: bool,
     /// It brings its context along, and so is not of the region in whose slots it lies.
     carries: bool,
+    /// How many words of its content mean something, if it is detached.
+    words: usize,
 }
 
 impl Kind {
@@ -196,6 +198,7 @@ impl DetachedJob {
                 lent: false,
                 claimed: false,
                 carries: T::CARRIES,
+                words: words_of::<T>(),
             }
         }
     }
@@ -216,6 +219,7 @@ impl DetachedJob {
             lent: false,
             claimed: true,
             carries: true,
+            words: words_of::<JobRef>(),
         };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
         // SAFETY: the reference fits.
@@ -268,6 +272,34 @@ impl DetachedJob {
         self.kind
     }
 
+    /// Hands out the words that the job is made of.
+    #[inline]
+    pub(crate) fn into_words(self, mut put: impl FnMut(MaybeUninit<u64>)) {
+        let mut kind = MaybeUninit::<u64>::uninit();
+        // SAFETY: a reference fits a word.
+        unsafe { kind.as_mut_ptr().cast::<&'static Kind>().write(self.kind) };
+        put(kind);
+        self.content[..self.kind.words]
+            .iter()
+            .copied()
+            .for_each(put);
+    }
+
+    /// The job that is made of these words.
+    ///
+    /// # Safety
+    ///
+    /// 1. `next` gives the words of a job, in their order, once.
+    #[inline]
+    pub(crate) unsafe fn from_words(mut next: impl FnMut() -> MaybeUninit<u64>) -> Self {
+        let kind = next();
+        // SAFETY: by 1. the first is a reference to the kind.
+        let kind = unsafe { kind.as_ptr().cast::<&'static Kind>().read() };
+        let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
+        content[..kind.words].fill_with(next);
+        Self { kind, content }
+    }
+
     /// Runs the job.
     ///
     /// # Safety
@@ -312,6 +344,11 @@ impl DetachedJob {
         let task = unsafe { content.cast::<T>().read() };
         task.discard(why);
     }
+}
+
+/// How many words a task takes that fits a slot.
+const fn words_of<T>() -> usize {
+    size_of::<T>().div_ceil(size_of::<u64>())
 }
 
 impl From<JobRef> for DetachedJob {
@@ -419,6 +456,7 @@ where
         lent: true,
         claimed: false,
         carries: false,
+        words: 0,
     };
 
     /// Puts the closure into the slot, or its address if it is too large.

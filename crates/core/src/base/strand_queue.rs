@@ -14,42 +14,61 @@
 
 use std::mem;
 
-use heist_deque::Queue;
 use heist_sync::{fault, Mutex};
 
-/// The queue of a strand.
-pub(crate) struct StrandQueue<T>(Mutex<State<T>>);
+use crate::base::job_queue::JobQueue;
 
-struct State<T> {
-    jobs: Queue<T>,
+/// A queue for whoever holds its lock.
+pub(crate) trait Jobs: Default {
+    fn is_empty(&self) -> bool;
+
+    /// Gives back the memory of a burst.
+    fn shrink(&mut self);
+}
+
+impl Jobs for JobQueue {
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn shrink(&mut self) {
+        self.shrink();
+    }
+}
+
+/// The queue of a strand.
+pub(crate) struct StrandQueue<Q = JobQueue>(Mutex<State<Q>>);
+
+struct State<Q> {
+    jobs: Q,
     /// There is a drainer.
     is_running: bool,
 }
 
-impl<T> StrandQueue<T> {
+impl<Q: Jobs> StrandQueue<Q> {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(State {
-            jobs: Queue::new(),
+            jobs: Q::default(),
             is_running: false,
         }))
     }
 
-    /// Queues the job that `make` gives. True if the caller has to start the drainer; if so,
-    /// `begin` was called before, and if that panics, nothing is queued.
-    pub(crate) fn push(&self, begin: impl FnOnce(), make: impl FnOnce() -> T) -> bool {
+    /// Lets `put` queue a job. True if the caller has to start the drainer; if so, `begin` was
+    /// called before, and if that panics, nothing is queued.
+    pub(crate) fn push(&self, begin: impl FnOnce(), put: impl FnOnce(&mut Q)) -> bool {
         let mut state = self.0.lock();
         let starts = !state.is_running || fault::planted("strand_queue.start");
         if starts {
             begin();
             state.is_running = true;
         }
-        state.jobs.push(make());
+        put(&mut state.jobs);
         starts
     }
 
     /// For the drainer: takes all that is queued into its own queue, which is empty. False if
     /// nothing is: then the queue is idle, and the drainer one no more.
-    pub(crate) fn take_all(&self, own: &mut Queue<T>) -> bool {
+    pub(crate) fn take_all(&self, own: &mut Q) -> bool {
         let was_empty = fault::planted("strand_queue.end") && self.0.lock().jobs.is_empty();
         let mut state = self.0.lock();
         let is_idle = was_empty || state.jobs.is_empty();
@@ -77,11 +96,21 @@ mod model {
     use heist_sync::cell::UnsafeCell;
     use heist_sync::thread;
 
-    use super::StrandQueue;
+    use super::{Jobs, StrandQueue};
+
+    impl Jobs for Queue<usize> {
+        fn is_empty(&self) -> bool {
+            self.is_empty()
+        }
+
+        fn shrink(&mut self) {
+            self.shrink();
+        }
+    }
 
     /// A strand whose drainer is whoever has to start it.
     struct Strand {
-        queue: StrandQueue<usize>,
+        queue: StrandQueue<Queue<usize>>,
         /// The jobs that have run.
         ran: UnsafeCell<Vec<usize>>,
     }
@@ -102,7 +131,7 @@ mod model {
 
         fn submit(&self, jobs: &[usize]) {
             for &job in jobs {
-                if self.queue.push(|| (), || job) {
+                if self.queue.push(|| (), |queue| queue.push(job)) {
                     self.drain();
                 }
             }
