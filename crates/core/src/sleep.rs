@@ -6,6 +6,7 @@ mod lookout;
 #[cfg(all(test, heist_loom))]
 mod model;
 mod protocol;
+mod reserve;
 mod resize;
 mod search;
 #[cfg(all(test, not(heist_loom)))]

@@ -258,12 +258,10 @@ fn a_compensation_worker_that_blocks_in_its_start_handler_is_not_counted_on() {
         let pool = pool_with_handlers(2, start, |_| ());
         let (end, ended) = channel::<()>();
         pool.spawn(move || blocking(|| ended.recv().unwrap()));
+        // The second worker is called for this one.
+        pool.spawn(|| ());
         entered.recv().unwrap();
-        // The third is there, and sleeps.
-        while pool.counters().workers()[2].sleeps == 0 {
-            thread::yield_now();
-        }
-        // Only that one can run them.
+        // Only the third can run them.
         pool.spawn(move || go.send(()).unwrap());
         pool.spawn(move || end.send(()).unwrap());
         pool.shutdown();
@@ -389,4 +387,79 @@ fn hundreds_may_block_at_a_time_and_their_threads_are_kept() {
     let pool = pool(2, 300);
     (0..3).for_each(|_| meet(&pool, 302));
     pool.shutdown();
+}
+
+/// How many workers a pool has started, as its start handler counts.
+fn pool_that_counts(compensation: usize) -> (ThreadPool, Arc<AtomicUsize>) {
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let start = move |_| _ = count.fetch_add(1, Ordering::SeqCst);
+    (pool_with_handlers(compensation, start, |_| ()), started)
+}
+
+#[test]
+fn nobody_comes_out_for_a_call_that_blocks_while_there_is_no_job() {
+    let (pool, started) = pool_that_counts(4);
+    for _ in 0..100 {
+        pool.install(|| blocking(|| ()));
+    }
+    pool.install(|| (0..100).for_each(|_| blocking(thread::yield_now)));
+    assert_eq!(started.load(Ordering::SeqCst), 1);
+    // A job that comes while the worker blocks, one at a time.
+    for _ in 0..100 {
+        let (end, ended) = channel::<()>();
+        let (enter, entered) = channel();
+        pool.spawn(move || {
+            blocking(|| {
+                enter.send(()).unwrap();
+                ended.recv().unwrap();
+            });
+        });
+        entered.recv().unwrap();
+        pool.install(|| ());
+        end.send(()).unwrap();
+    }
+    pool.shutdown();
+    assert!(started.load(Ordering::SeqCst) > 1, "some have come out");
+}
+
+/// Those that nobody calls have no thread to wait for.
+#[test]
+fn a_pool_ends_while_some_are_in_reserve() {
+    for _ in 0..100 {
+        let (pool, started) = pool_that_counts(3);
+        pool.install(|| blocking(|| ()));
+        pool.shutdown();
+        assert_eq!(started.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// Jobs from outside that each find the worker blocked, or on its way to that or back.
+#[test]
+fn a_job_that_comes_while_the_worker_begins_to_block_or_ends_it_is_run() {
+    let rounds = if cfg!(debug_assertions) {
+        2_000
+    } else {
+        20_000
+    };
+    for compensation in [1, 2] {
+        let pool = pool(1, compensation);
+        let (say, heard) = channel();
+        let (go, gone) = channel::<()>();
+        pool.spawn(move || {
+            // Ends when the sender is gone.
+            while blocking(|| gone.recv()).is_ok() {}
+        });
+        for round in 0..rounds {
+            if round % 2 == 0 {
+                go.send(()).unwrap();
+            }
+            let say = say.clone();
+            pool.spawn(move || say.send(round).unwrap());
+            // The worker may block again before.
+            assert_eq!(heard.recv(), Ok(round));
+        }
+        drop(go);
+        pool.shutdown();
+    }
 }

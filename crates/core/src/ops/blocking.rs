@@ -20,8 +20,9 @@ use crate::worker::Worker;
 ///
 /// # Cost
 ///
-/// A tenth of a microsecond or two, if a compensation worker is there already. The first call in
-/// which one more is needed than before starts a thread.
+/// A tenth of a microsecond or two. If a job waits, and nobody is free for it, a compensation
+/// worker is woken, or a thread started for it, if it has none yet; if such a job comes later, by
+/// whoever queues that.
 ///
 /// # Examples
 ///

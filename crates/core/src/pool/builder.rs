@@ -397,10 +397,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// [block](crate::blocking), or [wait](Self::waiting) and may run nothing that is there. The
     /// default is none, or with [`Waiting::Descendants`] as many as workers.
     ///
-    /// A compensation worker's thread starts when it is needed for the first time. Its index is
-    /// above those of the workers, and broadcasts do not reach it. Each has a deque; thieves look
-    /// there, too, so that many of them make a search longer. When a worker is back there may be
-    /// one too many at work, until the compensation worker comes to the end of its job.
+    /// A compensation worker comes when there is a job for which nobody is free, and its thread
+    /// starts when it comes for the first time. Its index is above those of the workers, and
+    /// broadcasts do not reach it. Each has a deque; thieves look there, too, so that many of them
+    /// make a search longer. When a worker is back there may be one too many at work, until the
+    /// compensation worker comes to the end of its job.
     ///
     /// A pool of more than [`max_num_threads`](crate::max_num_threads) workers of both kinds is not
     /// built.

@@ -75,7 +75,7 @@ impl Pool {
             Self {
                 me: me.clone(),
                 workers: states.into_boxed_slice(),
-                compensation: Compensation::new(compensation),
+                compensation: Compensation::new(workers, compensation),
                 serial: config.serial.then(SerialPlace::default),
                 threads: Mutex::default(),
                 start_compensation: Box::new(move |pool, index| {

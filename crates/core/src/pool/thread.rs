@@ -259,15 +259,17 @@ impl Pool {
         // SAFETY: the pool holds the latch.
         unsafe { LockLatch::set(&raw const state.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
-        if self.is_compensating(index) {
-            // It came out unparked, and so counts as searching; but the handler may block.
+        let handler = pool.handlers.start.as_deref();
+        // It was called, and so counts as searching; but the handler may block.
+        let blocks = handler.is_some();
+        if self.is_compensating(index) && blocks {
             worker.end_search();
         }
-        pool.call_handler(pool.handlers.start.as_deref(), worker.index());
+        pool.call_handler(handler, worker.index());
         drop(beginning);
         worker.begins_to_work();
         if self.is_compensating(index) {
-            worker.stand_in();
+            worker.stand_in(!blocks);
         } else {
             worker.main_loop(|| false);
         }
@@ -300,13 +302,8 @@ impl Pool {
         let Some(beginning) = Beginning::of(&pool) else {
             return false;
         };
-        // It counts as withdrawn until it unparks itself.
-        let thread = builder.spawn(move || {
-            let is_withdrawn = pool.sleep.unpark(index);
-            debug_assert!(is_withdrawn, "nobody else knows of it");
-            // SAFETY: `started` counts up, under the lock: one thread for each index.
-            unsafe { pool.run(index, beginning) };
-        });
+        // SAFETY: `Compensation::call` has one thread started for each index, under its lock.
+        let thread = builder.spawn(move || unsafe { pool.run(index, beginning) });
         let has_started = thread.is_ok();
         self.threads.lock().extend(thread);
         has_started

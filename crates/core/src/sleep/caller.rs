@@ -62,7 +62,7 @@ impl Sleep {
     }
 
     /// S3 and S4. False if a job that one of them pushes may go unseen.
-    fn is_seen_by_those_who_work(&self, jobs: &impl Jobs) -> bool {
+    pub(super) fn is_seen_by_those_who_work(&self, jobs: &impl Jobs) -> bool {
         jobs.signal_all();
         let is_ordered = self.barrier.heavy("sleep.leave_place.heavy");
         if !is_ordered {

@@ -92,6 +92,14 @@ impl Jobs for Pool {
     fn are_beyond(&self, _: usize) -> bool {
         self.sees_a_job()
     }
+
+    fn want_reserve(&self) -> bool {
+        true
+    }
+
+    fn call(&self, worker: usize) -> bool {
+        self.sleep.comes_out(worker)
+    }
 }
 
 impl Pool {
@@ -115,7 +123,7 @@ impl Pool {
         barrier.light("sleep.model.light");
         if self.signalled.load(Ordering::Relaxed) {
             self.signalled.store(false, Ordering::Relaxed);
-            self.sleep.published();
+            self.sleep.published(self);
         }
     }
 
@@ -153,7 +161,7 @@ impl Pool {
             .sleep
             .search(&mut searcher, self, parker, vacates, latch);
         searcher.touch();
-        self.sleep.stop_search();
+        self.sleep.stop_search(self);
         found.is_some()
     }
 
@@ -193,7 +201,7 @@ fn a_job_from_outside_is_found_by_a_worker_that_falls_asleep() {
             move || assert!(pool.search(0, &pool.end[0]))
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        pool.sleep.published();
+        pool.sleep.published(&*pool);
         worker.join().unwrap();
     });
 }
@@ -292,7 +300,7 @@ impl Pool {
         let Some(index) = self.sleep.take_place() else {
             if job {
                 self.jobs.fetch_add(1, Ordering::Relaxed);
-                self.sleep.published();
+                self.sleep.published(self);
             }
             return;
         };
@@ -324,7 +332,7 @@ fn a_job_from_outside_is_found_when_a_caller_leaves() {
             move || pool.participate(false)
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        pool.sleep.published();
+        pool.sleep.published(&*pool);
         worker.join().unwrap();
         caller.join().unwrap();
     });
@@ -362,7 +370,7 @@ fn a_job_that_is_left_to_the_lookout_is_found() {
         assert_eq!(pool.sleep.take_place().map(|_| ()), Some(()));
         pool.jobs.fetch_add(1, Ordering::Relaxed);
         // Left to the lookout, or somebody is woken.
-        pool.sleep.published_by(|| true);
+        pool.sleep.published_by(&*pool, || true);
         lookout.join().unwrap();
     });
 }
@@ -382,7 +390,7 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
                         pool.sleep
                             .withdraw(parker, &pool.end[0], &*pool, has_mail, || (), None);
                     if was_unparked {
-                        pool.sleep.stop_search();
+                        pool.sleep.stop_search(&*pool);
                     }
                 }
             }
@@ -394,7 +402,7 @@ fn a_worker_that_withdraws_comes_back_for_its_latch_or_its_mail() {
                 pool.sleep.unpark_for_mail(0);
             }
         });
-        assert_eq!(pool.sleep.published(), 0, "it is not there for that");
+        assert_eq!(pool.sleep.published(&*pool), 0, "it is not there for that");
         mailer.join().unwrap();
         worker.join().unwrap();
         pool.set(&pool.end[0], 0);
@@ -414,7 +422,7 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
                         pool.sleep
                             .withdraw(parker, &pool.end[0], &*pool, || false, || (), None);
                     if was_unparked {
-                        pool.sleep.stop_search();
+                        pool.sleep.stop_search(&*pool);
                     }
                 }
             }
@@ -446,12 +454,13 @@ fn a_job_that_is_published_when_a_caller_has_left_is_found() {
         // Worker 0 searches, and a job from outside is there.
         pool.sleep.start_search();
         pool.jobs.store(1, Ordering::Relaxed);
-        assert_eq!(pool.sleep.published(), 0, "somebody searches");
+        assert_eq!(pool.sleep.published(&*pool), 0, "somebody searches");
         let sleeper = thread::spawn({
             let pool = Arc::clone(&pool);
             move || {
                 let sees_a_job = || pool.sees_a_job();
-                pool.sleep.block(Sleeper::Worker(1), rest, sees_a_job);
+                pool.sleep
+                    .block(Sleeper::Worker(1), rest, &*pool, sees_a_job);
                 Entered {
                     pool: &pool,
                     index: 1,
@@ -468,7 +477,7 @@ fn a_job_that_is_published_when_a_caller_has_left_is_found() {
         });
         // The present thread is worker 0.
         assert!(pool.take());
-        pool.sleep.stop_search();
+        pool.sleep.stop_search(&*pool);
         pool.publish();
         caller.join().unwrap();
         sleeper.join().unwrap();
@@ -484,7 +493,8 @@ fn check_a_push_after(pause: impl Fn(&Pool) + Copy + Send + Sync + 'static) {
             let pool = Arc::clone(&pool);
             move || {
                 let sees_a_job = || pool.sees_a_job();
-                pool.sleep.block(Sleeper::Worker(1), rest, sees_a_job);
+                pool.sleep
+                    .block(Sleeper::Worker(1), rest, &*pool, sees_a_job);
             }
         });
         let caller = thread::spawn({
@@ -546,14 +556,14 @@ fn a_job_from_outside_that_a_searcher_has_missed_is_called_for() {
             let pool = Arc::clone(&pool);
             move || {
                 pool.sleep.start_search();
-                pool.sleep.stop_search();
+                pool.sleep.stop_search(&*pool);
                 if pool.sleep.no_worker_is_free_any_more() && pool.sees_a_job() {
                     pool.signal_all();
                 }
             }
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        if pool.sleep.published() == 0 && pool.sleep.no_worker_is_free() {
+        if pool.sleep.published(&*pool) == 0 && pool.sleep.no_worker_is_free() {
             pool.signal_all();
         }
         worker.join().unwrap();

@@ -23,7 +23,12 @@ pub(super) const VACANT: u32 = 2;
 pub(super) const TAKEN: u32 = 3;
 /// The parker of somebody who sleeps and would not take a job: it is unparked for its latch or its
 /// mail only.
-const WITHDRAWN: u32 = 4;
+pub(super) const WITHDRAWN: u32 = 4;
+/// The parker of somebody in reserve: it sleeps or has no thread yet, and comes out for a job that
+/// somebody sees.
+pub(super) const RESERVE: u32 = 5;
+/// The parker of somebody whose waker has yet to count it as searching.
+const WAKING: u32 = 6;
 
 /// The state that the workers of a pool share in order to sleep and wake.
 #[derive(Debug)]
@@ -52,6 +57,12 @@ pub(crate) trait Jobs {
 
     /// True if there is a job anywhere else that this worker could take.
     fn are_beyond(&self, worker: usize) -> bool;
+
+    /// True if those in reserve are wanted still.
+    fn want_reserve(&self) -> bool;
+
+    /// Calls this one, which is in reserve. False if it does not come out, and is there no more.
+    fn call(&self, worker: usize) -> bool;
 }
 
 /// The owner of a parker: the worker with this index, or the caller in its place.
@@ -139,10 +150,10 @@ impl Sleep {
     ///
     /// If it was the last to search, somebody may have published a job and woken nobody, counting
     /// on it: it passes the search on.
-    pub(crate) fn stop_search(&self) -> usize {
+    pub(crate) fn stop_search(&self, jobs: &impl Jobs) -> usize {
         let now = self.change(Counts::ONE_SEARCHING.wrapping_neg());
         if now.wants_a_wake_up() && !fault::planted("sleep.pass_on") {
-            self.wake_one()
+            self.pass_on(jobs)
         } else {
             0
         }
@@ -150,14 +161,18 @@ impl Sleep {
 
     /// P2 and P3: somebody has published a job and was signalled, or is outside the pool, where no
     /// signal is heard. Sees to it that somebody comes for it. Returns how many workers it woke.
-    pub(crate) fn published(&self) -> usize {
-        self.published_by(|| false).unwrap_or(0)
+    pub(crate) fn published(&self, jobs: &impl Jobs) -> usize {
+        self.published_by(jobs, || false).unwrap_or(0)
     }
 
     /// As [`published`](Self::published), by somebody whose work `is_brief` up to now: then it may
     /// be left to the lookout, if there is one, to wake somebody. `None` if it is: the caller must
     /// come again with its next job.
-    pub(crate) fn published_by(&self, is_brief: impl FnOnce() -> bool) -> Option<usize> {
+    pub(crate) fn published_by(
+        &self,
+        jobs: &impl Jobs,
+        is_brief: impl FnOnce() -> bool,
+    ) -> Option<usize> {
         // P2. Pairs with the fences in `announce` and `leave_place`: whoever is not seen here
         // signals after this, and then looks for the job.
         fault::fence("sleep.published.fence", Ordering::SeqCst);
@@ -166,34 +181,37 @@ impl Sleep {
         } else if self.lookout.is_there() && is_brief() && self.lookout.leave() {
             None
         } else {
-            Some(self.wake_one())
+            Some(self.wake_one(jobs))
         }
     }
 
-    /// P3: wakes one sleeping worker, if any sleeps.
+    /// P3: wakes one sleeping worker, if any sleeps, or else calls one in reserve.
     #[cold]
-    pub(super) fn wake_one(&self) -> usize {
+    pub(super) fn wake_one(&self, jobs: &impl Jobs) -> usize {
+        usize::from(self.wake_sleeper() || self.call_reserve(jobs))
+    }
+
+    /// P3, without those in reserve. True if one was woken.
+    pub(super) fn wake_sleeper(&self) -> bool {
         // A worker on its way to sleep has changed the counts and not yet its parker. This fence
         // pairs with its heavy barrier: either we find its parker armed or it finds the job for
         // whose sake we came. A caller that leaves has changed the counts and perhaps not yet the
         // parker, too; this pairs with the fence in `leave_place`: either we find the parker or it
         // sees that we work.
         fault::fence("sleep.wake_one.fence", Ordering::SeqCst);
-        let woke =
-            (0..self.workers()).any(|worker| self.unpark_if(worker, |state| state != WITHDRAWN));
-        usize::from(woke)
+        (0..self.workers()).any(|worker| self.unpark_if(worker, would_come))
     }
 
     /// As [`published`](Self::published), for a job that this worker should have: it is woken if it
     /// sleeps, and would take a job. Others may come for it later.
-    pub(crate) fn published_for(&self, worker: usize) -> usize {
+    pub(crate) fn published_for(&self, worker: usize, jobs: &impl Jobs) -> usize {
         // As in `published_by`; and pairs with the heavy barrier in `announce`: either the parker
         // is found armed or the worker finds the job.
         fault::fence("sleep.published_for.fence", Ordering::SeqCst);
-        if self.unpark_if(worker, |state| state != WITHDRAWN) {
+        if self.unpark_if(worker, would_come) {
             1
         } else if self.counts().wants_a_wake_up() {
-            self.wake_one()
+            self.wake_one(jobs)
         } else {
             0
         }
@@ -204,7 +222,7 @@ impl Sleep {
         self.unpark_if(worker, |_| true)
     }
 
-    fn unpark_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
+    pub(super) fn unpark_if(&self, worker: usize, is_meant: impl Fn(u32) -> bool) -> bool {
         let mut parker = self.parker(Sleeper::Worker(worker));
         // Relaxed look first: most parkers are not armed.
         let mut state = parker.load(Ordering::Relaxed);
@@ -212,16 +230,27 @@ impl Sleep {
             parker = self.parker(Sleeper::Caller(worker));
             state = parker.load(Ordering::Relaxed);
         }
-        let sleeps = matches!(state, ASLEEP | VACANT | WITHDRAWN) && is_meant(state);
+        let sleeps = !matches!(state, AWAKE | TAKEN | WAKING) && is_meant(state);
         // Acquire: pairs with the release in `announce`, so that our change of the counts comes
         // after the sleeper's. One swap: one waker wins.
         // Equivalent (sleep.unpark): to loom, which changes a word in the order in which the
         // changes run. A processor may let ours be seen first.
         let order = fault::ordering("sleep.unpark", Ordering::Acquire);
-        if !sleeps || !parker.replace(state, AWAKE, order) {
+        let waking = if fault::planted("sleep.unpark.early") {
+            AWAKE
+        } else {
+            WAKING
+        };
+        if !sleeps || !parker.replace(state, waking, order) {
             return false;
         }
         self.begins_to_search(state);
+        // Awake no sooner: somebody who falls asleep again before it counts as searching would
+        // make the counts wrong for a moment. Release: pairs with the acquire in `park` and in
+        // `come_back`.
+        // Equivalent (sleep.unpark.awake): to loom, as above.
+        let order = fault::ordering("sleep.unpark.awake", Ordering::Release);
+        parker.store(AWAKE, order);
         parker.wake_one();
         true
     }
@@ -318,6 +347,7 @@ impl Sleep {
             // Acquire: pairs with the release in `leave_place`, as a caller may have been here.
             match parker.load(order) {
                 AWAKE => return,
+                WAKING => parker.wait(WAKING),
                 // A caller took the place in this moment.
                 TAKEN => {
                     parker.wait_timeout(TAKEN, Lookout::PERIOD);
@@ -369,6 +399,9 @@ impl Sleep {
                 .replace(WITHDRAWN, AWAKE, Ordering::Relaxed);
         if works_on {
             self.end_blocking(parker.index(), jobs);
+        } else if !fault::planted("sleep.withdraw.reserve") {
+            // It was unparked, or put in reserve in this moment.
+            self.come_back(parker);
         }
         latch.wake_up();
         !works_on
@@ -404,6 +437,11 @@ impl Sleep {
     pub(crate) fn no_worker_is_free(&self) -> bool {
         self.counts().no_worker_is_free()
     }
+}
+
+/// True if somebody with a parker that is armed in this way comes for a job, whoever it is.
+fn would_come(state: u32) -> bool {
+    !matches!(state, WITHDRAWN | RESERVE)
 }
 
 /// Where there is no clock, others must run for time to pass.

@@ -76,7 +76,7 @@ impl Sleep {
             Some(rest) => {
                 searcher.sleeps();
                 // As the lookout it looks at its own deque as well, for a caller's jobs.
-                self.block(parker, rest, || {
+                self.block(parker, rest, jobs, || {
                     jobs.are_at(worker) || jobs.are_beyond(worker)
                 });
             }

@@ -29,6 +29,14 @@ impl Jobs for Somewhere {
     fn are_beyond(&self, worker: usize) -> bool {
         self.at.get().is_some_and(|at| at != worker)
     }
+
+    fn want_reserve(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: usize) -> bool {
+        false
+    }
 }
 
 fn nowhere() -> Somewhere {
@@ -70,10 +78,12 @@ fn a_publication_wakes_one_sleeper_and_no_second_while_that_one_searches() {
         let _ = announce(&sleep, worker);
     }
     assert_eq!(counts(&sleep), (0, 2));
-    assert_eq!(sleep.published(), 1);
+    assert_eq!(sleep.published(&nowhere()), 1);
     assert_eq!(counts(&sleep), (1, 1));
-    assert_eq!(sleep.published(), 0);
-    sleep.block(Sleeper::Worker(0), Rest::UntilUnparked, || false);
+    assert_eq!(sleep.published(&nowhere()), 0);
+    sleep.block(Sleeper::Worker(0), Rest::UntilUnparked, &nowhere(), || {
+        false
+    });
 }
 
 #[test]
@@ -81,8 +91,8 @@ fn the_last_searcher_passes_the_search_on() {
     let sleep = sleep(3);
     let _ = announce(&sleep, 1);
     sleep.start_search();
-    assert_eq!(sleep.published(), 0, "somebody searches");
-    assert_eq!(sleep.stop_search(), 1);
+    assert_eq!(sleep.published(&nowhere()), 0, "somebody searches");
+    assert_eq!(sleep.stop_search(&nowhere()), 1);
     assert_eq!(counts(&sleep), (1, 0));
 }
 
@@ -128,7 +138,7 @@ fn the_lookout_wakes_somebody_who_may_be_itself_if_it_sees_a_job() {
     let sleep = sleep_without_membarrier(2);
     let rest = announce(&sleep, 0);
     assert_eq!(rest, Rest::AsLookout);
-    sleep.block(Sleeper::Worker(0), rest, || true);
+    sleep.block(Sleeper::Worker(0), rest, &nowhere(), || true);
     assert_eq!(counts(&sleep), (1, 0));
     assert_eq!(
         announce(&sleep, 0),
@@ -170,7 +180,12 @@ fn a_caller_that_waits_has_a_parker_of_its_own() {
     let rest = sleep.announce(Sleeper::Caller(0), false, &CoreLatch::new(), &nowhere());
     assert_eq!(counts(&sleep), (0, 1));
     assert!(sleep.unpark(0));
-    sleep.block(Sleeper::Caller(0), rest.expect("not set"), || false);
+    sleep.block(
+        Sleeper::Caller(0),
+        rest.expect("not set"),
+        &nowhere(),
+        || false,
+    );
     assert_eq!(counts(&sleep), (1, 0));
 }
 
@@ -182,14 +197,18 @@ fn while_there_is_a_lookout_brief_work_wakes_nobody() {
     let _ = announce(&sleep, 0);
     let _ = announce(&sleep, 1);
     assert_eq!(sleep.take_place(), Some(1));
-    assert_eq!(sleep.published_by(|| true), Some(1), "no lookout yet");
+    assert_eq!(
+        sleep.published_by(&nowhere(), || true),
+        Some(1),
+        "no lookout yet"
+    );
     sleep.leave_place(1, &nowhere());
     // The one that was woken finds nothing.
     let rest = sleep.announce(Sleeper::Worker(0), true, &CoreLatch::new(), &nowhere());
     assert_eq!(rest, Some(Rest::AsLookout));
     assert_eq!(sleep.take_place(), Some(1));
-    assert_eq!(sleep.published_by(|| true), None);
-    assert_eq!(sleep.published_by(|| false), Some(1));
+    assert_eq!(sleep.published_by(&nowhere(), || true), None);
+    assert_eq!(sleep.published_by(&nowhere(), || false), Some(1));
 }
 
 /// SL-4: a caller that stays for long, and a worker that works for long, need no timer.
@@ -204,7 +223,7 @@ fn the_lookout_gives_up_when_no_caller_comes_any_more_although_somebody_works() 
     assert_eq!(rest, Some(Rest::AsLookout));
     std::thread::scope(|threads| {
         let sleeper = threads.spawn(|| {
-            sleep.block(Sleeper::Worker(2), Rest::AsLookout, || false);
+            sleep.block(Sleeper::Worker(2), Rest::AsLookout, &nowhere(), || false);
         });
         // Ends when the role is given up, while the caller works.
         while sleep.lookout.is_there() {
@@ -223,7 +242,7 @@ fn a_worker_that_has_withdrawn_is_neither_free_nor_woken_for_a_job() {
         Barrier::new(BarrierRequest::Auto).expect("this asks for nothing"),
     );
     assert!(sleep.no_worker_is_free(), "one works, and one compensates");
-    assert_eq!(sleep.published(), 0);
+    assert_eq!(sleep.published(&nowhere()), 0);
     assert!(sleep.unpark(1), "by name it can be woken");
     assert!(!sleep.no_worker_is_free(), "it searches");
 }
@@ -261,12 +280,16 @@ fn a_job_for_a_worker_wakes_that_one_and_if_it_would_not_come_another() {
     for worker in 0..2 {
         let _ = announce(&sleep, worker);
     }
-    assert_eq!(sleep.published_for(1), 1);
+    assert_eq!(sleep.published_for(1, &nowhere()), 1);
     assert_eq!(counts(&sleep), (1, 1));
     assert!(!sleep.unpark(1), "it is awake");
-    assert_eq!(sleep.published_for(2), 0, "worker 1 searches");
-    assert_eq!(sleep.stop_search(), 1, "and passes the search on");
-    assert_eq!(sleep.stop_search(), 0);
+    assert_eq!(sleep.published_for(2, &nowhere()), 0, "worker 1 searches");
+    assert_eq!(sleep.stop_search(&nowhere()), 1, "and passes the search on");
+    assert_eq!(sleep.stop_search(&nowhere()), 0);
     let _ = announce(&sleep, 0);
-    assert_eq!(sleep.published_for(2), 1, "it is awake, and another sleeps");
+    assert_eq!(
+        sleep.published_for(2, &nowhere()),
+        1,
+        "it is awake, and another sleeps"
+    );
 }

@@ -4,21 +4,27 @@ use heist_sync::atomic::Ordering;
 use heist_sync::fault;
 
 use super::lookout::Lookout;
-use super::protocol::{yield_in_a_model, Rest, Sleep, Sleeper, AWAKE};
+use super::protocol::{yield_in_a_model, Jobs, Rest, Sleep, Sleeper, AWAKE};
 
 impl Sleep {
     /// S5: sleeps until it is unparked. It searches again afterwards. The lookout wakes somebody if
     /// it `sees_a_job`.
-    pub(super) fn block(&self, parker: Sleeper, rest: Rest, sees_a_job: impl Fn() -> bool) {
+    pub(super) fn block(
+        &self,
+        parker: Sleeper,
+        rest: Rest,
+        jobs: &impl Jobs,
+        sees_a_job: impl Fn() -> bool,
+    ) {
         if rest == Rest::AsLookout {
-            self.keep_watch(parker, sees_a_job);
+            self.keep_watch(parker, jobs, sees_a_job);
         }
         self.park(parker);
     }
 
     /// The lookout looks again and again, until it is unparked or there is nothing to watch. It
     /// wakes somebody, who may be itself, if it `sees_a_job`.
-    pub(super) fn keep_watch(&self, parker: Sleeper, sees_a_job: impl Fn() -> bool) {
+    fn keep_watch(&self, parker: Sleeper, jobs: &impl Jobs, sees_a_job: impl Fn() -> bool) {
         let (parker, lookout) = (self.parker(parker), &self.lookout);
         let mut callers = lookout.callers.load(Ordering::Relaxed);
         let mut period = Lookout::PERIOD;
@@ -34,7 +40,7 @@ impl Sleep {
             let relies_on_it = self.relies_on_the_lookout();
             let has_found = self.counts().wants_a_wake_up() && sees_a_job();
             if has_found {
-                self.wake_one();
+                self.wake_one(jobs);
             }
             period = if has_found || relies_on_it {
                 Lookout::PERIOD

@@ -2,41 +2,59 @@
 //!
 //! With [`Waiting::Descendants`](crate::Waiting) a worker that waits may find nothing that it may
 //! run, while other jobs lie about; one in [`blocking`](crate::blocking) runs none. Then a
-//! compensation worker comes out, with a stack of its own, so that as many work as the pool has
-//! workers. It withdraws when more are out than are needed, once its stack is empty: for some time
-//! there may be more at work. (The word is that of Java's ForkJoinPool.)
+//! compensation worker is put in reserve (`sleep/reserve.rs`), and comes out when there is a job
+//! for which nobody is free, with a stack of its own, so that as many work as the pool has workers.
+//! It parks when more are out than are needed, once its stack is empty: for some time there may be
+//! more at work. (The word is that of Java's ForkJoinPool.)
 
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Mutex;
+
+use crate::sleep::Sleep;
 
 /// The compensation workers of a pool.
 #[derive(Debug)]
 pub(crate) struct Compensation {
     places: Mutex<Places>,
+    /// More are out or in reserve than are wanted. A hint, written under the lock.
+    has_surplus: AtomicBool,
+    /// The first index.
+    first: usize,
     /// How many there can be.
     most: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Places {
     /// Workers that have withdrawn and want their place taken.
     wanted: usize,
-    /// Those that have a thread.
-    started: usize,
-    /// Those of them that nobody wants: their indices.
+    /// How many are out or in reserve.
+    out: usize,
+    /// The others.
     parked: Vec<usize>,
+    /// Whether each has a thread.
+    have_threads: Vec<bool>,
 }
 
 impl Places {
-    /// How many are out.
-    fn out(&self) -> usize {
-        self.started - self.parked.len()
+    fn park(&mut self, index: usize) {
+        self.out -= 1;
+        self.parked.push(index);
     }
 }
 
 impl Compensation {
-    pub(crate) fn new(most: usize) -> Self {
+    /// For workers with indices from `first` on.
+    pub(crate) fn new(first: usize, most: usize) -> Self {
         Self {
-            places: Mutex::default(),
+            places: Mutex::new(Places {
+                wanted: 0,
+                out: 0,
+                parked: (first..first + most).rev().collect(),
+                have_threads: vec![false; most],
+            }),
+            has_surplus: AtomicBool::new(false),
+            first,
             most,
         }
     }
@@ -46,14 +64,30 @@ impl Compensation {
         self.most
     }
 
+    fn change<R>(&self, change: impl FnOnce(&mut Places) -> R) -> R {
+        let mut places = self.places.lock();
+        let result = change(&mut places);
+        // Relaxed: whoever sees it looks again under the lock.
+        let has_surplus = places.out > places.wanted;
+        self.has_surplus.store(has_surplus, Ordering::Relaxed);
+        result
+    }
+
+    /// True if more are out or in reserve than are wanted. A hint.
+    pub(crate) fn has_surplus(&self) -> bool {
+        self.has_surplus.load(Ordering::Relaxed)
+    }
+
     /// True if the one with this index is parked from now on, because more are out than wanted.
     pub(crate) fn recall(&self, index: usize) -> bool {
-        let mut places = self.places.lock();
-        let is_one_too_many = places.out() > places.wanted;
-        if is_one_too_many {
-            places.parked.push(index);
-        }
-        is_one_too_many
+        self.has_surplus()
+            && self.change(|places| {
+                let is_one_too_many = places.out > places.wanted;
+                if is_one_too_many {
+                    places.park(index);
+                }
+                is_one_too_many
+            })
     }
 
     /// True if the one with this index is parked. Its parker does not tell: it is the same for one
@@ -62,30 +96,59 @@ impl Compensation {
         self.places.lock().parked.contains(&index)
     }
 
-    /// Somebody withdraws, and wants its place taken: by one that is parked, which `unpark` is
-    /// called for, or by one more, which `start` is to start. That is given how many were started
-    /// before, and says whether it could.
-    pub(crate) fn want_one(&self, unpark: impl FnOnce(usize), start: impl FnOnce(usize) -> bool) {
-        let mut places = self.places.lock();
-        places.wanted += 1;
-        if places.out() >= places.wanted.min(self.most) {
-            return;
-        }
-        if let Some(parked) = places.parked.pop() {
+    /// Somebody withdraws, and wants its place taken. True if there was one for it that was parked,
+    /// and is in reserve now.
+    pub(crate) fn want_one(&self, sleep: &Sleep) -> bool {
+        self.change(|places| {
+            places.wanted += 1;
+            if places.out >= places.wanted {
+                return false;
+            }
+            let Some(parked) = places.parked.pop() else {
+                return false;
+            };
+            places.out += 1;
             // It may not be asleep yet: then it sees that it is not parked any more.
-            unpark(parked);
-        } else if start(places.started) {
-            places.started += 1;
-        }
-    }
-
-    /// How many have a thread.
-    pub(crate) fn started(&self) -> usize {
-        self.places.lock().started
+            sleep.put_in_reserve(parked);
+            true
+        })
     }
 
     /// Somebody who had withdrawn is back.
     pub(crate) fn give_back(&self) {
-        self.places.lock().wanted -= 1;
+        self.change(|places| places.wanted -= 1);
+    }
+
+    /// Calls the one with this index, which is in reserve; `start` starts a thread for it if it has
+    /// none. False if it does not come out, because it is not wanted any more or no thread can be
+    /// had: then it is parked, unless somebody else has called it.
+    pub(crate) fn call(&self, index: usize, sleep: &Sleep, start: impl FnOnce() -> bool) -> bool {
+        self.change(|places| {
+            if places.out > places.wanted {
+                if sleep.leaves_reserve(index) {
+                    places.park(index);
+                }
+                return false;
+            }
+            if !sleep.comes_out(index) {
+                return false;
+            }
+            let has_thread = &mut places.have_threads[index - self.first];
+            *has_thread = *has_thread || start();
+            let comes = *has_thread;
+            if !comes {
+                sleep.stays_away(index);
+                places.park(index);
+            }
+            comes
+        })
+    }
+
+    /// True if the one with this index has a thread.
+    pub(crate) fn has_thread(&self, index: usize) -> bool {
+        self.places.lock().have_threads[index - self.first]
     }
 }
+
+#[cfg(all(test, heist_loom))]
+mod model;

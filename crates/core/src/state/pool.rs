@@ -104,10 +104,9 @@ impl Pool {
     /// The workers that have a thread, with their indices; compensation workers that are started
     /// while the others are looked at are among them.
     pub(crate) fn started(&self) -> impl Iterator<Item = (usize, &WorkerState<Self>)> {
-        let has_a_thread = |index: usize| index < self.len() + self.compensation.started();
-        self.workers()
-            .enumerate()
-            .take_while(move |&(index, _)| has_a_thread(index))
+        self.workers().enumerate().filter(|&(index, _)| {
+            !self.is_compensating(index) || self.compensation.has_thread(index)
+        })
     }
 
     #[inline(always)]
@@ -176,14 +175,16 @@ impl Pool {
         index >= self.len()
     }
 
-    /// A worker withdraws: sees to it that another one works in its place.
-    pub(crate) fn compensate(&self) {
-        self.compensation.want_one(
-            |index| {
-                self.sleep.unpark(index);
-            },
-            |started| (self.start_compensation)(self, self.len() + started),
-        );
+    /// This worker has withdrawn: sees to it that another works in its place, if there is a job.
+    /// Returns how many it has called.
+    pub(crate) fn compensate(&self, worker: usize) -> usize {
+        if self.compensation.want_one(&self.sleep) {
+            self.sleep.look_around(worker, self)
+        } else if self.worker(worker).has_a_job() {
+            self.sleep.published(self)
+        } else {
+            0
+        }
     }
 
     /// True if there is a job that this worker could run, now or when it has waited for its own
@@ -275,6 +276,15 @@ impl Jobs for Pool {
 
     fn are_beyond(&self, worker: usize) -> bool {
         self.sees_a_job(worker)
+    }
+
+    fn want_reserve(&self) -> bool {
+        !self.compensation.has_surplus()
+    }
+
+    fn call(&self, worker: usize) -> bool {
+        let start = || (self.start_compensation)(self, worker);
+        self.compensation.call(worker, &self.sleep, start)
     }
 }
 

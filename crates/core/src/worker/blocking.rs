@@ -30,14 +30,9 @@ impl Worker {
         let pool = self.pool();
         let stays = self.deque().service();
         debug_assert!(stays, "no push is under way");
-        if self.state().has_a_job() {
-            self.state()
-                .counters
-                .wakes
-                .add(pool.sleep.published() as u64);
-        }
         pool.sleep.begin_blocking();
-        pool.compensate();
+        let called = pool.compensate(self.index());
+        self.state().counters.wakes.add(called as u64);
         self.local().is_blocked.set(true);
         self.hide();
     }

@@ -11,7 +11,6 @@ impl Worker {
     /// The top of a worker's stack: runs jobs until the pool has ended, or it `is_over`.
     pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
         let end = &self.state().end;
-        let vacates = !self.pool().is_compensating(self.index());
         let mut ran = 0;
         while !end.probe() && !is_over() {
             if self.pool().is_recalled(self.index()) {
@@ -21,7 +20,7 @@ impl Worker {
             let has_run =
                 self.run(self.take_due()) || self.run(self.take_own()) || self.run_waiting();
             if !has_run {
-                self.search_until(end, vacates);
+                self.search_until(end, true);
             }
             ran += 1;
             if ran == Turns::JOBS_MAX {
@@ -53,7 +52,9 @@ impl Worker {
                 .flatten();
             let is_to_ask = || asks && patience.is_none() && sleep.is_somebody_awake();
             let is_wanted = || has_more_to_do() || is_to_ask();
-            self.withdraw_until(end, is_wanted, || (), patience);
+            if self.withdraw_until(end, is_wanted, || (), patience) {
+                self.end_search();
+            }
             if has_more_to_do() {
                 // Looked at once: whoever goes on has left the role.
                 if asks {
@@ -85,14 +86,29 @@ impl Worker {
         self.run(self.take_injected())
     }
 
-    /// The main loop of a compensation worker.
-    pub(crate) fn stand_in(&self) {
+    /// The main loop of a compensation worker, which counts as searching if it `was_called`.
+    pub(crate) fn stand_in(&self, mut was_called: bool) {
         let (compensation, end) = (&self.pool().compensation, &self.state().end);
         let index = self.index();
-        while !end.probe() {
+        loop {
+            if was_called {
+                // It has the job before it passes the search on, or else another would be called.
+                let job = self.find();
+                self.end_search();
+                self.run(job);
+            }
             self.main_loop(|| compensation.recall(index));
-            while !end.probe() && compensation.is_parked(index) {
-                self.withdraw_until(end, || !compensation.is_parked(index), || (), None);
+            was_called = false;
+            while !was_called && !end.probe() && compensation.is_parked(index) {
+                let is_wanted = || !compensation.is_parked(index);
+                was_called = self.withdraw_until(end, is_wanted, || (), None);
+                if was_called && compensation.is_parked(index) {
+                    self.end_search();
+                    was_called = false;
+                }
+            }
+            if end.probe() && !was_called {
+                return;
             }
         }
     }

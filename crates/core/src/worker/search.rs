@@ -121,26 +121,27 @@ impl Worker {
     /// The worker has found a job or what it waits for, or is not to search. Returns the time.
     pub(crate) fn end_search(&self) -> u64 {
         let now_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
-        let woke = self.pool().sleep.stop_search();
+        let woke = self.pool().sleep.stop_search(self.pool());
         self.state().counters.wakes.add(woke as u64);
         now_ns
     }
 
-    /// Looks for a job until it has found one, and runs it, or until the latch is set. `vacates`:
-    /// the worker has no frame but its main loop's, so that a caller may take the place while it
-    /// sleeps, and it leaves the search if it is recalled.
-    pub(crate) fn search_until(&self, latch: &CoreLatch, vacates: bool) {
+    /// Looks for a job until it has found one, and runs it, or until the latch is set. `at_bottom`:
+    /// the worker has no frame but its main loop's, so that it leaves the search if it is recalled,
+    /// and unless it compensates, a caller may take the place while it sleeps.
+    pub(crate) fn search_until(&self, latch: &CoreLatch, at_bottom: bool) {
         self.pool().abort_if_forked();
         let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.pool().look_at_the_limit(ran_out_ns);
         let mut search = Search {
             worker: self,
             latch,
-            vacates,
+            at_bottom,
             ladder: IdleLadder::new(self.pool().is_oversubscribed()),
             ran_out_ns: Cell::new(ran_out_ns),
         };
         let (pool, sleeper) = (self.pool(), self.sleeper());
+        let vacates = at_bottom && !pool.is_compensating(self.index());
         let found = pool
             .sleep
             .search(&mut search, pool, sleeper, vacates, latch);
@@ -167,7 +168,7 @@ impl Worker {
 struct Search<'a> {
     worker: &'a Worker,
     latch: &'a CoreLatch,
-    vacates: bool,
+    at_bottom: bool,
     ladder: IdleLadder,
     /// When the worker ran out of work, or woke up last.
     ran_out_ns: Cell<u64>,
@@ -202,7 +203,13 @@ impl Searcher for Search<'_> {
     }
 
     fn is_recalled(&self) -> bool {
-        self.vacates && self.worker.pool().is_recalled(self.worker.index())
+        let (pool, index) = (self.worker.pool(), self.worker.index());
+        self.at_bottom
+            && if pool.is_compensating(index) {
+                pool.compensation.has_surplus()
+            } else {
+                pool.is_recalled(index)
+            }
     }
 
     fn begins_to_sleep(&self) {

@@ -19,10 +19,10 @@ impl Worker {
     /// found no slot.
     pub(crate) fn answer(&self) -> bool {
         let stays = self.deque().service();
-        let local = self.local();
+        let (pool, local) = (self.pool(), self.local());
         let is_brief =
             || local.is_caller.get() && local.callers.get().is_brief(self.pool().now_ns());
-        match self.pool().sleep.published_by(is_brief) {
+        match pool.sleep.published_by(pool, is_brief) {
             Some(woke) => self.state().counters.wakes.add(woke as u64),
             None => self.signal_self(),
         }

@@ -106,7 +106,7 @@ impl Worker {
         if !more.is_empty() {
             self.state().hinted.put(more, &pool.lanes);
             // They were nowhere to be seen.
-            let woke = pool.sleep.published();
+            let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);
         }
         Some(self.injected(job, self.local().serving.get()))

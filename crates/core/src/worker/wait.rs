@@ -132,10 +132,13 @@ impl Worker {
                 let mut is_replaced = false;
                 let replace = || {
                     is_replaced = true;
-                    self.pool().compensate();
+                    let called = self.pool().compensate(self.index());
+                    self.state().counters.wakes.add(called as u64);
                 };
                 let is_wanted = || !self.state().mailbox.is_empty() || self.sees_a_piece(once);
-                self.withdraw_until(latch, is_wanted, replace, None);
+                if self.withdraw_until(latch, is_wanted, replace, None) {
+                    self.end_search();
+                }
                 if is_replaced {
                     self.pool().compensation.give_back();
                 }
@@ -144,14 +147,15 @@ impl Worker {
     }
 
     /// Sleeps until the latch is set, the worker is unparked by its index, or the `patience` is at
-    /// its end.
+    /// its end. True if it was unparked: then it counts as searching, and has to
+    /// [end](Self::end_search) that.
     pub(crate) fn withdraw_until(
         &self,
         latch: &CoreLatch,
         is_wanted: impl FnOnce() -> bool,
         replace: impl FnOnce(),
         patience: Option<Duration>,
-    ) {
+    ) -> bool {
         self.pool().abort_if_forked();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.turn_to(Activity::Asleep, EventKind::Sleep);
@@ -162,9 +166,9 @@ impl Worker {
         self.turn_to(Activity::Searching, EventKind::Wake);
         if is_searching {
             self.state().counters.sleeps.add_beside_others(1);
-            self.end_search();
         } else {
             self.turn_to(Activity::Working, EventKind::SearchEnd);
         }
+        is_searching
     }
 }

@@ -33,7 +33,7 @@ impl Pool {
     /// Queues a job for any worker.
     pub(crate) fn inject(&self, lane: Priority, job: DetachedJob) {
         self.lanes.push(lane, job);
-        if self.sleep.published() == 0 && self.waits_for_a_worker() {
+        if self.sleep.published(self) == 0 && self.waits_for_a_worker() {
             self.signal_owners();
         }
         self.serve();
@@ -45,7 +45,7 @@ impl Pool {
         self.worker(worker)
             .hinted
             .push(job, self.now_ns(), &self.lanes);
-        self.count_wakes(self.sleep.published_for(worker));
+        self.count_wakes(self.sleep.published_for(worker, self));
         self.serve();
     }
 

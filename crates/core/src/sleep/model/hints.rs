@@ -66,6 +66,14 @@ impl Jobs for Pool {
         let is_young = worker != 0 && self.looks.load(Ordering::Relaxed) == 0;
         self.has_a_job() && !(is_young && fault::planted("sleep.model.young"))
     }
+
+    fn want_reserve(&self) -> bool {
+        false
+    }
+
+    fn call(&self, _: usize) -> bool {
+        false
+    }
 }
 
 impl Pool {
@@ -92,7 +100,7 @@ impl Pool {
     /// As `Pool::hint`.
     fn hint(&self) {
         self.jobs.store(1, Ordering::Relaxed);
-        self.sleep.published_for(0);
+        self.sleep.published_for(0, self);
     }
 
     /// True if the worker has found the job, false if its latch is set.
@@ -101,7 +109,7 @@ impl Pool {
         let parker = Sleeper::Worker(index);
         let end = &self.end[index];
         let found = self.sleep.search(&mut worker, self, parker, false, end);
-        self.sleep.stop_search();
+        self.sleep.stop_search(self);
         found.is_some()
     }
 

@@ -53,7 +53,7 @@ fn a_worker_that_stands_aside_hears_that_it_is_active_again() {
                         pool.sleep
                             .withdraw(parker, &pool.end[0], &*pool, is_wanted, || (), None);
                     if was_unparked {
-                        pool.sleep.stop_search();
+                        pool.sleep.stop_search(&*pool);
                     }
                 }
             }
@@ -74,12 +74,12 @@ fn a_job_is_found_by_the_other_worker_when_the_searcher_is_recalled() {
             move || pool.search_and_vacate(1, &pool.end[1], true)
         });
         pool.jobs.store(1, Ordering::Relaxed);
-        pool.sleep.published();
+        pool.sleep.published(&*pool);
         pool.sleep.set_active(1);
         if leaves.join().unwrap() {
             // It had the job before it was recalled.
             pool.jobs.store(1, Ordering::Relaxed);
-            pool.sleep.published();
+            pool.sleep.published(&*pool);
         }
         stays.join().unwrap();
     });

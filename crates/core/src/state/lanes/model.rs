@@ -8,7 +8,7 @@ use heist_sync::{fault, thread, Barrier, BarrierRequest};
 
 use super::Lanes;
 use crate::policy::Priority;
-use crate::sleep::Sleep;
+use crate::sleep::{Jobs, Sleep};
 
 /// A prompt pool of one worker, which works and never searches.
 struct Pool {
@@ -34,9 +34,32 @@ impl Pool {
     /// As `Pool::inject`.
     fn inject(&self, lane: Priority) {
         self.lanes.push(lane, lane);
-        if self.sleep.published() == 0 && self.waits_for_a_worker() {
+        if self.sleep.published(self) == 0 && self.waits_for_a_worker() {
             self.signalled.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// There is no sleeper who would have to see a job.
+impl Jobs for Pool {
+    fn signal_all(&self) {}
+
+    fn signal(&self, _: usize) {}
+
+    fn are_at(&self, _: usize) -> bool {
+        false
+    }
+
+    fn are_beyond(&self, _: usize) -> bool {
+        false
+    }
+
+    fn want_reserve(&self) -> bool {
+        false
+    }
+
+    fn call(&self, _: usize) -> bool {
+        false
     }
 }
 
@@ -56,7 +79,7 @@ impl Owner<'_> {
             return;
         }
         pool.signalled.store(false, Ordering::Relaxed);
-        pool.sleep.published();
+        pool.sleep.published(pool);
         if pool.waits_for_a_worker() {
             self.serve();
         }
