@@ -69,8 +69,12 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
+            let text = format!("{error:#}");
+            // Names in it may come from files.
+            let lines = text.split('\n').map(cluster::events::harmless);
+            let text = lines.collect::<Vec<_>>().join("\n");
             // If stderr is closed as well, the exit code has to do.
-            let _ = writeln!(io::stderr(), "error: {error:#}");
+            let _ = writeln!(io::stderr(), "error: {text}");
             let code = if error.is::<Usage>() { 2 } else { 1 };
             ExitCode::from(code)
         }

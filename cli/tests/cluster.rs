@@ -1,38 +1,16 @@
 //! Drives the program `heist cluster` as a user does, with the example program `sums`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The example `sums`. Cargo has built it beside the program if it built all targets.
-fn sums() -> &'static Path {
-    static SUMS: OnceLock<PathBuf> = OnceLock::new();
-    SUMS.get_or_init(|| {
-        let heist = Path::new(env!("CARGO_BIN_EXE_heist"));
-        let folder = heist.parent().expect("the folder of a profile");
-        let program = folder.join("examples").join("sums");
-        if !program.exists() {
-            let profile = match folder.file_name().and_then(|name| name.to_str()) {
-                Some("debug") | None => "dev",
-                Some(profile) => profile,
-            };
-            let target = folder.parent().expect("the target folder");
-            let built = Command::new(env!("CARGO"))
-                .args(["build", "-p", "heist-cli", "--example", "sums"])
-                .args(["--profile", profile, "--target-dir"])
-                .arg(target)
-                .current_dir(env!("CARGO_MANIFEST_DIR"))
-                .status();
-            assert!(built.expect("cargo starts").success(), "it was not built");
-        }
-        program
-    })
-}
+use example::sums;
+
+mod example;
 
 /// A folder with the job file `jobs.toml`; runs in it are kept in it.
 struct Place(TempDir);
@@ -161,7 +139,7 @@ fn the_example_in_the_help_runs_and_can_be_looked_at_afterwards() {
     assert_eq!(table.matches("sums::square(12)  {\"Ok\":144}\n").count(), 4);
     assert_plain(&output.stdout);
     assert_plain(&output.stderr);
-    assert!(text(&output.stderr).contains("job sum-2 is done after 1 attempts"));
+    assert!(text(&output.stderr).contains("job sum-2 is done after 1 attempt and 0 moves"));
     let once = place.output(&["top", "--once"]);
     assert_plain(&once.stdout);
     let picture = text(&once.stdout);
@@ -259,10 +237,13 @@ fn a_run_whose_driver_was_killed_goes_on_with_what_is_not_over() {
         news.contains("1 of 2 jobs and 1 of 1 calls are over"),
         "{news}"
     );
-    assert!(
-        news.contains("job long (sums::Sum) goes on: its driver was lost, its checkpoint is"),
-        "{news}"
-    );
+    for line in [
+        "job long (sums::Sum) goes on: its driver was lost, its checkpoint is",
+        "job long runs on n1, attempt 1\n",
+        "job long is done after 1 attempt and 0 moves\n",
+    ] {
+        assert!(news.contains(line), "{news}");
+    }
     let document = document(&output);
     let (short, long, call) = (
         &document["jobs"][0],
@@ -395,4 +376,99 @@ fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
         news.contains("not in the folder of the run: the result of job long"),
         "{news}"
     );
+}
+
+/// A folder that is deleted while the run writes to it.
+#[test]
+fn a_run_whose_folder_is_deleted_shows_its_results_and_fails() {
+    let call = "[[call]]\nfunction = \"sums::wait\"\nargs = 3000\n";
+    let place = Place::new(&format!("{}{call}", job("long", 300)));
+    let mut command = place.heist(&["run", "jobs.toml", "--run-folder", "run", "--json"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = command.spawn().expect("the program starts");
+    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
+    fs::remove_dir_all(place.path().join("run")).expect("a folder");
+    let output = run.wait_with_output().expect("it ends");
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    for what in ["the result of job long", "a result of sums::wait"] {
+        let line = format!("not in the folder of the run: {what}");
+        assert!(news.contains(&line), "{news}");
+    }
+}
+
+/// The disk is full for the driver when it may write no more bytes to files.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_no_result_and_the_run_can_be_resumed() {
+    let place = Place::new(&job("long", 300));
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_heist"))
+        .args([
+            "cluster",
+            "run",
+            "jobs.toml",
+            "--run-folder",
+            "run",
+            "--json",
+        ])
+        .current_dir(place.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let run = command.spawn().expect("the program starts");
+    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
+    let full = Command::new("prlimit")
+        .args(["--fsize=0:", "--pid", &run.id().to_string()])
+        .status();
+    assert!(full.expect("prlimit starts").success());
+    let output = run.wait_with_output().expect("it ends");
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    let line = "not in the folder of the run: the result of job long";
+    assert!(news.contains(line), "{news}");
+    let output = place.output(&["run", "--resume", "run", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+}
+
+/// The clock of the machine is set back while a run goes on, and far forward.
+#[test]
+fn runs_can_be_looked_at_and_resumed_whatever_the_clock_did() {
+    let place = Place::new(&job("long", 60_000));
+    let mut driver = place.driver();
+    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
+    driver.0.kill().expect("the driver runs");
+    driver.0.wait().expect("it is dead");
+    let events = place.events();
+    for jump_ms in [-3_600_000_i64, 400 * 86_400_000] {
+        let jumped = events.iter().enumerate().map(|(at, event)| {
+            let mut event = event.clone();
+            if at % 3 == 1 {
+                let at_ms = event["at_ms"].as_i64().expect("a time") + jump_ms;
+                event["at_ms"] = at_ms.into();
+            }
+            format!("{event}\n")
+        });
+        let path = place.path().join("run/events.jsonl");
+        fs::write(path, jumped.collect::<String>()).expect("written");
+        for args in [
+            &["top", "run", "--once"][..],
+            &["report", "run", "-o", "page.html"],
+        ] {
+            let output = place.output(args);
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        }
+    }
+    let mut again = place.heist(&["run", "--resume", "run"]);
+    let again = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _again = Driver(again.expect("the program starts"));
+    place.wait_for(|events| {
+        events
+            .iter()
+            .any(|event| event["resumed_after_ms"].is_u64())
+    });
 }

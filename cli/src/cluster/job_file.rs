@@ -53,8 +53,9 @@ program        must be there: a program that calls heist_cluster::init() first i
 State and arguments have the types of JSON: no dates, no nan; an optional field is left out.
 
 A run writes to a folder: its events (events.jsonl), and the state from which --resume goes on
-after a loss. Ctrl-C ends a run; --resume goes on with that as well. Old folders stay until they
-are removed.
+after a loss. Ctrl-C ends a run after a last checkpoint of each job that comes to a safe point in
+ten seconds, and --resume goes on with that as well; a second Ctrl-C ends it at once. Old folders
+stay until they are removed.
 
 The exit code is 0 if every job and call has a result, 1 if not, 2 if the job file or the
 command line cannot be used, and 130 after Ctrl-C."#
@@ -162,7 +163,7 @@ impl JobFile {
         let source = Source { name, text };
         let raw: Raw = toml::from_str(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
-            source.error(&span, error.message())
+            source.error(&span, with_nearest(error.message()))
         })?;
         let mut jobs: Vec<JobSpec> = Vec::new();
         for raw in &raw.jobs {
@@ -245,6 +246,21 @@ impl JobFile {
     /// An error about a call, with its line.
     pub(super) fn call_error(&self, call: &CallSpec, error: impl fmt::Display) -> Usage {
         at_line(&self.name, call.line, error)
+    }
+}
+
+/// How much an unknown name must have of a known one for that to be meant, from 0 to 1.
+const LIKENESS_MIN: f64 = 0.7;
+
+/// Adds to a message about an unknown name which of the accepted ones is like it.
+fn with_nearest(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next().filter(|_| message.starts_with("unknown "));
+    let likeness = |name: &&str| strsim::jaro_winkler(name, unknown.unwrap_or_default());
+    let likely = names.filter(|name| likeness(name) >= LIKENESS_MIN);
+    match likely.max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
+        Some(nearest) => format!("{message}; is `{nearest}` meant?"),
+        None => message.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! One thread does it all: it takes what the driver tells, and looks now and then which jobs
 //! and calls are over. So whatever ends the run ends it in one place.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use heist_cluster::event::ClusterEvent;
-use heist_cluster::{Cluster, ForeignProgram, JsonCall, JsonJob, Options, RemoteError};
+use heist_cluster::event::{ClusterEvent, EventKind};
+use heist_cluster::{
+    Cluster, ForeignProgram, JobHandle, JobStatus, JsonCall, JsonJob, Options, RemoteError,
+};
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -37,6 +40,9 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// How long a cluster may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long jobs may take to their next safe point when the run is ended before its time.
+const STATE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The exit code after Ctrl-C: 128 and the number of the signal, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -83,14 +89,9 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();
     let options = options(&folder, &job_file, sender);
-    let cluster = backend::connect(
-        chosen,
-        &job_file.backends,
-        &folder.shared(),
-        &program,
-        options,
-    )
-    .with_context(|| format!("cannot use the backend {}", chosen.backend))?;
+    let (tables, shared) = (&job_file.backends, folder.shared());
+    let cluster = backend::connect(chosen, tables, &shared, &program, options);
+    let cluster = cluster.with_context(|| format!("cannot use the backend {}", chosen.backend))?;
     let mut run = Run {
         jobs: Vec::new(),
         calls: Vec::new(),
@@ -103,6 +104,9 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         log.say(&run.found());
     }
     let is_interrupted = run.wait(&events, &mut log, &interrupt)?;
+    if is_interrupted {
+        run.keep_states(&events, &mut log)?;
+    }
     let not_stored = std::mem::take(&mut run.not_stored);
     let mut results = run.end(is_interrupted);
     drop(cluster);
@@ -380,6 +384,45 @@ impl Run<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    /// Asks the jobs that run for their states, waits a while for them, and takes results that have
+    /// come: whoever resumes the run goes on from there.
+    fn keep_states(
+        &mut self,
+        events: &Receiver<ClusterEvent>,
+        log: &mut Log,
+    ) -> anyhow::Result<()> {
+        // States that came before are not those that are asked for.
+        events.try_iter().for_each(|event| log.tell(&event));
+        let open = self.jobs.iter().filter_map(|item| item.open.as_ref());
+        let handles = open.map(JsonJob::handle);
+        let runs = |status: JobStatus| status.node.is_some() && !status.is_moving;
+        let running = handles.filter(|handle| handle.status().is_some_and(runs));
+        let ask = |handle: &JobHandle<_>| {
+            handle.checkpoint();
+            handle.id().clone()
+        };
+        let mut waiting: HashSet<_> = running.map(ask).collect();
+        if !waiting.is_empty() {
+            log.say("jobs are asked for a last checkpoint; Ctrl-C again ends the run at once");
+        }
+        let deadline = Instant::now() + STATE_PATIENCE;
+        while !waiting.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(event) = events.recv_timeout(left) else {
+                break;
+            };
+            log.tell(&event);
+            if let EventKind::Checkpoint { job, .. }
+            | EventKind::NoCheckpoint { job, .. }
+            | EventKind::Lost { job, .. }
+            | EventKind::Finished { job, .. } = &event.what
+            {
+                waiting.remove(job);
+            }
+        }
+        self.look().map(drop)
     }
 
     /// Takes the results that there are. True if that is all.

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::{Config, NodeId, Priority};
-use heist_cluster::{job, Cluster, Job, JobContext, JobHandle, JobOptions, RemoteError, Stop};
+use heist_cluster::{
+    job, Cluster, Job, JobContext, JobHandle, JobOptions, Remote, RemoteError, Stop,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_bytes::ByteBuf;
 
@@ -133,6 +135,29 @@ impl Job for Counting {
             self.next += 1;
         }
         Ok((self.value, checksum(&self.ballast)))
+    }
+}
+
+/// Adds up shared data on two machines: the first attempt waits until it is moved.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Adding {
+    numbers: Remote<Vec<u64>>,
+    sums: Vec<u64>,
+}
+
+#[job]
+impl Job for Adding {
+    type Out = Vec<u64>;
+    const VERSION: u32 = 1;
+
+    fn run(&mut self, context: &JobContext) -> Result<Vec<u64>, Stop> {
+        let numbers = self.numbers.get().map_err(Stop::fail)?;
+        self.sums.push(numbers.iter().sum());
+        while context.epoch() == 0 {
+            context.safe_point(self)?;
+            heist_sync::thread::yield_now();
+        }
+        Ok(std::mem::take(&mut self.sums))
     }
 }
 
@@ -261,6 +286,40 @@ pub fn deaf_jobs_can_be_killed(cluster: &Cluster) {
     }
     let mut next = cluster.pin("n2").cpus(2).call(calls::add, (1, 2));
     assert_eq!(next.wait_timeout(PATIENCE), Some(Ok(3)));
+}
+
+/// Shared data in the state of a job is there wherever the job goes on.
+pub fn a_job_uses_shared_data(cluster: &Cluster) {
+    let numbers: Vec<u64> = (0..50_000).collect();
+    let sum = numbers.iter().sum();
+    let shared = cluster.put(&numbers).expect("put");
+    let adding = Adding {
+        numbers: shared.clone(),
+        sums: Vec::new(),
+    };
+    let job = cluster
+        .submit(adding, JobOptions::new("adds"))
+        .expect("submit");
+    let from = runs_on(&job);
+    let to = another_than(cluster, &from);
+    job.move_to(to).expect("it is there");
+    assert_eq!(job.wait_timeout(PATIENCE), Some(Ok(vec![sum, sum])));
+}
+
+/// The state of a job is had before its turn, if it is asked for.
+pub fn a_checkpoint_can_be_asked_for(stage: &Stage<'_>) {
+    let options = JobOptions::new("asked").checkpoint_every(Duration::from_secs(3600));
+    let job = stage
+        .cluster
+        .submit(Counting::new(u64::MAX, 1000), options)
+        .expect("submit");
+    runs_on(&job);
+    job.checkpoint();
+    wait_for(stage.events, |what| {
+        matches!(what, EventKind::Checkpoint { job, .. } if job.as_str() == "asked").then_some(())
+    });
+    job.cancel();
+    assert_eq!(job.get(), Err(RemoteError::Cancelled));
 }
 
 /// A running job with `ballast` bytes of state moves, and no step is lost or repeated. Returns

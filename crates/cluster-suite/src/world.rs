@@ -208,7 +208,7 @@ macro_rules! suite {
         $crate::suite!(@chunks $world:
             a_range_is_covered_once, a_list_keeps_its_order, a_chunk_that_panics_ends_all);
         $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends, jobs_end_at_their_deadline,
-            deaf_jobs_can_be_killed);
+            deaf_jobs_can_be_killed, a_job_uses_shared_data);
 
         #[test]
         fn results_survive_the_death_of_a_node() {
@@ -225,6 +225,12 @@ macro_rules! suite {
                 let (standstill, pausing) = $crate::jobs::a_job_moves(stage, 64 << 20);
                 $crate::report_standstill(pausing, standstill);
             });
+        }
+
+        #[test]
+        fn a_checkpoint_can_be_asked_for() {
+            let options = heist_cluster::Options::new();
+            $crate::world::on::<$world>(options, $crate::jobs::a_checkpoint_can_be_asked_for);
         }
 
         #[test]

@@ -260,6 +260,8 @@ pub struct StartSpec {
     /// How often its state is wanted, in milliseconds, for backends whose jobs see to that
     /// themselves.
     pub checkpoint_every_ms: u64,
+    /// The shared data that its first state refers to.
+    pub objects: Vec<ObjectId>,
 }
 
 /// An event in the life of an attempt; [`JobEvents`] has an example.

@@ -202,6 +202,23 @@ pub struct CallCounts {
     pub lost: u64,
 }
 
+/// How many epochs of a job belong to one driver; the next one begins with a multiple of this. So
+/// many a lost driver may have used since its last checkpoint.
+pub(crate) const EPOCHS_OF_DRIVER: u32 = 1000;
+
+/// Which attempt of its driver has this epoch, from 1.
+fn attempt(epoch: u32) -> u32 {
+    epoch % EPOCHS_OF_DRIVER + 1
+}
+
+/// A number with the word for what it counts.
+fn count(number: u32, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    }
+}
+
 impl fmt::Display for EventKind {
     // Long: one arm for each kind of event.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,7 +258,7 @@ impl fmt::Display for EventKind {
                 *age as f64 / 1e3
             ),
             Self::Running { job, epoch, node } => {
-                write!(f, "job {job} runs on {node}, attempt {epoch}")
+                write!(f, "job {job} runs on {node}, attempt {}", attempt(*epoch))
             }
             Self::Checkpoint {
                 job,
@@ -282,7 +299,8 @@ impl fmt::Display for EventKind {
                 progress,
             } => write!(
                 f,
-                "attempt {epoch} at job {job} was lost at {:.0} %: {why}",
+                "attempt {} at job {job} was lost at {:.0} %: {why}",
+                attempt(*epoch),
                 progress * 100.0
             ),
             Self::Late {
@@ -291,7 +309,7 @@ impl fmt::Display for EventKind {
                 current,
             } => write!(
                 f,
-                "attempt {epoch} at job {job} spoke too late, attempt {current} is valid"
+                "an attempt at job {job} spoke too late: its epoch was {epoch}, and {current} is valid"
             ),
             Self::Finished {
                 job,
@@ -301,7 +319,9 @@ impl fmt::Display for EventKind {
             } => {
                 write!(
                     f,
-                    "job {job} is done after {attempts} attempts and {moves} moves"
+                    "job {job} is done after {} and {}",
+                    count(*attempts, "attempt"),
+                    count(*moves, "move")
                 )
             }
             Self::Finished {

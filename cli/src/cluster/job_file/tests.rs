@@ -65,7 +65,47 @@ fn unknown_keys_are_refused_with_those_that_there_are() {
         let error = error(text);
         assert!(error.starts_with(wanted), "{error}");
     }
-    assert!(error("[rebalance]\nhot = 1\n").ends_with("or `enabled`"));
+    let error_of_setting = error("[rebalance]\nhot = 1\n");
+    assert!(
+        error_of_setting.contains("or `enabled`"),
+        "{error_of_setting}"
+    );
+}
+
+#[test]
+fn of_the_accepted_names_that_is_named_which_is_like_an_unknown_one() {
+    let cases = [
+        ("[backend.slrum]\n", "; is `slurm` meant?"),
+        ("[backend.ray]\ncdlib = \"x\"\n", "; is `cdylib` meant?"),
+        ("[[job]]\nid = \"a\"\nkid = \"K\"\n", "; is `kind` meant?"),
+        (
+            "[[call]]\nfunction = \"f\"\nreapeat = 3\n",
+            "; is `repeat` meant?",
+        ),
+        ("[rebalance]\nhot_lvl = 1\n", "; is `hot_level` meant?"),
+        ("[backend.local]\nxyz = 3\n", "expected `nodes` or `cpus`"),
+    ];
+    for (text, end) in cases {
+        let error = error(text);
+        assert!(error.ends_with(end), "{error}");
+    }
+}
+
+/// Those of the help.
+#[test]
+fn every_key_that_is_documented_is_accepted() {
+    let text = "program = 'sums'\n\
+        [backend.local]\nnodes = 2\ncpus = 2\n\
+        [backend.ray]\naddress = 'h:1'\npython = 'p'\ncdylib = 'l'\n\
+        [backend.slurm]\npartition = 'p'\nfolder = 'f'\narguments = ['-x']\ncpus = 2\n\
+        environment = ['A']\n\
+        [rebalance]\nenabled = true\nsmoothing = 0.5\nstale_after_ns = 3000000000\n\
+        [[job]]\nid = 'a'\nkind = 'K'\nstate = {}\ncount = 2\ncpus = 0.5\nthreads = 2\n\
+        priority = 1\non = 'n1'\nmobility = 'movable'\ncheckpoint_every_s = 1.5\n\
+        [[job]]\nid = 'b'\nkind = 'K'\nstate = {}\npin = 'n1'\n\
+        [[call]]\nfunction = 'f'\nargs = 1\nrepeat = 2\n";
+    let parsed = JobFile::parse(text, "jobs.toml", Path::new(""));
+    assert_eq!(parsed.expect("a job file").jobs.len(), 3);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::call::RemoteFuture;
 use super::calls::Calls;
 use super::job_handle::{JobHandle, UnfinishedJob};
-use super::object::Remote;
+use super::object::{self, Remote};
 use super::permits::Permits;
 use super::session::{reader, Counters, Session, Shared};
 use crate::backend::{BackendOptions, Node, Program};
@@ -228,7 +228,8 @@ impl Cluster {
 
     /// Submits a job. It runs until it has a result or gives up, wherever there is room: an
     /// attempt that the backend loses is followed by one from the last checkpoint. See
-    /// [`JobHandle`] for an example.
+    /// [`JobHandle`] for an example. Its state may refer to shared data, which is there as long as
+    /// what [`put`](Self::put) returned.
     ///
     /// With a [store](Options::store) the first state is on disk when this returns; otherwise it
     /// costs a message to the driver's thread.
@@ -242,7 +243,7 @@ impl Cluster {
         job: J,
         options: JobOptions,
     ) -> Result<JobHandle<J::Out>, ClusterError> {
-        let state = protocol::encode(&job).map_err(|error| {
+        let state = object::encode_with_objects(&job).map_err(|error| {
             ClusterErrorKind::Job(format!(
                 "the state of job {} cannot be written: {error}",
                 options.id
@@ -258,7 +259,7 @@ impl Cluster {
         &self,
         kind: &str,
         version: u32,
-        state: Vec<u8>,
+        (state, objects): (Vec<u8>, Vec<ObjectId>),
         options: JobOptions,
     ) -> Result<u64, ClusterError> {
         let driver = self.shared.driver()?;
@@ -279,7 +280,7 @@ impl Cluster {
             options,
             place: 0,
         };
-        driver.submit(description, state)?;
+        driver.submit(description, (state, objects))?;
         Ok(job)
     }
 

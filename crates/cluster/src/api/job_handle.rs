@@ -191,6 +191,23 @@ impl<T> JobHandle<T> {
         self.shared.driver().ok()?.not_stored(self.job)
     }
 
+    /// Asks for the state now and not in its turn, if the job runs: an accident costs what is done
+    /// from then on. Returns at once; an [event](crate::event::EventKind::Checkpoint) says that the
+    /// state is there, after the job's next safe point.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # fn before_maintenance(jobs: &[heist_cluster::JobHandle<u64>]) {
+    /// jobs.iter().for_each(heist_cluster::JobHandle::checkpoint);
+    /// # }
+    /// ```
+    pub fn checkpoint(&self) {
+        if let Ok(driver) = self.shared.driver() {
+            driver.tell(Input::Checkpoint { job: self.job });
+        }
+    }
+
     /// Gives up the job: it is asked to end, and all waits for its result return
     /// [`RemoteError::Cancelled`]. Its processors are free once it has reached a safe point.
     pub fn cancel(&self) {

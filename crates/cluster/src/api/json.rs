@@ -281,7 +281,7 @@ impl ForeignProgram {
         let version = self.version(kind)?;
         let state = self.bytes_of(kind, state)?;
         let id = options.id.clone();
-        let number = cluster.submit_bytes(kind, version, state, options)?;
+        let number = cluster.submit_bytes(kind, version, (state, Vec::new()), options)?;
         Ok(self.handle(
             kind,
             JobHandle::new(Arc::clone(cluster.shared()), number, id),

@@ -281,9 +281,10 @@ impl Backend for RayBackend {
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
+        let objects = names(&start.objects);
         self.attempts
             .start(start, events, |cpus, placement, opened| {
-                self.shared.open(cpus, &placement, opened);
+                self.shared.open(cpus, &placement, objects, opened);
             });
     }
 

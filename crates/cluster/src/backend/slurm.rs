@@ -142,7 +142,7 @@ impl Slurm {
     /// # Examples
     ///
     /// ```
-    /// let slurm = heist_cluster::Slurm::new().environment(["OMP_NUM_THREADS", "DATA_URL"]);
+    /// let slurm = heist_cluster::Slurm::new().environment(["DATASET"]);
     /// ```
     #[must_use]
     pub fn environment(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {

@@ -18,9 +18,10 @@ use super::store::{Description, JobResult, Journal, Store, Unfinished};
 use crate::backend::Backend;
 use crate::driver::options::Options;
 use crate::error::{ClusterErrorKind, RemoteError};
-use crate::event::CallCounts;
+use crate::event::{CallCounts, EPOCHS_OF_DRIVER};
 use crate::planner::{JobId, Planner};
 use crate::protocol::cpus::Cpus;
+use crate::protocol::object_id::ObjectId;
 use crate::remote::job_options::JobOptions;
 
 /// The driver of jobs, from outside of its thread.
@@ -98,7 +99,7 @@ impl Driver {
     pub(crate) fn submit(
         &self,
         description: Description,
-        state: Vec<u8>,
+        (state, objects): (Vec<u8>, Vec<ObjectId>),
     ) -> Result<(), ClusterErrorKind> {
         let cpus = cpus(&description)?;
         self.reserve(&description.options.id)?;
@@ -114,7 +115,7 @@ impl Driver {
                 return Err(error);
             }
         }
-        self.begin(description, checkpoint, cpus, 0, None);
+        self.begin(description, checkpoint, objects, cpus, (0, None));
         Ok(())
     }
 
@@ -128,8 +129,11 @@ impl Driver {
             age_ms,
         } = unfinished;
         // Every attempt that the lost driver began since is older than this.
-        let epoch = checkpoint.epoch.saturating_add(RESUMED_EPOCHS);
-        self.begin(description, checkpoint, cpus, epoch, Some(age_ms));
+        let epoch = checkpoint.epoch.saturating_add(EPOCHS_OF_DRIVER);
+        let epoch = epoch.checked_next_multiple_of(EPOCHS_OF_DRIVER);
+        let epoch = epoch.unwrap_or(u32::MAX);
+        let since = (epoch, Some(age_ms));
+        self.begin(description, checkpoint, Vec::new(), cpus, since);
         Ok(())
     }
 
@@ -146,9 +150,9 @@ impl Driver {
         &self,
         description: Description,
         checkpoint: Checkpoint,
+        objects: Vec<ObjectId>,
         cpus: Cpus,
-        epoch: u32,
-        resumed_after_ms: Option<u64>,
+        (epoch, resumed_after_ms): (u32, Option<u64>),
     ) {
         let Description {
             job, kind, options, ..
@@ -160,6 +164,7 @@ impl Driver {
             options,
             cpus,
             checkpoint,
+            objects,
             epoch,
             resumed_after_ms,
         }));
@@ -259,9 +264,6 @@ fn cpus(description: &Description) -> Result<Cpus, ClusterErrorKind> {
     Cpus::try_from(*cpus)
         .map_err(|error| ClusterErrorKind::Job(format!("what job {id} wants: {error}")))
 }
-
-/// How many epochs a lost driver may have used after its last checkpoint was written.
-const RESUMED_EPOCHS: u32 = 1000;
 
 impl Drop for Driver {
     fn drop(&mut self) {

@@ -55,6 +55,11 @@ impl Machine {
                 self.give_up(now, job, RemoteError::Cancelled, &mut actions);
                 actions.push(Action::Kill { job });
             }
+            Input::Checkpoint { job } => {
+                if let Some(record) = self.jobs.get_mut(&job) {
+                    record.ask_for_state(now, job, &mut actions);
+                }
+            }
             Input::Tick => self.tick(now, &mut touched, &mut actions),
         }
         let changed = touched.into_iter().filter_map(|job| self.settle(job));
@@ -114,6 +119,7 @@ impl Machine {
             options,
             cpus,
             checkpoint,
+            objects,
             epoch,
             resumed_after_ms,
         } = submission;
@@ -141,6 +147,7 @@ impl Machine {
             moves: 0,
             options,
             cpus,
+            objects,
         };
         let node = record.options.node.clone();
         record.start(now, job, node, None, actions);

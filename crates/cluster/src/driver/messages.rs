@@ -8,6 +8,7 @@ use crate::error::RemoteError;
 use crate::event::EventKind;
 use crate::planner::{Move, NodeId};
 use crate::protocol::cpus::Cpus;
+use crate::protocol::object_id::ObjectId;
 use crate::remote::job_options::JobOptions;
 
 /// A state from which an attempt can begin.
@@ -29,6 +30,8 @@ pub(crate) struct Submission {
     /// As the options say, in the form in which they are counted.
     pub(crate) cpus: Cpus,
     pub(crate) checkpoint: Checkpoint,
+    /// The shared data that the state of a new job refers to. That of a lost driver is gone.
+    pub(crate) objects: Vec<ObjectId>,
     /// The first epoch to use.
     pub(crate) epoch: u32,
     pub(crate) resumed_after_ms: Option<u64>,
@@ -56,6 +59,10 @@ pub(crate) enum Input {
     },
     /// As cancel, and whatever still runs of it is to end, even if it was cancelled before.
     Kill {
+        job: u64,
+    },
+    /// The state of a job is wanted now.
+    Checkpoint {
         job: u64,
     },
     /// Time has passed.

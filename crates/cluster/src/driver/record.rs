@@ -9,6 +9,7 @@ use crate::error::{BackendError, RemoteError};
 use crate::event::EventKind;
 use crate::planner::{Mobility, NodeId};
 use crate::protocol::cpus::Cpus;
+use crate::protocol::object_id::ObjectId;
 use crate::protocol::JobOutcome;
 use crate::remote::job_options::JobOptions;
 
@@ -29,6 +30,8 @@ pub(super) struct Record {
     pub(super) kind: String,
     pub(super) options: JobOptions,
     pub(super) cpus: Cpus,
+    /// That the first state refers to.
+    pub(super) objects: Vec<ObjectId>,
     pub(super) epoch: u32,
     pub(super) first_epoch: u32,
     pub(super) phase: Phase,
@@ -108,6 +111,7 @@ impl Record {
                 near: Vec::new(),
             },
             checkpoint_every_ms: options.checkpoint_every_ms,
+            objects: self.objects.clone(),
         }));
         self.is_snapshot_asked = false;
         self.enter(now, Phase::Starting { step });
@@ -318,6 +322,16 @@ impl Record {
         let within = Duration::from_millis(self.options.within_ms?);
         let has_passed = now.saturating_sub(self.began) >= within;
         has_passed.then_some(RemoteError::TimedOut { within })
+    }
+
+    /// Asks for the state now, if it runs and has not been asked.
+    pub(super) fn ask_for_state(&mut self, now: Duration, job: u64, actions: &mut Vec<Action>) {
+        if matches!(self.phase, Phase::Running { .. }) && !self.is_snapshot_asked {
+            self.is_snapshot_asked = true;
+            self.snapshot_at = now;
+            let epoch = self.epoch;
+            actions.push(Action::Snapshot { job, epoch });
+        }
     }
 
     pub(super) fn tick(&mut self, now: Duration, job: u64, actions: &mut Vec<Action>) {

@@ -108,7 +108,9 @@ fn submit(driver: &Driver, job: u64, kind: &str) {
         options: options.checkpoint_every(Duration::from_millis(1)),
         place: 0,
     };
-    driver.submit(description, Vec::new()).expect("it begins");
+    driver
+        .submit(description, Default::default())
+        .expect("it begins");
 }
 
 /// A million messages keep the driver busy for longer than a tick; between the first and the last

@@ -83,7 +83,8 @@ impl Objects {
             }
             (None, None) => {
                 return Err(format!(
-                    "object {id} is not here: a call can use the objects among its arguments"
+                    "object {id} is not here: a call can use the objects \
+                     among its arguments, a job those in its first state"
                 ))
             }
         };

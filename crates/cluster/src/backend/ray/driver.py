@@ -87,9 +87,11 @@ class Driver:
     def do_nodes(self, to, payload):
         self.done.put(to, json.dumps(self.nodes.list()).encode())
 
-    def do_open(self, to, host, cpus, payload, node=None, is_pinned=False):
+    def do_open(self, to, host, cpus, payload, node=None, is_pinned=False, objects=()):
         place = self.nodes.place(cpus, node, is_pinned)
-        opening = (to, host, cpus, node, place, is_pinned)
+        # A job that uses one that is gone will say so.
+        objects = {id: self.objects[id] for id in objects if id in self.objects}
+        opening = (to, host, cpus, node, place, is_pinned, objects)
         threading.Thread(target=self.open, args=opening, daemon=True).start()
 
     def open(self, to, *opening):
@@ -99,7 +101,7 @@ class Driver:
             result = error
         self.done.put(to, result)
 
-    def opened(self, host, cpus, node, place, is_pinned):
+    def opened(self, host, cpus, node, place, is_pinned, objects):
         """The name of the node, once a worker for a job is there."""
         self.calls.make_room()
         room = self.rooms.reserve(cpus, place)
@@ -116,6 +118,8 @@ class Driver:
                         self.rooms.release(room)
                         room, place = self.rooms.reserve(cpus, None), None
             actor, name = self.rooms.worker(self.rooms.place_of(room))
+            if objects:
+                ray.get(actor.offer.remote(list(objects), *objects.values()))
         except Exception:
             self.rooms.release(room)
             raise

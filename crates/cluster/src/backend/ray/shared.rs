@@ -34,7 +34,13 @@ impl Shared {
         })
     }
 
-    pub(super) fn open(self: &Arc<Self>, cpus: Cpus, placement: &Placement, opened: Opened) {
+    pub(super) fn open(
+        self: &Arc<Self>,
+        cpus: Cpus,
+        placement: &Placement,
+        objects: Vec<String>,
+        opened: Opened,
+    ) {
         // Only uniqueness matters.
         let host = self.next_host.fetch_add(1, Ordering::Relaxed);
         let op = Op::Open {
@@ -42,6 +48,7 @@ impl Shared {
             cpus: cpus.into(),
             node: placement.node.as_ref(),
             is_pinned: placement.is_pinned,
+            objects,
         };
         let shared = Arc::clone(self);
         let ready = move |answer: Result<Vec<u8>, BackendError>| {

@@ -87,6 +87,8 @@ pub(super) enum Op<'a> {
         cpus: f64,
         node: Option<&'a NodeId>,
         is_pinned: bool,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        objects: Vec<String>,
     },
     Ask {
         host: u64,

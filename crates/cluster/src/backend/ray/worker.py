@@ -61,12 +61,16 @@ class Host:
     def answer(self, request):
         return here().answer(data(request))
 
+    def offer(self, ids, *objects):
+        """Gives the library shared data."""
+        for id, value in zip(ids, objects):
+            here().offer(id, data(value))
+
     def call(self, request, ids, *objects):
         """Answers a call with these objects: how long that took, the answers, and that none
         is missing."""
+        self.offer(ids, *objects)
         library = here()
-        for id, value in zip(ids, objects):
-            library.offer(id, data(value))
         began = time.monotonic()
         answer = library.answer(data(request))
         return time.monotonic() - began, [answer], False

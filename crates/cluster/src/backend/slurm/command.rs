@@ -11,32 +11,10 @@ use heist_sync::thread;
 /// How long a command may take. Slurm's own patience with its controller is of this order.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The variables that a command has: those by which programs find their files, Slurm's and ours.
-const VARIABLES: [&str; 10] = [
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-];
-/// How the names of others begin.
-const PREFIXES: [&str; 10] = [
-    "HEIST_",
-    "RUST_",
-    "LC_",
-    "SLURM",
-    "SBATCH_",
-    "SRUN_",
-    "SINFO_",
-    "SQUEUE_",
-    "SCONTROL_",
-    "SCANCEL_",
-];
+/// The variables that a command has: those by which programs find their files, and others, whose
+/// names begin with one of `PREFIXES`: Slurm's and ours.
+const VARIABLES: &str = "PATH LD_LIBRARY_PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR";
+const PREFIXES: &str = "HEIST_ RUST_ LC_ SLURM SBATCH_ SRUN_ SINFO_ SQUEUE_ SCONTROL_ SCANCEL_";
 
 /// A command of Slurm's. It passes its environment on to what it starts, so that it has but little
 /// of ours, where there may be secrets. Inside of an allocation Slurm's variables would make it
@@ -46,9 +24,10 @@ pub(super) fn command(program: &str) -> Command {
     let is_in_allocation = std::env::var_os("SLURM_JOB_ID").is_some();
     let passes = |name: &str| {
         let is_of_allocation = is_in_allocation && name.starts_with("SLURM");
+        let mut prefixes = PREFIXES.split_whitespace();
         name == "SLURM_CONF"
-            || VARIABLES.contains(&name)
-            || (!is_of_allocation && PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+            || VARIABLES.split_whitespace().any(|passed| passed == name)
+            || (!is_of_allocation && prefixes.any(|prefix| name.starts_with(prefix)))
     };
     let environment = std::env::vars_os();
     let passed = environment.filter(|(name, _)| name.to_str().is_some_and(passes));

@@ -79,6 +79,7 @@ impl Driven {
                 threads: 1,
                 placement: Placement::default(),
                 checkpoint_every_ms: 500,
+                objects: Vec::new(),
             },
             events,
             sender,
@@ -320,10 +321,8 @@ fn another_driver_finds_what_a_lost_one_has_begun() {
     job.finishes(2000, 300);
 }
 
-/// Makes a process of this test program a driver without a folder: the first one is lost with a job
-/// under way, the next one only connects.
-const FOLDERLESS_DRIVER: &str = "HEIST_CLUSTER_TEST_FOLDERLESS_DRIVER";
-
+/// Drivers without a folder, in processes of their own: the first one is lost with a job under way,
+/// the next one only connects.
 #[test]
 fn the_jobs_and_the_data_of_a_lost_driver_end_when_the_next_one_connects() {
     let Some(_turn) = keeper() else {
@@ -338,7 +337,7 @@ fn the_jobs_and_the_data_of_a_lost_driver_end_when_the_next_one_connects() {
                 "backend::slurm::tests::folderless_driver",
                 "--nocapture",
             ])
-            .env(FOLDERLESS_DRIVER, is)
+            .env(LOST_DRIVER, is)
             .env("XDG_STATE_HOME", state.path());
         driver
     };
@@ -373,7 +372,7 @@ fn the_jobs_and_the_data_of_a_lost_driver_end_when_the_next_one_connects() {
 
 #[test]
 fn folderless_driver() {
-    let Some(is) = std::env::var_os(FOLDERLESS_DRIVER) else {
+    let Some(is) = std::env::var_os(LOST_DRIVER) else {
         return;
     };
     let backend = connect_with(Slurm::new());

@@ -25,6 +25,7 @@ fn submission() -> Submission {
             progress: 0.0,
             state: Arc::new(vec![0]),
         },
+        objects: Vec::new(),
         epoch: 0,
         resumed_after_ms: None,
     }
