@@ -77,9 +77,12 @@ impl Calls {
                 Phase::Busy(process, call) if *call == id => Some(process.clone()),
                 _ => None,
             });
-        let reply = waiting.map(|(_, reply)| reply);
-        // One that runs and was asked to end may be killed yet: it is over when its worker says so.
-        let reply = reply.or_else(|| state.replies.remove(&id).filter(|_| is_hard));
+        let reply = match (waiting, is_hard) {
+            (Some((_, reply)), _) => Some(reply),
+            (None, true) => state.replies.remove(&id),
+            // It may be killed yet: it is over when its worker says so.
+            (None, false) => None,
+        };
         drop(state);
         if let Some(reply) = reply {
             reply(Err(BackendError::cancelled()));
