@@ -72,6 +72,8 @@ pub mod cell;
 pub use loom::cell;
 mod cache_padded;
 mod clock;
+#[cfg(any(target_os = "linux", test))]
+mod control_groups;
 #[cfg(heist_soak)]
 pub mod delay;
 pub mod fault;

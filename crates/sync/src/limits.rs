@@ -29,8 +29,10 @@ pub fn thread_limit() -> Option<ThreadLimit> {
 #[cfg(target_os = "linux")]
 mod imp {
     use std::fs::read_to_string;
+    use std::path::Path;
 
     use super::ThreadLimit;
+    use crate::control_groups::narrowest;
 
     /// A worker has a stack with its guard, and a deque with a part that is not in use yet.
     const MAPPINGS_OF_A_WORKER: u64 = 4;
@@ -53,7 +55,7 @@ mod imp {
         ]
     }
 
-    fn number_in(file: &str) -> Option<u64> {
+    fn number_in(file: impl AsRef<Path>) -> Option<u64> {
         read_to_string(file).ok()?.trim().parse().ok()
     }
 
@@ -75,19 +77,9 @@ mod imp {
     /// The limit of the process's control group, or of the narrowest above it.
     fn group() -> Option<u64> {
         let groups = read_to_string("/proc/self/cgroup").ok()?;
-        let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-        let above = std::path::Path::new(path).ancestors();
-        above
-            .filter_map(|group| {
-                let group = group.strip_prefix("/").unwrap_or(group);
-                number_in(
-                    std::path::Path::new("/sys/fs/cgroup")
-                        .join(group)
-                        .join("pids.max")
-                        .to_str()?,
-                )
-            })
-            .min()
+        narrowest(Path::new("/sys/fs/cgroup"), &groups, "pids", |folder| {
+            number_in(folder.join("pids.max"))
+        })
     }
 }
 

@@ -90,14 +90,13 @@ mod imp {
     }
 }
 
-/// How many processors the narrowest quota is worth: of the control groups that `groups` names, in
-/// the form of `/proc/self/cgroup`, and those above them. They are mounted at `root`.
+/// How many processors the narrowest quota is worth, of the control groups that `groups` names and
+/// those above them.
 #[cfg(any(target_os = "linux", test))]
 fn quota(root: &std::path::Path, groups: &str) -> Option<usize> {
     use std::fs::read_to_string;
-    use std::path::Path;
 
-    let of_group = |folder: &Path| {
+    crate::control_groups::narrowest(root, groups, "cpu", |folder| {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let (quota, period) = if let Ok(line) = read_to_string(folder.join("cpu.max")) {
             let (quota, period) = line.trim().split_once(' ')?;
@@ -107,54 +106,13 @@ fn quota(root: &std::path::Path, groups: &str) -> Option<usize> {
             (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?)
         };
         usize::try_from(quota.checked_div(period)?.max(1)).ok()
-    };
-    let quotas = groups.lines().filter_map(|line| {
-        let (_, line) = line.split_once(':')?;
-        let (controllers, path) = line.split_once(':')?;
-        // In the second version all controllers are in one tree.
-        let mounts: &[&str] = match controllers {
-            "" => &[""],
-            _ if controllers.split(',').any(|name| name == "cpu") => &[controllers, "cpu"],
-            _ => return None,
-        };
-        let above = Path::new(path).ancestors();
-        let folders = above.flat_map(|group| {
-            let group = group.strip_prefix("/").unwrap_or(group);
-            mounts.iter().map(move |mount| root.join(mount).join(group))
-        });
-        folders.filter_map(|folder| of_group(&folder)).min()
-    });
-    quotas.min()
+    })
 }
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
-    use std::fs;
-    use std::path::PathBuf;
-
     use super::*;
-
-    /// A tree of control groups below a folder of its own.
-    struct Tree(PathBuf);
-
-    impl Tree {
-        fn new(name: &str, files: &[(&str, &str)]) -> Self {
-            let name = format!("heist-quota-{name}-{}", std::process::id());
-            let root = std::env::temp_dir().join(name);
-            for (file, text) in files {
-                let file = root.join(file);
-                fs::create_dir_all(file.parent().expect("it is in a folder")).expect("a folder");
-                fs::write(file, text).expect("a file");
-            }
-            Self(root)
-        }
-    }
-
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::control_groups::tests::Tree;
 
     #[test]
     fn the_narrowest_quota_counts_be_it_of_a_group_above() {
