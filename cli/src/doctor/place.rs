@@ -41,6 +41,8 @@ pub(crate) struct Victims {
 impl Place {
     /// As seen from this CPU, or else the first.
     pub(crate) fn new(topology: &Topology, worker_cpu: Option<usize>) -> Self {
+        let is_known = |cpu: &usize| topology.processors().any(|known| known == *cpu);
+        let worker_cpu = worker_cpu.filter(is_known);
         let worker_cpu = worker_cpu.or_else(|| topology.processors().next());
         let mut victims: BTreeMap<Distance, Vec<usize>> = BTreeMap::new();
         if let Some(from) = worker_cpu {

@@ -502,6 +502,15 @@ assumed of the machine, which matters to pinned pools
 }
 
 #[test]
+fn victims_that_the_system_does_not_show_are_not_said_to_be_none() {
+    let text = text_of(&Machine::bare(4).affinity("0-3").report());
+    assert!(
+        text.contains("  victims     not shown by this system"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_machine_without_processors_is_trouble_and_none_at_all_an_error() {
     let empty = tempfile::tempdir().unwrap();
     let mut out = Vec::new();

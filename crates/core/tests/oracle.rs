@@ -4,13 +4,15 @@
 
 use std::collections::BTreeSet;
 use std::panic::{catch_unwind, panic_any, resume_unwind, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use heist_core::{
-    JoinContext, JoinError, JoinHandle, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
-    Waiting,
+    JoinContext, JoinError, JoinHandle, Pin, Priority, Strand, TaskGroup, ThreadPool,
+    ThreadPoolBuilder, Topology, Waiting,
 };
+use heist_sync::allowed_processors;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -160,10 +162,10 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-const WORKERS: [usize; 5] = [2, 3, 1, 1, 2];
+const WORKERS: [usize; 6] = [2, 3, 1, 1, 2, 4];
 
 /// The pool that a program moves to.
-const OTHERS: [usize; 5] = [1, 0, 2, 4, 3];
+const OTHERS: [usize; 6] = [1, 0, 2, 4, 3, 0];
 
 /// The one that is serial.
 const SERIAL: usize = 3;
@@ -171,15 +173,31 @@ const SERIAL: usize = 3;
 /// The one that guards all of each stack.
 const GUARDED: usize = 4;
 
+/// The one that is pinned, and whose workers are not equally far apart.
+const UNEVEN: usize = 5;
+
+/// Pinned where that can be, to processors that are taken for far apart.
+fn uneven(builder: ThreadPoolBuilder) -> ThreadPoolBuilder {
+    let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sync/tests/machines");
+    let machine = Topology::read(&machines.join("far-apart.txt")).expect("it is recorded");
+    let turns = allowed_processors().into_iter().cycle();
+    match cfg!(target_os = "linux") {
+        true => builder.pin(Pin::Cpus(turns.take(WORKERS[UNEVEN]).collect())),
+        false => builder,
+    }
+    .topology(machine)
+}
+
 /// The pools for all cases: building them costs more than a case.
-fn pools() -> &'static [ThreadPool; 5] {
-    static POOLS: OnceLock<[ThreadPool; 5]> = OnceLock::new();
+fn pools() -> &'static [ThreadPool; 6] {
+    static POOLS: OnceLock<[ThreadPool; 6]> = OnceLock::new();
     POOLS.get_or_init(|| {
-        [0, 1, 2, SERIAL, GUARDED].map(|on| {
+        [0, 1, 2, SERIAL, GUARDED, UNEVEN].map(|on| {
             let builder = ThreadPoolBuilder::new().num_threads(WORKERS[on]);
             match on {
                 SERIAL => builder.serial(),
                 GUARDED => builder.stack_guard(usize::MAX),
+                UNEVEN => uneven(builder).compensation_workers(1),
                 _ => builder.compensation_workers(on),
             }
             .build()
@@ -514,6 +532,7 @@ proptest! {
         check(&program, 0)?;
         check(&program, SERIAL)?;
         check(&program, GUARDED)?;
+        check(&program, UNEVEN)?;
     }
 
     #[test]

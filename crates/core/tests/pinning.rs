@@ -126,7 +126,7 @@ fn impossible_pins_are_refused_with_what_is_possible() {
     assert!(class.contains("core class 60000; the last"), "{class}");
     let many = text(crowded(2).num_threads(3));
     assert!(
-        many.contains("3 workers") && many.contains("2 processors"),
+        many.contains("3 workers") && many.contains("at most 2"),
         "{many}"
     );
     let current = text(crowded(1).use_current_thread());

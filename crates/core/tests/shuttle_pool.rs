@@ -5,9 +5,12 @@
 #![cfg(heist_shuttle)]
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Arc;
 
-use heist_core::{JoinContext, Once, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder};
+use heist_core::{
+    JoinContext, Once, Pin, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder, Topology,
+};
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Runs a test under both schedulers.
@@ -38,6 +41,30 @@ fn nested_joins_run_each_leaf_once_and_the_pool_ends() {
         pool.install(|| leaves(3, &ran));
         assert_eq!(ran.load(Ordering::SeqCst), 8);
         pool.shutdown();
+    });
+}
+
+/// Worker 2 is farther from the others than they are from each other, and they from it.
+#[test]
+fn jobs_are_found_near_and_far_and_the_pool_ends() {
+    let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sync/tests/machines");
+    let machine = Topology::read(&machines.join("far-apart.txt")).expect("it is recorded");
+    check(move || {
+        let builder = ThreadPoolBuilder::new().pin(Pin::Cpus(vec![0, 0, 7]));
+        let pool = builder.topology(machine.clone()).build().expect("a pool");
+        let ran = Arc::new(AtomicUsize::new(0));
+        for worker in 0..3 {
+            let ran = Arc::clone(&ran);
+            pool.job().only_on(worker).spawn(move || {
+                for _ in 0..3 {
+                    let ran = Arc::clone(&ran);
+                    heist_core::spawn(move || _ = ran.fetch_add(1, Ordering::SeqCst));
+                }
+                heist_core::join(|| (), || _ = ran.fetch_add(1, Ordering::SeqCst));
+            });
+        }
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 12);
     });
 }
 

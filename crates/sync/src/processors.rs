@@ -25,7 +25,8 @@ pub fn usable_processors() -> usize {
 /// The processors that the process may use, ascending: the system's numbers of those in the
 /// affinity mask of its first thread. At least one.
 ///
-/// On systems other than Linux as many as `std::thread::available_parallelism` says, from 0 on.
+/// On systems other than Linux as many as `std::thread::available_parallelism` says, from 0 on. In
+/// a model there are eight, to none of which a thread can really be bound.
 ///
 /// # Examples
 ///
@@ -35,7 +36,7 @@ pub fn usable_processors() -> usize {
 #[must_use]
 pub fn allowed_processors() -> Vec<usize> {
     if cfg!(any(heist_loom, heist_shuttle)) {
-        vec![0]
+        (0..8).collect()
     } else {
         imp::mask().unwrap_or_else(|| (0..available()).collect())
     }

@@ -58,6 +58,15 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Takes the distances between processors from there, and not from the system. For tests: the
+    /// machine at hand may have one distance only.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn topology(mut self, topology: Topology) -> Self {
+        self.0.topology = Some(topology);
+        self
+    }
+
     /// Sets the niceness of the pool's threads: from -20, which gets most of the processor where
     /// several threads want it, to 19, which gets least. The default is that of the thread that
     /// builds the pool.
@@ -126,8 +135,8 @@ pub fn pools_per_node(
     let pools = topology.nodes().iter().filter(is_open).map(|node| {
         let mut builder = builder(node);
         if cfg!(target_os = "linux") {
-            builder = builder.pin(Pin::Node(node.id()));
-            builder.0.topology = Some(topology.clone());
+            let pin = Pin::Node(node.id());
+            builder = builder.pin(pin).topology(topology.clone());
         }
         builder.build()
     });

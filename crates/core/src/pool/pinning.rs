@@ -131,7 +131,7 @@ impl<S> Settings<S> {
         let places = processors.len();
         if self.num_threads > places {
             return Err(ThreadPoolBuildError::placement(format!(
-                "a pool of {} workers was to be pinned to {places} processors ({}); accepted are at most as many workers",
+                "a pool of {} workers was to be pinned to processors {}, one each; accepted are at most {places}",
                 self.num_threads,
                 processor_list(&processors)
             )));
@@ -258,33 +258,11 @@ mod tests {
         );
     }
 
-    /// A machine on which processors of different numbers are in different nodes, and each as far
-    /// from the next as it can be.
-    fn far_apart() -> Topology {
-        let last = allowed_processors().into_iter().max().expect("a processor");
-        let mut facts = format!("system/cpu/online = 0-{last}\nsystem/node/online = 0-{last}\n");
-        for node in 0..=last {
-            let row: Vec<String> = (0..=last)
-                .map(|to| (10 + to.abs_diff(node)).to_string())
-                .collect();
-            let row = row.join(" ");
-            facts += &format!(
-                "system/node/node{node}/cpulist = {node}\nsystem/node/node{node}/distance = {row}\n"
-            );
-        }
-        let file = std::env::temp_dir().join(format!("heist-far-apart-{}", std::process::id()));
-        std::fs::write(&file, facts).expect("a file");
-        let topology = Topology::read(&file).expect("it is there");
-        std::fs::remove_file(&file).expect("it is there");
-        assert!(topology.notes().iter().all(|note| !note.contains("nodes")));
-        topology
-    }
-
     /// A pool of workers that are not equally far apart, if these are not all on one processor.
     fn uneven_pool(processors: Vec<usize>) -> ThreadPool {
-        let mut builder = ThreadPoolBuilder::new().pin(Pin::Cpus(processors));
-        builder.0.topology = Some(far_apart());
-        builder.build().expect("a pool")
+        let builder = ThreadPoolBuilder::new().pin(Pin::Cpus(processors));
+        let pool = builder.topology(machine("far-apart.txt")).build();
+        pool.expect("a pool")
     }
 
     #[test]
