@@ -111,7 +111,10 @@ fn bench_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         ),
         (
             "bench test",
-            format!("test -p heist-bench -p heist-bench-workloads -p heist-bench-demos {manifest}"),
+            format!(
+                "test -p heist-bench -p heist-bench-workloads -p heist-bench-demos \
+                 -p heist-bench-http {manifest}"
+            ),
         ),
         (
             "bench smoke",

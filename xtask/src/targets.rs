@@ -36,12 +36,13 @@ const LIBRARIES: [(&str, &str); 3] = [
 ];
 
 /// The packages that are no libraries.
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "heist-cli",
     "heist-lab",
     "xtask",
     "pi-and-primes",
     "deep-zoom",
+    "http-service",
 ];
 
 /// The packages that speak to processes as Unix does.

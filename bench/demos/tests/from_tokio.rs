@@ -3,6 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
+use futures_lite::StreamExt;
+use heist::futures::IntoStream;
+use heist::prelude::*;
+
 /// The runtime has one thread. The job ends only if a task beats on it meanwhile.
 #[test]
 fn a_task_beats_on_tokios_only_thread_while_another_awaits_a_job() {
@@ -45,4 +49,38 @@ fn a_job_starts_tasks_by_the_handle_of_its_runtime() {
             .expect("nor does the task")
     });
     assert_eq!(value, 7);
+}
+
+/// The stream ends only if a task beats on the same thread while its items are computed.
+#[test]
+fn a_task_beats_on_tokios_only_thread_while_another_awaits_a_stream_of_items() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    let sum = runtime.block_on(async {
+        let beats = Arc::new(AtomicU32::new(0));
+        let beating = Arc::clone(&beats);
+        let heart = tokio::spawn(async move {
+            loop {
+                beating.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let here = std::thread::current().id();
+        let items = (0..500_u32).into_par_iter().map(move |n| {
+            assert_ne!(std::thread::current().id(), here, "it computes elsewhere");
+            while beats.load(Ordering::Relaxed) < n {
+                std::thread::yield_now();
+            }
+            n
+        });
+        let mut items = items.into_stream(16);
+        let mut sum = 0;
+        while let Some(item) = items.next().await {
+            sum += item;
+        }
+        heart.abort();
+        sum
+    });
+    assert_eq!(sum, (0..500).sum());
 }

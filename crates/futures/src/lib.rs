@@ -7,6 +7,7 @@
 //! | [`block_on`] | waiting for a future; a worker runs jobs meanwhile |
 //! | [`yield_now`] | letting others have their turn |
 //! | [`IntoStream`] | the items of a parallel iterator, computed ahead of whoever awaits them |
+//! | `io`, with the feature of that name | sockets and timers |
 //! | [`poll_budget`] | leaves that are always ready, and should not be so for ever |
 //!
 //! A future is polled by one worker at a time. When it is woken it goes to the deque of the worker
@@ -31,6 +32,8 @@ mod block_on;
 mod budget;
 mod handle;
 mod in_pool;
+#[cfg(feature = "io")]
+pub mod io;
 mod local;
 mod spawn;
 mod stream;

@@ -1,0 +1,46 @@
+//! Sockets and timers for futures on the workers, by the crate `async-io`.
+//!
+//! A future that waits for one of these is pending like any other. The reactor, a thread with the
+//! name `async-io` that is no worker, wakes it: that thread is started by the first socket or timer
+//! of the process, and stays. It has nothing to do with pools, so that it serves all of them, and
+//! local futures too. A forked child does not have it.
+//!
+//! Anything on top of `async-io` and of the traits of `futures-io` works in the same way:
+//! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants
+//! tokio's runtime does not.
+//!
+//! # Cost
+//!
+//! A wake-up comes from the reactor's thread: some microseconds if all workers sleep. A server
+//! whose requests are shorter than that is better off with a runtime whose threads wait for
+//! sockets themselves, as tokio's do: `examples/http-service` has figures.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::net::{TcpListener, TcpStream};
+//! use std::time::Duration;
+//!
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use heist::futures::io::{Async, Timer};
+//! use heist::futures::{block_on, spawn_future};
+//!
+//! let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
+//! let address = listener.get_ref().local_addr()?;
+//! let server = spawn_future(async move {
+//!     let (mut stream, _) = listener.accept().await?;
+//!     Timer::after(Duration::from_millis(1)).await;
+//!     stream.write_all(b"hello").await
+//! });
+//! let text = block_on(async {
+//!     let mut stream = Async::<TcpStream>::connect(address).await?;
+//!     let mut text = String::new();
+//!     stream.read_to_string(&mut text).await?;
+//!     Ok::<_, std::io::Error>(text)
+//! })?;
+//! assert_eq!(text, "hello");
+//! server.join()?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+pub use async_io::{Async, Timer};

@@ -1,0 +1,116 @@
+//! Sockets and timers wake futures on workers, of any pool, and local ones.
+
+use std::net::{TcpListener, TcpStream};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use heist_core::{Callers, JoinError, ThreadPool, ThreadPoolBuilder};
+use heist_futures::io::{Async, Timer};
+use heist_futures::{block_on, spawn_future, SpawnFuture};
+
+fn pool(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.callers(Callers::Move).build().expect("a pool")
+}
+
+/// Sends back what it gets, until the other side has said all.
+async fn echo(listener: Async<TcpListener>) -> std::io::Result<()> {
+    loop {
+        let (mut stream, _) = listener.accept().await?;
+        drop(spawn_future(async move {
+            let mut bytes = [0; 512];
+            loop {
+                let len = stream.read(&mut bytes).await.expect("it can be read");
+                if len == 0 {
+                    break;
+                }
+                stream.write_all(&bytes[..len]).await.expect("it is read");
+            }
+        }));
+    }
+}
+
+#[test]
+fn a_hundred_connections_are_served_by_one_and_by_two_workers() {
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let mut server = pool.spawn_future(echo(listener));
+        let clients: Vec<_> = (0..100_usize)
+            .map(|n| {
+                pool.spawn_future(async move {
+                    let mut stream = Async::<TcpStream>::connect(address).await.unwrap();
+                    for round in 0..10 {
+                        let said = format!("{n} in round {round}");
+                        stream.write_all(said.as_bytes()).await.unwrap();
+                        let mut heard = vec![0; said.len()];
+                        stream.read_exact(&mut heard).await.unwrap();
+                        assert_eq!(heard, said.as_bytes());
+                    }
+                })
+            })
+            .collect();
+        for client in clients {
+            client.join();
+        }
+        server.abort();
+    }
+}
+
+#[test]
+fn a_socket_of_a_local_future_stays_on_its_worker() {
+    let pool = pool(2);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = pool.spawn_local_on(1, move || async move {
+        let listener = Rc::new(Async::new(listener).unwrap());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        (text, heist_core::current_thread_index())
+    });
+    let client = async {
+        let mut stream = Async::<TcpStream>::connect(address).await.unwrap();
+        stream.write_all(b"from outside").await.unwrap();
+    };
+    block_on(client);
+    assert_eq!(server.join(), ("from outside".to_owned(), Some(1)));
+}
+
+#[test]
+fn no_timer_ends_too_soon() {
+    let pool = pool(2);
+    let began = Instant::now();
+    let handles: Vec<_> = (0..50_u64)
+        .map(|n| {
+            let time = Duration::from_millis(n % 5);
+            pool.spawn_future(async move {
+                Timer::after(time).await;
+                assert!(began.elapsed() >= time);
+            })
+        })
+        .collect();
+    for handle in handles {
+        handle.join();
+    }
+}
+
+#[test]
+fn a_pool_ends_while_its_futures_wait_for_a_timer_and_a_socket() {
+    let pool = pool(2);
+    let far = Duration::from_secs(3_600);
+    let local = pool.spawn_local_on(0, move || async move {
+        Timer::after(far).await;
+    });
+    // Wakes when the pool has ended.
+    let soon = pool.spawn_future(async {
+        for _ in 0..10_000 {
+            Timer::after(Duration::from_millis(1)).await;
+        }
+    });
+    pool.shutdown();
+    assert!(matches!(block_on(local), Err(JoinError::Cancelled)));
+    assert!(matches!(block_on(soon), Err(JoinError::Cancelled)));
+}

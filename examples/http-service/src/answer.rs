@@ -1,0 +1,57 @@
+//! Requests and their answers.
+
+use std::convert::Infallible;
+use std::future::Future;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{HeaderValue, CONTENT_TYPE};
+use hyper::{Method, Request, Response, StatusCode};
+
+use crate::picture::WIDTH_MAX;
+
+/// Answers a request: `/` says that the service is there, and `/thumbnail/WIDTH` is a picture,
+/// which `thumbnail` computes.
+///
+/// # Errors
+///
+/// Never fails: a request that makes no sense has an answer that says so.
+pub async fn answer<B, F>(
+    request: Request<B>,
+    thumbnail: impl FnOnce(usize) -> F,
+) -> Result<Response<Full<Bytes>>, Infallible>
+where
+    F: Future<Output = Vec<u8>>,
+{
+    if request.method() != Method::GET {
+        let why = "this service understands GET only\n";
+        return Ok(text(StatusCode::METHOD_NOT_ALLOWED, why.to_owned()));
+    }
+    let path = request.uri().path();
+    let Some(width) = path.strip_prefix("/thumbnail/") else {
+        return Ok(match path {
+            "/" => text(StatusCode::OK, "ready\n".to_owned()),
+            _ => {
+                let why = format!("there is no {path}; ask for / or /thumbnail/WIDTH\n");
+                text(StatusCode::NOT_FOUND, why)
+            }
+        });
+    };
+    let width = match width.parse() {
+        Ok(width) if (1..=WIDTH_MAX).contains(&width) => width,
+        _ => {
+            let why = format!("the width {width:?} is no number from 1 to {WIDTH_MAX}\n");
+            return Ok(text(StatusCode::BAD_REQUEST, why));
+        }
+    };
+    let mut response = Response::new(Full::from(thumbnail(width).await));
+    let kind = HeaderValue::from_static("image/x-portable-pixmap");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+fn text(status: StatusCode, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,33 @@
+//! The program `http-service`: serves the pictures until it is ended.
+
+#![forbid(unsafe_code)]
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::Parser;
+use heist::futures::io::Async;
+use heist::futures::SpawnFuture;
+use http_service::picture::Picture;
+use http_service::server::{pool, serve};
+
+/// Makes small pictures of a large one, at /thumbnail/WIDTH
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Where it listens
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    address: SocketAddr,
+}
+
+fn main() -> anyhow::Result<()> {
+    let address = Arguments::parse().address;
+    let listener = Async::<TcpListener>::bind(address)
+        .with_context(|| format!("could not listen at {address}; choose another --address"))?;
+    let address = listener.get_ref().local_addr()?;
+    eprintln!("http-service: at http://{address}/thumbnail/200");
+    let picture = Arc::new(Picture::rings(1600, 1200));
+    pool()?.spawn_future(serve(listener, picture)).join();
+    Ok(())
+}

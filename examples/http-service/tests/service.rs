@@ -1,0 +1,111 @@
+//! The service, asked by clients that know nothing of futures.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+
+use heist::futures::io::Async;
+use heist::futures::SpawnFuture;
+use heist::ThreadPool;
+use http_service::picture::Picture;
+use http_service::server::{pool, serve};
+
+static PICTURE: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::rings(160, 120)));
+static POOL: LazyLock<ThreadPool> = LazyLock::new(|| pool().expect("a pool"));
+
+fn start() -> SocketAddr {
+    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("a socket");
+    let address = listener.get_ref().local_addr().expect("an address");
+    drop(POOL.spawn_future(serve(listener, Arc::clone(&PICTURE))));
+    address
+}
+
+/// A connection that is kept, and asks one thing after the other.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn new(address: SocketAddr) -> Self {
+        Self(BufReader::new(
+            TcpStream::connect(address).expect("it listens"),
+        ))
+    }
+
+    /// The status and the body.
+    fn ask(&mut self, request: &str) -> (u32, Vec<u8>) {
+        let head = format!("{request} HTTP/1.1\r\nhost: here\r\n\r\n");
+        self.0
+            .get_mut()
+            .write_all(head.as_bytes())
+            .expect("it reads");
+        let mut line = String::new();
+        self.0.read_line(&mut line).expect("a status");
+        let status = line.split(' ').nth(1).and_then(|it| it.parse().ok());
+        let mut len = None;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).expect("a header");
+            match line.trim_end().split_once(": ") {
+                Some(("content-length", value)) => len = value.parse().ok(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; len.expect("a length")];
+        self.0.read_exact(&mut body).expect("a body");
+        (status.expect("a number"), body)
+    }
+}
+
+#[test]
+fn each_of_many_clients_gets_the_pictures_that_it_asks_for() {
+    let address = start();
+    thread::scope(|threads| {
+        for n in 0..8 {
+            threads.spawn(move || {
+                let mut client = Client::new(address);
+                for round in 0..5 {
+                    let width = 1 + 97 * n + round;
+                    let (status, body) = client.ask(&format!("GET /thumbnail/{width}"));
+                    assert_eq!(status, 200);
+                    assert!(body == PICTURE.thumbnail(width), "{width}");
+                }
+                assert_eq!(client.ask("GET /"), (200, b"ready\n".to_vec()));
+            });
+        }
+    });
+}
+
+#[test]
+fn a_request_that_makes_no_sense_is_told_why() {
+    let mut client = Client::new(start());
+    for (request, status, why) in [
+        (
+            "GET /nothing",
+            404,
+            "there is no /nothing; ask for / or /thumbnail/WIDTH",
+        ),
+        ("POST /", 405, "this service understands GET only"),
+        (
+            "GET /thumbnail/0",
+            400,
+            "the width \"0\" is no number from 1 to 800",
+        ),
+        (
+            "GET /thumbnail/801",
+            400,
+            "the width \"801\" is no number from 1 to 800",
+        ),
+        (
+            "GET /thumbnail/",
+            400,
+            "the width \"\" is no number from 1 to 800",
+        ),
+    ] {
+        let (code, body) = client.ask(request);
+        assert_eq!(
+            (code, String::from_utf8(body)),
+            (status, Ok(format!("{why}\n")))
+        );
+    }
+}
