@@ -338,6 +338,16 @@ fn names_from_a_job_file_do_nothing_to_terminals_and_pages() {
 }
 
 #[test]
+fn errors_about_a_job_file_do_nothing_to_terminals() {
+    let place = Place::new("\"\\u001b[31m\" = 1\n");
+    let output = place.output(&["run", "jobs.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_plain(&output.stderr);
+    let error = text(&output.stderr);
+    assert!(error.contains("\\u{1b}[31m"), "{error}");
+}
+
+#[test]
 fn a_torn_line_of_results_is_mended_and_its_call_made_again() {
     use std::os::unix::fs::PermissionsExt as _;
     let call = "[[call]]\nfunction = \"sums::square\"\nargs = 5\nrepeat = 2\n";

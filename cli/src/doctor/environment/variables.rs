@@ -192,7 +192,7 @@ pub(super) const KNOWN: [Definition; 17] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 15] = [
+pub(super) const INTERNAL: [Internal; 17] = [
     Internal {
         name: "HEIST_SOAK_SEED",
         why: "`cargo xtask soak` gives the delays of one run by it",
@@ -252,6 +252,14 @@ pub(super) const INTERNAL: [Internal; 15] = [
     Internal {
         name: "HEIST_CLUSTER_TEST_LOST_DRIVER",
         why: "a test of Slurm makes its own child process a driver by it",
+    },
+    Internal {
+        name: "HEIST_CHAOS",
+        why: "`cargo lab cluster chaos` finds the processes that a run has left by it",
+    },
+    Internal {
+        name: "HEIST_FLEETS",
+        why: "says how many fleets a test of the planner tries",
     },
 ];
 
