@@ -244,3 +244,38 @@ fn ln_1_a_lane_moves_on_a_worker_that_waits_among_jobs_of_its_own() {
         });
     }
 }
+
+/// Joins without an end in sight, which are counted.
+fn joins(levels: u32, begun: &AtomicUsize, is_over: &AtomicBool) {
+    if levels > 0 && !is_over.load(Ordering::Relaxed) {
+        begun.fetch_add(1, Ordering::Relaxed);
+        let half = || joins(levels - 1, begun, is_over);
+        join(half, half);
+    }
+}
+
+/// Counted in joins and not in time: a system that leaves the worker no processor makes it no
+/// later.
+#[test]
+fn an_urgent_job_begins_at_one_of_the_next_joins_of_the_only_worker() {
+    let pool = one_worker(Injected::Prompt);
+    let shared = Arc::new((AtomicUsize::new(0), AtomicBool::new(false)));
+    let tree = Arc::clone(&shared);
+    let low = pool.job().priority(Priority::Low);
+    low.spawn(move || joins(60, &tree.0, &tree.1));
+    let (begun, is_over) = &*shared;
+    while begun.load(Ordering::Relaxed) == 0 {
+        thread::yield_now();
+    }
+    for _ in 0..200 {
+        let (say, heard) = channel();
+        let at_start = Arc::clone(&shared);
+        from_outside(&pool, Priority::High, move || {
+            say.send(at_start.0.load(Ordering::Relaxed)).unwrap();
+        });
+        let submitted = begun.load(Ordering::Relaxed);
+        let later = heard.recv().unwrap().saturating_sub(submitted);
+        assert!(later < 1_000, "after {later} joins");
+    }
+    is_over.store(true, Ordering::Relaxed);
+}
