@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use heist_cluster::event::{ClusterEvent, EventKind};
@@ -10,6 +11,7 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 /// Reads the events of a run, from the first to the newest.
 #[derive(Debug)]
 pub(super) struct Reader {
+    path: PathBuf,
     file: File,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
@@ -18,19 +20,39 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Opens the file at `path`.
+    /// Opens the file at `path`, and before it the older one that it has followed, if there is one.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let older = File::open(path.with_extension("1.jsonl"));
+        let file = older.or_else(|_| File::open(path));
+        let file = file.with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Self {
+            path: path.to_owned(),
             file,
             rest: Vec::new(),
             not_understood: 0,
         })
     }
 
+    /// The file at the path, if it is another than the one that is read.
+    fn newer(&self) -> io::Result<Option<File>> {
+        let id = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));
+        let newer = match File::open(&self.path) {
+            // Another is about to be begun.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            newer => newer?,
+        };
+        Ok((id(&newer)? != id(&self.file)?).then_some(newer))
+    }
+
     /// The events since the last time.
     pub(super) fn read(&mut self) -> io::Result<Vec<ClusterEvent>> {
         self.file.read_to_end(&mut self.rest)?;
+        // The file may have become the older one.
+        while let Some(newer) = self.newer()? {
+            self.file.read_to_end(&mut self.rest)?;
+            self.file = newer;
+            self.file.read_to_end(&mut self.rest)?;
+        }
         let whole = self.rest.iter().rposition(|&byte| byte == b'\n');
         let lines: Vec<u8> = self.rest.drain(..whole.map_or(0, |end| end + 1)).collect();
         let mut events = Vec::new();
@@ -101,6 +123,25 @@ mod tests {
         writeln!(file, "{tail}\n{{\"at_ms\":1,\"event\":\"unheard_of\"}}").expect("written");
         assert_eq!(reader.read().expect("read"), [event]);
         assert_eq!(reader.not_understood, 1);
+    }
+
+    #[test]
+    fn a_reader_goes_on_in_the_file_that_follows() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, older) = ("events.jsonl", "events.1.jsonl");
+        let [path, older] = [path, older].map(|name| folder.path().join(name));
+        let event = ClusterEvent::new(EventKind::Ended);
+        let line = serde_json::to_string(&event).expect("JSON") + "\n";
+        let write = |path: &Path| std::fs::write(path, &line).expect("written");
+        write(&older);
+        write(&path);
+        let mut reader = Reader::open(&path).expect("the files");
+        assert_eq!(reader.read().expect("read").len(), 2);
+        assert_eq!(reader.read().expect("read"), []);
+        std::fs::rename(&path, &older).expect("renamed");
+        assert_eq!(reader.read().expect("read"), []);
+        write(&path);
+        assert_eq!(reader.read().expect("read"), [event]);
     }
 
     #[test]

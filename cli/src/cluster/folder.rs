@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `run.json` | how the run was begun |
 //! | `jobs.toml` | a copy of the job file |
-//! | `events.jsonl` | what happened, a line each |
+//! | `events.jsonl` | what happened, a line each; `events.1.jsonl` is the part before it |
 //! | `store/` | the jobs, with their checkpoints and results |
 //! | `calls.jsonl` | the results of calls, a line each |
 //! | `slurm/` | what the nodes of Slurm share, while a run uses them |

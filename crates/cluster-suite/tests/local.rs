@@ -2,15 +2,17 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
+use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, JobOptions, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
-use heist_cluster_suite::jobs::{self, Deaf, Fate};
+use heist_cluster_suite::jobs::{self, Counting, Deaf, Fate};
 use heist_cluster_suite::stage::{self, Stage, PATIENCE};
 use heist_cluster_suite::until;
-use heist_cluster_suite::world::World;
+use heist_cluster_suite::world::{self, World};
 use heist_sync::thread;
 
 heist_cluster_suite::suite!(Here);
@@ -218,4 +220,106 @@ fn a_job_that_is_killed_takes_nothing_with_it() {
     assert!(!next.is_done(), "both processors are in use");
     deaf.kill();
     assert_eq!((beside.get(), next.get()), (Ok(()), Ok(3)));
+}
+
+/// A job with a large state for a stopped worker keeps nothing waiting: no job elsewhere, and not
+/// the end.
+#[test]
+fn a_large_job_for_a_stopped_node_holds_up_nobody() {
+    let (options, events) = stage::listening(Options::new());
+    let backend = Here::backend(Path::new(""));
+    let cluster = Cluster::connect_with(backend, options).expect("workers");
+    let endless = JobOptions::new("beside").pin("n1");
+    let endless = endless.checkpoint_every(Duration::from_millis(100));
+    let beside = cluster.submit(Counting::new(u64::MAX, 1000), endless);
+    let beside = beside.expect("submit");
+    stop(&cluster, &NodeId::from("n2"));
+    let large = Counting::new(1, 1).ballast(8 << 20);
+    let held_up = cluster.submit(large, JobOptions::new("large").pin("n2"));
+    let held_up = held_up.expect("submit");
+    let small = cluster.submit(Counting::new(3, 1), JobOptions::new("small").pin("n3"));
+    let small = small.expect("submit").wait_timeout(PATIENCE);
+    assert_eq!(small, Some(Ok(Counting::new(3, 1).expected())));
+    checkpoint_of("beside", &events);
+    beside.cancel();
+    assert_eq!(
+        beside.wait_timeout(PATIENCE),
+        Some(Err(RemoteError::Cancelled))
+    );
+    drop(cluster);
+    assert_eq!(
+        held_up.wait_timeout(PATIENCE),
+        Some(Err(RemoteError::Cancelled))
+    );
+}
+
+/// Waits for a checkpoint of the job `name`.
+fn checkpoint_of(name: &str, events: &Receiver<ClusterEvent>) {
+    stage::wait_for(events, |what| match what {
+        EventKind::Checkpoint { job, .. } => (job.as_str() == name).then_some(()),
+        _ => None,
+    });
+}
+
+/// However many jobs come and go, one that is long has its checkpoints.
+#[test]
+fn checkpoints_are_taken_while_jobs_come_and_go() {
+    world::on::<Here>(Options::new(), |stage| {
+        let options = JobOptions::new("long").pin("n1");
+        let options = options.checkpoint_every(Duration::from_millis(100));
+        let long = stage.cluster.submit(Counting::new(u64::MAX, 1000), options);
+        let long = long.expect("submit");
+        let mut names = (0..).map(|number| format!("short {number}"));
+        let mut submit = |jobs| {
+            for name in names.by_ref().take(jobs) {
+                let (job, options) = (Counting::new(1, 1), JobOptions::new(name).cpus(0.1));
+                stage.cluster.submit(job, options).expect("submit");
+            }
+        };
+        submit(5);
+        for _ in 0..5 {
+            stage::wait_for(stage.events, |what| match what {
+                EventKind::Checkpoint { job, .. } => (job.as_str() == "long").then_some(()),
+                EventKind::Finished { .. } => {
+                    submit(1);
+                    None
+                }
+                _ => None,
+            });
+        }
+        long.cancel();
+    });
+}
+
+/// Names of jobs come from elsewhere, and may be any text.
+#[test]
+fn any_text_names_a_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store");
+    let options = Options::new().store(&store).events(folder.path());
+    let backend = Here::backend(folder.path());
+    let cluster = Cluster::connect_with(backend, options).expect("workers");
+    let names = [
+        "../../evil",
+        "a/b",
+        "quote\"'`$(touch pwned)",
+        "new\nline",
+        "nul\0x",
+        "",
+        "\u{202e}rtl \u{1f4a3}",
+        "-rf",
+        "%j%u",
+    ];
+    for name in names {
+        let job = cluster.submit(Counting::new(3, 1), JobOptions::new(name));
+        let result = job.expect("submit").wait_timeout(PATIENCE);
+        assert_eq!(result, Some(Ok(Counting::new(3, 1).expected())), "{name:?}");
+        let stored = cluster.stored_result::<Counting>(&name.into());
+        assert!(stored.expect("it can be read").is_some(), "{name:?}");
+    }
+    let around = std::fs::read_dir(folder.path()).expect("it is there");
+    let around: Vec<_> = around
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(around.len(), 2, "the store and the events: {around:?}");
 }

@@ -6,6 +6,7 @@
 //! and the bad interleavings.
 
 pub(crate) mod handle;
+mod journal;
 mod machine;
 pub(crate) mod messages;
 pub(crate) mod options;

@@ -9,17 +9,18 @@ use std::time::{Duration, Instant};
 use heist_sync::thread::{self, JoinHandle};
 use heist_sync::Mutex;
 
+use super::journal::Journal;
 use super::machine::Machine;
 use super::messages::{Checkpoint, Input, Submission, View};
 use super::rates::Rates;
 use super::reactor::{measure, Message, Reactor};
 use super::results::{Results, Shown};
-use super::store::{Description, JobResult, Journal, Store, Unfinished};
+use super::store::{Description, JobResult, Store, Unfinished};
 use crate::backend::Backend;
 use crate::driver::options::Options;
 use crate::error::{ClusterErrorKind, RemoteError};
 use crate::event::{CallCounts, EPOCHS_OF_DRIVER};
-use crate::planner::{JobId, Planner};
+use crate::planner::{Config, JobId, Planner};
 use crate::protocol::cpus::Cpus;
 use crate::protocol::object_id::ObjectId;
 use crate::remote::job_options::JobOptions;
@@ -43,6 +44,7 @@ impl Driver {
         let Options {
             store,
             events,
+            events_bytes_max,
             listener,
             rebalance,
             sample_every,
@@ -53,11 +55,10 @@ impl Driver {
         };
         let store = store.map(|folder| Store::open(&folder, complain));
         let store = store.transpose()?.map(Arc::new);
-        let journal = events.map(|folder| Journal::open(&folder)).transpose()?;
-        let planner = rebalance.map(Planner::new).transpose();
-        let planner = planner.map_err(|error| {
-            ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
-        })?;
+        let journal = events
+            .map(|folder| Journal::open(&folder, events_bytes_max))
+            .transpose()?;
+        let planner = rebalance.map(planner).transpose()?;
         let results = Arc::new(Results::default());
         let (sender, receiver) = mpsc::channel();
         let reactor = Reactor {
@@ -256,6 +257,13 @@ impl Driver {
     pub(crate) fn view(&self, job: u64) -> Option<View> {
         self.results.state.lock().views.get(&job).cloned()
     }
+}
+
+/// The rebalancer, as it is to be.
+fn planner(config: Config) -> Result<Planner, ClusterErrorKind> {
+    Planner::new(config).map_err(|error| {
+        ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
+    })
 }
 
 /// The processors that a job wants.

@@ -20,6 +20,7 @@ use crate::planner::Config;
 ///     let options = Options::new()
 ///         .store(folder.path().join("jobs"))
 ///         .events(folder.path())
+///         .events_bytes_max(1 << 30)
 ///         .on_event(|event| println!("{}", event.what))
 ///         .rebalance(planner::Config::default())
 ///         .sample_every(Duration::from_secs(2));
@@ -38,11 +39,15 @@ use crate::planner::Config;
 pub struct Options {
     pub(crate) store: Option<PathBuf>,
     pub(crate) events: Option<PathBuf>,
+    pub(crate) events_bytes_max: u64,
     pub(crate) listener: Option<Listener>,
     pub(crate) rebalance: Option<Config>,
     pub(crate) sample_every: Option<Duration>,
     pub(crate) calls_bytes_max: u64,
 }
+
+/// The length of a file of events, unless the user says otherwise.
+const EVENTS_BYTES_MAX: u64 = 256 << 20;
 
 /// The memory for arguments of calls, unless the user says otherwise.
 const CALLS_BYTES_MAX: u64 = 1 << 30;
@@ -52,6 +57,7 @@ impl Default for Options {
         Self {
             store: None,
             events: None,
+            events_bytes_max: EVENTS_BYTES_MAX,
             listener: None,
             rebalance: None,
             sample_every: None,
@@ -88,10 +94,20 @@ impl Options {
         self
     }
 
-    /// Writes what happens to the file `events.jsonl` in `folder`, behind what is there.
+    /// Writes what happens to the file `events.jsonl` in `folder`, behind what is there. Jobs do
+    /// not wait for its disk: where that is too slow events are left out, and stderr says so.
     #[must_use]
     pub fn events(mut self, folder: impl Into<PathBuf>) -> Self {
         self.events = Some(folder.into());
+        self
+    }
+
+    /// How long the file of events may become: 256 MiB, unless this says otherwise. Then it is
+    /// called `events.1.jsonl`, the one that was called so is removed, and another is begun; so
+    /// there may be twice as many bytes. [`events`](Self::events) has an example.
+    #[must_use]
+    pub fn events_bytes_max(mut self, bytes: u64) -> Self {
+        self.events_bytes_max = bytes;
         self
     }
 

@@ -1,6 +1,6 @@
 //! From counters to rates: what the planner reads.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use super::messages::View;
@@ -43,6 +43,8 @@ impl Rates {
         views: &[View],
     ) -> Measured {
         let mut measured = Measured::default();
+        let open: HashSet<_> = views.iter().map(|view| (view.job, view.epoch)).collect();
+        self.progress.retain(|attempt, _| open.contains(attempt));
         let job_rates = self.take_nodes(now, nodes, readings, &mut measured);
         self.take_jobs(now, views, &job_rates, &mut measured);
         measured
@@ -56,26 +58,22 @@ impl Rates {
         readings: &Readings,
         measured: &mut Measured,
     ) -> JobRates {
-        let machines = |machine: &str| {
-            readings
-                .iter()
-                .flat_map(|(_, reading)| reading)
-                .filter(|reading| reading.machine == machine)
-                .count()
-        };
+        let mut machines = HashMap::<_, u32>::new();
+        for (_, reading) in readings {
+            let machine = reading.iter().map(|reading| reading.machine.as_str());
+            machine.for_each(|machine| *machines.entry(machine).or_default() += 1);
+        }
+        let readings: HashMap<_, _> = readings.iter().map(|(id, reading)| (id, reading)).collect();
         let mut job_rates = JobRates::new();
         let mut fresh = BTreeMap::new();
         for node in nodes.iter().filter(|node| node.is_alive) {
-            let reading = readings
-                .iter()
-                .find(|(id, _)| *id == node.id)
-                .map(|(_, reading)| reading);
-            let rate = match reading {
+            let rate = match readings.get(&node.id).copied() {
                 None => Err("the backend did not say".to_owned()),
                 Some(Err(error)) => Err(error.to_string()),
                 Some(Ok(reading)) => {
                     fresh.insert(node.id.clone(), reading.clone());
-                    let is_alone = !reading.machine.is_empty() && machines(&reading.machine) == 1;
+                    let machine = reading.machine.as_str();
+                    let is_alone = !machine.is_empty() && machines.get(machine) == Some(&1);
                     match self.nodes.get(&node.id) {
                         None => Err("it was measured once so far".to_owned()),
                         Some(before) => busy(before, reading, is_alone).map(|cpus| {
@@ -189,10 +187,10 @@ type JobRates = HashMap<(u64, u32), JobRate>;
 fn jobs_between(before: &Reading, after: &Reading, found: &mut JobRates) -> f64 {
     let apart_ms = after.at_ms.saturating_sub(before.at_ms).max(1) as f64;
     let mut all = 0.0;
+    let earlier = before.jobs.iter();
+    let earlier: HashMap<_, _> = earlier.map(|job| ((job.job, job.epoch), job)).collect();
     for job in &after.jobs {
-        let mut earlier = before.jobs.iter();
-        let earlier = earlier.find(|other| (other.job, other.epoch) == (job.job, job.epoch));
-        if let Some(earlier) = earlier {
+        if let Some(earlier) = earlier.get(&(job.job, job.epoch)) {
             let waiting = job.waited_ms.saturating_sub(earlier.waited_ms) as f64 / apart_ms;
             all += waiting;
             let rate = JobRate {

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use heist_sync::thread;
 
+use super::journal::Journal;
 use super::machine::Machine;
 use super::messages::{Action, Input, View};
 use super::rates::{Rates, Readings};
 use super::results::Results;
-use super::store::{Journal, Store};
+use super::store::Store;
 use crate::backend::{Backend, Node};
 use crate::driver::options::Listener;
 use crate::event::{CallCounts, ClusterEvent, EventKind};
@@ -245,13 +246,7 @@ impl Reactor {
     fn say(&mut self, what: EventKind) {
         let event = ClusterEvent::new(what);
         if let Some(journal) = &mut self.journal {
-            if let Err(error) = journal.write(&event) {
-                let _ = writeln!(
-                    io::stderr(),
-                    "heist-cluster: could not write an event, no more are written: {error}"
-                );
-                self.journal = None;
-            }
+            journal.write(&event);
         }
         let Some(listener) = &mut self.listener else {
             return;

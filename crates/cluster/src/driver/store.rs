@@ -8,7 +8,7 @@
 //! may come again once the job that had it is over, and stands for the last one then.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use super::messages::Checkpoint;
 use crate::error::{ClusterErrorKind, RemoteError};
-use crate::event::ClusterEvent;
 use crate::planner::JobId;
 use crate::protocol::clock::unix_ms;
 use crate::remote::job_options::JobOptions;
@@ -405,46 +404,6 @@ fn close(folder: &Path, result: &JobResult) -> io::Result<()> {
     match fs::remove_file(folder.join("checkpoint")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
-    }
-}
-
-/// A line of JSON for each event, in the file `events.jsonl` of a folder.
-#[derive(Debug)]
-pub(crate) struct Journal(File);
-
-impl Journal {
-    pub(crate) fn open(folder: &Path) -> Result<Self, ClusterErrorKind> {
-        let path = folder.join("events.jsonl");
-        let open = || {
-            private::make(folder)?;
-            let mut options = private::options();
-            let mut file = options.create(true).read(true).append(true).open(&path)?;
-            mend(&mut file)?;
-            Ok(file)
-        };
-        open().map(Self).map_err(|error: io::Error| {
-            ClusterErrorKind::Store(format!("could not open {}: {error}", path.display()))
-        })
-    }
-
-    /// Adds a line. One write each, so that a reader sees whole lines.
-    pub(crate) fn write(&mut self, event: &ClusterEvent) -> io::Result<()> {
-        let mut line = serde_json::to_vec(event)?;
-        line.push(b'\n');
-        self.0.write_all(&line)
-    }
-}
-
-/// Ends the last line of a file, which a crash may have torn.
-fn mend(file: &mut File) -> io::Result<()> {
-    let mut last = [b'\n'];
-    if file.metadata()?.len() > 0 {
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-    }
-    match last {
-        [b'\n'] => Ok(()),
-        _ => file.write_all(b"\n"),
     }
 }
 

@@ -196,16 +196,3 @@ fn only_the_user_can_read_a_store() {
     let mode = fs::metadata(&path).expect("it is there").permissions();
     assert_eq!(mode.mode() & 0o777, 0o700);
 }
-
-#[test]
-fn a_journal_goes_on_behind_a_torn_line() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("events.jsonl");
-    fs::write(&path, "{\"at_ms\":1,\"ev").expect("it is written");
-    let event = ClusterEvent::new(crate::event::EventKind::Ended);
-    let mut journal = Journal::open(folder.path()).expect("a journal");
-    journal.write(&event).expect("it is written");
-    let text = fs::read_to_string(&path).expect("it is there");
-    let line = text.lines().nth(1).expect("a line of its own");
-    assert_eq!(serde_json::from_str::<ClusterEvent>(line).ok(), Some(event));
-}
