@@ -394,6 +394,35 @@ fn a_thread_that_is_a_worker_of_one_pool_after_the_other_keeps_their_futures_apa
 }
 
 #[test]
+fn a_borrowed_thread_runs_its_local_futures_while_it_waits_and_drops_them_when_it_ends() {
+    let (say, heard) = mpsc::channel();
+    let never = thread::spawn(move || {
+        let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        let pool = builder.callers(Callers::Move).build().unwrap();
+        let here = thread::current().id();
+        let gate = Gate::default();
+        let waits = gate.clone();
+        let never = pool.spawn_local_on(0, move || async move {
+            let _here = Here::new(Some(say));
+            waits.pass().await;
+        });
+        let there = pool.spawn_local_on(0, || async { thread::current().id() });
+        assert_eq!(there.join(), here);
+        // Of descendants only, and in the middle of a call that blocks.
+        let strict = heist_core::with_waiting(heist_core::Waiting::Descendants, || {
+            let local = spawn_local(async { heist_core::blocking(|| thread::current().id()) });
+            local.join()
+        });
+        assert_eq!(strict, here);
+        assert_eq!(gate.waiting(), 1, "the first has been polled before");
+        drop(pool);
+        never
+    });
+    drop(never.join().unwrap());
+    assert_eq!(heard.iter().count(), 1);
+}
+
+#[test]
 #[should_panic(expected = "callers(Callers::Move)")]
 fn a_pool_that_is_open_to_callers_refuses_a_local_future() {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();

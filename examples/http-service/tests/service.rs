@@ -65,7 +65,7 @@ fn each_of_many_clients_gets_the_pictures_that_it_asks_for() {
             threads.spawn(move || {
                 let mut client = Client::new(address);
                 for round in 0..5 {
-                    let width = 1 + 97 * n + round;
+                    let width = 1 + 29 * n + round;
                     let (status, body) = client.ask(&format!("GET /thumbnail/{width}"));
                     assert_eq!(status, 200);
                     assert!(body == PICTURE.thumbnail(width), "{width}");
