@@ -64,6 +64,12 @@ impl Place {
         }
     }
 
+    /// Takes a folder away at once, while the run writes to it.
+    fn take_away(&self, folder: &str) {
+        let away = self.path().join("away");
+        fs::rename(self.path().join(folder), &away).expect("a folder");
+    }
+
     fn events(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.path().join("run/events.jsonl")).unwrap_or_default();
         let whole = text
@@ -337,6 +343,25 @@ fn names_from_a_job_file_do_nothing_to_terminals_and_pages() {
     assert!(!page.contains("<img"), "markup got through");
 }
 
+/// The folder was there, for all to read.
+#[test]
+fn the_files_of_a_run_are_private_whatever_their_folder_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let call = "[[call]]\nfunction = \"sums::square\"\nargs = 5\n";
+    let place = Place::new(&format!("{}{call}", job("short", 1)));
+    fs::create_dir(place.path().join("run")).expect("a folder");
+    let output = place.output(&["run", "jobs.toml", "--run-folder", "run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for entry in fs::read_dir(place.path().join("run")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let mode = fs::metadata(&path)
+            .expect("it is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o077, 0, "{} has {mode:o}", path.display());
+    }
+}
+
 #[test]
 fn errors_about_a_job_file_do_nothing_to_terminals() {
     let place = Place::new("\"\\u001b[31m\" = 1\n");
@@ -377,7 +402,7 @@ fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let run = command.spawn().expect("the program starts");
     place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
-    fs::remove_dir_all(place.path().join("run/store")).expect("a store");
+    place.take_away("run/store");
     let output = run.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
@@ -397,7 +422,7 @@ fn a_run_whose_folder_is_deleted_shows_its_results_and_fails() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let run = command.spawn().expect("the program starts");
     place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
-    fs::remove_dir_all(place.path().join("run")).expect("a folder");
+    place.take_away("run");
     let output = run.wait_with_output().expect("it ends");
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{news}");

@@ -11,7 +11,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -164,8 +164,7 @@ impl RunFolder {
         let path = self.0.join("calls.jsonl");
         let mut line = serde_json::to_string(result)?;
         line.push('\n');
-        fs::OpenOptions::new()
-            .create(true)
+        private_file()
             .append(true)
             .open(&path)
             .and_then(|mut file| file.write_all(line.as_bytes()))
@@ -196,7 +195,12 @@ impl RunFolder {
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.0.join(name);
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        private_file()
+            .write(true)
+            .truncate(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
@@ -224,6 +228,13 @@ fn private() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     builder.mode(0o700);
     builder
+}
+
+/// The same for files, as the folder may have been there before.
+fn private_file() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).mode(0o600);
+    options
 }
 
 fn named_after_now(home: &Path) -> anyhow::Result<PathBuf> {
