@@ -94,9 +94,10 @@ mod pair;
 mod reason;
 mod sample;
 mod sentence;
+mod targets;
 mod track;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 pub use config::{Config, ConfigError};
@@ -118,7 +119,7 @@ pub struct Planner {
     config: Config,
     last: Duration,
     nodes: BTreeMap<NodeId, NodeTrack>,
-    jobs: BTreeMap<JobId, JobTrack>,
+    jobs: HashMap<JobId, JobTrack>,
     ledger: Ledger,
 }
 
@@ -134,7 +135,7 @@ impl Planner {
             config,
             last: Duration::ZERO,
             nodes: BTreeMap::new(),
-            jobs: BTreeMap::new(),
+            jobs: HashMap::new(),
             ledger: Ledger::default(),
         })
     }
@@ -155,8 +156,9 @@ impl Planner {
     /// The planner proposes and does not act: a caller that makes the move says so by
     /// [`move_started`](Self::move_started).
     ///
-    /// The cost is that of sorting the samples, and for each hot node its jobs times the
-    /// nodes that could take one.
+    /// The cost is that of sorting the samples, and for each hot node its jobs times the kinds of
+    /// nodes that could take one, nodes of a kind being equally strong; more only where many are
+    /// short of what a job needs. A million jobs take some seconds.
     pub fn decide(&mut self, now: Duration, nodes: &[NodeSample], jobs: &[JobSample]) -> Decision {
         let mut reasons = Vec::new();
         if now < self.last {
@@ -257,12 +259,14 @@ impl Planner {
         jobs: &'a [JobSample],
         reasons: &mut Vec<Reason>,
     ) -> Vec<PlacedJob<'a>> {
-        let twice = repeated(jobs.iter().map(|sample| &sample.job));
         let mut sorted: Vec<&JobSample> = jobs.iter().collect();
         sorted.sort_by(|a, b| (&a.job, &a.node).cmp(&(&b.job, &b.node)));
         let mut placed_jobs = Vec::with_capacity(sorted.len());
-        for sample in sorted {
-            let fault = if twice.contains(&sample.job) {
+        for (index, &sample) in sorted.iter().enumerate() {
+            let neighbours = [index.checked_sub(1), Some(index + 1)];
+            let mut neighbours = neighbours.into_iter().flatten();
+            let is_same = |at: usize| sorted.get(at).is_some_and(|other| other.job == sample.job);
+            let fault = if neighbours.any(is_same) {
                 Some(Fault::Repeated)
             } else {
                 sample.fault(now, self.config.stale_after)

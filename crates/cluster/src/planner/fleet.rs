@@ -1,6 +1,6 @@
 //! The choice among hot nodes, their jobs and the targets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::candidate::{Candidate, Demand};
@@ -13,17 +13,20 @@ use super::ns;
 use super::pair::Pair;
 use super::reason::Reason;
 use super::sample::{JobSample, Mobility};
+use super::targets::Targets;
 use super::track::{JobTrack, NodeTrack};
 
 /// For how many targets, from the coldest, it is said why they refuse a job.
 const TARGETS_LISTED: usize = 4;
+/// For how many reasons of a decision so much is said; a million jobs would need gigabytes.
+const REASONS_LISTED: usize = 10_000;
 
 /// Everything that a choice depends on.
 pub(super) struct Fleet<'a> {
     pub(super) now: Duration,
     pub(super) config: &'a Config,
     pub(super) nodes: &'a BTreeMap<NodeId, NodeTrack>,
-    pub(super) jobs: &'a BTreeMap<JobId, JobTrack>,
+    pub(super) jobs: &'a HashMap<JobId, JobTrack>,
     pub(super) ledger: &'a Ledger,
     pub(super) placed_jobs: &'a [PlacedJob<'a>],
 }
@@ -220,6 +223,7 @@ impl<'a> Fleet<'a> {
             });
             return None;
         }
+        let targets = Targets::new(targets);
         let mut pairs = Vec::new();
         for &placed in &source.placed_jobs {
             let Some(candidate) = self.candidate(source, placed, reasons) else {
@@ -327,32 +331,23 @@ impl<'a> Fleet<'a> {
         &self,
         source: &NodeState<'a>,
         candidate: Candidate<'a>,
-        targets: &[&NodeState<'a>],
+        targets: &Targets<'_, 'a>,
         reasons: &mut Vec<Reason>,
     ) -> Option<Pair<'a>> {
-        let mut best: Option<(&NodeState<'a>, f64)> = None;
-        let mut refused = Vec::new();
-        for &target in targets {
-            match self.refusal(source, &candidate, target) {
-                Some(reason) => refused.push(reason),
-                None => {
-                    let after = target.level_with + target.share(candidate.reserved.cpus);
-                    if best.is_none_or(|(_, coldest)| after < coldest) {
-                        best = Some((target, after));
-                    }
-                }
-            }
-        }
-        if let Some((target, to_level_after)) = best {
+        let limit = (self.config.low_water, candidate.from_level_after);
+        if let Some(target) = targets.coldest_for(&candidate, limit) {
             return Some(Pair {
-                candidate,
                 to: target.node,
                 to_level: target.level_with,
-                to_level_after,
+                to_level_after: target.level_with + target.share(candidate.reserved.cpus),
+                candidate,
             });
         }
-        let more = refused.len().saturating_sub(TARGETS_LISTED);
-        reasons.extend(refused.into_iter().take(TARGETS_LISTED));
+        let is_long = reasons.len() >= REASONS_LISTED;
+        let listed = if is_long { 0 } else { TARGETS_LISTED };
+        let first = targets.coldest_first.iter().take(listed);
+        reasons.extend(first.filter_map(|target| self.refusal(source, &candidate, target)));
+        let more = targets.coldest_first.len().saturating_sub(listed);
         if more > 0 {
             reasons.push(Reason::OtherTargets {
                 job: candidate.placed.sample.job.clone(),

@@ -84,6 +84,18 @@ impl<'a> NodeState<'a> {
         self.sample.capacity.cpus * self.sample.speed
     }
 
+    /// Memory for jobs that are still to come. A node without memory is one of whose memory nothing
+    /// is known.
+    pub(super) fn free_memory_bytes(&self) -> u64 {
+        let measured = self.sample.used_memory_bytes.unwrap_or(0);
+        match self.sample.capacity.memory_bytes {
+            0 => u64::MAX,
+            all => all
+                .saturating_sub(self.resident.memory_bytes.max(measured))
+                .saturating_sub(self.arriving.memory_bytes),
+        }
+    }
+
     /// The first resource that is too scarce for the job: its name, the need, and what is free.
     pub(super) fn shortage(
         &self,
@@ -96,13 +108,8 @@ impl<'a> NodeState<'a> {
             return Some(("cpus".to_owned(), sample.demand.cpus, self.strength()));
         }
         let capacity = &self.sample.capacity;
-        let measured = self.sample.used_memory_bytes.unwrap_or(0);
-        let free = capacity
-            .memory_bytes
-            .saturating_sub(self.resident.memory_bytes.max(measured))
-            .saturating_sub(self.arriving.memory_bytes);
-        // A node without memory is one of whose memory nothing is known.
-        if capacity.memory_bytes > 0 && reserved.memory_bytes > free {
+        let free = self.free_memory_bytes();
+        if reserved.memory_bytes > free {
             let needed = reserved.memory_bytes as f64;
             return Some(("memory_bytes".to_owned(), needed, free as f64));
         }
