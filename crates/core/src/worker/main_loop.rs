@@ -95,6 +95,7 @@ impl Worker {
                 // It has the job before it passes the search on, or else another would be called.
                 let job = self.find();
                 self.end_search();
+                self.look_after_a_search();
                 self.run(job);
             }
             self.main_loop(|| compensation.recall(index));
