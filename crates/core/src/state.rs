@@ -3,6 +3,7 @@
 pub(crate) mod limits;
 
 mod active;
+mod alert;
 mod compensation;
 mod hinted;
 mod lanes;
@@ -13,6 +14,7 @@ mod serial;
 mod worker;
 
 pub(crate) use active::Active;
+pub(crate) use alert::Alert;
 pub(crate) use compensation::Compensation;
 pub(crate) use lanes::Lanes;
 pub(crate) use place::Place;

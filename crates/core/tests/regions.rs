@@ -27,6 +27,8 @@ enum Program {
     Context(Box<Program>, Box<Program>),
     Scope(Vec<Program>),
     ScopeFifo(Vec<Program>),
+    /// A scope that is cancelled when its middle has been spawned.
+    Dropped(Vec<Program>),
     Group(Vec<Program>),
     Submit(Box<Program>),
     /// Without anybody who waits for it.
@@ -59,6 +61,7 @@ fn programs() -> impl Strategy<Value = Program> {
             2 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Context(a, b)),
             2 => many.clone().prop_map(Program::Scope),
             1 => many.clone().prop_map(Program::ScopeFifo),
+            1 => many.clone().prop_map(Program::Dropped),
             1 => many.prop_map(Program::Group),
             2 => one.clone().prop_map(Program::Submit),
             2 => one.clone().prop_map(Program::Spawn),
@@ -88,6 +91,7 @@ fn programs_with_spans() -> impl Strategy<Value = Program> {
             2 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Context(a, b)),
             2 => many.clone().prop_map(Program::Scope),
             1 => many.clone().prop_map(Program::ScopeFifo),
+            1 => many.clone().prop_map(Program::Dropped),
             1 => many.prop_map(Program::Group),
             1 => one.clone().prop_map(Program::Submit),
             2 => one.clone().prop_map(Program::Spawn),
@@ -204,6 +208,14 @@ fn run(program: &Program, around: &Around) {
                 .map(part)
                 .for_each(|part| scope.spawn_fifo(move |_| part()));
         }),
+        Program::Dropped(parts) => heist_core::scope(|scope| {
+            for (n, part) in parts.iter().map(part).enumerate() {
+                scope.spawn(move |_| part());
+                if n == parts.len() / 2 {
+                    scope.cancel();
+                }
+            }
+        }),
         Program::Group(parts) => {
             let group = TaskGroup::new();
             parts.iter().map(part).for_each(|part| group.run(part));
@@ -258,7 +270,9 @@ fn is_plain(program: &Program) -> bool {
     match program {
         Program::Leaf | Program::Panic | Program::Cancel | Program::Checkpoint => true,
         Program::Join(a, b) | Program::Context(a, b) => is_plain(a) && is_plain(b),
-        Program::Scope(parts) | Program::ScopeFifo(parts) => parts.iter().all(is_plain),
+        Program::Scope(parts) | Program::ScopeFifo(parts) | Program::Dropped(parts) => {
+            parts.iter().all(is_plain)
+        }
         Program::Group(_) | Program::Submit(_) | Program::Broadcast(_) | Program::Install(_) => {
             false
         }

@@ -25,6 +25,7 @@ pub struct Generation(u32);
 
 impl Generation {
     /// The one that is running.
+    #[inline]
     #[must_use]
     pub fn present() -> Self {
         Self(imp::present())

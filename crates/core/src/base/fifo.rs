@@ -46,6 +46,6 @@ impl Fifo {
         let job = unsafe { header.cast::<Self>().as_ref() }.queue.take();
         let job = job.expect("one reference was pushed for each queued job");
         // SAFETY: taken from the queue, which hands each job out once.
-        unsafe { job.execute() }
+        unsafe { job.finish(None) }
     }
 }

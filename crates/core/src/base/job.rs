@@ -13,8 +13,7 @@
 //! So does the injector. Mailboxes hold a [`JobRef`] for each job, which points to a
 //! [`Header`](crate::base::job_ref::Header), whose only field is the function that runs the job.
 //!
-//! A job in a slot whose region is cancelled before it begins is discarded in place of its run; so
-//! is one around which something was to be entered, and panicked.
+//! A job whose region is cancelled, or cannot be entered, is discarded in place of its run.
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
@@ -42,7 +41,9 @@ pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 pub(crate) struct Kind {
     /// Runs the job whose content lies at this address.
     run: unsafe fn(NonNull<u8>),
-    /// In its place, if the job is not to begin, and why.
+    /// True if the job is to be discarded.
+    is_cancelled: unsafe fn(NonNull<u8>) -> bool,
+    /// In the place of its run, if the job is not to begin, and why.
     discard: unsafe fn(NonNull<u8>, Payload),
     /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
     lent: bool,
@@ -194,6 +195,7 @@ impl DetachedJob {
         const {
             &Kind {
                 run: Self::run::<T>,
+                is_cancelled: Self::is_content_cancelled::<T>,
                 discard: Self::discard_content::<T>,
                 lent: false,
                 claimed: false,
@@ -211,6 +213,7 @@ impl DetachedJob {
     pub(crate) unsafe fn claimed(job: JobRef) -> Self {
         const KIND: &Kind = &Kind {
             run: run_claimed,
+            is_cancelled: |_| false,
             // It carries its context.
             discard: |content, _| {
                 // SAFETY: handed on.
@@ -317,13 +320,14 @@ impl DetachedJob {
     ///
     /// 1. As for [`execute`](Self::execute).
     pub(crate) unsafe fn finish(mut self, why: Option<Payload>) {
-        match why {
+        let content = NonNull::from(&mut self.content).cast();
+        // SAFETY: the content is that of the kind.
+        let is_cancelled = unsafe { (self.kind.is_cancelled)(content) };
+        match why.or_else(|| is_cancelled.then(unwind::cancellation)) {
             // SAFETY: handed on.
             None => unsafe { self.execute() },
             // SAFETY: the content is that of the kind; 1. is handed on.
-            Some(why) => unsafe {
-                (self.kind.discard)(NonNull::from(&mut self.content).cast(), why);
-            },
+            Some(why) => unsafe { (self.kind.discard)(content, why) },
         }
     }
 
@@ -334,6 +338,14 @@ impl DetachedJob {
         // SAFETY: by 1.
         let task = unsafe { content.cast::<T>().read() };
         task.run();
+    }
+
+    /// # Safety
+    ///
+    /// 1. As for `run`.
+    unsafe fn is_content_cancelled<T: Task>(content: NonNull<u8>) -> bool {
+        // SAFETY: by 1.
+        unsafe { content.cast::<T>().as_ref() }.is_cancelled()
     }
 
     /// # Safety
@@ -452,6 +464,7 @@ where
 {
     pub(crate) const KIND: &'static Kind = &Kind {
         run: Self::run,
+        is_cancelled: |_| false,
         discard: Self::decline,
         lent: true,
         claimed: false,

@@ -9,6 +9,12 @@ pub(crate) trait Task: Send {
 
     fn run(self);
 
+    /// True if it is to be discarded, for a reason of its own: not asked of each
+    /// job that is popped, unless the pool's alert is raised.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
     /// Drops what has not begun, and tells whoever waits for it that this is why.
     fn discard(self, why: Payload);
 }
@@ -33,6 +39,10 @@ impl<T: Task> Task for Boxed<T> {
 
     fn run(self) {
         (*self.0).run();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 
     fn discard(self, why: Payload) {

@@ -34,6 +34,11 @@ use crate::worker::Worker;
 /// own destructors and `catch_unwind`: a cancellation that is caught there comes back at the next
 /// checkpoint.
 ///
+/// A destructor that runs in the middle of a panic and calls `join` is not cancelled, but for the
+/// half that another worker has begun: if that comes to a checkpoint it unwinds, and a panic out of
+/// a destructor ends the process. Such a destructor lets its halves do without checkpoints, or
+/// calls [`submit`](crate::submit()) in place of a `join`, whose jobs are not cancelled there.
+///
 /// # Cost
 ///
 /// One allocation, and some tens of nanoseconds. A join or a push in `op` costs nothing more; a

@@ -225,6 +225,53 @@ impl<'scope> Scope<'scope> {
         self.base
             .broadcast(move |context| body(scope.get(), context));
     }
+
+    /// Drops the jobs of the scope that have not begun, also those that are spawned in it from now
+    /// on.
+    ///
+    /// Those that run go on to their ends, and so does the closure of the scope, whose value is
+    /// returned as ever: it must not rely on what a dropped job would have written. A long job asks
+    /// [`is_cancelled`](Self::is_cancelled) now and then. A call that is to be left as a whole, with
+    /// all loops and joins in it, is one of [`with_cancellation`](crate::with_cancellation), which
+    /// says so by its result.
+    ///
+    /// # Cost
+    ///
+    /// A store. Each job is dropped when its turn comes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// use std::sync::OnceLock;
+    ///
+    /// /// Some number with this property, if there is one: the rest are not looked at any more.
+    /// fn find(numbers: &[u32], is_such: fn(u32) -> bool) -> Option<u32> {
+    ///     let found = OnceLock::new();
+    ///     heist::scope(|scope| {
+    ///         for &number in numbers {
+    ///             let found = &found;
+    ///             scope.spawn(move |scope| {
+    ///                 if is_such(number) && found.set(number).is_ok() {
+    ///                     scope.cancel();
+    ///                 }
+    ///             });
+    ///         }
+    ///     });
+    ///     found.into_inner()
+    /// }
+    ///
+    /// assert_eq!(find(&[6, 3, 9, 8], |n| n % 4 == 1), Some(9));
+    /// ```
+    pub fn cancel(&self) {
+        self.base.cancel();
+    }
+
+    /// True if the scope was [cancelled](Self::cancel).
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.base.is_cancelled()
+    }
 }
 
 /// Spawns jobs that borrow for `'scope` and start in order: the argument of the closures of
@@ -294,6 +341,27 @@ impl<'scope> ScopeFifo<'scope> {
         self.base
             .broadcast(move |context| body(scope.get(), context));
     }
+
+    /// As [`Scope::cancel`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use heist_core as heist;
+    /// heist::scope_fifo(|scope| {
+    ///     scope.cancel();
+    ///     scope.spawn_fifo(|_| unreachable!("it was cancelled before"));
+    /// });
+    /// ```
+    pub fn cancel(&self) {
+        self.base.cancel();
+    }
+
+    /// True if the scope was [cancelled](Self::cancel).
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.base.is_cancelled()
+    }
 }
 
 /// Either kind of scope.
@@ -343,14 +411,19 @@ where
     }
 
     fn discard(self, why: Payload) {
-        let base = Still(self.scope.get().base());
+        let base = self.scope.get().base();
         // Relaxed: the scope's thread has written it before it queued the job.
-        let runs_to_its_end = base.get().is_in_destructor.load(Ordering::Relaxed);
-        if runs_to_its_end && unwind::is_cancellation(&why) {
+        let runs_to_its_end = base.is_in_destructor.load(Ordering::Relaxed);
+        if runs_to_its_end && unwind::is_cancellation(&why) && !base.is_cancelled() {
             return region::apart(|| self.run());
         }
+        let base = Still(base);
         let payload = unwind::dropped(self.body, why);
         Base::end(base, Err(payload));
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.scope.get().base().is_cancelled()
     }
 }
 
@@ -360,6 +433,8 @@ struct Base<'scope> {
     /// One for the scope's own closure, one for each job that has not ended.
     pending: CountLatch,
     panic: FirstPanic,
+    /// Jobs that have not begun are dropped. Relaxed throughout: it hands nothing over.
+    is_cancelled: AtomicBool,
     /// The thread unwinds: jobs run to their end, also in a region that is cancelled.
     is_in_destructor: AtomicBool,
     /// Invariant in `'scope`: a scope for longer borrows is not one for shorter ones, nor the other
@@ -373,6 +448,7 @@ impl<'scope> Base<'scope> {
             pool,
             pending: CountLatch::new(1, waiter),
             panic: FirstPanic::default(),
+            is_cancelled: AtomicBool::new(false),
             is_in_destructor: AtomicBool::new(false),
             borrows: PhantomData,
         }
@@ -399,6 +475,9 @@ impl<'scope> Base<'scope> {
             }
             _ => op(),
         };
+        if self.is_cancelled() {
+            self.pool.alert.lower(self.pool.born);
+        }
         let panicked = self.panic.take();
         match (result, panicked) {
             (Ok(result), None) => result,
@@ -423,6 +502,16 @@ impl<'scope> Base<'scope> {
         self.pending.increment();
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    fn cancel(&self) {
+        if !self.is_cancelled.swap(true, Ordering::Relaxed) {
+            self.pool.alert.raise();
+        }
+    }
+
     /// Queues a job for each worker.
     fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
         let base = Still(self);
@@ -430,7 +519,13 @@ impl<'scope> Base<'scope> {
         let references = bodies.map(|(body, context)| {
             self.pending.increment();
             let body = move || BroadcastContext::with(&*body);
-            let job = move || Self::run(base, || within_checked(context, body));
+            let job = move || {
+                Self::run(base, || {
+                    if !base.get().is_cancelled() {
+                        within_checked(context, body);
+                    }
+                });
+            };
             // SAFETY: 1. the scope waits for each run, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
             unsafe { HeapJob::into_job_ref(job) }

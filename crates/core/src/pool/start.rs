@@ -19,7 +19,7 @@ use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
 use crate::sleep::Sleep;
 use crate::state::limits;
-use crate::state::{Active, Compensation, Lanes, Pool, SerialPlace, WorkerState};
+use crate::state::{Active, Alert, Compensation, Lanes, Pool, SerialPlace, WorkerState};
 use crate::worker::Worker;
 
 impl Pool {
@@ -93,6 +93,7 @@ impl Pool {
                 posting: Mutex::new(()),
                 clock: Clock::start(),
                 born: Generation::present(),
+                alert: Alert::new(),
                 recording: config.record_events.is_some(),
                 handlers: std::mem::take(&mut config.handlers),
             }

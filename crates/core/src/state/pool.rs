@@ -14,6 +14,7 @@ use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::sleep::{Jobs, Sleep};
 use crate::state::active::Active;
+use crate::state::alert::Alert;
 use crate::state::compensation::Compensation;
 use crate::state::lanes::Lanes;
 use crate::state::place::Place;
@@ -58,6 +59,7 @@ pub(crate) struct Pool {
     pub(crate) clock: Clock,
     /// The process in which it was built, and has its workers.
     pub(crate) born: Generation,
+    pub(crate) alert: Alert,
     pub(crate) recording: bool,
     pub(crate) handlers: Handlers,
 }

@@ -13,10 +13,9 @@ use crate::worker::Worker;
 impl Worker {
     /// Runs a job that was taken from where it waited.
     pub(crate) fn execute(&self, job: Job) {
-        self.pool().abort_if_forked();
         // Counted before it runs: whoever learns that it is done finds it counted.
         self.state().counters.executed.add(1);
-        if self.local().is_watched.get() {
+        if self.pool().alert.is_raised() || self.local().is_watched.get() {
             return self.execute_watched(job);
         }
         let base = self.local().base.replace(self.next_slot());
@@ -25,10 +24,11 @@ impl Worker {
     }
 
     /// As `execute`, where the job is recorded or watched, and may be of another region than the
-    /// frame below.
+    /// frame below, or cancelled.
     #[cold]
     #[inline(never)]
     fn execute_watched(&self, job: Job) {
+        self.pool().abort_if_forked();
         let job = match job {
             Job::Popped { slot, kind } => {
                 // SAFETY: this is the worker, and has noted nothing since the job was popped.
@@ -112,7 +112,7 @@ impl Worker {
     unsafe fn serve(&self, job: DetachedJob, serving: Priority) {
         let before = self.local().serving.replace(serving);
         // SAFETY: by 1.
-        unsafe { job.execute() };
+        unsafe { job.finish(None) };
         self.local().serving.set(before);
     }
 
