@@ -37,7 +37,7 @@ pub(crate) fn signal(pid: u32, mark: &str, name: &str) -> bool {
 /// How long processes and files may outlive their driver.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// Says what a round has left, if that does not go away.
+/// Says what a round has left, if that does not go away, and ends it.
 pub(crate) fn check(folder: &Path, mark: &str) -> Result<(), String> {
     let began = Instant::now();
     loop {
@@ -49,6 +49,9 @@ pub(crate) fn check(folder: &Path, mark: &str) -> Result<(), String> {
         }
         if began.elapsed() > GRACE || !damaged.is_empty() {
             let names: Vec<String> = processes.iter().map(|&pid| line(pid)).collect();
+            for pid in processes {
+                signal(pid, mark, "KILL");
+            }
             return Err(format!(
                 "left behind are processes {names:?}, files {files:?}, damaged files {damaged:?}"
             ));
