@@ -12,6 +12,7 @@ mod placement;
 mod pool;
 mod serial;
 mod worker;
+mod yielded;
 
 pub(crate) use active::Active;
 pub(crate) use alert::Alert;

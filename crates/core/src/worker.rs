@@ -11,6 +11,7 @@
 //! | `pieces` | those of an initialiser, which run on those that wait for its value |
 //! | `service` | the owner's answers to thieves and sleepers |
 //! | `push`, `take` | jobs that go into the deque, and where a worker takes some from |
+//! | `yielded` | jobs that let others go first |
 //! | `region` | what holds for the jobs that a call begins |
 //! | `run` | running a job |
 //! | `lend` | the second closures of joins, lent and taken back |
@@ -43,5 +44,6 @@ mod stack;
 mod take;
 mod wait;
 mod wake;
+mod yielded;
 
 pub(crate) use current::Worker;

@@ -8,6 +8,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 
+use heist_core::hosting::{Host, Hosted, Order};
 use heist_core::{
     JoinContext, Once, Pin, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder, Topology,
 };
@@ -451,5 +452,50 @@ fn a_job_that_is_joined_by_one_worker_and_stolen_by_another_runs_once() {
         assert_eq!((first, second), (0, 5));
         pool.shutdown();
         assert_eq!(ran.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// A task that goes behind all others some times.
+struct Again {
+    host: Host,
+    left: usize,
+    ran: Arc<AtomicUsize>,
+}
+
+impl Hosted for Again {
+    fn host(&self) -> &Host {
+        &self.host
+    }
+
+    fn run(self) -> bool {
+        self.ran.fetch_add(1, Ordering::SeqCst);
+        let Some(left) = self.left.checked_sub(1) else {
+            return false;
+        };
+        Host::schedule(Order::Again, Self { left, ..self });
+        true
+    }
+}
+
+/// On a worker that is not the only one, from one that waits, and from outside; the pool ends with
+/// the last of them, and not before.
+#[test]
+fn tasks_that_let_others_go_first_run_as_often_as_they_are_scheduled_and_the_pool_ends_then() {
+    check(|| {
+        let pool = pool(2);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let task = |left| Again {
+            host: Host::of(&pool),
+            left,
+            ran: Arc::clone(&ran),
+        };
+        Host::schedule(Order::Next, task(1));
+        pool.install(|| {
+            Host::schedule(Order::InTurn, task(2));
+            Host::schedule(Order::InTurn, task(0));
+            heist_core::join(|| Host::schedule(Order::Next, task(1)), || ());
+        });
+        pool.shutdown();
+        assert_eq!(ran.load(Ordering::SeqCst), 8);
     });
 }

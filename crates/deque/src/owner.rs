@@ -202,6 +202,16 @@ impl<K> Owner<K> {
         self.deque.hot.poll.load(Ordering::Relaxed) == 0
     }
 
+    /// As [`is_signalled`](Self::is_signalled), after the owner has stored elsewhere what thieves may
+    /// take: true, or a thread that signals and then runs a heavy barrier sees that store.
+    #[inline]
+    #[must_use]
+    pub fn hears_a_signal(&self) -> bool {
+        // (7) As in `publish`.
+        self.deque.barrier.light("deque.hears.light");
+        self.is_signalled()
+    }
+
     /// True if the job in `slot` is the newest.
     #[inline(always)]
     #[must_use]

@@ -120,6 +120,17 @@ impl<K> Thief<K> {
         stolen
     }
 
+    /// Calls `op` while neither the [owner](crate::Owner::locked) nor another thief is at this deque.
+    /// `None` if one is.
+    pub fn try_locked<R>(&self, op: impl FnOnce() -> R) -> Option<R> {
+        let is_free = self.deque.try_lock();
+        is_free.then(|| {
+            let result = op();
+            self.deque.unlock();
+            result
+        })
+    }
+
     /// Makes the jobs of a silent owner public. Called under the lock. False if that cannot be
     /// done.
     #[cold]

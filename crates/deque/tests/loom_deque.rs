@@ -285,6 +285,28 @@ fn a_job_whose_owner_has_not_heard_the_call_is_seen_by_the_caller() {
     });
 }
 
+/// As above, of a job that lies elsewhere.
+#[test]
+fn what_an_owner_stores_elsewhere_and_has_heard_no_call_is_seen_by_the_caller() {
+    check(4, || {
+        let (owner, thief) = numbers(2);
+        let elsewhere = Arc::new(AtomicUsize::new(0));
+        let caller = thread::spawn({
+            let elsewhere = Arc::clone(&elsewhere);
+            move || {
+                thief.0.thief().signal();
+                let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
+                assert!(barrier.heavy("test.signal.heavy"));
+                elsewhere.load(Ordering::Relaxed) > 0
+            }
+        });
+        elsewhere.store(1, Ordering::Relaxed);
+        let heard = owner.owner().hears_a_signal();
+        let seen = caller.join().unwrap();
+        assert!(heard || seen);
+    });
+}
+
 #[test]
 fn a_thief_that_is_refused_the_barrier_takes_no_job_twice() {
     check(2, || {

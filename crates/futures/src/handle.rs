@@ -1,5 +1,6 @@
 //! The handle of a spawned future.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::panic;
@@ -24,11 +25,11 @@ use crate::budget::{self, poll_budget};
 #[must_use = "dropping the handle lets the future run on, and loses its output"]
 pub struct FutureHandle<T> {
     /// `None` once it was aborted.
-    task: Option<FallibleTask<Outcome<T>>>,
+    task: Option<FallibleTask<Outcome<T>, Host>>,
 }
 
 impl<T> FutureHandle<T> {
-    pub(crate) fn new(task: FallibleTask<Outcome<T>>) -> Self {
+    pub(crate) fn new(task: FallibleTask<Outcome<T>, Host>) -> Self {
         Self { task: Some(task) }
     }
 
@@ -117,26 +118,43 @@ impl<T> fmt::Debug for FutureHandle<T> {
 }
 
 /// How a future ended, until somebody claims it.
-pub(crate) struct Outcome<T> {
-    host: Host,
-    result: Option<thread::Result<T>>,
+pub(crate) enum Outcome<T> {
+    Ready(T),
+    Panicked(Unclaimed),
 }
 
 impl<T> Outcome<T> {
-    pub(crate) fn new(host: Host, result: thread::Result<T>) -> Self {
-        let result = Some(result);
-        Self { host, result }
+    /// Of a poll on a worker, which ended so.
+    pub(crate) fn new(result: thread::Result<T>) -> Self {
+        match result {
+            Ok(output) => Self::Ready(output),
+            Err(payload) => Self::Panicked(Unclaimed {
+                host: Host::current(),
+                payload: Some(payload),
+            }),
+        }
     }
 
-    fn claim(mut self) -> Result<T, JoinError> {
-        let result = self.result.take().expect("it is claimed once");
-        result.map_err(JoinError::Panicked)
+    fn claim(self) -> Result<T, JoinError> {
+        match self {
+            Self::Ready(output) => Ok(output),
+            Self::Panicked(mut panic) => {
+                let payload = panic.payload.take().expect("it is claimed once");
+                Err(JoinError::Panicked(payload))
+            }
+        }
     }
 }
 
-impl<T> Drop for Outcome<T> {
+/// A panic, which the pool's handler gets unless somebody claims it.
+pub(crate) struct Unclaimed {
+    host: Host,
+    payload: Option<Box<dyn Any + Send>>,
+}
+
+impl Drop for Unclaimed {
     fn drop(&mut self) {
-        if let Some(Err(payload)) = self.result.take() {
+        if let Some(payload) = self.payload.take() {
             self.host.handle_panic(payload);
         }
     }

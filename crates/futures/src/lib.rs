@@ -11,7 +11,9 @@
 //! | [`poll_budget`] | leaves that are always ready, and should not be so for ever |
 //!
 //! A future is polled by one worker at a time. When it is woken it goes to the deque of the worker
-//! that wakes it, where it can be stolen at once.
+//! that wakes it; if it yields, or the worker has woken three in a row, it goes behind all that the
+//! worker has. In both places it can be stolen at once. Woken by another thread, it waits as a job
+//! from outside does.
 //!
 //! Programs use it as the feature `futures` of the crate `heist`.
 //!

@@ -14,7 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use async_task::Runnable;
+use async_task::{Builder, Runnable};
 use heist_core::hosting::{self, Host};
 #[cfg(doc)]
 use heist_core::Callers;
@@ -115,15 +115,14 @@ where
     F: Future + 'static,
     F::Output: Send,
 {
-    let schedule = {
-        let host = host.clone();
-        move |runnable: Runnable| {
-            host.mail(worker, move || {
-                with_budget(|| runnable.run());
-            });
-        }
+    let schedule = move |runnable: Runnable<Host>| {
+        let host = runnable.metadata().clone();
+        host.mail(worker, move || {
+            with_budget(|| runnable.run());
+        });
     };
-    let (runnable, task) = async_task::spawn(caught(host, local), schedule);
+    let builder = Builder::new().metadata(host);
+    let (runnable, task) = builder.spawn(|_| caught(local), schedule);
     runnable.schedule();
     FutureHandle::new(task.fallible())
 }

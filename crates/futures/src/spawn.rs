@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::pin::pin;
-use std::task::{ready, Poll};
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use async_task::{Runnable, ScheduleInfo, WithInfo};
-use heist_core::hosting::{Host, Order};
+use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
+use heist_core::hosting::{self, Host, Hosted, Order};
 #[cfg(doc)]
 use heist_core::{spawn, JoinError};
+use pin_project_lite::pin_project;
 
 use crate::budget::with_budget;
 use crate::handle::{FutureHandle, Outcome};
@@ -18,13 +19,15 @@ use crate::handle::{FutureHandle, Outcome};
 /// handle to its output, which is a future too.
 ///
 /// On a worker the future's first poll is the newest of the worker's jobs, as with
-/// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes when it is
-/// woken. A future that is pending does not keep the pool from ending: when the pool has ended, the
-/// next wake-up drops the future, and its handle says [`Cancelled`](JoinError::Cancelled).
+/// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes when it is woken, and
+/// then the future waits for as many others as are ready, and 61 more, at most. A future that is
+/// pending does not keep the pool from ending: when the pool has ended, the next wake-up drops the
+/// future, and its handle says [`Cancelled`](JoinError::Cancelled).
 ///
 /// # Cost
 ///
-/// One allocation for the future, its state and its output.
+/// One allocation for the future, its state and its output. A panic in the future's destructor
+/// counts as one of the future.
 ///
 /// # Examples
 ///
@@ -51,55 +54,97 @@ where
     F: Future + Send + 'static,
     F::Output: Send,
 {
-    let schedule = {
-        let host = host.clone();
-        move |runnable: Runnable, info: ScheduleInfo| {
-            let is_yield = info.woken_while_running;
-            let order = if is_yield || has_used_its_credit() {
-                Order::InTurn
-            } else {
-                Order::Next
-            };
-            run_on(&host, order, runnable);
-        }
+    // It captures nothing: then it needs no share of the task while it is called.
+    let wake = |runnable: Runnable<Host>, info: ScheduleInfo| {
+        let order = match info.woken_while_running {
+            true => Order::Again,
+            false => order(WAKE),
+        };
+        Host::schedule(order, Scheduled(runnable));
     };
-    let first = host.clone();
-    let (runnable, task) = async_task::spawn(caught(host, future), WithInfo(schedule));
-    run_on(&first, Order::Next, runnable);
+    let builder = Builder::new().metadata(host);
+    let (runnable, task) = builder.spawn(|_| caught(future), WithInfo(wake));
+    Host::schedule(order(SPAWN), Scheduled(runnable));
     FutureHandle::new(task.fallible())
 }
 
-fn run_on(host: &Host, order: Order, runnable: Runnable) {
-    host.schedule(order, move || {
-        with_budget(|| runnable.run());
-    });
+/// A future that is to be polled.
+struct Scheduled(Runnable<Host>);
+
+impl Hosted for Scheduled {
+    fn host(&self) -> &Host {
+        self.0.metadata()
+    }
+
+    fn run(self) -> bool {
+        with_budget(|| self.0.run())
+    }
 }
 
-/// So often in a row, those that a thread wakes come next. Two futures that wake each other would
-/// else keep a worker from all others; tokio counts to three, too.
-const CREDIT: u32 = 3;
+/// As long as a thread has credit, those that it wakes or spawns come next. Two futures that wake
+/// each other, or each of which spawns another, would else keep a worker from all others.
+const CREDIT: u32 = 61;
+/// Three wake-ups in a row, as with tokio.
+const WAKE: u32 = 20;
+/// A worker's own jobs may come before a spawned one so often at most.
+const SPAWN: u32 = 1;
 
-/// True if what the calling thread wakes now should have its turn and not come next.
-fn has_used_its_credit() -> bool {
+/// The order of something that costs so much. Once a thread's credit is used up it has it again.
+fn order(cost: u32) -> Order {
     thread_local! {
-        static USED: Cell<u32> = const { Cell::new(0) }
+        static LEFT: Cell<u32> = const { Cell::new(CREDIT) }
     }
-    USED.with(|used| {
-        let now = used.get();
-        used.set(if now == CREDIT { 0 } else { now + 1 });
-        now == CREDIT
+    LEFT.with(|left| {
+        let rest = left.get().checked_sub(cost);
+        left.set(rest.unwrap_or(CREDIT));
+        match rest {
+            Some(_) => Order::Next,
+            None => Order::InTurn,
+        }
     })
 }
 
 /// The future, whose panics are held back.
-pub(crate) async fn caught<F: Future>(host: Host, future: F) -> Outcome<F::Output> {
-    let mut future = pin!(future);
-    let result = std::future::poll_fn(|cx| {
-        let poll = AssertUnwindSafe(|| future.as_mut().poll(cx));
-        Poll::Ready(match std::panic::catch_unwind(poll) {
-            Ok(poll) => Ok(ready!(poll)),
-            Err(payload) => Err(payload),
-        })
-    });
-    Outcome::new(host, result.await)
+pub(crate) fn caught<F>(future: F) -> Caught<F> {
+    Caught {
+        future: Some(future),
+    }
+}
+
+pin_project! {
+    /// A future whose panics are held back, those of its drop, too.
+    pub(crate) struct Caught<F> {
+        // `None` once it has ended.
+        #[pin]
+        future: Option<F>,
+    }
+
+    impl<F> PinnedDrop for Caught<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let drop = AssertUnwindSafe(|| this.project().future.set(None));
+            if let Err(payload) = panic::catch_unwind(drop) {
+                hosting::handle_stray_panic(payload);
+            }
+        }
+    }
+}
+
+impl<F: Future> Future for Caught<F> {
+    type Output = Outcome<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let poll = AssertUnwindSafe(|| {
+            let mut place = self.project().future;
+            let future = place.as_mut().as_pin_mut();
+            let poll = future.expect("it has not ended").poll(cx);
+            if poll.is_ready() {
+                place.set(None);
+            }
+            poll
+        });
+        match panic::catch_unwind(poll) {
+            Ok(poll) => poll.map(|output| Outcome::new(Ok(output))),
+            Err(payload) => Poll::Ready(Outcome::new(Err(payload))),
+        }
+    }
 }

@@ -1,5 +1,4 @@
-//! Futures on workers: none is lost, none is polled twice at once, and all have their turn (FU-1 to
-//! FU-3).
+//! Futures on workers: no wake-up is lost, and none is polled twice at once (FU-1).
 
 use std::future::{pending, poll_fn, Future};
 use std::pin::Pin;
@@ -46,7 +45,7 @@ impl Drop for Dropped {
 }
 
 #[test]
-fn a_thousand_pairs_send_each_other_something() {
+fn fu_1_a_thousand_pairs_send_each_other_something() {
     for workers in [1, 2, 4] {
         let pool = pool(workers);
         let sum = pool.spawn_future(async {
@@ -81,7 +80,7 @@ fn a_thousand_pairs_send_each_other_something() {
 }
 
 #[test]
-fn no_wake_up_from_a_foreign_thread_is_lost_and_no_two_polls_run_at_once() {
+fn fu_1_no_wake_up_from_a_foreign_thread_is_lost_and_no_two_polls_run_at_once() {
     let pool = pool(2);
     let rounds = if cfg!(debug_assertions) { 300 } else { 3_000 };
     for _ in 0..rounds {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::base::job::DetachedJob;
 use crate::base::region::Context;
-use crate::base::task::Carrying;
-use crate::base::unwind;
+use crate::base::task::{Carrying, Task};
+use crate::base::unwind::{self, Payload};
 use crate::ops::spawn;
+use crate::policy::Priority;
 use crate::pool::ThreadPool;
 use crate::state::{Place, Pool};
 use crate::worker::region::carrying;
@@ -22,6 +23,17 @@ pub enum Order {
     Next,
     /// Behind those that were scheduled in this order before, and all of the worker's jobs.
     InTurn,
+    /// As `InTurn`, by its own run, which ends now.
+    Again,
+}
+
+/// A task that knows its pool, and is queued whenever it is to run.
+pub trait Hosted: Send + 'static {
+    /// Its pool.
+    fn host(&self) -> &Host;
+
+    /// Runs it, on a worker of that pool. True if it has been scheduled [again](Order::Again).
+    fn run(self) -> bool;
 }
 
 /// A share of a pool, which does not keep the pool from ending.
@@ -51,27 +63,42 @@ impl Host {
         Self { pool, context }
     }
 
-    /// Queues a job. Drops it if the pool has ended.
+    /// Queues a task in its pool. Drops it if the pool has ended.
     ///
     /// In a forked child it is forgotten: a copy, whose original runs in the parent.
     #[expect(
         clippy::mem_forget,
         reason = "what the parent has is not the child's to drop"
     )]
-    pub fn schedule(&self, order: Order, job: impl FnOnce() + Send + 'static) {
-        let pool = &self.pool;
+    pub fn schedule(order: Order, task: impl Hosted) {
+        let Self { pool, context } = task.host();
         if pool.born.is_past() {
-            return std::mem::forget(job);
+            return std::mem::forget(task);
         }
-        if !pool.is_kept_alive() {
-            return unwind::discard(job);
-        }
-        let job = self.detached(job);
-        match pool.current_worker() {
-            Some(worker) if order == Order::InTurn => {
-                pool.queue_at(Place::Near(worker.index()), job);
+        // Here and not in the task, which may have run before it is queued altogether.
+        let share;
+        let worker = pool.current_worker();
+        let pool = match worker {
+            Some(worker) => worker.pool(),
+            None => {
+                share = Arc::clone(pool);
+                &share
             }
-            _ => pool.queue_detached(job),
+        };
+        // The share of its run goes on with it.
+        if order != Order::Again && !pool.is_kept_alive() {
+            return unwind::discard(task);
+        }
+        let job = match context.clone() {
+            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+            None => unsafe { DetachedJob::new(Carrying(Run(task))) },
+            // SAFETY: as above.
+            context => carrying(context, unsafe { DetachedJob::new(Run(task)) }),
+        };
+        match worker {
+            Some(worker) if order == Order::Next => worker.push_detached(job),
+            Some(worker) => worker.push_behind(job),
+            None => pool.inject(Priority::Normal, job),
         }
     }
 
@@ -137,6 +164,37 @@ impl fmt::Debug for Host {
 pub fn at_end(last: fn()) {
     if let Some(worker) = Worker::current() {
         worker.local().last.set(Some(last));
+    }
+}
+
+/// Takes the panic of a destructor, for which nobody waits: on a worker the pool's handler gets it,
+/// and elsewhere it is dropped.
+pub fn handle_stray_panic(payload: Box<dyn std::any::Any + Send>) {
+    match Worker::seen() {
+        Some(worker) => worker.pool().handle_panic(payload),
+        None => unwind::discard_payload(payload),
+    }
+}
+
+/// One run of a task, which keeps the pool.
+struct Run<T>(T);
+
+impl<T: Hosted> Task for Run<T> {
+    fn run(self) {
+        let worker = Worker::current().expect("jobs run on workers");
+        let pool = worker.pool();
+        match unwind::catch_job(|| self.0.run()) {
+            Ok(true) => return,
+            Ok(false) => (),
+            Err(payload) => pool.handle_panic(payload),
+        }
+        pool.release();
+    }
+
+    fn discard(self, why: Payload) {
+        let worker = Worker::current().expect("jobs are discarded by workers");
+        worker.pool().handle_panic(unwind::dropped(self.0, why));
+        worker.pool().release();
     }
 }
 

@@ -82,6 +82,12 @@ impl<T: Send> Lanes<T> {
         self.waiting() & (bit(Priority::High) | bit(Priority::Normal)) != 0
     }
 
+    /// True if jobs wait in the normal lane, and nowhere else.
+    #[inline]
+    pub(crate) fn hold_normal_only(&self) -> bool {
+        self.waiting() == bit(Priority::Normal)
+    }
+
     /// True if a job waits in the queue of a worker.
     pub(crate) fn are_hinted(&self) -> bool {
         self.waiting() >= ONE_HINTED

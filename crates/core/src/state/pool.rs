@@ -182,7 +182,7 @@ impl Pool {
     pub(crate) fn compensate(&self, worker: usize) -> usize {
         if self.compensation.want_one(&self.sleep) {
             self.sleep.look_around(worker, self)
-        } else if self.worker(worker).has_a_job() {
+        } else if self.worker(worker).has_a_job_for_others() {
             self.sleep.published(self)
         } else {
             0
@@ -198,7 +198,8 @@ impl Pool {
             .filter(|&(index, _)| index != worker);
         !self.lanes.is_empty()
             || !self.worker(worker).mailbox.is_empty()
-            || others.any(|(_, other)| other.has_a_job())
+            || !self.worker(worker).yielded.is_empty()
+            || others.any(|(_, other)| other.has_a_job_for_others())
     }
 
     /// Called before a job is queued there.
@@ -273,7 +274,7 @@ impl Jobs for Pool {
     }
 
     fn are_at(&self, worker: usize) -> bool {
-        self.worker(worker).has_a_job()
+        self.worker(worker).has_a_job_for_others()
     }
 
     fn are_beyond(&self, worker: usize) -> bool {

@@ -15,6 +15,7 @@ use crate::base::recorder::Recorder;
 use crate::base::waiting::{Regions, WaitMode, Waiting, Watch};
 use crate::policy::{Callers, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
 use crate::state::hinted::Hinted;
+use crate::state::yielded::Yielded;
 
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
 /// [`Worker`](crate::worker::Worker).
@@ -35,6 +36,8 @@ pub(crate) struct WorkerState<P> {
     pub(crate) mailbox: Injector<JobRef>,
     /// Jobs that this worker should run.
     pub(crate) hinted: Hinted,
+    /// Jobs of this worker that let others go first.
+    pub(crate) yielded: Yielded,
     pub(crate) fifo: Fifo,
     pub(crate) recorder: Option<Recorder>,
     /// Set when the worker can take jobs.
@@ -86,6 +89,11 @@ pub(crate) struct Local {
     pub(crate) turns: Cell<Turns>,
     /// Since when it has passed over its queue of jobs with a hint.
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
+    /// How often the main loop has come to its queue of jobs that let others go first.
+    pub(crate) yielded_ran: Cell<u32>,
+    /// The job that was alone in another worker's such queue when this one looked: the worker, and
+    /// which of its jobs that is.
+    pub(crate) alone: Cell<(usize, usize)>,
     /// How often it has come for a job from outside when it had nothing to do.
     pub(crate) looks: Cell<u32>,
     /// A frame below this address is deep in the stack.
@@ -143,6 +151,8 @@ impl<P> WorkerState<P> {
                 holds_void: Cell::new(false),
                 turns: Cell::new(Turns::new()),
                 queue_passed_ns: Cell::new(None),
+                yielded_ran: Cell::new(0),
+                alone: Cell::new((usize::MAX, 0)),
                 looks: Cell::new(0),
                 deep: Cell::new(0),
                 guarded: Cell::new(0),
@@ -157,6 +167,7 @@ impl<P> WorkerState<P> {
             regions: Regions::new(waiting),
             mailbox: Injector::new(),
             hinted: Hinted::new(),
+            yielded: Yielded::new(),
             fifo: Fifo::new(),
             recorder,
             ready: LockLatch::new(),
@@ -283,7 +294,13 @@ impl<P> WorkerState<P> {
         unsafe { self.regions.at(slot.as_ptr() as usize) }
     }
 
+    /// True if the deque holds a job.
     pub(crate) fn has_a_job(&self) -> bool {
         !self.deque.thief().is_empty()
+    }
+
+    /// True if there is a job here that others may take.
+    pub(crate) fn has_a_job_for_others(&self) -> bool {
+        self.has_a_job() || !self.yielded.is_empty()
     }
 }

@@ -7,11 +7,14 @@ use crate::worker::Worker;
 /// so many.
 const STEAL_INTERVAL: u32 = 8;
 
+/// After so many jobs the worker looks whether others are late.
+const WINDOW: u32 = Turns::JOBS_MAX / 2;
+
 impl Worker {
     /// The top of a worker's stack: runs jobs until the pool has ended, or it `is_over`.
     pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
         let end = &self.state().end;
-        let mut ran = 0;
+        let (mut ran, mut overtook) = (0, 0);
         while !end.probe() && !is_over() {
             if self.pool().is_recalled(self.index()) {
                 self.stand_aside();
@@ -23,11 +26,12 @@ impl Worker {
                 self.search_until(end, true);
             }
             ran += 1;
-            if ran == Turns::JOBS_MAX {
+            if ran == WINDOW {
                 ran = 0;
                 if self.pool().active.follows() {
                     self.pool().look_at_the_limit(self.pool().now_ns());
                 }
+                overtook = self.serve_yielded(overtook, &is_over);
             }
         }
     }
@@ -39,7 +43,7 @@ impl Worker {
             return;
         }
         self.tidy_up();
-        if self.state().has_a_job() {
+        if self.state().has_a_job_for_others() {
             self.service();
         }
         let (pool, worker, end) = (self.pool(), self.index(), &self.state().end);
@@ -65,12 +69,36 @@ impl Worker {
         }
     }
 
-    /// If a job waits in a lane, or in the own queue, it takes no search to find one. A victim
+    /// Runs all jobs that have let others go first by now, if in the windows before the last
+    /// `overtook` jobs have, and so many might in the next window that they would be late (FU-2).
+    /// Returns how many have.
+    fn serve_yielded(&self, overtook: u32, is_over: impl Fn() -> bool) -> u32 {
+        let in_turn = self.local().yielded_ran.replace(0);
+        let waiting = self.state().yielded.len();
+        if waiting == 0 {
+            return 0;
+        }
+        let overtook = overtook + WINDOW.saturating_sub(in_turn);
+        if overtook + WINDOW <= Turns::JOBS_MAX {
+            return overtook;
+        }
+        for _ in 0..waiting {
+            self.run(self.take_due());
+            if is_over() || !self.run(self.take_yielded()) {
+                break;
+            }
+        }
+        0
+    }
+
+    /// If a job waits in a lane, or in an own queue, it takes no search to find one. A victim
     /// comes before the lanes; but if there are many, not each time, because a look at all of them
     /// takes longer than a small job.
     fn run_waiting(&self) -> bool {
         if self.pool().lanes.is_empty() {
-            return false;
+            let ran = &self.local().yielded_ran;
+            ran.set(ran.get() + 1);
+            return self.run(self.take_yielded());
         }
         if self.run(self.take_hinted()) {
             return true;

@@ -127,6 +127,9 @@ impl Worker {
             debug_assert!(left.is_none(), "all jobs were taken");
         }
         self.deque().shrink();
+        let yielded = &self.state().yielded;
+        // SAFETY: under the lock.
+        self.deque().locked(|| unsafe { yielded.shrink() });
     }
 
     #[inline]

@@ -2,8 +2,9 @@
 //!
 //! The order: the own deque, newest first; the own mailbox, where broadcasts arrive; the oldest of
 //! the own deque, if a join has lent it; urgent jobs; those with a hint to this worker; the
-//! victims' deques, oldest first; the lanes, the most urgent first; jobs with a hint to another
-//! worker that is late.
+//! victims' deques, oldest first; the lanes, the most urgent first, and before those of low
+//! priority the own jobs that let others go first; jobs with a hint to another worker that is late;
+//! other workers' jobs that let others go first.
 //!
 //! Jobs in lanes do not wait for the deques to run dry. A worker that comes back to its main loop,
 //! or waits and has little on its stack, takes one first if it is
@@ -36,6 +37,7 @@ impl Worker {
             .or_else(|| self.steal())
             .or_else(|| self.take_injected())
             .or_else(|| self.take_late())
+            .or_else(|| self.steal_yielded())
     }
 
     /// Tries each victim once.

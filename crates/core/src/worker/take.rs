@@ -55,10 +55,13 @@ impl Worker {
         self.state().has_a_job()
     }
 
-    /// A job that waits for any worker, the most urgent first.
+    /// A job that waits for any worker, the most urgent first; before those of low priority, one
+    /// of its own that lets others go first.
     pub(crate) fn take_injected(&self) -> Option<Job> {
-        let mut lanes = Priority::ALL.into_iter();
-        lanes.find_map(|lane| self.take_from(lane))
+        self.take_from(Priority::High)
+            .or_else(|| self.take_from(Priority::Normal))
+            .or_else(|| self.take_yielded())
+            .or_else(|| self.take_from(Priority::Low))
     }
 
     /// A job from this lane.
@@ -78,7 +81,7 @@ impl Worker {
         Some(self.injected(job, serving))
     }
 
-    fn injected(&self, job: DetachedJob, serving: Priority) -> Job {
+    pub(crate) fn injected(&self, job: DetachedJob, serving: Priority) -> Job {
         self.state().counters.injected.add(1);
         self.record(EventKind::Injected);
         Job::Injected { job, serving }
@@ -129,6 +132,10 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn take_turn(&self) -> Option<Job> {
         let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
+        if pool.lanes.hold_normal_only() && !self.has_pending() && !is_deep {
+            // Nothing comes before it but a look at the others, for which no clock is needed.
+            return None;
+        }
         let now_ns = pool.now_ns();
         let is_queued = self.state().hinted.since_ns().is_some();
         if is_queued && !is_deep && self.has_passed_over_its_queue(now_ns) {

@@ -1,0 +1,269 @@
+//! Each future comes to its turn: a ready one waits for as many others as there are, and 61 more,
+//! at most (FU-2); and no worker that is held up keeps to itself what others could run.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{mpsc, Arc};
+use std::task::Poll;
+
+use heist_core::{ThreadPool, ThreadPoolBuilder};
+use heist_futures::{spawn_future, yield_now, FutureHandle, SpawnFuture};
+
+fn pool(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.build().expect("a pool")
+}
+
+/// Each poll of a future, or run of a job, that counts as another's turn.
+#[derive(Default)]
+struct Polls(AtomicUsize);
+
+impl Polls {
+    fn count(&self) -> usize {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn now(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Futures that let others go first `times` times, and say how many went at most.
+fn yielding(count: usize, times: usize, polls: &Arc<Polls>) -> Vec<FutureHandle<usize>> {
+    let spawn = |_| {
+        let polls = Arc::clone(polls);
+        spawn_future(async move {
+            let mut most = 0;
+            for _ in 0..times {
+                let before = polls.count();
+                yield_now().await;
+                most = most.max(polls.now() - before - 1);
+            }
+            most
+        })
+    };
+    (0..count).map(spawn).collect()
+}
+
+/// A future that spawns the next, until all is over: the worker never runs dry.
+fn chain(polls: Arc<Polls>, is_over: Arc<AtomicBool>) {
+    polls.count();
+    if !is_over.load(Ordering::Relaxed) {
+        drop(spawn_future(async move { chain(polls, is_over) }));
+    }
+}
+
+/// As [`chain`], of jobs.
+fn chain_of_jobs(polls: Arc<Polls>, is_over: Arc<AtomicBool>) {
+    polls.count();
+    if !is_over.load(Ordering::Relaxed) {
+        heist_core::spawn(move || chain_of_jobs(polls, is_over));
+    }
+}
+
+/// Two futures that send each other something until all is over.
+fn pair(polls: &Arc<Polls>, is_over: &Arc<AtomicBool>) {
+    let (ping, pinged) = async_channel::bounded(1);
+    let (pong, ponged) = async_channel::bounded(1);
+    let (of_one, is_over) = (Arc::clone(polls), Arc::clone(is_over));
+    drop(spawn_future(async move {
+        while !is_over.load(Ordering::Relaxed) && ping.send(()).await.is_ok() {
+            of_one.count();
+            if ponged.recv().await.is_err() {
+                break;
+            }
+        }
+    }));
+    let of_other = Arc::clone(polls);
+    drop(spawn_future(async move {
+        while pinged.recv().await.is_ok() {
+            of_other.count();
+            if pong.send(()).await.is_err() {
+                break;
+            }
+        }
+    }));
+}
+
+/// Begins something that goes on until all is over.
+type Beside = fn(&Arc<Polls>, &Arc<AtomicBool>);
+
+/// The most that have gone before one of `count` futures which let others go first, while `beside`
+/// has begun something else.
+fn most_before(count: usize, beside: Beside) -> usize {
+    let pool = pool(1);
+    let (polls, is_over) = (Arc::new(Polls::default()), Arc::new(AtomicBool::new(false)));
+    let most = pool.spawn_future({
+        let is_over = Arc::clone(&is_over);
+        async move {
+            let all = yielding(count, 300, &polls);
+            // Until each has been polled the newest comes first, as of jobs.
+            while polls.now() < count {
+                yield_now().await;
+            }
+            beside(&polls, &is_over);
+            let mut most = 0;
+            for each in all {
+                most = most.max(each.await.unwrap());
+            }
+            is_over.store(true, Ordering::Relaxed);
+            most
+        }
+    });
+    most.join()
+}
+
+#[test]
+fn fu_2_futures_that_yield_wait_for_each_other_only() {
+    for count in [1, 2, 7, 100] {
+        // The future that awaits them may be woken in between.
+        assert!(most_before(count, |_, _| ()) <= count);
+    }
+}
+
+#[test]
+fn fu_2_beside_what_never_ends_a_future_waits_for_the_others_and_sixty_one_more() {
+    for count in [1, 7, 100] {
+        let beside: [(&str, Beside); 3] = [
+            ("a chain of futures", |polls, is_over| {
+                chain(Arc::clone(polls), Arc::clone(is_over));
+            }),
+            ("a chain of jobs", |polls, is_over| {
+                chain_of_jobs(Arc::clone(polls), Arc::clone(is_over));
+            }),
+            ("a pair", pair),
+        ];
+        for (name, beside) in beside {
+            let most = most_before(count, beside);
+            // Those beside, and the one that awaits.
+            let ready = count + 3;
+            assert!(
+                most <= ready + 61,
+                "{most} beside {name} before one of {count}"
+            );
+        }
+    }
+}
+
+/// tokio#5686: two tasks that wake each other by the slot for the last one woken keep a worker.
+#[test]
+fn fu_2_a_future_that_was_spawned_before_a_pair_that_never_ends_runs() {
+    for endless in [pair, |polls: &Arc<Polls>, is_over: &Arc<AtomicBool>| {
+        chain(Arc::clone(polls), Arc::clone(is_over));
+    }] {
+        let pool = pool(1);
+        let (polls, is_over) = (Arc::new(Polls::default()), Arc::new(AtomicBool::new(false)));
+        let first = pool.install(|| {
+            let first = spawn_future({
+                let is_over = Arc::clone(&is_over);
+                async move { is_over.store(true, Ordering::Relaxed) }
+            });
+            endless(&polls, &is_over);
+            first
+        });
+        first.join();
+    }
+}
+
+#[test]
+fn a_future_that_wakes_itself_lets_those_from_outside_go_first() {
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let selfish: Vec<_> = (0..2 * workers)
+            .map(|_| {
+                let is_over = Arc::clone(&is_over);
+                pool.spawn_future(poll_fn(move |cx| {
+                    cx.waker().wake_by_ref();
+                    match is_over.load(Ordering::Relaxed) {
+                        true => Poll::Ready(()),
+                        false => Poll::Pending,
+                    }
+                }))
+            })
+            .collect();
+        for n in 0..200 {
+            assert_eq!(pool.spawn_future(async move { n }).join(), n);
+            assert_eq!(pool.submit(move || n).join(), n);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        selfish.into_iter().for_each(FutureHandle::join);
+    }
+}
+
+/// Wakes this many futures, which then say so; the calling future blocks its thread meanwhile.
+async fn wake_and_block(count: usize) {
+    let (say, heard) = mpsc::channel();
+    let woken: Vec<_> = (0..count)
+        .map(|_| {
+            let (wake, woken) = async_channel::bounded::<()>(1);
+            let say = say.clone();
+            drop(spawn_future(async move {
+                woken.recv().await.unwrap();
+                say.send(()).unwrap();
+            }));
+            wake
+        })
+        .collect();
+    // Now they wait.
+    for wake in &woken {
+        while wake.receiver_count() == 0 {
+            yield_now().await;
+        }
+    }
+    yield_now().await;
+    for wake in &woken {
+        wake.try_send(()).unwrap();
+    }
+    for _ in 0..count {
+        heard.recv().unwrap();
+    }
+}
+
+/// tokio#4941, tokio#8100: a task that was woken last is stuck behind a poll that blocks.
+#[test]
+fn what_a_future_has_woken_or_spawned_is_run_by_another_worker_while_it_blocks() {
+    let pool = pool(2);
+    for round in 0..if cfg!(debug_assertions) { 50 } else { 300 } {
+        pool.spawn_future(wake_and_block(1 + round % 9)).join();
+        let (say, heard) = mpsc::channel();
+        let blocks = pool.spawn_future(async move {
+            drop(spawn_future(async move {
+                yield_now().await;
+                say.send(()).unwrap();
+            }));
+            heard.recv().unwrap();
+        });
+        blocks.join();
+    }
+}
+
+/// tokio#7209: wake-ups that were put off are lost when the worker's core goes elsewhere.
+#[test]
+fn what_a_future_wakes_before_it_blocks_in_its_worker_s_place_is_run_and_so_is_the_future() {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.compensation_workers(1).build().expect("a pool");
+    for _ in 0..50 {
+        let (wake, woken) = async_channel::bounded::<()>(1);
+        let (say, heard) = mpsc::channel();
+        let other = pool.spawn_future(async move {
+            woken.recv().await.unwrap();
+            yield_now().await;
+            say.send(()).unwrap();
+        });
+        let mut has_blocked = false;
+        let blocks = pool.spawn_future(poll_fn(move |cx| {
+            if has_blocked {
+                return Poll::Ready(());
+            }
+            has_blocked = true;
+            // It is to be polled once more, and the other one too.
+            cx.waker().wake_by_ref();
+            wake.try_send(()).unwrap();
+            heist_core::blocking(|| heard.recv().unwrap());
+            Poll::Pending
+        }));
+        blocks.join();
+        other.join();
+    }
+}
