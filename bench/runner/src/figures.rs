@@ -42,6 +42,16 @@ impl<'a> Figures<'a> {
         over(false).or_else(|| over(true))
     }
 
+    /// The fastest of these rivals, with as many workers, and the ratio to it.
+    pub(crate) fn to_rivals<'p>(
+        &self,
+        this: (&str, u32),
+        rivals: impl Iterator<Item = &'p str>,
+    ) -> Option<(&'p str, f64)> {
+        let ratios = rivals.filter_map(|rival| Some((rival, self.ratio(this, (rival, this.1))?)));
+        ratios.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
     /// As [`ratio`](Self::ratio), of medians, after the median of a serial peer was
     /// taken off both.
     pub(crate) fn ratio_less(

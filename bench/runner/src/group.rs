@@ -19,7 +19,12 @@ pub(crate) struct Group {
     /// The peer whose time is divided.
     pub(crate) peer: String,
     /// The peer by whose time it is divided.
-    pub(crate) against: String,
+    #[serde(default)]
+    pub(crate) against: Option<String>,
+    /// In its place: divide by the time of the fastest of all that are not on heist themselves, and
+    /// then by what the workload's own bar allows.
+    #[serde(default)]
+    pub(crate) against_rivals: bool,
     /// With how many workers; the same number unless given.
     pub(crate) against_workers: Option<u32>,
     /// The summary of the ratios of all workloads, in the last line.
@@ -54,6 +59,10 @@ pub(crate) fn load(folder: &Path, definitions: &[Definition]) -> Result<Vec<Grou
 fn parse(name: &str, text: &str) -> Result<Group> {
     let mut group: Group = toml::from_str(text)?;
     name.clone_into(&mut group.name);
+    ensure!(
+        group.against.is_some() != group.against_rivals,
+        "a group is `against` a peer, or has `against_rivals = true`"
+    );
     Ok(group)
 }
 
@@ -69,7 +78,10 @@ fn check(definition: &Definition, groups: &[Group]) -> Result<()> {
             definition.name
         )
     })?;
-    for peer in [&group.peer, &group.against] {
+    for peer in [Some(&group.peer), group.against.as_ref()]
+        .into_iter()
+        .flatten()
+    {
         ensure!(
             definition.peers.contains(peer),
             "the group `{name}` is about `{peer}`, which is not among the peers of the definition `{}`",
@@ -119,11 +131,21 @@ pub(crate) mod tests {
     #[test]
     fn a_group_about_a_peer_that_does_not_run_is_refused() {
         let about_tbb = Group {
-            against: "tbb".to_owned(),
+            against: Some("tbb".to_owned()),
             ..pair()
         };
         let error = check(&fib_of("pair"), &[about_tbb]).unwrap_err();
         assert!(error.to_string().contains("`tbb`"), "{error}");
+    }
+
+    #[test]
+    fn a_group_is_against_a_peer_or_the_rivals() {
+        let both = PAIR.replace("[[bar]]", "against_rivals = true\n[[bar]]");
+        let neither = PAIR.replace("against = \"rayon\"", "");
+        for text in [both, neither] {
+            let error = parse("pair", &text).unwrap_err();
+            assert!(error.to_string().contains("against_rivals"), "{error}");
+        }
     }
 
     #[test]

@@ -142,11 +142,7 @@ impl Report<'_> {
                 None => (label, figures.ratio(this, other)),
             }
         } else if bar.against_rivals {
-            let ratios = self.rivals().filter_map(|rival| {
-                let ratio = figures.ratio(this, (rival, workers))?;
-                Some((rival, ratio))
-            });
-            match ratios.max_by(|(_, one), (_, other)| one.total_cmp(other)) {
+            match figures.to_rivals(this, self.plan.rivals()) {
                 Some((rival, ratio)) => {
                     (format!("{peer}/{rival}, the fastest rival,"), Some(ratio))
                 }
@@ -157,14 +153,6 @@ impl Report<'_> {
             (peer.to_owned(), spread.map(|spread| spread.median))
         };
         bar_line(&what, workers, bar.at_most, value)
-    }
-
-    /// The parallel peers that are not on heist themselves.
-    fn rivals(&self) -> impl Iterator<Item = &str> {
-        let parallel = self.plan.peers.iter();
-        parallel
-            .filter(|peer| peer.baseline.is_some() && !peer.name.contains("heist"))
-            .map(|peer| peer.name.as_str())
     }
 
     fn columns(&self, definition: &Definition) -> Vec<String> {

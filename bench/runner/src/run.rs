@@ -69,6 +69,14 @@ impl Plan {
         }
     }
 
+    /// The parallel peers that are not on heist themselves.
+    pub(crate) fn rivals(&self) -> impl Iterator<Item = &str> {
+        let parallel = self.peers.iter();
+        parallel
+            .filter(|peer| peer.baseline.is_some() && !peer.name.contains("heist"))
+            .map(|peer| peer.name.as_str())
+    }
+
     /// The workloads of a group, in the order of the report.
     pub(crate) fn members<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Definition> {
         self.definitions

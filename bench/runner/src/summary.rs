@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::definition::Definition;
+use crate::definition::{Bar, Definition};
 use crate::figures::Figures;
 use crate::group::Group;
 use crate::run::{Plan, Run};
@@ -19,21 +19,15 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
         against_workers,
         take,
         bar,
+        ..
     } = group;
-    let against_label = match against_workers {
-        Some(workers) => format!("{against} P{workers}"),
-        None => against.clone(),
+    let against_label = match (against, against_workers) {
+        (Some(against), Some(workers)) => format!("{against} P{workers}"),
+        (Some(against), None) => against.clone(),
+        (None, _) => "the fastest rival, over the bar".to_owned(),
     };
     let members: Vec<&Definition> = plan.members(group).collect();
-    let ratio = |definition: &Definition, workers| {
-        let figures = Figures {
-            definition,
-            runs,
-            rounds: plan.rounds,
-        };
-        let other = (against.as_str(), against_workers.unwrap_or(workers));
-        figures.ratio((peer, workers), other)
-    };
+    let ratio = |definition: &Definition, workers| ratio(group, plan, runs, definition, workers);
     let over_all = |workers| {
         let each = members
             .iter()
@@ -68,6 +62,30 @@ pub(crate) fn summary(group: &Group, plan: &Plan, runs: &[Run]) -> String {
         let _ = writeln!(text, "\n{line}");
     }
     text
+}
+
+/// The ratio of one workload with so many workers.
+fn ratio(
+    group: &Group,
+    plan: &Plan,
+    runs: &[Run],
+    definition: &Definition,
+    workers: u32,
+) -> Option<f64> {
+    let figures = Figures {
+        definition,
+        runs,
+        rounds: plan.rounds,
+    };
+    let this = (group.peer.as_str(), workers);
+    if let Some(against) = &group.against {
+        let other = (against.as_str(), group.against_workers.unwrap_or(workers));
+        return figures.ratio(this, other);
+    }
+    let is_own = |bar: &&Bar| bar.against_rivals && (&*bar.peer, bar.workers) == this;
+    let bar = definition.bar.iter().find(is_own)?;
+    let (_, ratio) = figures.to_rivals(this, plan.rivals())?;
+    Some(ratio / bar.at_most)
 }
 
 /// The table of ratios: a row per workload, a column per number of workers.
@@ -138,7 +156,7 @@ mod tests {
     #[test]
     fn a_peer_may_be_compared_with_itself_on_another_number_of_workers() {
         let group = Group {
-            against: "heist".to_owned(),
+            against: Some("heist".to_owned()),
             against_workers: Some(1),
             take: Take::Max,
             ..pair()

@@ -15,6 +15,7 @@ mod blocking;
 mod burst;
 mod collect;
 mod fib;
+mod futures;
 mod injected;
 mod inversion;
 mod measure;
@@ -45,8 +46,8 @@ pub use protocol::{serve, Outcome, Request, Sample};
 pub use sort::{fingerprint, partition, sorts};
 
 use peer::{
-    Block, ByValue, Collect, ForkJoin, Loop, MakeOnce, Prioritised, Resize, SerialQueue, Sort,
-    Spawn,
+    Block, ByValue, Collect, ForkJoin, Futures, Loop, MakeOnce, Prioritised, Resize, SerialQueue,
+    Sort, Spawn,
 };
 
 /// Runs the asked-for workload if it is one for peers with a join.
@@ -191,6 +192,25 @@ where
 pub fn strands<P: SerialQueue>(peer: &mut P, request: &Request) -> Outcome {
     match request.workload() {
         "strand" => strand::run(peer, request)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs the asked-for workload if it is one for peers whose tasks are futures.
+///
+/// # Errors
+///
+/// If a size that the workload needs is missing.
+pub fn futures<P: Futures>(peer: &P, request: &Request) -> Outcome {
+    match request.workload() {
+        "futures_chain" => futures::run_chain(peer, request)?,
+        "futures_ping_pong" => futures::run_ping_pong(peer, request)?,
+        "futures_yield" => futures::run_yield(peer, request)?,
+        "futures_spawn" => futures::run_spawn(peer, request)?,
+        "futures_remote" => futures::run_remote(peer, request)?,
+        "futures_await" => futures::run_await(peer, request)?,
+        "futures_injected" => futures::run_injected(peer, request)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -1,5 +1,6 @@
 //! The abilities of peers as traits; a peer implements those that its runtime has.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use crate::node::Tree;
@@ -133,4 +134,24 @@ pub trait SerialQueue {
 
     /// Queues a job; called from outside.
     fn submit<F: FnOnce() + Send + 'static>(queue: &Self::Queue, job: F);
+}
+
+/// A peer whose tasks are futures.
+pub trait Futures: Clone + Send + Sync + 'static {
+    /// Ready with the output of a task when that has ended.
+    type Handle<T: Send + 'static>: Future<Output = T> + Send;
+
+    /// Starts a task.
+    fn spawn_future<F>(&self, task: F) -> Self::Handle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static;
+
+    /// Starts a task that nobody waits for.
+    fn start_future<F: Future<Output = ()> + Send + 'static>(&self, task: F);
+
+    /// Lets other tasks go first.
+    fn yield_now() -> impl Future<Output = ()> + Send;
+
+    /// Waits for a future on the calling thread, which is outside.
+    fn block_on<F: Future>(&self, future: F) -> F::Output;
 }

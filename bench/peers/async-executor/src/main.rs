@@ -1,16 +1,16 @@
-//! The workloads on async-executor that are natural for it: spawned tasks, and
-//! two tasks of which one waits for the other.
+//! The workloads on async-executor that are natural for it: spawned tasks, two
+//! tasks of which one waits for the other, and futures.
 #![forbid(unsafe_code)]
 
-use std::future::pending;
+use std::future::{pending, Future};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use async_executor::Executor;
-use futures_lite::future::block_on;
-use heist_bench_workloads::peer::PairTask;
+use async_executor::{Executor, Task};
+use futures_lite::future::{block_on, yield_now};
+use heist_bench_workloads::peer::{Futures, PairTask};
 use heist_bench_workloads::wave::{Detached, Waves};
-use heist_bench_workloads::{pairs, serve, spawns};
+use heist_bench_workloads::{futures, pairs, serve, spawns};
 
 #[derive(Clone)]
 struct Smol(Arc<Executor<'static>>);
@@ -44,9 +44,34 @@ impl Detached for Smol {
     }
 }
 
+impl Futures for Smol {
+    type Handle<T: Send + 'static> = Task<T>;
+
+    fn spawn_future<F>(&self, task: F) -> Task<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        self.0.spawn(task)
+    }
+
+    fn start_future<F: Future<Output = ()> + Send + 'static>(&self, task: F) {
+        self.0.spawn(task).detach();
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        yield_now()
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        block_on(future)
+    }
+}
+
 fn main() -> ExitCode {
     serve(|request| {
         let peer = Smol::start(request.workers()?);
-        Ok(spawns(&mut Waves(peer.clone()), request)? || pairs(request, |task| peer.pair(task))?)
+        Ok(spawns(&mut Waves(peer.clone()), request)?
+            || futures(&peer, request)?
+            || pairs(request, |task| peer.pair(task))?)
     })
 }

@@ -4,14 +4,20 @@
 //! for those that block.
 #![forbid(unsafe_code)]
 
+use std::future::Future;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use heist::futures::{FutureHandle, SpawnFuture};
 use heist::prelude::*;
 use heist_bench_workloads::peer::{
-    Block, MakeOnce, PairTask, Prioritised, Resize, SerialQueue, Spawn,
+    Block, Futures, MakeOnce, PairTask, Prioritised, Resize, SerialQueue, Spawn,
 };
-use heist_bench_workloads::{all, blocking, once, priorities, rayon_like, resizes, serve, strands};
+use heist_bench_workloads::{
+    all, blocking, futures, once, priorities, rayon_like, resizes, serve, strands,
+};
 
 #[derive(Clone)]
 struct Heist {
@@ -78,6 +84,41 @@ impl SerialQueue for Heist {
     }
 }
 
+/// The handle of a future, none of which panics or is cancelled.
+struct Handle<T>(FutureHandle<T>);
+
+impl<T> Future for Handle<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let output = Pin::new(&mut self.0).poll(cx);
+        output.map(|output| output.expect("it ends"))
+    }
+}
+
+impl Futures for Heist {
+    type Handle<T: Send + 'static> = Handle<T>;
+
+    fn spawn_future<F>(&self, task: F) -> Handle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        Handle(self.pool.spawn_future(task))
+    }
+
+    fn start_future<F: Future<Output = ()> + Send + 'static>(&self, task: F) {
+        drop(self.pool.spawn_future(task));
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        heist::futures::yield_now()
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        heist::futures::block_on(future)
+    }
+}
+
 /// A pool of the kind that the package is named after.
 fn builder() -> heist::ThreadPoolBuilder {
     let builder = heist::ThreadPoolBuilder::new();
@@ -104,6 +145,7 @@ fn main() -> ExitCode {
             || once(&mut peer, request)?
             || resizes(&mut peer, request)?
             || blocking(&mut peer, request)?
-            || strands(&mut peer, request)?)
+            || strands(&mut peer, request)?
+            || futures(&peer, request)?)
     })
 }

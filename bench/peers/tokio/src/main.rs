@@ -1,17 +1,20 @@
 //! The workloads on tokio that are natural for it: spawned tasks, two tasks of which one waits for
-//! the other, and a queue that a task serves. Those that block do so by `block_in_place`, or in the
-//! package `peer-tokio-blocking` by `spawn_blocking`.
+//! the other, futures, and a queue that a task serves. Those that block do so by `block_in_place`,
+//! or in the package `peer-tokio-blocking` by `spawn_blocking`.
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
-use heist_bench_workloads::peer::{PairTask, SerialQueue};
+use heist_bench_workloads::peer::{Futures, PairTask, SerialQueue};
 use heist_bench_workloads::wave::{Blocking, Detached, Waves};
-use heist_bench_workloads::{blocking, pairs, serve, spawns, strands};
+use heist_bench_workloads::{blocking, futures, pairs, serve, spawns, strands};
 use tokio::runtime::{Builder, Handle};
-use tokio::task::block_in_place;
+use tokio::task::{block_in_place, yield_now, JoinHandle};
 
 #[derive(Clone)]
 struct Tokio(Handle);
@@ -48,6 +51,41 @@ impl Blocking for Tokio {
 
     fn block<T>(op: impl FnOnce() -> T) -> T {
         block_in_place(op)
+    }
+}
+
+/// The handle of a task, none of which panics or is cancelled.
+struct TaskHandle<T>(JoinHandle<T>);
+
+impl<T> Future for TaskHandle<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let output = Pin::new(&mut self.0).poll(cx);
+        output.map(|output| output.expect("it ends"))
+    }
+}
+
+impl Futures for Tokio {
+    type Handle<T: Send + 'static> = TaskHandle<T>;
+
+    fn spawn_future<F>(&self, task: F) -> TaskHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        TaskHandle(self.0.spawn(task))
+    }
+
+    fn start_future<F: Future<Output = ()> + Send + 'static>(&self, task: F) {
+        drop(self.0.spawn(task));
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        yield_now()
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
     }
 }
 
@@ -114,6 +152,7 @@ fn main() -> ExitCode {
         Ok(spawns(&mut waves, request)?
             || blocking(&mut waves, request)?
             || strands(&mut peer.clone(), request)?
+            || futures(&peer, request)?
             || pairs(request, |task| peer.pair(task))?)
     })
 }
