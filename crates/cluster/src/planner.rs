@@ -45,7 +45,8 @@
 //!
 //! A utilisation may be the share of the CPUs in use, which 100 % caps, or count what waits for
 //! them as well, and the planner finds out which: a node that was ever measured well above 100 %
-//! counts what waits, and there a job wants as much more than it uses as the level says. On another
+//! counts what waits, and there a job wants as much more than it uses as the level says, unless all
+//! jobs together use far more CPUs than the node has, as on a part of a larger machine. On another
 //! one that is full nothing tells how much waits. A job that leaves takes off the level what it
 //! uses, and may want as much at its target as it was said to need.
 //!

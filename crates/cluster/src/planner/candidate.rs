@@ -18,9 +18,9 @@ pub(super) struct Demand {
 
 impl Demand {
     /// A use that was measured often enough is believed, and is what the job's leaving takes off
-    /// the source's level, whatever the job was said to need. At the target it may want more: on a
-    /// node above 100 % everybody gets that much less than it wants; and if the level may hide
-    /// that, a larger estimate counts. No job uses more than all that its node does.
+    /// the source's level, whatever the job was said to need. At the target it may want more, if
+    /// the source is [squeezed](NodeState::squeeze); and if the level may hide that, a larger
+    /// estimate counts. No job uses more than all that its node does.
     pub(super) fn of(
         sample: &JobSample,
         track: &JobTrack,
@@ -29,7 +29,7 @@ impl Demand {
     ) -> Self {
         let all = source.level_without * source.strength();
         let (likely_cpus, cpus_at_most, leaving_cpus) = if track.samples >= config.usage_samples {
-            let wanted = |level: f64| track.used_cpus * level.max(1.0);
+            let wanted = |level: f64| track.used_cpus * source.squeeze(level);
             let likely = wanted(source.track.lowest()).min(all);
             let at_most = wanted(source.track.highest()).min(all);
             let hides = source.track.hides_waiting();

@@ -7,6 +7,9 @@ use super::ledger::Ledger;
 use super::sample::{JobSample, NodeSample, Resources};
 use super::track::NodeTrack;
 
+/// Jobs that were measured to use so many times the CPUs of their node may owe that to the measure.
+const GIVEN_BY_NOISE_MAX: f64 = 1.25;
+
 /// A job where it is.
 pub(super) struct PlacedJob<'a> {
     pub(super) sample: &'a JobSample,
@@ -24,6 +27,9 @@ pub(super) struct NodeState<'a> {
     pub(super) level_without: f64,
     /// The highest recent level, with jobs that are arriving: the measure of a target.
     pub(super) level_with: f64,
+    /// How many times its CPUs the node gives to its jobs, as they were measured: more than once if
+    /// it is a part of a larger machine that does not hold it to its CPUs.
+    given: f64,
     sample: &'a NodeSample,
     /// Resources of the jobs that are there; a job that is leaving has not left yet.
     resident: Resources,
@@ -40,8 +46,9 @@ impl<'a> NodeState<'a> {
         ledger: &Ledger,
     ) -> Self {
         let (mut resident, mut arriving) = (Resources::default(), Resources::default());
-        let mut leaving_cpus = 0.0;
+        let (mut leaving_cpus, mut used_cpus) = (0.0, 0.0);
         for placed in &placed_jobs {
+            used_cpus += placed.sample.used_cpus.unwrap_or(0.0);
             // A job in flight counts by the ledger, wherever its sample says it is.
             if ledger.in_flight(&placed.sample.job).is_none() {
                 let named = &placed.sample.demand.named;
@@ -65,6 +72,7 @@ impl<'a> NodeState<'a> {
             placed_jobs,
             level_without: track.lowest(),
             level_with: track.highest(),
+            given: used_cpus / sample.capacity.cpus,
             sample,
             resident,
             arriving,
@@ -72,6 +80,17 @@ impl<'a> NodeState<'a> {
         state.level_without = (state.level_without - state.share(leaving_cpus)).max(0.0);
         state.level_with += state.share(state.arriving.cpus);
         state
+    }
+
+    /// How much more than it gets a job wants on this node at this level: above 100 % each gets
+    /// that much less, as far as the node gives no more than it has.
+    pub(super) fn squeeze(&self, level: f64) -> f64 {
+        let given = if self.given > GIVEN_BY_NOISE_MAX {
+            self.given
+        } else {
+            1.0
+        };
+        (level / given).max(1.0)
     }
 
     /// The share of the node that this many CPUs of speed 1 are.

@@ -190,6 +190,15 @@ fn who_gets_less_than_it_wants_is_taken_to_want_more() {
 }
 
 #[test]
+fn nobody_wants_more_on_a_node_that_gives_more_than_its_cpus() {
+    let nodes = [node("a", 2.0), node("b", 0.1)];
+    // A part of a larger machine, where four jobs have 16 CPUs although the node is one of 8.
+    let jobs = ["i", "j", "k", "l"].map(|name| job(name, "a", 4.0));
+    let chosen = settled(&nodes, &jobs).moved();
+    assert!((chosen.reserved.cpus - 4.0).abs() < 1e-9, "{chosen}");
+}
+
+#[test]
 fn the_source_falls_by_what_a_job_uses_and_not_by_what_it_was_said_to_need() {
     let mut cautious = job("j", "a", 2.0);
     cautious.demand.cpus = 4.0;
