@@ -41,6 +41,22 @@ pub trait Part: Sized + Send {
     where
         F: FnMut(Self::Output) -> ControlFlow<()>;
 
+    /// As [`run`](Self::run), for a fold of all items. The compiler vectorises loops of this form
+    /// that it does not otherwise, such as the maximum of floats: so a part that is a loop of its
+    /// own, or hands on what another one gives, should have its own form of this, too.
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, Self::Output) -> B,
+    {
+        let mut so_far = Some(init);
+        let _ = self.run(budget, |item| {
+            so_far = so_far.take().map(|before| op(before, item));
+            ControlFlow::Continue(())
+        });
+        so_far.expect("only a panic leaves nothing")
+    }
+
     /// The exact number of items left, if it is known of this part and of all those into which it
     /// can be split.
     fn known_len(&self) -> Option<usize> {

@@ -2,7 +2,6 @@
 
 mod collect;
 mod collect_any;
-mod extreme;
 mod find;
 mod for_each;
 
@@ -10,18 +9,19 @@ mod grain;
 mod list;
 mod ordered;
 mod reduce;
+mod reduce_with;
 mod total;
 mod try_reduce;
 mod unzip;
 
 pub(crate) use collect::{collect_into, unzip_into};
 pub(crate) use collect_any::{collect, collect_onto};
-pub(crate) use extreme::extreme;
 pub(crate) use find::{find, Wanted};
 pub(crate) use for_each::ForEach;
 pub(crate) use list::Chunks;
 pub(crate) use ordered::in_order;
 pub(crate) use reduce::Reduce;
+pub(crate) use reduce_with::reduce_with;
 pub(crate) use total::{count, product, sum};
 pub(crate) use try_reduce::try_reduce;
 pub(crate) use unzip::{partition, unzip};

@@ -16,7 +16,7 @@ use super::adaptor::{
     SkipAnyWhile, TakeAny, TakeAnyWhile, TryFold, TryFoldWith, Update, WhileSome, WithCancellation,
     WithPolicy,
 };
-use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Reduce, Wanted};
+use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Wanted};
 use super::{Either, Try};
 use crate::algorithm::{par_exclusive_scan, par_inclusive_scan};
 use crate::driver::drive;
@@ -695,19 +695,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
     {
-        let take = |sum: &mut Option<Self::Item>, item| {
-            *sum = Some(match sum.take() {
-                None => item,
-                Some(sum) => op(sum, item),
-            });
-            ControlFlow::Continue(())
-        };
-        let merge = |sum: &mut Option<Self::Item>, upper: Option<Self::Item>| {
-            if let Some(upper) = upper {
-                let _ = take(sum, upper);
-            }
-        };
-        drive(self, Reduce::new(&|| None, &take, &merge)).into_result()
+        consumer::reduce_with(self, op)
     }
 
     /// Adds all items up.
@@ -1082,7 +1070,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     where
         Self::Item: Ord,
     {
-        consumer::extreme(self, Ord::min)
+        consumer::reduce_with(self, Ord::min)
     }
 
     /// The smallest item by an order of your own, and the first of several that are equal.
@@ -1100,7 +1088,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        consumer::extreme(self, |a, b| if f(&a, &b).is_gt() { b } else { a })
+        consumer::reduce_with(self, |a, b| if f(&a, &b).is_gt() { b } else { a })
     }
 
     /// The item with the smallest key, and the first of several whose keys are equal.
@@ -1136,7 +1124,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     where
         Self::Item: Ord,
     {
-        consumer::extreme(self, Ord::max)
+        consumer::reduce_with(self, Ord::max)
     }
 
     /// The largest item by an order of your own, and the last of several that are equal.
@@ -1154,7 +1142,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        consumer::extreme(self, |a, b| if f(&a, &b).is_gt() { a } else { b })
+        consumer::reduce_with(self, |a, b| if f(&a, &b).is_gt() { a } else { b })
     }
 
     /// The item with the largest key, and the last of several whose keys are equal.

@@ -97,17 +97,10 @@ pub fn front<I: IndexedPart>(iter: &mut I, budget: &mut usize) -> I {
     std::mem::replace(iter, rest)
 }
 
-/// The plumbing of an iterator that can be cut anywhere.
+/// The plumbing of an iterator that can be cut anywhere, `but_run` if that is written by hand.
 macro_rules! indexed {
     () => {
-        #[inline]
-        fn steps(&self) -> usize {
-            $crate::part::IndexedPart::part_len(self)
-        }
-
-        fn split(&mut self) -> Option<Self> {
-            $crate::iter::plumbing::split_in_half(self)
-        }
+        $crate::iter::plumbing::indexed!(but_run);
 
         #[inline]
         fn run<Consume>(
@@ -119,6 +112,25 @@ macro_rules! indexed {
             Consume: FnMut(Self::Output) -> std::ops::ControlFlow<()>,
         {
             $crate::iter::plumbing::run_front(self, budget, consume)
+        }
+
+        #[inline]
+        fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+        where
+            Op: FnMut(Folded, Self::Output) -> Folded,
+        {
+            let front = $crate::iter::plumbing::front(self, budget);
+            $crate::part::IndexedPart::into_seq(front).fold(init, op)
+        }
+    };
+    (but_run) => {
+        #[inline]
+        fn steps(&self) -> usize {
+            $crate::part::IndexedPart::part_len(self)
+        }
+
+        fn split(&mut self) -> Option<Self> {
+            $crate::iter::plumbing::split_in_half(self)
         }
 
         fn known_len(&self) -> Option<usize> {

@@ -28,6 +28,14 @@ macro_rules! delegate {
             self.$inner.run(budget, consume)
         }
 
+        #[inline]
+        fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+        where
+            Op: FnMut(Folded, Self::Output) -> Folded,
+        {
+            self.$inner.run_fold(budget, init, op)
+        }
+
         fn known_len(&self) -> Option<usize> {
             self.$inner.known_len()
         }

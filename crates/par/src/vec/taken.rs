@@ -75,6 +75,17 @@ impl<T: Send, V: Holder<T> + Send> Part for Taken<T, V> {
         front.try_for_each(consume)
     }
 
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, op: F) -> B
+    where
+        F: FnMut(B, T) -> B,
+    {
+        let len = self.items.len.min(*budget);
+        *budget -= len;
+        let rest = self.items.split_off(len);
+        std::mem::replace(&mut self.items, rest).fold(init, op)
+    }
+
     fn known_len(&self) -> Option<usize> {
         Some(self.items.len)
     }
@@ -171,6 +182,25 @@ impl<T> Iterator for Items<T> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.len, Some(self.len))
+    }
+
+    #[inline]
+    fn fold<B, F>(mut self, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, T) -> B,
+    {
+        if std::mem::needs_drop::<T>() {
+            let mut so_far = init;
+            while let Some(item) = self.next() {
+                so_far = op(so_far, item);
+            }
+            return so_far;
+        }
+        // A loop over a slice can be vectorised, and nothing is lost if `op` panics.
+        self.as_slice().iter().fold(init, |so_far, item| {
+            // SAFETY: it is its own, and need not be dropped, so that it may stay behind there.
+            op(so_far, unsafe { std::ptr::read(item) })
+        })
     }
 }
 

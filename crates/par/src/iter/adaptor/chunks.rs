@@ -1,6 +1,7 @@
 //! `chunks`, `fold_chunks` and `fold_chunks_with`: so many items at a time.
 
 use std::iter::{Chain, Rev, Take};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::vec;
 
@@ -51,7 +52,16 @@ impl<I> Chunks<I> {
 impl<I: IndexedPart> Part for Chunks<I> {
     type Output = Vec<I::Output>;
 
-    indexed!();
+    indexed!(but_run);
+
+    #[inline]
+    fn run<Consume>(&mut self, budget: &mut usize, mut consume: Consume) -> ControlFlow<()>
+    where
+        Consume: FnMut(Self::Output) -> ControlFlow<()>,
+    {
+        self.cut
+            .run(budget, |chunk| consume(chunk.into_seq().collect()))
+    }
 
     forward!(cut.base);
 }
@@ -95,7 +105,18 @@ where
 {
     type Output = T;
 
-    indexed!();
+    indexed!(but_run);
+
+    #[inline]
+    fn run<Consume>(&mut self, budget: &mut usize, mut consume: Consume) -> ControlFlow<()>
+    where
+        Consume: FnMut(Self::Output) -> ControlFlow<()>,
+    {
+        let (identity, fold_op) = (&*self.identity, &*self.fold_op);
+        self.cut.run(budget, |chunk| {
+            consume(chunk.into_seq().fold(identity(), fold_op))
+        })
+    }
 
     forward!(cut.base);
 }
@@ -146,7 +167,18 @@ where
 {
     type Output = T;
 
-    indexed!();
+    indexed!(but_run);
+
+    #[inline]
+    fn run<Consume>(&mut self, budget: &mut usize, mut consume: Consume) -> ControlFlow<()>
+    where
+        Consume: FnMut(Self::Output) -> ControlFlow<()>,
+    {
+        let (init, fold_op) = (&self.init, &*self.fold_op);
+        self.cut.run(budget, |chunk| {
+            consume(chunk.into_seq().fold(init.clone(), fold_op))
+        })
+    }
 
     forward!(cut.base);
 }
@@ -208,6 +240,22 @@ impl<I: IndexedPart> Cut<I> {
         let base_index = index.saturating_mul(self.size).min(self.base.part_len());
         let base = self.base.split_off(base_index);
         Self { base, ..*self }
+    }
+
+    /// Hands so many chunks to `consume`, each cut off the front: items that come from a part of
+    /// known length are taken faster than those that are counted off a longer one.
+    #[inline]
+    fn run(
+        &mut self,
+        budget: &mut usize,
+        mut consume: impl FnMut(I) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        while *budget > 0 && self.base.part_len() > 0 {
+            *budget -= 1;
+            let rest = self.split_off(1).base;
+            consume(std::mem::replace(&mut self.base, rest))?;
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -85,6 +85,16 @@ macro_rules! each {
                 self.base.run(budget, |$item| consume($gives))
             }
 
+            #[inline]
+            fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+            where
+                G: FnMut(Folded, $type) -> Folded,
+            {
+                $(let $op = &*self.$op;)?
+                self.base
+                    .run_fold(budget, init, |so_far, $item| fold(so_far, $gives))
+            }
+
             fn known_len(&self) -> Option<usize> {
                 self.base.known_len()
             }

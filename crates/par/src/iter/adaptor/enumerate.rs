@@ -44,6 +44,19 @@ impl<I: IndexedPart> Part for Enumerate<I> {
         })
     }
 
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, Self::Output) -> Folded,
+    {
+        let next = &mut self.first;
+        self.base.run_fold(budget, init, |so_far, item| {
+            let index = *next;
+            *next += 1;
+            fold(so_far, (index, item))
+        })
+    }
+
     fn known_len(&self) -> Option<usize> {
         Some(self.base.part_len())
     }

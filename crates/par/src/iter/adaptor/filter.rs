@@ -51,5 +51,20 @@ where
         })
     }
 
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, I::Output) -> Folded,
+    {
+        let predicate = &*self.predicate;
+        self.base.run_fold(budget, init, |so_far, item| {
+            if predicate(&item) {
+                fold(so_far, item)
+            } else {
+                so_far
+            }
+        })
+    }
+
     forward!(base, steps);
 }

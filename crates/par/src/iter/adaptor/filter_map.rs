@@ -50,5 +50,18 @@ where
         })
     }
 
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, R) -> Folded,
+    {
+        let op = &*self.op;
+        let fold = |so_far, item| match op(item) {
+            Some(made) => fold(so_far, made),
+            None => so_far,
+        };
+        self.base.run_fold(budget, init, fold)
+    }
+
     forward!(base, steps);
 }

@@ -51,6 +51,16 @@ where
         self.base.run(budget, |item| consume(op(item)))
     }
 
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, R) -> Folded,
+    {
+        let op = &*self.op;
+        let fold = |so_far, item| fold(so_far, op(item));
+        self.base.run_fold(budget, init, fold)
+    }
+
     forward!(base, steps, known_len);
 }
 

@@ -54,6 +54,14 @@ impl<I: Part> Part for WithPolicy<I> {
         self.base.run(budget, consume)
     }
 
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, fold: G) -> Folded
+    where
+        G: FnMut(Folded, I::Output) -> Folded,
+    {
+        self.base.run_fold(budget, init, fold)
+    }
+
     fn known_len(&self) -> Option<usize> {
         self.base.known_len()
     }

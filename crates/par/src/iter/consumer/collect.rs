@@ -140,10 +140,8 @@ impl<T: Send> Consumer<T> for Places<T> {
         P: Part<Output = T>,
     {
         let mut grain = Grain::new(self);
-        part.run(budget, |item| {
-            grain.write(item);
-            ControlFlow::Continue(())
-        })
+        part.run_fold(budget, (), |(), item| grain.write(item));
+        ControlFlow::Continue(())
     }
 
     fn split(&mut self, lower_len: Option<usize>) -> Self {
@@ -196,11 +194,11 @@ impl<A: Send, B: Send> Consumer<(A, B)> for Pairs<A, B> {
     {
         let mut left_grain = Grain::new(&mut self.0);
         let mut right_grain = Grain::new(&mut self.1);
-        part.run(budget, |(left, right)| {
+        part.run_fold(budget, (), |(), (left, right)| {
             left_grain.write(left);
             right_grain.write(right);
-            ControlFlow::Continue(())
-        })
+        });
+        ControlFlow::Continue(())
     }
 
     fn split(&mut self, lower_len: Option<usize>) -> Self {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::driver::Consumer;
+use crate::part::Part;
 
 /// Calls a closure with each item.
 pub(crate) struct ForEach<'f, F> {
@@ -19,6 +20,15 @@ impl<T, F: Fn(T) + Sync> Consumer<T> for ForEach<'_, F> {
     #[inline]
     fn consume(&mut self, item: T) -> ControlFlow<()> {
         (self.op)(item);
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: Part<Output = T>,
+    {
+        part.run_fold(budget, (), |(), item| (self.op)(item));
         ControlFlow::Continue(())
     }
 

@@ -69,14 +69,11 @@ impl<P: Part> Iterator for GrainItems<'_, P> {
     where
         F: FnMut(B, P::Output) -> B,
     {
-        let mut so_far = Some(self.ahead.into_iter().fold(init, &mut f));
+        let mut so_far = self.ahead.into_iter().fold(init, &mut f);
         if self.flow.is_none() {
-            let flow = self.part.run(self.budget, |item| {
-                so_far = so_far.take().map(|before| f(before, item));
-                Continue(())
-            });
-            *self.flow = Some(flow);
+            so_far = self.part.run_fold(self.budget, so_far, f);
+            *self.flow = Some(Continue(()));
         }
-        so_far.expect("only a panic leaves nothing")
+        so_far
     }
 }

@@ -35,6 +35,11 @@ pub(crate) fn count<I: Part>(iter: I) -> usize {
 trait Combine<T, S> {
     fn items(items: impl Iterator<Item = T>) -> S;
     fn totals(totals: impl Iterator<Item = S>) -> S;
+
+    #[inline]
+    fn grain<P: Part<Output = T>>(part: &mut P, budget: &mut usize) -> (S, ControlFlow<()>) {
+        GrainItems::with(part, budget, |items| Self::items(items))
+    }
 }
 
 struct Sums;
@@ -71,6 +76,13 @@ impl<T> Combine<T, usize> for Counts {
     #[inline]
     fn items(items: impl Iterator<Item = T>) -> usize {
         items.count()
+    }
+
+    /// Without an iterator between, it is a loop over a number.
+    #[inline]
+    fn grain<P: Part<Output = T>>(part: &mut P, budget: &mut usize) -> (usize, ControlFlow<()>) {
+        let count = part.run_fold(budget, 0, |count, _| count + 1);
+        (count, Continue(()))
     }
 
     #[inline]
@@ -128,7 +140,7 @@ where
     where
         P: Part<Output = T>,
     {
-        let (next, flow) = GrainItems::with(part, budget, |items| By::items(items));
+        let (next, flow) = By::grain(part, budget);
         self.add(next);
         flow
     }

@@ -43,7 +43,7 @@ where
     fn take(&mut self, behind: R) -> ControlFlow<()> {
         let combined = match self.value.take() {
             None => behind.branch(),
-            Some(value) => self.combine(value, behind),
+            Some(value) => combine(self.op, value, behind),
         };
         match combined {
             ControlFlow::Continue(output) => {
@@ -57,11 +57,15 @@ where
             }
         }
     }
+}
 
-    #[inline]
-    fn combine(&self, a: R, b: R) -> ControlFlow<R::Residual, R::Output> {
-        (self.op)(a.branch()?, b.branch()?).branch()
-    }
+#[inline]
+fn combine<R: Try>(
+    op: &impl Fn(R::Output, R::Output) -> R,
+    a: R,
+    b: R,
+) -> ControlFlow<R::Residual, R::Output> {
+    op(a.branch()?, b.branch()?).branch()
 }
 
 impl<R, OP> Consumer<R> for TryReduce<'_, R, OP>
@@ -75,6 +79,37 @@ where
             return ControlFlow::Break(());
         }
         self.take(item)
+    }
+
+    /// A failure elsewhere is seen at the next grain.
+    #[inline]
+    fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
+    where
+        P: Part<Output = R>,
+    {
+        let Some(value) = self.value.take() else {
+            return part.run(budget, |item| self.take(item));
+        };
+        let (mut value, op) = (Some(value), self.op);
+        let flow = part.run(budget, |item| {
+            let combined = value.take().map(|before| combine(op, before, item));
+            let (after, flow) = match combined {
+                None => (None, ControlFlow::Continue(())),
+                Some(ControlFlow::Continue(output)) => {
+                    (Some(R::from_output(output)), ControlFlow::Continue(()))
+                }
+                Some(ControlFlow::Break(residual)) => {
+                    (Some(R::from_residual(residual)), ControlFlow::Break(()))
+                }
+            };
+            value = after;
+            flow
+        });
+        self.value = value;
+        if flow.is_break() {
+            self.has_failed.store(true, Ordering::Relaxed);
+        }
+        flow
     }
 
     #[inline]

@@ -1,32 +1,32 @@
-//! The smallest or the largest item.
+//! One item of all, by an operation that leaves one of two neighbours.
 
 use std::ops::ControlFlow::{self, Continue};
 
 use crate::driver::{drive, Consumer};
 use crate::part::Part;
 
-/// The item that is left if of each two neighbours `op` leaves one.
+/// The item that is left if `op` makes one of each two neighbours; none if there are no items.
 ///
-/// Apart from [`Reduce`](super::Reduce), because these loops, and those over large accumulators,
-/// are compiled well in different forms.
-pub(crate) fn extreme<I, OP>(iter: I, op: OP) -> Option<I::Output>
+/// Apart from [`Reduce`](super::Reduce), whose accumulators are changed in their place: these loops
+/// have theirs in registers, and those over numbers are vectorised.
+pub(crate) fn reduce_with<I, OP>(iter: I, op: OP) -> Option<I::Output>
 where
     I: Part,
     OP: Fn(I::Output, I::Output) -> I::Output + Sync,
 {
-    let extreme = Extreme {
+    let reduce = ReduceWith {
         so_far: None,
         op: &op,
     };
-    drive(iter, extreme).so_far
+    drive(iter, reduce).so_far
 }
 
-struct Extreme<'f, T, OP> {
+struct ReduceWith<'f, T, OP> {
     so_far: Option<T>,
     op: &'f OP,
 }
 
-impl<T, OP> Consumer<T> for Extreme<'_, T, OP>
+impl<T, OP> Consumer<T> for ReduceWith<'_, T, OP>
 where
     T: Send,
     OP: Fn(T, T) -> T + Sync,
@@ -48,14 +48,8 @@ where
         let Some(so_far) = self.so_far.take() else {
             return part.run(budget, |item| self.consume(item));
         };
-        // Not the field, of which a loop would have to look at each item whether it is empty.
-        let (mut so_far, op) = (Some(so_far), self.op);
-        let flow = part.run(budget, |item| {
-            so_far = so_far.take().map(|before| op(before, item));
-            Continue(())
-        });
-        self.so_far = so_far;
-        flow
+        self.so_far = Some(part.run_fold(budget, so_far, self.op));
+        Continue(())
     }
 
     fn split(&mut self, _lower_len: Option<usize>) -> Self {
