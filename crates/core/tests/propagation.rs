@@ -7,6 +7,7 @@ use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use heist_core::{
     broadcast, join, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, submit,
@@ -155,6 +156,8 @@ fn what_a_span_waits_for_runs_there() {
         let (job, strand) = (submit(spans), Strand::new());
         within(1, || {
             assert_eq!(job.join(), [1], "it was joined there");
+            // So long that others have their turn before the next job of the strand.
+            strand.spawn(|| std::thread::sleep(Duration::from_millis(2)));
             strand.spawn(|| assert_eq!(spans(), [1]));
             strand.wait();
             assert_eq!(broadcast(|_| spans()), [vec![1]]);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use heist::prelude::*;
-use heist::{CancellationToken, JoinContext, Once, TaskGroup, Waiting};
+use heist::{CancellationToken, JoinContext, TaskGroup, Waiting};
 
 use crate::books::{self, Entry};
 use crate::world::World;
@@ -55,8 +55,6 @@ enum Shape {
     Strict,
     /// In surroundings that follow all that it begins.
     Within,
-    /// The initialiser of a value that both halves of a join want.
-    Once,
     /// In a call that could be cancelled.
     Cancellable,
     Yield,
@@ -99,8 +97,7 @@ impl Node {
             // its way.
             85..88 if !self.strict => Shape::Join,
             85 => Shape::Strict,
-            86 => Shape::Within,
-            87 => Shape::Once,
+            86..88 => Shape::Within,
             88..91 if self.strict => Shape::Join,
             88..91 => Shape::Yield,
             91..94 => Shape::Loop,
@@ -188,7 +185,6 @@ pub(crate) fn serial(context: &Context, node: Node) -> Option<u64> {
         Shape::Submit | Shape::Yield | Shape::Cancellable => one(false),
         Shape::Install(pool) | Shape::Participate(pool) => one(context.world.is_strict(pool)),
         Shape::Strict | Shape::Within => one(true),
-        Shape::Once => one(true).map(|value| both(value, value)),
         Shape::Block => one(node.strict),
         Shape::Loop | Shape::Iterator => {
             let items = (0..count(node) as u64).map(items(node));
@@ -239,7 +235,6 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
         }
         Shape::Strict => heist::with_waiting(Waiting::Descendants, || one(true)),
         Shape::Within => within(|| one(true)),
-        Shape::Once => made_once(|| one(true)),
         Shape::Cancellable => {
             let value = heist::with_cancellation(&CancellationToken::new(), || one(false));
             value.expect("nobody has cancelled it")
@@ -268,14 +263,6 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             mixed(node.seed)
         }
     }
-}
-
-/// The value, which both halves of a join want.
-fn made_once(make: impl Fn() -> u64 + Send + Sync) -> u64 {
-    let once = Once::new();
-    let value = || *once.get_or_init(&make);
-    let (a, b) = heist::join(value, value);
-    both(a, b)
 }
 
 /// Calls `op` in surroundings that are there when it begins and when it ends.

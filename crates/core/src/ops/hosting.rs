@@ -96,7 +96,10 @@ impl Host {
             context => carrying(context, unsafe { DetachedJob::new(Run(task)) }),
         };
         match worker {
-            Some(worker) if order == Order::Next => worker.push_detached(job),
+            // A frame below that runs its descendants only may wait for it, and looks nowhere else.
+            Some(worker) if order == Order::Next || worker.is_on_strict() => {
+                worker.push_detached(job);
+            }
             Some(worker) => worker.push_behind(job),
             None => pool.inject(Priority::Normal, job),
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::job::DetachedJob;
 use crate::base::job_queue::JobQueue;
 use crate::base::on_stack;
+use crate::base::region::is_surrounded;
 use crate::base::strand_queue::StrandQueue;
 use crate::base::task::{Carrying, Task};
 use crate::base::unwind::{self, Payload};
@@ -291,7 +292,12 @@ impl Drainer {
         let mut stint = Stint::new(pool.now_ns());
         while !self.jobs.is_empty() || self.strand.queue.take_all(&mut self.jobs) {
             if stint.is_over(|| pool.now_ns(), || worker.others_wait()) {
-                return false;
+                // On top of surroundings it would be queued where the frame below, which may wait
+                // for it, cannot run it: there it goes on until the strand is idle.
+                if !(worker.is_on_strict() && is_surrounded()) {
+                    return false;
+                }
+                stint = Stint::new(pool.now_ns());
             }
             if let Some(job) = self.jobs.take() {
                 // SAFETY: the queue hands each job out once.
@@ -303,7 +309,7 @@ impl Drainer {
 
     /// Queues itself, behind all that waits for a worker.
     fn go_behind(self, worker: &Worker) {
-        let is_descendant = worker.is_strict() && worker.is_on_top();
+        let is_descendant = worker.is_on_strict();
         let pool = worker.pool();
         let job = Carrying(move || self.run());
         if is_descendant {

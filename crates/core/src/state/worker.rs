@@ -81,6 +81,9 @@ pub(crate) struct Local {
     pub(crate) is_strict: Cell<bool>,
     /// True while jobs run on top of a frame that has not ended.
     pub(crate) is_on_top: Cell<bool>,
+    /// True while one of the frames below waits for descendants only, whatever the present job may
+    /// do.
+    pub(crate) is_on_strict: Cell<bool>,
     /// True while it is in the program's own code that blocks.
     pub(crate) is_blocked: Cell<bool>,
     /// True if the deque may hold jobs that somebody else has, by their claims.
@@ -147,6 +150,7 @@ impl<P> WorkerState<P> {
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 is_on_top: Cell::new(false),
+                is_on_strict: Cell::new(false),
                 is_blocked: Cell::new(false),
                 holds_void: Cell::new(false),
                 turns: Cell::new(Turns::new()),

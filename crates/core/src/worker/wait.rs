@@ -78,15 +78,25 @@ impl Worker {
     /// Calls `op`, which runs jobs on top of a frame that has not ended. Does not unwind.
     #[inline(always)]
     pub(crate) fn on_top<R>(&self, op: impl FnOnce() -> R) -> R {
-        let was_on_top = self.local().is_on_top.replace(true);
+        let local = self.local();
+        let was_on_strict = local.is_on_strict.get();
+        local.is_on_strict.set(was_on_strict || self.is_strict());
+        let was_on_top = local.is_on_top.replace(true);
         let result = op();
-        self.local().is_on_top.set(was_on_top);
+        local.is_on_top.set(was_on_top);
+        local.is_on_strict.set(was_on_strict);
         result
     }
 
     /// True if the present job runs on top of a frame that goes on when it has ended.
     pub(crate) fn is_on_top(&self) -> bool {
         self.local().is_on_top.get()
+    }
+
+    /// True if the present job runs on top of a frame that waits for descendants only, perhaps with
+    /// others between.
+    pub(crate) fn is_on_strict(&self) -> bool {
+        self.local().is_on_strict.get()
     }
 
     /// True if there is something that this worker could do in place of a long job.

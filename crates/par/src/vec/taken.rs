@@ -191,7 +191,7 @@ impl<T> Iterator for Items<T> {
     {
         if std::mem::needs_drop::<T>() {
             let mut so_far = init;
-            while let Some(item) = self.next() {
+            for item in self.by_ref() {
                 so_far = op(so_far, item);
             }
             return so_far;
