@@ -43,7 +43,7 @@ impl<'a> Figures<'a> {
     }
 
     /// The fastest of these rivals, with as many workers, and the ratio to it.
-    pub(crate) fn to_rivals<'p>(
+    pub(crate) fn beside_rivals<'p>(
         &self,
         this: (&str, u32),
         rivals: impl Iterator<Item = &'p str>,

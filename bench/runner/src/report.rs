@@ -142,7 +142,7 @@ impl Report<'_> {
                 None => (label, figures.ratio(this, other)),
             }
         } else if bar.against_rivals {
-            match figures.to_rivals(this, self.plan.rivals()) {
+            match figures.beside_rivals(this, self.plan.rivals()) {
                 Some((rival, ratio)) => {
                     (format!("{peer}/{rival}, the fastest rival,"), Some(ratio))
                 }

@@ -84,7 +84,7 @@ fn ratio(
     }
     let is_own = |bar: &&Bar| bar.against_rivals && (&*bar.peer, bar.workers) == this;
     let bar = definition.bar.iter().find(is_own)?;
-    let (_, ratio) = figures.to_rivals(this, plan.rivals())?;
+    let (_, ratio) = figures.beside_rivals(this, plan.rivals())?;
     Some(ratio / bar.at_most)
 }
 
