@@ -22,4 +22,4 @@ pub(crate) use place::Place;
 pub(crate) use placement::{Pinned, Placement};
 pub(crate) use pool::{Handlers, Pool};
 pub(crate) use serial::SerialPlace;
-pub(crate) use worker::{Carrier, Local, WorkerState};
+pub(crate) use worker::{Carrier, Local, Marks, WorkerState};

@@ -59,6 +59,15 @@ pub(crate) struct Carrier {
     pub(crate) lowest: JobSlot,
 }
 
+/// Addresses in a stack, which grows downwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// A frame below this address is deep in the stack.
+    pub(crate) deep: usize,
+    /// A join that waits in a frame below this address runs no foreign job.
+    pub(crate) guarded: usize,
+}
+
 /// The part that only the worker's own thread touches.
 pub(crate) struct Local {
     pub(crate) rng: Cell<Rng>,
@@ -99,10 +108,8 @@ pub(crate) struct Local {
     pub(crate) alone: Cell<(usize, usize)>,
     /// How often it has come for a job from outside when it had nothing to do.
     pub(crate) looks: Cell<u32>,
-    /// A frame below this address is deep in the stack.
-    pub(crate) deep: Cell<usize>,
-    /// A join that waits in a frame below this address runs no foreign job.
-    pub(crate) guarded: Cell<usize>,
+    /// Of the stack of the thread that is the worker.
+    pub(crate) marks: Cell<Marks>,
     /// Only a job from outside that is more urgent may run in the middle of the present one: the
     /// priority of the one that runs there already, or of an urgent one below.
     pub(crate) serving: Cell<Priority>,
@@ -158,8 +165,7 @@ impl<P> WorkerState<P> {
                 yielded_ran: Cell::new(0),
                 alone: Cell::new((usize::MAX, 0)),
                 looks: Cell::new(0),
-                deep: Cell::new(0),
-                guarded: Cell::new(0),
+                marks: Cell::new(Marks::default()),
                 serving: Cell::new(Priority::Low),
                 is_caller: Cell::new(false),
                 callers: Cell::new(Callers::new()),

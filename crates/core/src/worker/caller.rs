@@ -3,14 +3,18 @@
 use heist_event::EventKind;
 
 use crate::base::counters::Activity;
-use crate::state::Pool;
+use crate::state::{Marks, Pool};
 use crate::worker::Worker;
 
 /// The stack that an external caller is taken to have left.
 pub(crate) const CALLER_STACK: usize = 512 << 10;
 
 /// A caller in the place of a sleeping worker, which it leaves when this is dropped.
-struct Participation<'a>(&'a Worker);
+struct Participation<'a> {
+    worker: &'a Worker,
+    /// Of the stack of the worker's own thread.
+    marks: Marks,
+}
 
 impl<'a> Participation<'a> {
     /// Takes the place of a worker that sleeps, if there is one.
@@ -19,7 +23,8 @@ impl<'a> Participation<'a> {
         // SAFETY: the caller holds the pool, the worker whose place this is sleeps on, and
         // `leave_place` comes at the end.
         let worker = unsafe { Worker::enter(pool.worker(index)) };
-        let participation = Self(worker);
+        let marks = worker.begin_stack(CALLER_STACK);
+        let participation = Self { worker, marks };
         let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
         let local = worker.local();
@@ -27,7 +32,6 @@ impl<'a> Participation<'a> {
         let mut callers = local.callers.get();
         callers.begin(now_ns);
         local.callers.set(callers);
-        worker.begin_stack(CALLER_STACK);
         pool.look_at_the_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
@@ -37,12 +41,12 @@ impl<'a> Participation<'a> {
 
 impl Drop for Participation<'_> {
     fn drop(&mut self) {
-        let state = self.0.state();
+        let (worker, state) = (self.worker, self.worker.state());
         let (pool, index, local) = (state.pool(), state.index(), state.local());
-        self.0.tidy_up();
-        let now_ns = self.0.turn_to(Activity::Searching, EventKind::SearchBegin);
-        self.0
-            .turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
+        worker.tidy_up();
+        let now_ns = worker.turn_to(Activity::Searching, EventKind::SearchBegin);
+        worker.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
+        worker.return_to_stack(self.marks);
         local.is_caller.set(false);
         let mut callers = local.callers.get();
         callers.end(now_ns);
@@ -62,8 +66,47 @@ impl Worker {
         F: FnOnce(&Self, bool) -> R,
     {
         match Participation::begin(pool) {
-            Some(participation) => Ok(op(participation.0, false)),
+            Some(participation) => Ok(op(participation.worker, false)),
             None => Err(op),
         }
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::Marks;
+    use crate::worker::Worker;
+    use crate::{ThreadPool, ThreadPoolBuilder};
+
+    fn marks() -> Marks {
+        let worker = Worker::current().expect("the test runs on a worker");
+        worker.local().marks.get()
+    }
+
+    fn marks_of_a_job(pool: &ThreadPool) -> Marks {
+        let (sender, receiver) = mpsc::channel();
+        pool.spawn(move || sender.send(marks()).expect("the test waits"));
+        receiver.recv().expect("the job runs")
+    }
+
+    /// Or else each join that waits there would seem to lie deep in the stack, or none.
+    #[test]
+    fn the_worker_has_the_marks_of_its_own_stack_when_the_caller_has_left() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build();
+        let pool = pool.expect("a pool");
+        let own = marks_of_a_job(&pool);
+        let callers = loop {
+            let (is_caller, marks) = pool.participate(|| {
+                let worker = Worker::current().expect("it is in the pool");
+                (worker.local().is_caller.get(), marks())
+            });
+            if is_caller {
+                break marks;
+            }
+        };
+        assert_ne!(callers, own, "they are of two stacks");
+        assert_eq!(marks_of_a_job(&pool), own);
     }
 }

@@ -19,6 +19,7 @@
 //! its mail. The rest is as without the guard: frames that wait for descendants only, because they
 //! were told to, may need a worker that is free of such frames ([`Waiting`](crate::Waiting)).
 
+use crate::state::Marks;
 use crate::worker::Worker;
 
 /// One part in so many of the stack may be in use where a job begins that has nothing to do with
@@ -36,24 +37,33 @@ fn address_of_frame() -> usize {
 }
 
 impl Worker {
-    /// From here on downwards the stack of the thread is this worker's.
-    pub(crate) fn begin_stack(&self, size: usize) {
+    /// From here on downwards the stack of the thread is this worker's. Gives the marks of the
+    /// stack that it had before, to which a thread that leaves its place
+    /// [returns](Self::return_to_stack) it.
+    pub(crate) fn begin_stack(&self, size: usize) -> Marks {
         let here = address_of_frame();
         let guarded = self.pool().stack_guard.unwrap_or(size / GUARDED);
         let open = size.saturating_sub(guarded);
-        self.local().deep.set(here.saturating_sub(size / DEEP));
-        self.local().guarded.set(here.saturating_sub(open));
         self.local().base.set(self.next_slot());
+        self.local().marks.replace(Marks {
+            deep: here.saturating_sub(size / DEEP),
+            guarded: here.saturating_sub(open),
+        })
+    }
+
+    /// The worker goes on where it has these marks.
+    pub(crate) fn return_to_stack(&self, marks: Marks) {
+        self.local().marks.set(marks);
     }
 
     /// True if much of the stack is in use, so that a job that has nothing to do with it should not
     /// begin here.
     pub(crate) fn is_deep(&self) -> bool {
-        address_of_frame() < self.local().deep.get()
+        address_of_frame() < self.local().marks.get().deep
     }
 
     /// True if a join that waits here must not run a foreign job.
     pub(crate) fn is_guarded(&self) -> bool {
-        address_of_frame() < self.local().guarded.get()
+        address_of_frame() < self.local().marks.get().guarded
     }
 }
