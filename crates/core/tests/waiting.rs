@@ -4,13 +4,14 @@
 use std::cell::Cell;
 use std::hint::black_box;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use heist_core::{join, scope, spawn, submit, with_waiting, yield_now};
-use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{join, scope, spawn, submit, with_propagation, with_waiting, yield_now};
+use heist_core::{Around, Once, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
 
 fn strict_pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -344,7 +345,6 @@ fn a_broadcast_reaches_workers_that_wait() {
 /// is stolen meanwhile: it comes back to its own pool, which a strict frame would not run.
 #[test]
 fn a_job_of_before_a_strict_call_that_is_stolen_during_it_is_not_strict() {
-    use std::sync::atomic::AtomicBool;
     let pool = |workers| ThreadPoolBuilder::new().num_threads(workers).build();
     let (two, one) = (pool(2).expect("a pool"), pool(1).expect("a pool"));
     for _ in 0..20 {
@@ -364,5 +364,67 @@ fn a_job_of_before_a_strict_call_that_is_stolen_during_it_is_not_strict() {
                 },
             )
         });
+    }
+}
+
+/// Ways to wait, on a pool of one worker, for something that is elsewhere.
+type Wait = fn(&ThreadPool);
+
+const WAITS: [Wait; 4] = [
+    |elsewhere| elsewhere.submit(slow).join(),
+    |elsewhere| {
+        let group = TaskGroup::new_in(elsewhere);
+        group.run(slow);
+        group.wait();
+    },
+    |elsewhere| {
+        let group = TaskGroup::new_in(elsewhere);
+        group.run(slow);
+        assert!(group.wait_until(Instant::now() + Duration::from_secs(60)));
+    },
+    |elsewhere| elsewhere.install(slow),
+];
+
+fn slow() {
+    thread::sleep(Duration::from_millis(10));
+}
+
+/// Calls in which jobs of before would do harm.
+const CALLS: [fn(&(dyn Fn() + Sync)); 3] = [
+    |op| with_waiting(Waiting::Descendants, op),
+    |op| *Once::new().get_or_init(op),
+    |op| {
+        let around: Arc<dyn Around> = Arc::new(|run: &mut dyn FnMut()| run());
+        with_propagation(around, op)
+    },
+];
+
+/// Also those that lie in the worker's own deque, above whatever its present job has pushed.
+#[test]
+fn a_strict_call_that_waits_for_something_elsewhere_runs_nothing_of_before() {
+    let pool = || ThreadPoolBuilder::new().num_threads(1).build();
+    let (here, elsewhere) = (pool().expect("a pool"), pool().expect("a pool"));
+    for call in CALLS {
+        for wait in WAITS {
+            let is_inside = AtomicBool::new(false);
+            let deposit = || {
+                call(&|| {
+                    assert!(
+                        !is_inside.swap(true, Ordering::Relaxed),
+                        "on top of another"
+                    );
+                    wait(&elsewhere);
+                    is_inside.store(false, Ordering::Relaxed);
+                });
+            };
+            here.install(|| {
+                scope(|scope| {
+                    for _ in 0..3 {
+                        scope.spawn(|_| deposit());
+                    }
+                    deposit();
+                })
+            });
+        }
     }
 }

@@ -34,6 +34,8 @@ enum Limit {
     Sum { share: f64, amount: f64 },
     /// By the factor or the amount, whichever is more: a busy machine is no fault.
     Either { factor: f64, amount: f64 },
+    /// By nothing, if it is above this: threads are begun when they are needed first, and stay.
+    Above(f64),
     /// Only told.
     None,
 }
@@ -43,6 +45,7 @@ impl Course {
         match self.limit {
             Limit::Sum { share, amount } => self.middle * (1.0 + share) + amount,
             Limit::Either { factor, amount } => (self.middle * factor).max(self.middle + amount),
+            Limit::Above(most) => self.middle.max(most),
             Limit::None => f64::INFINITY,
         }
     }
@@ -76,7 +79,7 @@ const TAIL: Limit = Limit::Either {
 };
 
 impl Courses {
-    pub(crate) fn of(samples: &[Sample]) -> Self {
+    pub(crate) fn of(samples: &[Sample], threads_max: u64) -> Self {
         let course = |name: String, unit, limit, figure: &dyn Fn(&Sample) -> f64| {
             let figures: Vec<f64> = samples.iter().map(figure).collect();
             let third = figures.len() / 3;
@@ -98,7 +101,9 @@ impl Courses {
             course(own("address space"), "MiB", ADDRESS_SPACE, &|s| {
                 mib(s.usage.address_space_kib)
             }),
-            course(own("threads"), "", COUNT, &|s| s.usage.threads as f64),
+            course(own("threads"), "", Limit::Above(threads_max as f64), &|s| {
+                s.usage.threads as f64
+            }),
             course(own("file descriptors"), "", COUNT, &|s| {
                 s.usage.descriptors as f64
             }),
@@ -214,30 +219,32 @@ mod tests {
             30 | 50 => (900, 40, 90_000.0),
             _ => (30, 30, 20.0),
         });
-        let failures = Courses::of(&samples).failures();
+        let failures = Courses::of(&samples, 9).failures();
         assert!(failures.is_empty(), "{failures:?}");
     }
 
     #[test]
     fn memory_that_creeps_and_one_thread_more_are_failures() {
-        let failures = Courses::of(&samples(|index| (index as u64, 9, 1.0))).failures();
+        let failures = Courses::of(&samples(|index| (index as u64, 9, 1.0)), 9).failures();
         assert_eq!(failures.len(), 1, "{failures:?}");
         assert!(failures[0].starts_with("resident memory grew from 30.0 to 50.0 MiB"));
-        let failures = Courses::of(&samples(|index| (30, 9 + index as u64 / 45, 1.0))).failures();
+        let grown = samples(|index| (30, 9 + index as u64 / 45, 1.0));
+        assert!(Courses::of(&grown, 10).failures().is_empty());
+        let failures = Courses::of(&grown, 9).failures();
         assert_eq!(failures, ["threads grew from 9.0 to 10.0 ; allowed is 9.0"]);
     }
 
     #[test]
     fn a_tail_must_grow_by_a_factor_and_by_milliseconds_to_be_a_failure() {
         let grown = |to: f64| samples(move |index| (30, 9, if index < 40 { 100.0 } else { to }));
-        assert!(Courses::of(&grown(4_000.0)).failures().is_empty());
-        assert_eq!(Courses::of(&grown(6_000.0)).failures().len(), 3);
+        assert!(Courses::of(&grown(4_000.0), 9).failures().is_empty());
+        assert_eq!(Courses::of(&grown(6_000.0), 9).failures().len(), 3);
     }
 
     #[test]
     fn a_short_run_is_not_judged() {
         let samples = samples(|index| (index as u64, 9, 1.0));
-        let courses = Courses::of(&samples[..9]);
+        let courses = Courses::of(&samples[..9], 9);
         assert!(courses.failures().is_empty());
         assert!(courses.to_string().contains("too few samples"));
     }

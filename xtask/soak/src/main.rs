@@ -113,7 +113,7 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
         }
     }
     soak.progress(&mut out)?;
-    let courses = Courses::of(&soak.samples);
+    let courses = Courses::of(&soak.samples, soak.threads_max());
     failures.extend(courses.failures());
     failures.extend(missing_delays());
     let report = soak.report(&courses, &failures);
@@ -173,11 +173,15 @@ impl Soak {
         }
     }
 
+    /// The threads of the pools that live as long as the run, this one, and the watchdog.
+    fn threads_max(&self) -> u64 {
+        self.world.threads_max() as u64 + 2
+    }
+
     /// Notes what the process uses, when the pools of the round have ended.
     fn sample(&mut self) -> std::io::Result<()> {
         let threads = || Usage::read().map_or(0, |usage| usage.threads);
-        // This thread, and the watchdog.
-        let threads_max = self.world.threads_max() as u64 + 2;
+        let threads_max = self.threads_max();
         self.wait_until(
             || threads() <= threads_max,
             || {

@@ -1,10 +1,11 @@
 //! Random programs: trees whose nodes are operations of heist, each with the
 //! value that a serial run gives.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use heist::prelude::*;
-use heist::{JoinContext, TaskGroup, Waiting};
+use heist::{CancellationToken, JoinContext, Once, TaskGroup, Waiting};
 
 use crate::books::{self, Entry};
 use crate::world::World;
@@ -52,6 +53,12 @@ enum Shape {
     /// `participate` in another pool.
     Participate(usize),
     Strict,
+    /// In surroundings that follow all that it begins.
+    Within,
+    /// The initialiser of a value that both halves of a join want.
+    Once,
+    /// In a call that could be cancelled.
+    Cancellable,
     Yield,
     /// In a call that blocks, until it does something.
     Block,
@@ -78,7 +85,8 @@ impl Node {
             45..47 => Shape::Told,
             47..51 => Shape::Context,
             51..55 => Shape::Scope(few),
-            55..59 => Shape::ScopeFifo(few),
+            55..57 => Shape::ScopeFifo(few),
+            57..59 => Shape::Cancellable,
             59..63 => Shape::InPlace(few),
             63..68 => Shape::Chain(few),
             68..73 => Shape::Group(few),
@@ -90,7 +98,9 @@ impl Node {
             // runs on top of a strict frame that waits for one of its handles, and waits in
             // its way.
             85..88 if !self.strict => Shape::Join,
-            85..88 => Shape::Strict,
+            85 => Shape::Strict,
+            86 => Shape::Within,
+            87 => Shape::Once,
             88..91 if self.strict => Shape::Join,
             88..91 => Shape::Yield,
             91..94 => Shape::Loop,
@@ -175,9 +185,10 @@ pub(crate) fn serial(context: &Context, node: Node) -> Option<u64> {
         | Shape::InPlace(children)
         | Shape::Chain(children)
         | Shape::Group(children) => all(children),
-        Shape::Submit | Shape::Yield => one(false),
+        Shape::Submit | Shape::Yield | Shape::Cancellable => one(false),
         Shape::Install(pool) | Shape::Participate(pool) => one(context.world.is_strict(pool)),
-        Shape::Strict => one(true),
+        Shape::Strict | Shape::Within => one(true),
+        Shape::Once => one(true).map(|value| both(value, value)),
         Shape::Block => one(node.strict),
         Shape::Loop | Shape::Iterator => {
             let items = (0..count(node) as u64).map(items(node));
@@ -227,6 +238,12 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             pool.participate(|| one(strict))
         }
         Shape::Strict => heist::with_waiting(Waiting::Descendants, || one(true)),
+        Shape::Within => within(|| one(true)),
+        Shape::Once => made_once(|| one(true)),
+        Shape::Cancellable => {
+            let value = heist::with_cancellation(&CancellationToken::new(), || one(false));
+            value.expect("nobody has cancelled it")
+        }
         Shape::Block => heist::blocking(|| {
             std::thread::yield_now();
             one(node.strict)
@@ -251,6 +268,34 @@ pub(crate) fn parallel(context: &Arc<Context>, node: Node) -> u64 {
             mixed(node.seed)
         }
     }
+}
+
+/// The value, which both halves of a join want.
+fn made_once(make: impl Fn() -> u64 + Send + Sync) -> u64 {
+    let once = Once::new();
+    let value = || *once.get_or_init(&make);
+    let (a, b) = heist::join(value, value);
+    both(a, b)
+}
+
+/// Calls `op` in surroundings that are there when it begins and when it ends.
+fn within(op: impl FnOnce() -> u64 + Send) -> u64 {
+    thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+    let around = |run: &mut dyn FnMut()| {
+        DEPTH.set(DEPTH.get() + 1);
+        run();
+        DEPTH.set(DEPTH.get() - 1);
+    };
+    let check = || {
+        if DEPTH.get() == 0 {
+            books::complain("a part of a call runs outside of its surroundings".to_owned());
+        }
+    };
+    heist::with_propagation(Arc::new(around), || {
+        let (value, ()) = heist::join(op, check);
+        check();
+        value
+    })
 }
 
 /// Joins whose closures are larger than a slot, or aligned to more.

@@ -337,6 +337,7 @@ impl<T: Send + Sync> Once<T> {
     /// The caller has won.
     fn run(&self, worker: &Worker, f: impl FnOnce() -> T) -> &T {
         let mode = worker.wait_mode().initialising(self.name());
+        let f = || worker.as_a_job(mode, f);
         match worker.in_mode(mode, || unwind::catch_job(f)) {
             Ok(value) => self.fill(value),
             Err(payload) => {

@@ -9,7 +9,9 @@ use crate::state::Pool;
 /// In a pool that was neither [built](crate::ThreadPoolBuilder::waiting) for
 /// [`Waiting::Descendants`] nor with
 /// [compensation workers](crate::ThreadPoolBuilder::compensation_workers) there are none: while a
-/// worker waits in that way and finds nothing, its place stays empty.
+/// worker waits in that way and finds nothing, its place stays empty. Jobs of a
+/// [group](crate::TaskGroup) that were begun before the call are none of its own: to wait for them
+/// in here takes another worker that runs them.
 ///
 /// # Panics
 ///

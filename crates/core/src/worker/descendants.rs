@@ -88,7 +88,18 @@ impl Worker {
 
     /// Calls `op`, in which every wait is of this kind.
     pub(crate) fn with_waiting<R>(&self, waiting: Waiting, op: impl FnOnce() -> R) -> R {
-        self.in_mode(self.wait_mode().with(waiting), op)
+        let mode = self.wait_mode().with(waiting);
+        self.in_mode(mode, || self.as_a_job(mode, op))
+    }
+
+    /// Calls `op`, in which waits are so. If they are strict, then nothing runs there that the
+    /// present job has pushed before.
+    pub(crate) fn as_a_job<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
+        if mode.is_strict() {
+            self.watched(true, op)
+        } else {
+            op()
+        }
     }
 
     /// How the frame on top waits.

@@ -61,6 +61,7 @@ impl Worker {
         let mut run = || {
             let op = op.take();
             let op = op.expect("an `Around` calls what it is given once, and has called it again");
+            let op = || self.as_a_job(mode, op);
             let inside = || self.in_open(mode, Some(Arc::clone(&context)), op);
             result = Some(unwind::catch(|| context.entered(inside)));
         };
