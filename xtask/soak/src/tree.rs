@@ -425,9 +425,11 @@ fn carried(context: &Arc<Context>, node: Node, mut cx: JoinContext<'_>) -> u64 {
             both(a, b)
         }
         Shape::InPlace(children) => {
-            // Joins among the jobs of the scope.
+            // Joins among the jobs of the scope. A yield runs whatever there is, which may want the
+            // value of the `Once` below.
             let more = || {
-                cx.join(|_| heist::yield_local(), |mut cx| cx.join(|_| (), |_| ()));
+                let pause = || (!node.strict).then(heist::yield_local);
+                cx.join(|_| pause(), |mut cx| cx.join(|_| (), |_| ()));
             };
             in_place(context, node, children, more)
         }
