@@ -395,15 +395,20 @@ fn a_torn_line_of_results_is_mended_and_its_call_made_again() {
     }
 }
 
-#[test]
-fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
-    let place = Place::new(&job("long", 300));
+/// Runs the job named `long`, and takes this folder away when it has its first checkpoint.
+fn bereft(place: &Place, folder: &str) -> Output {
     let mut command = place.heist(&["run", "jobs.toml", "--run-folder", "run", "--json"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let run = command.spawn().expect("the program starts");
     place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
-    place.take_away("run/store");
-    let output = run.wait_with_output().expect("it ends");
+    place.take_away(folder);
+    run.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
+    let place = Place::new(&job("long", 300));
+    let output = bereft(&place, "run/store");
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
     let news = text(&output.stderr);
@@ -418,12 +423,7 @@ fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
 fn a_run_whose_folder_is_deleted_shows_its_results_and_fails() {
     let call = "[[call]]\nfunction = \"sums::wait\"\nargs = 3000\n";
     let place = Place::new(&format!("{}{call}", job("long", 300)));
-    let mut command = place.heist(&["run", "jobs.toml", "--run-folder", "run", "--json"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run = command.spawn().expect("the program starts");
-    place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
-    place.take_away("run");
-    let output = run.wait_with_output().expect("it ends");
+    let output = bereft(&place, "run");
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{news}");
     assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));

@@ -2,7 +2,7 @@
 //! be tried on its own.
 
 mod backoff;
-mod callers;
+mod call_history;
 mod gaps;
 mod grain;
 mod idle;
@@ -13,7 +13,7 @@ mod turns;
 mod victim;
 
 pub use backoff::StealBackoff;
-pub use callers::Callers;
+pub use call_history::CallHistory;
 pub use gaps::Gaps;
 pub use grain::Grain;
 pub use idle::{IdleLadder, IdleStep};

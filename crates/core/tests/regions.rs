@@ -47,15 +47,34 @@ enum Program {
 }
 
 fn programs() -> impl Strategy<Value = Program> {
+    programs_of(false)
+}
+
+/// Programs with spans: on one pool, because strict waits on several may wait for each other.
+fn programs_with_spans() -> impl Strategy<Value = Program> {
+    programs_of(true)
+}
+
+fn programs_of(spans: bool) -> impl Strategy<Value = Program> {
     let leaves = prop_oneof![
         8 => Just(Program::Leaf),
         1 => Just(Program::Panic),
         2 => Just(Program::Cancel),
         3 => Just(Program::Checkpoint),
     ];
-    leaves.prop_recursive(7, 80, 5, |inner| {
+    leaves.prop_recursive(7, 80, 5, move |inner| {
         let many = prop::collection::vec(inner.clone(), 0..5);
         let one = inner.clone().prop_map(Box::new);
+        let span_or = |other: fn(Box<Program>) -> Program| {
+            let program = move |(span, inner)| {
+                if spans {
+                    Program::Span(span, inner)
+                } else {
+                    other(inner)
+                }
+            };
+            (any::<u8>(), one.clone()).prop_map(program)
+        };
         prop_oneof![
             4 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
             2 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Context(a, b)),
@@ -67,39 +86,10 @@ fn programs() -> impl Strategy<Value = Program> {
             2 => one.clone().prop_map(Program::Spawn),
             1 => one.clone().prop_map(Program::SpawnFifo),
             1 => one.clone().prop_map(Program::Broadcast),
-            1 => one.clone().prop_map(Program::Install),
+            2 => span_or(Program::Install),
             3 => one.clone().prop_map(Program::Call),
-            2 => one.clone().prop_map(Program::Child),
-            2 => one.prop_map(Program::Yield),
-        ]
-    })
-}
-
-/// Programs with spans: on one pool, because strict waits on several may wait for each other.
-fn programs_with_spans() -> impl Strategy<Value = Program> {
-    let leaves = prop_oneof![
-        8 => Just(Program::Leaf),
-        1 => Just(Program::Panic),
-        1 => Just(Program::Cancel),
-        2 => Just(Program::Checkpoint),
-    ];
-    leaves.prop_recursive(7, 80, 5, |inner| {
-        let many = prop::collection::vec(inner.clone(), 0..5);
-        let one = inner.clone().prop_map(Box::new);
-        prop_oneof![
-            4 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Join(a, b)),
-            2 => (one.clone(), one.clone()).prop_map(|(a, b)| Program::Context(a, b)),
-            2 => many.clone().prop_map(Program::Scope),
-            1 => many.clone().prop_map(Program::ScopeFifo),
-            1 => many.clone().prop_map(Program::Dropped),
-            1 => many.prop_map(Program::Group),
-            1 => one.clone().prop_map(Program::Submit),
-            2 => one.clone().prop_map(Program::Spawn),
-            1 => one.clone().prop_map(Program::SpawnFifo),
-            1 => one.clone().prop_map(Program::Broadcast),
-            2 => one.clone().prop_map(Program::Call),
-            5 => (any::<u8>(), one.clone()).prop_map(|(span, inner)| Program::Span(span, inner)),
-            2 => one.prop_map(Program::Yield),
+            3 => span_or(Program::Child),
+            2 => one.clone().prop_map(Program::Yield),
         ]
     })
 }

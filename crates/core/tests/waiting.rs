@@ -395,7 +395,7 @@ const CALLS: [fn(&(dyn Fn() + Sync)); 3] = [
     |op| *Once::new().get_or_init(op),
     |op| {
         let around: Arc<dyn Around> = Arc::new(|run: &mut dyn FnMut()| run());
-        with_propagation(around, op)
+        with_propagation(around, op);
     },
 ];
 
@@ -423,7 +423,7 @@ fn a_strict_call_that_waits_for_something_elsewhere_runs_nothing_of_before() {
                         scope.spawn(|_| deposit());
                     }
                     deposit();
-                })
+                });
             });
         }
     }

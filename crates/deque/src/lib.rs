@@ -1,6 +1,6 @@
 //! The work-stealing deque and the injector.
 //!
-//! Four nouns. The [`Owner`] of a [`Deque`] publishes jobs at one end and takes them back there, as
+//! Four nouns. The [`Owner`] of a [`Deque`] pushes jobs at one end and takes them back there, as
 //! on a stack. Any number of [`Thief`]s take the oldest job from the other end. An [`Injector`] is
 //! the queue for threads that own no deque: only the owner ever adds to a deque.
 //!
@@ -33,7 +33,7 @@
 //!     unsafe {
 //!         let slot = owner.vacant();
 //!         Slot::payload(slot).cast().write(number);
-//!         let is_signalled = owner.publish(slot, &Number);
+//!         let is_signalled = owner.push(slot, &Number);
 //!         assert!(!is_signalled, "no thief has been here");
 //!     }
 //! }

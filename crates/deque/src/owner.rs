@@ -18,7 +18,7 @@ const STEP: usize = 1024;
 
 /// The owner's end of a deque.
 ///
-/// The owner writes a job into the [`vacant`](Self::vacant) slot and publishes it, and later
+/// The owner writes a job into the [`vacant`](Self::vacant) slot and pushes it, and later
 /// retracts it, unless a thief has taken it.
 ///
 /// ```compile_fail,E0277
@@ -38,7 +38,7 @@ pub struct Owner<K: 'static> {
 }
 
 impl<K> Owner<K> {
-    /// The slot for the next job. Its payload is the owner's until it is published.
+    /// The slot for the next job. Its payload is the owner's until it is pushed.
     #[inline(always)]
     #[must_use]
     pub fn vacant(&self) -> NonNull<Slot<K>> {
@@ -122,7 +122,7 @@ impl<K> Owner<K> {
         }
     }
 
-    /// Publishes the job in `slot`. From now on thieves may take it. True if somebody has
+    /// Pushes the job in `slot`. From now on thieves may take it. True if somebody has
     /// [signalled](crate::Thief::signal) the owner, or the slots have run out: it must
     /// [`service`](Self::service) the deque now.
     ///
@@ -132,17 +132,17 @@ impl<K> Owner<K> {
     /// 2. The job may be taken and run by another thread, until it is retracted.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn publish(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
+    pub unsafe fn push(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
         debug_assert_eq!(slot, self.deque.local.tail.get());
         // SAFETY: there is one slot behind the last.
         self.deque.local.tail.set(unsafe { slot.add(1) });
         // SAFETY: 1. and 2. are handed on.
-        unsafe { self.publish_ahead(slot, kind) }
+        unsafe { self.push_ahead(slot, kind) }
     }
 
-    /// As [`publish`](Self::publish), and leaves the tail where it is: the caller knows it. It must
+    /// As [`push`](Self::push), and leaves the tail where it is: the caller knows it. It must
     /// be [found](Self::find_tail) or [set](Self::set_tail) before anything else of the owner's is
-    /// called but `publish_ahead`, [`retract_ahead`](Self::retract_ahead) and what leaves the jobs
+    /// called but `push_ahead`, [`retract_ahead`](Self::retract_ahead) and what leaves the jobs
     /// alone.
     ///
     /// # Safety
@@ -151,14 +151,14 @@ impl<K> Owner<K> {
     /// 2. The job may be taken and run by another thread, until it is retracted.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn publish_ahead(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
+    pub unsafe fn push_ahead(&self, slot: NonNull<Slot<K>>, kind: &'static K) -> bool {
         // SAFETY: slots live as long as the deque.
         let place = unsafe { slot.as_ref() };
         // (1) Release: a thief that acquires the kind sees the payload.
-        let order = fault::ordering("deque.publish.kind", Ordering::Release);
+        let order = fault::ordering("deque.push.kind", Ordering::Release);
         place.set_kind(kind, order);
         // (7) Store, then look: pairs with the signaller's heavy barrier after `signal`.
-        self.deque.barrier.light("deque.publish.light");
+        self.deque.barrier.light("deque.push.light");
         address(slot) >= self.deque.hot.poll.load(Ordering::Relaxed)
     }
 
@@ -171,7 +171,7 @@ impl<K> Owner<K> {
         self.deque.local.tail.set(slot);
     }
 
-    /// Finds the tail, after jobs were published or retracted ahead of it.
+    /// Finds the tail, after jobs were pushed or retracted ahead of it.
     ///
     /// # Safety
     ///
@@ -207,7 +207,7 @@ impl<K> Owner<K> {
     #[inline]
     #[must_use]
     pub fn hears_a_signal(&self) -> bool {
-        // (7) As in `publish`.
+        // (7) As in `push`.
         self.deque.barrier.light("deque.hears.light");
         self.is_signalled()
     }
@@ -227,7 +227,7 @@ impl<K> Owner<K> {
     ///
     /// # Safety
     ///
-    /// 1. The job in `slot` was published and is the newest.
+    /// 1. The job in `slot` was pushed and is the newest.
     #[inline(always)]
     pub unsafe fn retract(&self, slot: NonNull<Slot<K>>) -> bool {
         self.deque.local.tail.set(slot);
@@ -236,12 +236,12 @@ impl<K> Owner<K> {
     }
 
     /// As [`retract`](Self::retract), and leaves the tail where it is, as
-    /// [`publish_ahead`](Self::publish_ahead) does; but if a thief has the job, the tail is above
+    /// [`push_ahead`](Self::push_ahead) does; but if a thief has the job, the tail is above
     /// it.
     ///
     /// # Safety
     ///
-    /// 1. The job in `slot` was published and is the newest.
+    /// 1. The job in `slot` was pushed and is the newest.
     #[inline(always)]
     pub unsafe fn retract_ahead(&self, slot: NonNull<Slot<K>>) -> bool {
         // SAFETY: slots live as long as the deque.
@@ -373,7 +373,7 @@ impl<K> Owner<K> {
     /// Answers a signal: makes the jobs public, and is ready for the next signal, which is heard at
     /// the next push.
     ///
-    /// False if the job that was just published had no slot, and none can be had: it is not in the
+    /// False if the job that was just pushed had no slot, and none can be had: it is not in the
     /// deque then, and no thief has it.
     #[cold]
     #[inline(never)]

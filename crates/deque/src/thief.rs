@@ -100,7 +100,7 @@ impl<K> Thief<K> {
         {
             Steal::Empty
         } else {
-            // (1) Acquire: pairs with the release in `publish`.
+            // (1) Acquire: pairs with the release in `push`.
             let order = fault::ordering("deque.steal.kind", Ordering::Acquire);
             // SAFETY: slots live as long as the deque.
             match unsafe { top.as_ref() }.kind(order) {

@@ -152,7 +152,7 @@ fn jobs_ahead_of_the_tail_come_back_to_their_own_frames() {
             // SAFETY: vacant.
             unsafe { write(slot, number) };
             // SAFETY: it holds a number.
-            if unsafe { end.publish_ahead(slot, &items::NUMBER) } {
+            if unsafe { end.push_ahead(slot, &items::NUMBER) } {
                 // SAFETY: both slots are in use by now, or the first.
                 unsafe { end.find_tail(outer) };
                 assert!(end.service());

@@ -233,7 +233,7 @@ impl DetachedJob {
         }
     }
 
-    /// Puts a task into a slot, and gives the kind to publish it with.
+    /// Puts a task into a slot, and gives the kind to push it with.
     ///
     /// # Safety
     ///
@@ -264,7 +264,7 @@ impl DetachedJob {
         Self { kind, content }
     }
 
-    /// Puts the job back into a slot, and gives the kind to publish it with.
+    /// Puts the job back into a slot, and gives the kind to push it with.
     ///
     /// # Safety
     ///

@@ -379,7 +379,7 @@ mod model {
         fn push(&self, inside: &'static Inside) {
             let owner = self.owner();
             // SAFETY: no job of the model has a payload.
-            if unsafe { owner.publish(owner.vacant(), inside) } {
+            if unsafe { owner.push(owner.vacant(), inside) } {
                 assert!(owner.service());
             }
         }

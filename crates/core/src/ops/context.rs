@@ -240,7 +240,7 @@ const NOWHERE: JobSlot = JobSlot::dangling();
 /// The slot behind this one.
 #[inline(always)]
 fn above(slot: JobSlot) -> JobSlot {
-    // SAFETY: a job was published in it, so that there is one more behind it.
+    // SAFETY: a job was pushed in it, so that there is one more behind it.
     unsafe { slot.add(1) }
 }
 
@@ -335,7 +335,7 @@ impl Chain<'_> {
         unsafe { SlotJob::<B, R, Place>::put(slot, closure) };
         let deque = self.worker.deque();
         // SAFETY: by 3., and the slot holds what the kind says; by 2. others may run it.
-        let is_signalled = unsafe { deque.publish_ahead(slot, SlotJob::<B, R, Place>::KIND) };
+        let is_signalled = unsafe { deque.push_ahead(slot, SlotJob::<B, R, Place>::KIND) };
         !is_signalled || self.lend_slowly(slot)
     }
 
@@ -344,7 +344,7 @@ impl Chain<'_> {
     #[inline(never)]
     fn lend_slowly(&self, slot: JobSlot) -> bool {
         let tail = above(slot);
-        // SAFETY: the job was just published there.
+        // SAFETY: the job was just pushed there.
         unsafe { self.worker.store_tail_at(tail) };
         let stays = self.worker.service_at_join();
         if stays {

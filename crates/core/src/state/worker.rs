@@ -13,7 +13,7 @@ use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
 use crate::base::waiting::{Regions, WaitMode, Waiting, Watch};
-use crate::policy::{Callers, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
+use crate::policy::{CallHistory, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
 use crate::state::hinted::Hinted;
 use crate::state::yielded::Yielded;
 
@@ -116,7 +116,7 @@ pub(crate) struct Local {
     /// True while an external caller is in this worker's place.
     pub(crate) is_caller: Cell<bool>,
     /// How long callers stay here, and when they come.
-    pub(crate) callers: Cell<Callers>,
+    pub(crate) calls: Cell<CallHistory>,
     /// Called on the worker's own thread when the pool has ended.
     pub(crate) last: Cell<Option<fn()>>,
     /// How far away it may disturb others.
@@ -168,7 +168,7 @@ impl<P> WorkerState<P> {
                 marks: Cell::new(Marks::default()),
                 serving: Cell::new(Priority::Low),
                 is_caller: Cell::new(false),
-                callers: Cell::new(Callers::new()),
+                calls: Cell::new(CallHistory::new()),
                 last: Cell::new(None),
                 reach: Cell::new(Reach::new()),
             },

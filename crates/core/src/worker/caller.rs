@@ -29,9 +29,9 @@ impl<'a> Participation<'a> {
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
         let local = worker.local();
         local.is_caller.set(true);
-        let mut callers = local.callers.get();
-        callers.begin(now_ns);
-        local.callers.set(callers);
+        let mut calls = local.calls.get();
+        calls.begin(now_ns);
+        local.calls.set(calls);
         pool.look_at_the_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
@@ -48,9 +48,9 @@ impl Drop for Participation<'_> {
         worker.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
         worker.return_to_stack(self.marks);
         local.is_caller.set(false);
-        let mut callers = local.callers.get();
-        callers.end(now_ns);
-        local.callers.set(callers);
+        let mut calls = local.calls.get();
+        calls.end(now_ns);
+        local.calls.set(calls);
         Worker::leave();
         // The place is another's from here on. Jobs that the caller spawned and did not wait for
         // are the worker's.

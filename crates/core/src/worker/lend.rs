@@ -26,7 +26,7 @@ impl Worker {
         // SAFETY: the slot is vacant; 1. is handed on.
         unsafe { SlotJob::<B, R, FnContext>::put(slot, closure) };
         // SAFETY: the slot holds what the kind says; by 2. others may run it.
-        let is_signalled = unsafe { self.deque().publish(slot, SlotJob::<B, R, FnContext>::KIND) };
+        let is_signalled = unsafe { self.deque().push(slot, SlotJob::<B, R, FnContext>::KIND) };
         (!is_signalled || self.service_at_join()).then_some(slot)
     }
 
@@ -36,7 +36,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn service_at_join(&self) -> bool {
-        let stays = self.answer();
+        let stays = self.make_public();
         let pool = self.pool();
         if !pool.prompt || self.is_strict() {
             return stays;

@@ -33,7 +33,7 @@ impl Worker {
         // SAFETY: the slot is vacant, and the task fits; 1. and 2. are handed on.
         let kind = unsafe { DetachedJob::put(slot, task) };
         // SAFETY: the slot holds what the kind says, which may run anywhere.
-        if unsafe { self.deque().publish(slot, kind) } {
+        if unsafe { self.deque().push(slot, kind) } {
             self.service();
         }
     }
@@ -92,7 +92,7 @@ impl Worker {
         // SAFETY: the slot is vacant.
         let kind = unsafe { job.put_back(slot) };
         // SAFETY: the slot holds such a job, and those may run anywhere.
-        if unsafe { self.deque().publish(slot, kind) } {
+        if unsafe { self.deque().push(slot, kind) } {
             self.service();
         }
     }
@@ -110,7 +110,7 @@ impl Worker {
                 continue;
             }
             // SAFETY: it lies there still, in the slot that is vacant again.
-            if unsafe { self.deque().publish(slot, kind) } {
+            if unsafe { self.deque().push(slot, kind) } {
                 self.service();
             }
             break;

@@ -7,7 +7,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn service(&self) {
-        let stays = self.answer();
+        let stays = self.make_public();
         debug_assert!(stays, "there was room");
         if self.pool().waits_for_a_worker() {
             // The signal was for the next join as well.
@@ -17,11 +17,10 @@ impl Worker {
 
     /// Makes the jobs public and wakes whom the sleep protocol says. False if the newest job has
     /// found no slot.
-    pub(crate) fn answer(&self) -> bool {
+    pub(crate) fn make_public(&self) -> bool {
         let stays = self.deque().service();
         let (pool, local) = (self.pool(), self.local());
-        let is_brief =
-            || local.is_caller.get() && local.callers.get().is_brief(self.pool().now_ns());
+        let is_brief = || local.is_caller.get() && local.calls.get().is_brief(self.pool().now_ns());
         match pool.sleep.published_by(pool, is_brief) {
             Some(woke) => self.state().counters.wakes.add(woke as u64),
             None => self.signal_self(),

@@ -53,7 +53,7 @@ impl Stack {
         // SAFETY: the slot is vacant.
         unsafe { write(slot, number) };
         // SAFETY: it holds a number, and those may go anywhere.
-        let is_signalled = unsafe { self.owner().publish(slot, &NUMBER) };
+        let is_signalled = unsafe { self.owner().push(slot, &NUMBER) };
         (is_signalled, !is_signalled || self.owner().service())
     }
 
@@ -68,8 +68,8 @@ impl Stack {
             // SAFETY: vacant.
             unsafe { write(slot(job), number) };
             // SAFETY: it holds a number, and those may go anywhere.
-            if unsafe { owner.publish_ahead(slot(job), &NUMBER) } {
-                // SAFETY: all from `lowest` on were published just now.
+            if unsafe { owner.push_ahead(slot(job), &NUMBER) } {
+                // SAFETY: all from `lowest` on were pushed just now.
                 unsafe { owner.find_tail(lowest) };
                 assert!(owner.service(), "there is a slot for each number");
             }

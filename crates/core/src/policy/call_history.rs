@@ -15,17 +15,17 @@ use super::gaps::LONGEST_NS;
 ///
 /// ```
 /// # use heist_core as heist;
-/// use heist::policy::Callers;
+/// use heist::policy::CallHistory;
 ///
-/// let mut callers = Callers::new();
-/// callers.begin(0);
-/// assert!(callers.is_brief(0), "until it has lasted");
-/// callers.end(1_000_000);
-/// callers.begin(1_010_000);
-/// assert!(!callers.is_brief(1_010_000), "the last one was worth it");
+/// let mut calls = CallHistory::new();
+/// calls.begin(0);
+/// assert!(calls.is_brief(0), "until it has lasted");
+/// calls.end(1_000_000);
+/// calls.begin(1_010_000);
+/// assert!(!calls.is_brief(1_010_000), "the last one was worth it");
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Callers {
+pub struct CallHistory {
     began_ns: u64,
     ended_ns: u64,
     /// How long the last one would have lasted without help.
@@ -41,7 +41,7 @@ const WORTH_NS: u64 = 80_000;
 /// After a pause that is longer the helper sleeps.
 const SOON_NS: u64 = 2 * LONGEST_NS;
 
-impl Callers {
+impl CallHistory {
     /// Knows of none.
     #[must_use]
     pub const fn new() -> Self {
@@ -76,7 +76,7 @@ impl Callers {
     }
 }
 
-impl Default for Callers {
+impl Default for CallHistory {
     fn default() -> Self {
         Self::new()
     }
@@ -88,39 +88,39 @@ mod tests {
 
     #[test]
     fn a_call_is_taken_for_brief_until_it_has_lasted() {
-        let mut callers = Callers::new();
-        callers.begin(1_000_000);
-        assert!(callers.is_brief(1_000_000 + BRIEF_NS - 1));
-        assert!(!callers.is_brief(1_000_000 + BRIEF_NS));
+        let mut calls = CallHistory::new();
+        calls.begin(1_000_000);
+        assert!(calls.is_brief(1_000_000 + BRIEF_NS - 1));
+        assert!(!calls.is_brief(1_000_000 + BRIEF_NS));
     }
 
     /// A call of that length after a pause, and whether it was taken for long.
-    fn call(callers: &mut Callers, pause_ns: u64, ns: u64) -> bool {
-        let began_ns = callers.ended_ns + pause_ns;
-        callers.begin(began_ns);
-        let is_long = !callers.is_brief(began_ns);
-        callers.end(began_ns + ns);
+    fn call(calls: &mut CallHistory, pause_ns: u64, ns: u64) -> bool {
+        let began_ns = calls.ended_ns + pause_ns;
+        calls.begin(began_ns);
+        let is_long = !calls.is_brief(began_ns);
+        calls.end(began_ns + ns);
         is_long
     }
 
     #[test]
     fn after_a_long_call_the_next_is_taken_for_long_from_its_start() {
-        let mut callers = Callers::new();
-        assert!(!call(&mut callers, 0, WORTH_NS - 1));
-        assert!(!call(&mut callers, 0, WORTH_NS));
-        assert!(call(&mut callers, 0, WORTH_NS / 2));
-        assert!(call(&mut callers, SOON_NS, WORTH_NS / 2 - 1), "it had help");
-        assert!(!call(&mut callers, 0, 0));
+        let mut calls = CallHistory::new();
+        assert!(!call(&mut calls, 0, WORTH_NS - 1));
+        assert!(!call(&mut calls, 0, WORTH_NS));
+        assert!(call(&mut calls, 0, WORTH_NS / 2));
+        assert!(call(&mut calls, SOON_NS, WORTH_NS / 2 - 1), "it had help");
+        assert!(!call(&mut calls, 0, 0));
     }
 
     #[test]
     fn after_a_pause_a_call_must_last_twice_as_long_to_be_worth_it() {
-        let mut callers = Callers::new();
+        let mut calls = CallHistory::new();
         let pause_ns = SOON_NS + 1;
-        assert!(!call(&mut callers, pause_ns, 2 * WORTH_NS - 1));
-        assert!(!call(&mut callers, pause_ns, 2 * WORTH_NS));
-        assert!(call(&mut callers, pause_ns, WORTH_NS));
-        assert!(call(&mut callers, pause_ns, WORTH_NS - 1));
-        assert!(!call(&mut callers, pause_ns, 0));
+        assert!(!call(&mut calls, pause_ns, 2 * WORTH_NS - 1));
+        assert!(!call(&mut calls, pause_ns, 2 * WORTH_NS));
+        assert!(call(&mut calls, pause_ns, WORTH_NS));
+        assert!(call(&mut calls, pause_ns, WORTH_NS - 1));
+        assert!(!call(&mut calls, pause_ns, 0));
     }
 }
