@@ -4,6 +4,7 @@
 use std::io::{self, Write as _};
 
 use heist_cluster::event::ClusterEvent;
+use heist_cluster::LogLine;
 use indicatif::ProgressBar;
 
 use super::events;
@@ -41,6 +42,16 @@ impl Log {
             // A run does not end because nobody listens.
             let _ = writeln!(io::stderr(), "{line}");
         });
+    }
+
+    /// Shows the lines that workers print, from any thread.
+    pub(super) fn printer(&self) -> impl FnMut(&LogLine) + Send + 'static {
+        let status = self.status.clone();
+        move |line| {
+            status.suspend(|| {
+                let _ = writeln!(io::stderr(), "{line}");
+            });
+        }
     }
 
     /// Ends the line that says how the run stands.

@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let mut log = Log::new();
     log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();
-    let options = options(&folder, &job_file, sender);
+    let options = options(&folder, &job_file, sender).on_log(log.printer());
     let (tables, shared) = (&job_file.backends, folder.shared());
     let cluster = backend::connect(chosen, tables, &shared, &program, options);
     let cluster = cluster.with_context(|| format!("cannot use the backend {}", chosen.backend))?;

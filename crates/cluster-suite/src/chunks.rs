@@ -54,6 +54,23 @@ pub fn a_list_keeps_its_order(cluster: &Cluster) {
     assert_eq!(text, Ok(expected));
 }
 
+/// Progress never goes back, ends with all, and counts each chunk.
+pub fn progress_grows_to_the_whole(cluster: &Cluster) {
+    let mut seen = Vec::new();
+    let chunks = cluster.chunks(0..50_000).target(Duration::from_millis(2));
+    let chunks = chunks.on_progress(|progress| seen.push(progress.clone()));
+    let sum = chunks.map(sum_of_range).reduce(0, u64::wrapping_add);
+    assert_eq!(sum, Ok(sum_of_mix(0..50_000)));
+    for (at, progress) in (1..).zip(&seen) {
+        assert_eq!((progress.chunks_done, progress.items), (at, 50_000));
+        assert!(progress.items_done <= 50_000);
+    }
+    assert!(seen.is_sorted_by(|a, b| a.items_done < b.items_done && a.elapsed <= b.elapsed));
+    let last = seen.last().expect("there were chunks");
+    assert_eq!((last.items_done, last.chunks_open), (50_000, 0));
+    assert_eq!(last.remaining, Some(Duration::ZERO));
+}
+
 /// A chunk that panics ends all.
 pub fn a_chunk_that_panics_ends_all(cluster: &Cluster) {
     let result = cluster

@@ -11,6 +11,7 @@ pub mod calls;
 pub mod chaos;
 pub mod chunks;
 pub mod jobs;
+pub mod logs;
 pub mod stage;
 pub mod work;
 pub mod world;

@@ -206,7 +206,8 @@ macro_rules! suite {
             a_deaf_call_is_killed_after_its_deadline, many_calls_come_back,
             a_result_is_given_once);
         $crate::suite!(@chunks $world:
-            a_range_is_covered_once, a_list_keeps_its_order, a_chunk_that_panics_ends_all);
+            a_range_is_covered_once, a_list_keeps_its_order, progress_grows_to_the_whole,
+            a_chunk_that_panics_ends_all);
         $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends, jobs_end_at_their_deadline,
             deaf_jobs_can_be_killed, a_job_uses_shared_data);
 

@@ -10,6 +10,7 @@ use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, JobOptions, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
 use heist_cluster_suite::jobs::{self, Counting, Deaf, Fate};
+use heist_cluster_suite::logs;
 use heist_cluster_suite::stage::{self, Stage, PATIENCE};
 use heist_cluster_suite::until;
 use heist_cluster_suite::world::{self, World};
@@ -106,6 +107,21 @@ fn calls_on_a_stopped_node_go_elsewhere_or_say_why_they_do_not() {
     assert!(error.to_string().contains("silent for 2s"), "{error}");
     assert_eq!(free.get(), Ok(7));
     assert_eq!(cluster.pin("n2").call(calls::add, (5, 6)).get(), Ok(11));
+}
+
+#[test]
+fn lines_come_with_their_origin() {
+    logs::lines_come_with_their_origin(Here::backend(Path::new("")), true);
+}
+
+#[test]
+fn bytes_without_an_end_come_in_harmless_parts() {
+    logs::bytes_without_an_end_come_in_harmless_parts(Here::backend(Path::new("")));
+}
+
+#[test]
+fn lines_of_jobs_come_with_their_attempt() {
+    logs::lines_of_jobs_come_with_their_attempt(Here::backend(Path::new("")));
 }
 
 /// Large requests for a stopped worker keep nothing waiting: no call elsewhere, and not the end.

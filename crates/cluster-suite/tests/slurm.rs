@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, Options, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::logs;
 use heist_cluster_suite::world::{self, World};
 
 heist_cluster_suite::suite!(OnSlurm);
@@ -57,6 +58,17 @@ fn functions_have_of_our_environment_only_what_they_need() {
         assert_eq!(there("CARGO_PKG_NAME"), Ok(Some(wished)));
         assert_eq!(there("PATH"), Ok(std::env::var("PATH").ok()));
     });
+}
+
+#[test]
+fn lines_come_from_the_nodes() {
+    let Some(_turn) = world::turn::<OnSlurm>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    logs::lines_come_with_their_origin(OnSlurm::backend(folder.path()), false);
+    logs::bytes_without_an_end_come_in_harmless_parts(OnSlurm::backend(folder.path()));
+    logs::lines_of_jobs_come_with_their_attempt(OnSlurm::backend(folder.path()));
 }
 
 /// Calls that want different things share the workers of one connection.

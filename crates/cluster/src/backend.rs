@@ -85,7 +85,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::planner::NodeId;
+use crate::log::{LogOrigin, Logs};
+use crate::planner::{JobId, NodeId};
 use crate::protocol::environment::is_initialised;
 use crate::protocol::fingerprint::{Build, Fingerprint};
 use crate::protocol::object_id::ObjectId;
@@ -134,6 +135,8 @@ pub struct Program {
     pub limits: Limits,
     /// Its executable, if that is not the one that is running.
     pub executable: Option<PathBuf>,
+    /// Where lines go that workers print.
+    pub(crate) logs: Logs,
 }
 
 impl Program {
@@ -223,6 +226,8 @@ pub struct CallSpec {
     pub placement: Placement,
     /// The shared data among its arguments.
     pub objects: Vec<ObjectId>,
+    /// The function and the number of the call, for lines that it prints.
+    pub origin: Arc<LogOrigin>,
 }
 
 /// Takes the answer to a request, or why there is none. Called once, on any thread; must not wait.
@@ -262,6 +267,16 @@ pub struct StartSpec {
     pub checkpoint_every_ms: u64,
     /// The shared data that its first state refers to.
     pub objects: Vec<ObjectId>,
+}
+
+impl StartSpec {
+    /// For lines that it prints.
+    fn origin(&self) -> LogOrigin {
+        LogOrigin::Job {
+            job: JobId::from(self.name.as_str()),
+            epoch: self.epoch,
+        }
+    }
 }
 
 /// An event in the life of an attempt; [`JobEvents`] has an example.

@@ -81,6 +81,7 @@ pub mod backend;
 mod driver;
 mod error;
 pub mod event;
+mod log;
 pub mod planner;
 mod private;
 pub mod protocol;
@@ -91,7 +92,7 @@ mod worker;
 
 pub use api::call::RemoteFuture;
 pub use api::calls::Calls;
-pub use api::chunks::{Arguments, Chunks, Cut, IntoCut, Mapped};
+pub use api::chunks::{Arguments, Chunks, Cut, IntoCut, Mapped, Progress};
 pub use api::cluster::Cluster;
 pub use backend::{Local, Ray, Slurm};
 pub use error::{ClusterError, Full, RemoteError};
@@ -166,6 +167,7 @@ pub use error::{ClusterError, Full, RemoteError};
 /// let result = cluster.call(square, "seven");
 /// ```
 pub use heist_cluster_attribute::remote;
+pub use log::{LogLine, LogOrigin};
 pub use protocol::fingerprint::Fingerprint;
 
 pub use api::job_handle::{JobHandle, JobStatus, UnfinishedJob};

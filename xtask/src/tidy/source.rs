@@ -13,7 +13,7 @@ const DOOR: &str = "crates/sync/";
 const POLICIES: [&str; 2] = ["crates/core/src/policy", "crates/cluster/src/planner"];
 
 /// Names that no model can see through, so that they must go through the door.
-const CONCURRENCY: [&[&str]; 10] = [
+const CONCURRENCY: [&[&str]; 12] = [
     &["std", "sync", "atomic"],
     &["core", "sync", "atomic"],
     &["std", "thread"],
@@ -21,7 +21,9 @@ const CONCURRENCY: [&[&str]; 10] = [
     &["core", "cell", "UnsafeCell"],
     // The system calls: futex, membarrier, fork.
     &["libc"],
-    &["rustix"],
+    &["rustix", "thread"],
+    &["rustix", "process"],
+    &["rustix", "runtime"],
     &["windows_sys"],
     &["loom"],
     &["shuttle"],

@@ -18,6 +18,7 @@ use super::timers::{Timed, Timer};
 use crate::backend::{CallSpec, Placement};
 use crate::error::BackendError;
 use crate::error::RemoteError;
+use crate::log::LogOrigin;
 use crate::protocol::fingerprint::Build;
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
@@ -118,6 +119,8 @@ pub(crate) type Returned = (Vec<u8>, Duration);
 pub(crate) struct Call {
     shared: Arc<Shared>,
     function: String,
+    number: u64,
+    origin: Arc<LogOrigin>,
     cpus: u32,
     retries: u32,
     placement: Placement,
@@ -167,9 +170,16 @@ impl fmt::Debug for State {
 
 impl Call {
     fn new(shared: &Arc<Shared>, what: What, on_result: Option<OnResult>) -> Self {
+        let number = shared.next_request();
+        let origin = Arc::new(LogOrigin::Call {
+            function: what.function.clone(),
+            call: number,
+        });
         Self {
             shared: Arc::clone(shared),
             function: what.function,
+            number,
+            origin,
             cpus: what.cpus,
             retries: what.retries,
             placement: what.placement,
@@ -286,6 +296,7 @@ impl Call {
             cpus: self.cpus,
             placement: self.placement.clone(),
             objects: self.objects.clone(),
+            origin: Arc::clone(&self.origin),
         };
         let call = Arc::clone(self);
         self.shared
@@ -471,6 +482,13 @@ impl<T: DeserializeOwned> RemoteFuture<T> {
 }
 
 impl<T> RemoteFuture<T> {
+    /// The number of the call, which no other of its cluster has; its [log
+    /// lines](crate::LogLine) have it, and an example.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.call.number
+    }
+
     /// True once there is a result.
     #[must_use]
     pub fn is_done(&self) -> bool {

@@ -20,6 +20,11 @@ use crate::error::RemoteError;
 use crate::protocol;
 use crate::remote::function::RemoteFunction;
 
+mod progress;
+
+pub use progress::Progress;
+use progress::{Listener, Telling};
+
 /// How long a chunk is to run, unless [`Chunks::target`] says otherwise: the cost of a call
 /// on the slowest backend is some hundredths of it.
 const TARGET: Duration = Duration::from_millis(100);
@@ -118,6 +123,7 @@ pub struct Chunks<'a, C> {
     cluster: &'a Cluster,
     items: C,
     target: Duration,
+    listener: Option<Listener<'a>>,
 }
 
 impl<C: fmt::Debug> fmt::Debug for Chunks<'_, C> {
@@ -164,6 +170,7 @@ impl Cluster {
             cluster: self,
             items: items.into_cut(),
             target: TARGET,
+            listener: None,
         }
     }
 }
@@ -216,6 +223,37 @@ impl<'a, C: Cut> Chunks<'a, C> {
     /// better and cost more.
     pub fn target(mut self, target: Duration) -> Self {
         self.target = target.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Tells `listener` how far they have come, after each chunk, on the thread that waits for
+    /// them; they wait while it runs. A listener that panics ends all, as what takes results does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local};
+    ///
+    /// #[remote]
+    /// fn sum(numbers: std::ops::Range<u64>) -> u64 {
+    ///     numbers.sum()
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let mut done = 0.0;
+    ///     let chunks = cluster.chunks(0..1_000_000).on_progress(|progress| {
+    ///         eprintln!("{progress}"); // 61 % of 1000000 items, ..., 0.2 s left
+    ///         done = progress.part();
+    ///     });
+    ///     assert_eq!(chunks.map(sum).reduce(0, |a, b| a + b)?, 499_999_500_000);
+    ///     assert_eq!(done, 1.0);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn on_progress(mut self, listener: impl FnMut(&Progress) + Send + 'a) -> Self {
+        self.listener = Some(Box::new(listener));
         self
     }
 
@@ -324,6 +362,7 @@ where
     ) -> Result<(), E> {
         let places = places(self.chunks.cluster, F::OPTIONS.cpus)?;
         let mut size = Size::new(self.chunks.items.len(), places, self.chunks.target);
+        let mut telling = Telling::new(self.chunks.listener.take(), self.chunks.items.len());
         let mut running = Running::default();
         let (sender, finished) = mpsc::channel();
         let calls = self.chunks.cluster.anywhere();
@@ -358,6 +397,7 @@ where
                 ))
             })?;
             take(at, items, out)?;
+            telling.done(items, running.0.len());
         }
     }
 }

@@ -13,7 +13,7 @@ use super::calls::Calls;
 use super::job_handle::{JobHandle, UnfinishedJob};
 use super::object::{self, Remote};
 use super::permits::Permits;
-use super::session::{reader, Counters, Session, Shared};
+use super::session::{reader, Counters, Logging, Session, Shared};
 use crate::backend::{BackendOptions, Node, Program};
 use crate::driver::handle::Driver;
 use crate::driver::options::Options;
@@ -85,7 +85,7 @@ impl Cluster {
     /// rebalancer's settings contradict each other.
     pub fn connect_with(
         backend: impl BackendOptions,
-        options: Options,
+        mut options: Options,
     ) -> Result<Self, ClusterError> {
         let registry = registry();
         if !registry.ambiguous.is_empty() {
@@ -98,6 +98,7 @@ impl Cluster {
             libraries: libraries(),
             limits: Self::limits()?,
             executable: None,
+            logs: options.logs(),
         };
         Self::connect_program(backend, program, options)
     }
@@ -115,6 +116,7 @@ impl Cluster {
     ) -> Result<Self, ClusterError> {
         let (fingerprint, limits) = (program.fingerprint, program.limits);
         let build = Arc::clone(&program.build);
+        let logs = Logging(program.logs.clone());
         let backend = backend.connect(program)?;
         let permits = Permits::new(options.calls_bytes_max);
         let counters = Arc::new(Counters::default());
@@ -136,6 +138,7 @@ impl Cluster {
             counters,
             permits,
             timers: Arc::default(),
+            logs,
             driver,
             starting: Mutex::new(()),
         };

@@ -196,7 +196,7 @@ impl ForeignProgram {
     pub fn connect(
         &self,
         backend: impl BackendOptions,
-        options: Options,
+        mut options: Options,
     ) -> Result<Cluster, ClusterError> {
         let program = Program {
             fingerprint: self.shared.fingerprint,
@@ -204,6 +204,7 @@ impl ForeignProgram {
             libraries: self.shared.description.libraries.clone(),
             limits: Cluster::limits()?,
             executable: Some(self.shared.path.clone()),
+            logs: options.logs(),
         };
         Cluster::connect_program(backend, program, options)
     }

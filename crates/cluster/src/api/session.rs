@@ -13,6 +13,7 @@ use crate::driver::handle::Driver;
 use crate::driver::options::Options;
 use crate::error::ClusterErrorKind;
 use crate::event::CallCounts;
+use crate::log::Logs;
 use crate::protocol::fingerprint::{Build, Fingerprint};
 use crate::protocol::Limits;
 
@@ -27,6 +28,18 @@ impl Drop for Session {
         }
         self.0.backend.close();
         self.0.timers.close();
+        self.0.logs.0.close();
+    }
+}
+
+/// The way of lines that workers print, which is closed with the cluster, also if there is none
+/// after all.
+#[derive(Debug)]
+pub(super) struct Logging(pub(super) Logs);
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -43,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Arc<Counters>,
     pub(crate) permits: Arc<Permits>,
     pub(super) timers: Arc<Timers>,
+    pub(super) logs: Logging,
     /// Drives jobs. Without options it is there once there is a job.
     pub(super) driver: OnceLock<Driver>,
     pub(super) starting: Mutex<()>,

@@ -25,6 +25,7 @@ use crate::protocol::reading::Reading;
 use crate::protocol::{Answer, Ask, Outcome, Request};
 
 mod process;
+mod words;
 mod workers;
 
 use workers::{watch, Item, Process, Shared, State, Whereabouts};
@@ -178,6 +179,7 @@ impl BackendOptions for Local {
             folder,
             fingerprint: program.fingerprint,
             limits: program.limits,
+            logs: program.logs,
             state: Mutex::new(State {
                 workers: nodes.iter().cloned().map(Process::absent).collect(),
                 queue: Queue::new(nodes.into_iter().map(|node| (node, cpus))),
@@ -283,10 +285,11 @@ impl Backend for LocalBackend {
 
     fn start(&self, start: StartSpec, events: JobEvents) {
         let shared = &self.shared;
+        let origin = Arc::new(start.origin());
         shared
             .attempts
             .start(start, events, |cpus, placement, opened| {
-                shared.enqueue(cpus, &placement, Item::Host(opened));
+                shared.enqueue(cpus, &placement, Item::Host(origin, opened));
             });
     }
 

@@ -29,6 +29,7 @@ mod begin;
 mod calls;
 mod command;
 mod jobs;
+mod log;
 mod pools;
 mod process;
 mod site;
@@ -214,6 +215,7 @@ impl BackendOptions for Slurm {
             fingerprint: program.fingerprint,
             build: program.build,
             limits: program.limits,
+            logs: program.logs,
             jobs: folder.join("jobs"),
             objects: own.path().join("objects"),
             variables: self.variables,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::event::ClusterEvent;
+use crate::log::{LogLine, LogListener, Logs};
 use crate::planner::Config;
 
 /// How the driver treats jobs and what it writes down.
@@ -44,6 +45,7 @@ pub struct Options {
     pub(crate) rebalance: Option<Config>,
     pub(crate) sample_every: Option<Duration>,
     pub(crate) calls_bytes_max: u64,
+    pub(crate) log_listener: Option<LogListener>,
 }
 
 /// The length of a file of events, unless the user says otherwise.
@@ -62,6 +64,7 @@ impl Default for Options {
             rebalance: None,
             sample_every: None,
             calls_bytes_max: CALLS_BYTES_MAX,
+            log_listener: None,
         }
     }
 }
@@ -143,6 +146,26 @@ impl Options {
     pub fn calls_bytes_max(mut self, bytes: u64) -> Self {
         self.calls_bytes_max = bytes;
         self
+    }
+
+    /// Tells `listener` each line that functions and jobs print, in place of writing it to standard
+    /// error; [`LogLine`] has an example. It is told on a thread of its own, and keeps nobody
+    /// waiting: if it is too slow for more than 8 MiB, lines are left out, and the next one says
+    /// how many. One that panics is told no more. Lines that come last are told before the cluster
+    /// ends, for five seconds at most.
+    ///
+    /// [`Local`](crate::Local) knows which calls ran in the process when a line was printed,
+    /// [`Slurm`](crate::Slurm) the one that did so last. On [`Ray`](crate::Ray) lines stay in Ray's
+    /// own log files, on the nodes.
+    #[must_use]
+    pub fn on_log(mut self, listener: impl FnMut(&LogLine) + Send + 'static) -> Self {
+        self.log_listener = Some(Box::new(listener));
+        self
+    }
+
+    /// The way of lines that workers print.
+    pub(crate) fn logs(&mut self) -> Logs {
+        Logs::new(self.log_listener.take())
     }
 
     /// True if something is to be done before there is a job.

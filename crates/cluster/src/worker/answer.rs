@@ -1,6 +1,7 @@
 //! The answers to requests, whatever way those come.
 
 use std::collections::HashMap;
+use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -141,6 +142,8 @@ impl Worker {
             (panic::catch_unwind(AssertUnwindSafe(call)), began.elapsed())
         };
         let (result, ran) = self.in_pool(cpus, run)?;
+        // All that it printed comes before its answer.
+        let _ = io::stdout().flush();
         let run_ns = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
         match result {
             Ok(Ok(result)) => Ok((Outcome::Returned { run_ns }, result)),

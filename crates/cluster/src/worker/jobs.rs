@@ -1,6 +1,7 @@
 //! Jobs that run in this process: how they are told to pause or to give their state.
 
 use std::collections::HashMap;
+use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
@@ -134,6 +135,8 @@ pub(super) fn run(
         let context = JobContext::new(Arc::clone(&running));
         panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| run(&context, state))))
     });
+    // All that it printed comes before its answer.
+    let _ = io::stdout().flush();
     running.end();
     Ok(match ended? {
         Ok(Ok(JobEnd::Finished(result))) => (JobOutcome::Finished, result),

@@ -1,41 +1,24 @@
 //! The process of a worker on this machine: how it is started, what it says, and how it ended.
 
-use std::io::{self, PipeReader, Read as _, Write as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use heist_sync::{thread, Mutex};
-
+use super::words::Words;
 use crate::backend::link::{End, Link};
-
-/// How much of what a worker said last is kept.
-const WORDS_BYTES: usize = 1 << 14;
-
-/// How many lines of that are shown.
-const LINES_SHOWN: usize = 3;
-
-/// Parts of lines that say why a process ends; a long backtrace may follow.
-const TELLING: [&str; 4] = [
-    "memory allocation of",
-    "has overflowed its stack",
-    "panicked at",
-    "terminate called",
-];
-
-/// How long the rest of what a dead worker said may take. Its children may hold the pipe.
-const REST_PATIENCE: Duration = Duration::from_millis(500);
+use crate::log::Logs;
+use crate::planner::NodeId;
 
 /// A worker's process.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) link: Arc<Link>,
     child: Child,
-    words: Words,
+    pub(super) words: Arc<Words>,
     pub(super) began: Instant,
     /// It has answered.
     pub(super) is_proven: bool,
@@ -52,14 +35,15 @@ pub(super) struct Running {
 pub(super) struct Started {
     pub(super) child: Child,
     pub(super) stream: UnixStream,
-    words: Words,
+    words: Arc<Words>,
 }
 
-/// Starts the process of `command`, which speaks to us through its standard input.
-pub(super) fn start(mut command: Command) -> io::Result<Started> {
+/// Starts the process of `command` for `node`, which speaks to us through its standard input; what
+/// it prints goes to `logs`.
+pub(super) fn start(mut command: Command, node: &NodeId, logs: &Logs) -> io::Result<Started> {
     let (stream, theirs) = UnixStream::pair()?;
     let (output, theirs_to_write) = io::pipe()?;
-    let words = Words::listen(output)?;
+    let words = Words::listen(output, node, logs)?;
     // The output of functions is for people.
     command
         .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -155,68 +139,17 @@ fn describe(status: ExitStatus, words: &str) -> String {
     }
 }
 
-/// The output of a process, which is for people: it is passed on, and its end is kept.
-#[derive(Debug)]
-struct Words {
-    tail: Arc<Mutex<Vec<u8>>>,
-    /// Closed when there is no more.
-    over: Receiver<()>,
-}
-
-impl Words {
-    fn listen(mut output: PipeReader) -> io::Result<Self> {
-        let tail = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&tail);
-        let (sender, over) = mpsc::channel();
-        let listening = move || {
-            let _until_over: mpsc::Sender<()> = sender;
-            let mut buffer = [0; WORDS_BYTES];
-            loop {
-                let bytes = match output.read(&mut buffer) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Ok(0) | Err(_) => return,
-                    Ok(bytes) => &buffer[..bytes],
-                };
-                let mut tail = kept.lock();
-                tail.extend_from_slice(bytes);
-                let surplus = tail.len().saturating_sub(WORDS_BYTES);
-                tail.drain(..surplus);
-                drop(tail);
-                // A worker does not wait because nobody listens to us.
-                let _ = io::stderr().write_all(bytes);
-            }
-        };
-        thread::Builder::new()
-            .name("heist-cluster-words".to_owned())
-            .spawn(listening)?;
-        Ok(Self { tail, over })
-    }
-
-    /// The last lines that it said, on one line and without signs that move a cursor.
-    fn rest(&self) -> String {
-        let _ = self.over.recv_timeout(REST_PATIENCE);
-        let tail = self.tail.lock();
-        let text = String::from_utf8_lossy(&tail);
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let lines: Vec<_> = lines.collect();
-        let tells = |line: &&str| TELLING.iter().any(|telling| line.contains(telling));
-        let first = lines.iter().rposition(tells);
-        let first = first.unwrap_or(lines.len().saturating_sub(LINES_SHOWN));
-        let shown: Vec<_> = lines.into_iter().skip(first).take(LINES_SHOWN).collect();
-        let line = shown.join("; ");
-        let harmless = |sign: char| if sign.is_control() { '\u{fffd}' } else { sign };
-        line.chars().map(harmless).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
 
     fn ended(script: &str, is_alone: bool) -> End {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let started = start(command).expect("a shell");
+        let logs = Logs::new(None);
+        let started = start(command, &NodeId::from("n1"), &logs).expect("a shell");
         let (stream, limits) = (&started.stream, Default::default());
         let (input, output) = (stream.try_clone(), stream.try_clone());
         let (input, output) = (input.expect("a handle"), output.expect("a handle"));
@@ -265,6 +198,6 @@ mod tests {
     #[test]
     fn last_words_do_nothing_to_a_terminal() {
         let end = ended("printf '\\033[31mred\\n' >&2; exit 1", true);
-        assert!(end.why.ends_with("\u{fffd}[31mred"), "{}", end.why);
+        assert!(end.why.ends_with(r"\u{1b}[31mred"), "{}", end.why);
     }
 }

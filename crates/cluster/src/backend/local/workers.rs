@@ -11,10 +11,12 @@ use std::time::Duration;
 use heist_sync::{thread, Mutex};
 
 use super::process::{self, Running};
+use super::words::Words;
 use crate::backend::hosted::{Attempts, Host, Opened};
 use crate::backend::link::{End, Link};
 use crate::backend::queue::{Queue, Room, Standing};
 use crate::backend::{BackendError, CallSpec, Cpus, Placement, Reply};
+use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
 use crate::private::Folder;
 use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
@@ -41,6 +43,7 @@ pub(super) struct Shared {
     pub(super) folder: Folder,
     pub(super) fingerprint: crate::Fingerprint,
     pub(super) limits: Limits,
+    pub(super) logs: Logs,
     pub(super) state: Mutex<State>,
     pub(super) attempts: Arc<Attempts>,
 }
@@ -84,14 +87,14 @@ impl Process {
 /// Work that waits for room.
 pub(super) enum Item {
     Call(CallSpec, Reply),
-    Host(Opened),
+    Host(Arc<LogOrigin>, Opened),
 }
 
 impl std::fmt::Debug for Item {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Call(..) => "Call",
-            Self::Host(_) => "Host",
+            Self::Host(..) => "Host",
         })
     }
 }
@@ -100,7 +103,7 @@ impl Item {
     pub(super) fn fail(self, error: BackendError) {
         match self {
             Self::Call(_, reply) => reply(Err(error)),
-            Self::Host(opened) => opened(Err(error)),
+            Self::Host(_, opened) => opened(Err(error)),
         }
     }
 }
@@ -122,7 +125,7 @@ impl Shared {
             .env(WORKER_VARIABLE, "socket")
             .env(NODE_VARIABLE, node.to_string())
             .env(OBJECTS_VARIABLE, self.folder.path());
-        let mut started = process::start(command)?;
+        let mut started = process::start(command, &node, &self.logs)?;
         let weak = Arc::downgrade(self);
         let name = format!("the worker {} (process {})", node, started.child.id());
         let opened = started.stream.try_clone().and_then(|input| {
@@ -208,22 +211,24 @@ impl Shared {
     /// Gives room to those who can have it.
     fn dispatch(self: &Arc<Self>) {
         loop {
-            let (room, link, item) = {
+            let (room, worker, item) = {
                 let mut state = self.state.lock();
                 let Some((room, item)) = state.queue.pop() else {
                     return;
                 };
                 let at = state.queue.place(&room.node);
                 let worker = at.and_then(|at| state.workers[at].running.as_ref());
-                let link = worker.map(|running| Arc::clone(&running.link));
+                let worker =
+                    worker.map(|running| (Arc::clone(&running.link), Arc::clone(&running.words)));
                 if let Item::Call(call, _) = &item {
                     state.calls.remove(&call.id);
-                    let runs = link.clone().map(Whereabouts::Runs);
+                    let link = worker.as_ref().map(|(link, _)| Arc::clone(link));
+                    let runs = link.map(Whereabouts::Runs);
                     state.calls.extend(runs.map(|runs| (call.id, runs)));
                 }
-                (room, link, item)
+                (room, worker, item)
             };
-            let Some(link) = link else {
+            let Some((link, words)) = worker else {
                 // It died a moment ago.
                 self.state.lock().queue.release(&room);
                 item.fail(BackendError::node_died(format!("{} is gone", room.node)));
@@ -232,8 +237,10 @@ impl Shared {
             match item {
                 Item::Call(call, reply) => {
                     let this = Arc::clone(self);
-                    let id = call.id;
+                    let (id, origin) = (call.id, call.origin);
+                    words.begin(&origin);
                     let reply = Box::new(move |answer| {
+                        words.end(&origin);
                         let mut state = this.state.lock();
                         state.calls.remove(&id);
                         state.queue.release(&room);
@@ -243,11 +250,16 @@ impl Shared {
                     });
                     link.send(id, call.request, reply);
                 }
-                Item::Host(opened) => opened(Ok(Arc::new(LocalHost {
-                    shared: Arc::clone(self),
-                    link,
-                    room,
-                }))),
+                Item::Host(origin, opened) => {
+                    words.begin(&origin);
+                    opened(Ok(Arc::new(LocalHost {
+                        shared: Arc::clone(self),
+                        link,
+                        room,
+                        words,
+                        origin,
+                    })));
+                }
             }
         }
     }
@@ -255,7 +267,7 @@ impl Shared {
     pub(super) fn enqueue(self: &Arc<Self>, cpus: Cpus, placement: &Placement, item: Item) {
         let call = match &item {
             Item::Call(call, _) => Some(call.id),
-            Item::Host(_) => None,
+            Item::Host(..) => None,
         };
         let mut state = self.state.lock();
         match state.queue.push(cpus, placement, item) {
@@ -359,6 +371,8 @@ struct LocalHost {
     shared: Arc<Shared>,
     link: Arc<Link>,
     room: Room,
+    words: Arc<Words>,
+    origin: Arc<LogOrigin>,
 }
 
 impl Host for LocalHost {
@@ -381,6 +395,7 @@ impl Host for LocalHost {
 
 impl Drop for LocalHost {
     fn drop(&mut self) {
+        self.words.end(&self.origin);
         self.shared.state.lock().queue.release(&self.room);
         self.shared.dispatch();
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
 use super::command::is_rejection;
+use super::log::JobLog;
 use super::site::Site;
 use super::tracked::{Claim, Phase, Tracked};
 use super::watched::Watched;
@@ -44,17 +45,21 @@ impl Tracked {
         let noted = before.as_ref().and_then(|start| start.slurm_job);
         // With the first epoch another job begins, whatever lies here.
         let before = before.filter(|start| spec.epoch > 0 && start.kind == spec.kind);
-        let is_same = |start: &Start| start.fingerprint == site.fingerprint;
-        let goes_on = before.as_ref().is_some_and(is_same);
+        let same = before
+            .as_ref()
+            .filter(|start| start.fingerprint == site.fingerprint);
+        let goes_on = same.is_some();
+        let (slurm_job, node, log) = match known {
+            Some(known) => (known.slurm_job, known.node, known.log),
+            None => (noted, None, JobLog::new(&folder, &spec.name)),
+        };
         let mut tracked = Self {
             folder: folder.clone(),
-            slurm_job: known.as_ref().map_or(noted, |known| known.slurm_job),
-            node: known.and_then(|known| known.node),
+            slurm_job,
+            node,
+            log,
             attempt: attempt(submission),
-            first_submission: match &before {
-                Some(start) if goes_on => start.first_submission,
-                _ => submission + 1,
-            },
+            first_submission: same.map_or(submission + 1, |start| start.first_submission),
             phase: Phase::Starting(spec, events, Instant::now()),
             wishing: None,
             gone: None,
@@ -62,14 +67,10 @@ impl Tracked {
         if !goes_on {
             tracked.cancel(watched);
         }
-        let state = state_of(&folder, before.as_ref());
-        let state = state.map_err(|error| failed("prepare", error))?;
-        let has_ended = if goes_on {
-            tracked.has_ended(watched)
-        } else {
-            Ok(false)
-        };
-        if has_ended.map_err(|error| failed("list", error))? {
+        let unprepared = |error| failed("prepare", error);
+        let state = state_of(&folder, before.as_ref()).map_err(unprepared)?;
+        let listed = |error| failed("list", error);
+        if goes_on && tracked.has_ended(watched).map_err(listed)? {
             return Ok(None);
         }
         let Phase::Starting(spec, ..) = &tracked.phase else {
@@ -78,8 +79,8 @@ impl Tracked {
         if !goes_on || state.is_none() {
             let state = state.unwrap_or_else(|| spec.state.to_vec());
             let name = Name::checkpoint(attempt(tracked.first_submission), 0);
-            let written = folder.write(name, &first(state));
-            written.map_err(|error| failed("write to", error))?;
+            let failed = |error| failed("write to", error);
+            folder.write(name, &first(state)).map_err(failed)?;
         }
         Ok(Some(tracked))
     }

@@ -208,6 +208,7 @@ impl Calls {
         while let Some((worker, process, call)) = next() {
             let this = Arc::clone(self);
             let (id, back) = (call.id, process.clone());
+            process.speaks_for(&call.origin);
             process.link.send(
                 id,
                 call.request,

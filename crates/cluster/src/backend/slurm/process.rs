@@ -1,14 +1,17 @@
 //! A worker that srun runs on some node, told through srun's input, answering on its output.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::io::{self, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use heist_sync::thread::{self, JoinHandle};
 
+use super::log::Speaker;
 use super::site::Site;
 use crate::backend::link::Link;
+use crate::log::lines::{harmless, Lines};
+use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
 use crate::protocol::environment::WORKER_VARIABLE;
 
@@ -27,9 +30,15 @@ pub(super) struct Process {
     pub(super) link: Arc<Link>,
     pub(super) node: NodeId,
     pub(super) slurm_job: u64,
+    speaker: Arc<Speaker>,
 }
 
 impl Process {
+    /// From now on it prints for this one.
+    pub(super) fn speaks_for(&self, origin: &Arc<LogOrigin>) {
+        self.speaker.speaks_for(origin);
+    }
+
     /// Lets it end, and with it the allocation.
     pub(super) fn close(&self) {
         self.link.close();
@@ -66,7 +75,9 @@ pub(super) fn start(
         .spawn()
         .map_err(|error| format!("srun could not be run: {error}"))?;
     let (input, output) = (child.stdin.take(), child.stdout.take());
-    let errors = child.stderr.take().map(listen);
+    let speaker = Arc::new(Speaker::default());
+    let words = |errors| listen(errors, site.logs.clone(), Arc::clone(&speaker));
+    let errors = child.stderr.take().map(words);
     let ended = move |mut child: Child| {
         let status = child.wait();
         let lines = errors.and_then(|errors| errors.ok()?.join().ok());
@@ -84,6 +95,7 @@ pub(super) fn start(
         return Err(ended(child));
     };
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
+    speaker.node.get_or_init(|| node.clone());
     let closed = move |end| {
         on_close(ended(child));
         end
@@ -95,6 +107,7 @@ pub(super) fn start(
         link,
         node,
         slurm_job,
+        speaker,
     })
 }
 
@@ -107,24 +120,31 @@ fn greeting(output: &mut impl io::BufRead) -> Option<(u64, NodeId)> {
 }
 
 /// Passes on what functions print, and returns what Slurm said last.
-fn listen(errors: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> {
+fn listen(
+    mut errors: impl Read + Send + 'static,
+    logs: Logs,
+    speaker: Arc<Speaker>,
+) -> io::Result<JoinHandle<String>> {
     let listening = move || {
-        let mut said = VecDeque::new();
-        for line in BufReader::new(errors).split(b'\n') {
-            let Ok(line) = line else {
-                break;
-            };
-            let text = String::from_utf8_lossy(&line);
-            if text.starts_with("srun: ") || text.starts_with("slurmstepd") {
-                said.push_back(text.into_owned());
-                if said.len() > LINES_KEPT {
-                    said.pop_front();
-                }
-            } else {
-                // No one is left to be told if this fails.
-                let _ = writeln!(io::stderr(), "{text}");
+        let (mut lines, mut said) = (Lines::default(), VecDeque::new());
+        let mut take = |line: &[u8], goes_on| {
+            if !line.starts_with(b"srun: ") && !line.starts_with(b"slurmstepd") {
+                return speaker.say(&logs, line, goes_on);
+            }
+            said.push_back(harmless(line));
+            if said.len() > LINES_KEPT {
+                said.pop_front();
+            }
+        };
+        let mut buffer = [0; 1 << 12];
+        loop {
+            match errors.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
+                Ok(bytes) => lines.take(&buffer[..bytes], &mut take),
             }
         }
+        lines.rest(take);
         said.make_contiguous().join("; ")
     };
     thread::Builder::new()

@@ -10,6 +10,7 @@ use heist_sync::Mutex;
 use super::command::{command, output};
 use crate::backend::{Node, Placement};
 use crate::error::BackendError;
+use crate::log::Logs;
 use crate::planner::NodeId;
 use crate::protocol::environment::OBJECTS_VARIABLE;
 use crate::protocol::fingerprint::{Build, Fingerprint};
@@ -31,6 +32,7 @@ pub(super) struct Site {
     pub(super) fingerprint: Fingerprint,
     pub(super) build: Arc<Build>,
     pub(super) limits: Limits,
+    pub(super) logs: Logs,
     /// Of jobs, a folder each.
     pub(super) jobs: PathBuf,
     /// Of shared data.

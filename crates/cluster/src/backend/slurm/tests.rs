@@ -12,6 +12,7 @@ use serde_bytes::ByteBuf;
 
 use super::*;
 use crate::backend::{JobEvent, Placement};
+use crate::log::Logs;
 use crate::protocol::cpus::Cpus;
 use crate::protocol::job_folder::{JobFolder, Kind, Name};
 use crate::protocol::JobOutcome;
@@ -181,6 +182,7 @@ fn connect_with(slurm: Slurm) -> Arc<dyn Backend> {
         fingerprint: Fingerprint::of_this_program(),
         build: Arc::clone(crate::remote::registry::registry().build()),
         libraries: Vec::new(),
+        logs: Logs::new(None),
     };
     let slurm = slurm.under_test_harness();
     slurm.connect(program).expect("Slurm can be used")

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
+use super::log::JobLog;
 use super::site::Site;
 use super::watched::Watched;
 use crate::backend::{JobEvent, JobEvents, StartSpec};
@@ -36,6 +37,7 @@ pub(super) struct Tracked {
     pub(super) wishing: Option<Instant>,
     /// Since when Slurm says that it is over, while its last file is missing.
     pub(super) gone: Option<Instant>,
+    pub(super) log: JobLog,
 }
 
 pub(super) enum Phase {
@@ -156,6 +158,10 @@ impl Tracked {
             .filter(|name| name.attempt == attempt)
             .collect();
         self.pass_on(watched, job, &names);
+        let is_over = names.iter().any(|name| name.kind == Kind::Over);
+        if let (Phase::Claimed(claim), Some(node)) = (&self.phase, &self.node) {
+            self.log.pass_on(&site.logs, node, claim.epoch, is_over);
+        }
         let find = |kind| names.iter().copied().find(|name| name.kind == kind);
         for kind in [Kind::Over, Kind::Paused] {
             let Some((answer, payload)) = find(kind).and_then(|name| self.folder.answer(name).ok())

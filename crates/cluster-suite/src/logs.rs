@@ -1,0 +1,154 @@
+//! Tests of what functions and jobs print.
+
+#![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
+
+use std::io::Write as _;
+use std::sync::mpsc::{self, Receiver};
+
+use heist_cluster::backend::BackendOptions;
+use heist_cluster::{
+    job, remote, Cluster, Job, JobContext, JobOptions, LogLine, LogOrigin, Options, Stop,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::stage::PATIENCE;
+
+/// Prints lines, the last of which has no end.
+#[remote]
+pub fn print(lines: Vec<String>) {
+    let mut text = lines.join("\n");
+    text.push_str("\nto be continued");
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .expect("it is a pipe");
+}
+
+/// Prints so many bytes of all kinds, without the end of a line.
+#[remote]
+pub fn print_bytes(bytes: usize) -> usize {
+    let all: Vec<u8> = (1..=255)
+        .filter(|byte| !matches!(byte, b'\n' | b'\r'))
+        .collect();
+    let all: Vec<u8> = all.into_iter().cycle().take(bytes).collect();
+    std::io::stderr().write_all(&all).expect("it is a pipe");
+    bytes
+}
+
+/// Prints what it is and which attempt.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Chatty;
+
+#[job]
+impl Job for Chatty {
+    type Out = u32;
+    const VERSION: u32 = 1;
+
+    fn run(&mut self, context: &JobContext) -> Result<u32, Stop> {
+        let line = format!("this is attempt {}\n", context.epoch());
+        std::io::stdout()
+            .write_all(line.as_bytes())
+            .map_err(Stop::fail)?;
+        Ok(context.epoch())
+    }
+}
+
+/// A cluster whose lines can be received.
+fn listening(backend: impl BackendOptions) -> (Cluster, Receiver<LogLine>) {
+    let (sender, lines) = mpsc::channel();
+    let options = Options::new().on_log(move |line| sender.send(line.clone()).unwrap_or_default());
+    let cluster = Cluster::connect_with(backend, options).expect("the backend can be reached");
+    (cluster, lines)
+}
+
+/// Those that are left.
+fn rest(cluster: Cluster, lines: &Receiver<LogLine>) -> Vec<LogLine> {
+    drop(cluster);
+    // The listener has gone with it.
+    let mut all = Vec::new();
+    while let Ok(line) = lines.recv_timeout(PATIENCE) {
+        all.push(line);
+    }
+    all
+}
+
+fn calls_of(line: &LogLine) -> Vec<u64> {
+    let call = |origin: &LogOrigin| match origin {
+        LogOrigin::Call { call, .. } => Some(*call),
+        _ => None,
+    };
+    line.origins
+        .iter()
+        .filter_map(|origin| call(origin))
+        .collect()
+}
+
+/// Of calls that have a worker for themselves each line comes once, with its node and with a call;
+/// the right one, if that `is_exact`.
+pub fn lines_come_with_their_origin(backend: impl BackendOptions, is_exact: bool) {
+    let (cluster, lines) = listening(backend);
+    let both = cluster.pin("n2").cpus(2);
+    let mut expected = Vec::new();
+    for at in 0..10 {
+        let mut said: Vec<_> = (0..100).map(|line| format!("{at}.{line}")).collect();
+        let call = both.call(print, said.clone());
+        said.push("to be continued".to_owned());
+        expected.extend(said.into_iter().map(|text| (vec![call.number()], text)));
+        call.get().expect("it prints");
+    }
+    let all = rest(cluster, &lines);
+    let ours = all.iter().filter(|line| !line.origins.is_empty());
+    let ours: Vec<_> = ours
+        .map(|line| (calls_of(line), line.text.clone()))
+        .collect();
+    if is_exact {
+        assert_eq!(ours, expected);
+    } else {
+        let texts = |lines: Vec<(_, String)>| lines.into_iter().map(|(_, text)| text);
+        assert!(texts(ours).eq(texts(expected)));
+    }
+    assert!(all
+        .iter()
+        .all(|line| line.origins.is_empty() || line.node.as_str() == "n2"));
+}
+
+/// Bytes of all kinds without an end, more than may wait for a listener.
+pub fn bytes_without_an_end_come_in_harmless_parts(backend: impl BackendOptions) {
+    const BYTES: usize = 1 << 20;
+    let (cluster, lines) = listening(backend);
+    let call = cluster.call(print_bytes, BYTES);
+    let number = call.number();
+    assert_eq!(call.get(), Ok(BYTES));
+    let ours = rest(cluster, &lines);
+    let ours: Vec<_> = ours
+        .iter()
+        .filter(|line| calls_of(line) == [number])
+        .collect();
+    assert!(ours.len() as u64 + ours.iter().map(|line| line.left_out).sum::<u64>() >= 128);
+    let harmless = |line: &&&LogLine| {
+        !line
+            .text
+            .chars()
+            .any(|sign| sign.is_control() && sign != '\t')
+    };
+    assert_eq!(ours.iter().filter(harmless).count(), ours.len());
+    assert!(ours.iter().any(|line| line.goes_on));
+}
+
+/// Lines of a job come with its name and attempt.
+pub fn lines_of_jobs_come_with_their_attempt(backend: impl BackendOptions) {
+    let (cluster, lines) = listening(backend);
+    let job = cluster
+        .submit(Chatty, JobOptions::new("chatty"))
+        .expect("a job");
+    assert_eq!(job.wait_timeout(PATIENCE), Some(Ok(0)));
+    let all = rest(cluster, &lines);
+    let said: Vec<_> = all
+        .iter()
+        .filter(|line| line.text == "this is attempt 0")
+        .collect();
+    let [said] = said.as_slice() else {
+        panic!("it was said {} times among {all:?}", said.len());
+    };
+    assert_eq!(said.origins.len(), 1);
+    assert_eq!(said.origins[0].to_string(), "job chatty, attempt 0");
+}

@@ -1,0 +1,161 @@
+//! The output of a worker on this machine: it is passed on line by line, with the calls and jobs
+//! that ran then, and its end is kept.
+
+use std::io::{self, PipeReader, Read as _};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::Arc;
+use std::time::Duration;
+
+use heist_sync::{thread, Mutex};
+use rustix::event::{poll, PollFd, PollFlags};
+
+use crate::log::lines::{harmless, Lines};
+use crate::log::{LogOrigin, Logs};
+use crate::planner::NodeId;
+
+/// How much of what a worker said last is kept.
+const TAIL_BYTES: usize = 1 << 14;
+
+/// How many lines of that are shown.
+const LINES_SHOWN: usize = 3;
+
+/// Parts of lines that say why a process ends; a long backtrace may follow.
+const TELLING: [&str; 4] = [
+    "memory allocation of",
+    "has overflowed its stack",
+    "panicked at",
+    "terminate called",
+];
+
+/// How long the rest of what a dead worker said may take. Its children may hold the pipe.
+const REST_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How much is read at once.
+const BUFFER_BYTES: usize = 1 << 12;
+
+/// How often that is done until others have their turn: all that goes into a pipe.
+const READS_MAX: u32 = 16;
+
+/// The output of a worker's process.
+///
+/// A function has printed before its answer is written, so whoever takes an answer reads first what
+/// was printed: then it is known which call it was, if the process has one at a time.
+#[derive(Debug)]
+pub(super) struct Words {
+    output: PipeReader,
+    node: NodeId,
+    logs: Logs,
+    state: Mutex<State>,
+    /// Closed when there is no more.
+    over: Mutex<Receiver<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: Lines,
+    tail: Vec<u8>,
+    /// The calls and attempts that run there.
+    origins: Vec<Arc<LogOrigin>>,
+}
+
+impl Words {
+    /// Listens to the process of `node`, on a thread of its own.
+    pub(super) fn listen(output: PipeReader, node: &NodeId, logs: &Logs) -> io::Result<Arc<Self>> {
+        // Two threads read it, and neither may keep the other waiting.
+        rustix::io::ioctl_fionbio(&output, true)?;
+        let (sender, over) = mpsc::channel::<()>();
+        let words = Arc::new(Self {
+            output,
+            node: node.clone(),
+            logs: logs.clone(),
+            state: Mutex::default(),
+            over: Mutex::new(over),
+        });
+        let listening = Arc::clone(&words);
+        thread::Builder::new()
+            .name("heist-cluster-words".to_owned())
+            .spawn(move || {
+                let _until_over = sender;
+                listening.run();
+            })?;
+        Ok(words)
+    }
+
+    fn run(&self) {
+        loop {
+            let mut output = [PollFd::new(&self.output, PollFlags::IN)];
+            match poll(&mut output, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let mut state = self.state.lock();
+            if !self.read(&mut state) {
+                return self.flush(&mut state);
+            }
+        }
+    }
+
+    /// Reads what there is, and waits for no more; false at the end.
+    fn read(&self, state: &mut State) -> bool {
+        let mut buffer = [0; BUFFER_BYTES];
+        for _ in 0..READS_MAX {
+            match (&self.output).read(&mut buffer) {
+                Ok(bytes @ 1..) => self.take(state, &buffer[..bytes]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn take(&self, state: &mut State, bytes: &[u8]) {
+        let State {
+            lines,
+            tail,
+            origins,
+        } = state;
+        tail.extend_from_slice(bytes);
+        let surplus = tail.len().saturating_sub(TAIL_BYTES);
+        tail.drain(..surplus);
+        lines.take(bytes, |line, goes_on| {
+            self.logs.say(&self.node, origins, line, goes_on);
+        });
+    }
+
+    /// Passes on what has no end.
+    fn flush(&self, state: &mut State) {
+        let State { lines, origins, .. } = state;
+        lines.rest(|line, goes_on| self.logs.say(&self.node, origins, line, goes_on));
+    }
+
+    /// Something begins to run there.
+    pub(super) fn begin(&self, origin: &Arc<LogOrigin>) {
+        self.state.lock().origins.push(Arc::clone(origin));
+    }
+
+    /// It is over.
+    pub(super) fn end(&self, origin: &Arc<LogOrigin>) {
+        let mut state = self.state.lock();
+        self.read(&mut state);
+        if state.origins.len() == 1 {
+            self.flush(&mut state);
+        }
+        let at = state.origins.iter().position(|it| Arc::ptr_eq(it, origin));
+        at.map(|at| state.origins.remove(at));
+    }
+
+    /// The last lines that it said, on one line and without signs that move a cursor.
+    pub(super) fn rest(&self) -> String {
+        let _ = self.over.lock().recv_timeout(REST_PATIENCE);
+        let state = self.state.lock();
+        let text = String::from_utf8_lossy(&state.tail);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines: Vec<_> = lines.collect();
+        let tells = |line: &&str| TELLING.iter().any(|telling| line.contains(telling));
+        let first = lines.iter().rposition(tells);
+        let first = first.unwrap_or(lines.len().saturating_sub(LINES_SHOWN));
+        let shown: Vec<_> = lines.into_iter().skip(first).take(LINES_SHOWN).collect();
+        harmless(shown.join("; ").as_bytes())
+    }
+}

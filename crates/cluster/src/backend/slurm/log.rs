@@ -1,0 +1,116 @@
+//! The output of functions and jobs on the nodes of Slurm, on its way to the driver.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use heist_sync::Mutex;
+
+use super::batch::LOG;
+use crate::log::lines::Lines;
+use crate::log::{LogOrigin, Logs};
+use crate::planner::{JobId, NodeId};
+use crate::protocol::job_folder::JobFolder;
+
+/// How much of a job's output is read at once; what is left comes the next time.
+const READ_BYTES_MAX: u64 = 1 << 18;
+
+/// The calls for which a worker speaks, one after the other. Lines and answers come by different
+/// ways, so a line may be taken for one of the next call.
+#[derive(Debug, Default)]
+pub(super) struct Speaker {
+    pub(super) node: OnceLock<NodeId>,
+    origin: Mutex<Option<Arc<LogOrigin>>>,
+}
+
+impl Speaker {
+    /// From now on, for this one.
+    pub(super) fn speaks_for(&self, origin: &Arc<LogOrigin>) {
+        *self.origin.lock() = Some(Arc::clone(origin));
+    }
+
+    pub(super) fn say(&self, logs: &Logs, line: &[u8], goes_on: bool) {
+        let unknown = NodeId::from("a node of Slurm");
+        let node = self.node.get().unwrap_or(&unknown);
+        let origin = self.origin.lock().clone();
+        logs.say(node, origin.as_slice(), line, goes_on);
+    }
+}
+
+/// The output of a job, which all its attempts add to a file in its folder.
+#[derive(Debug)]
+pub(super) struct JobLog {
+    path: PathBuf,
+    job: JobId,
+    /// How much of it was passed on.
+    read: u64,
+    lines: Lines,
+}
+
+impl JobLog {
+    /// From here on: for what is there already there was another driver.
+    pub(super) fn new(folder: &JobFolder, job: &str) -> Self {
+        let path = folder.path().join(LOG);
+        Self {
+            read: path.metadata().map_or(0, |data| data.len()),
+            path,
+            job: JobId::from(job),
+            lines: Lines::default(),
+        }
+    }
+
+    /// Passes on what has come, as the words of that attempt.
+    pub(super) fn pass_on(&mut self, logs: &Logs, node: &NodeId, epoch: u32, is_last: bool) {
+        // It comes with the first word, and can perhaps be read the next time.
+        let Ok(bytes) = tail(&self.path, self.read) else {
+            return;
+        };
+        self.read += bytes.len() as u64;
+        let job = self.job.clone();
+        let origin = [Arc::new(LogOrigin::Job { job, epoch })];
+        let mut say = |line: &[u8], goes_on| logs.say(node, &origin, line, goes_on);
+        self.lines.take(&bytes, &mut say);
+        if is_last {
+            self.lines.rest(say);
+        }
+    }
+}
+
+fn tail(path: &Path, from: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::log::LogLine;
+
+    #[test]
+    fn what_a_job_prints_is_told_once_and_not_what_was_there_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(LOG);
+        std::fs::write(&path, "old\n").expect("it is written");
+        let (sender, told) = mpsc::channel();
+        let logs = Logs::new(Some(Box::new(move |line: &LogLine| {
+            sender.send(line.to_string()).expect("the test waits");
+        })));
+        let mut log = JobLog::new(&JobFolder::new(folder.path().to_owned()), "sum");
+        let node = NodeId::from("n1");
+        log.pass_on(&logs, &node, 0, false);
+        std::fs::write(&path, "old\none\ntw").expect("it is written");
+        log.pass_on(&logs, &node, 0, false);
+        std::fs::write(&path, "old\none\ntwo\nend").expect("it is written");
+        log.pass_on(&logs, &node, 1, true);
+        logs.close();
+        let told: Vec<_> = told.try_iter().collect();
+        let of = |attempt, text| format!("[n1 job sum, attempt {attempt}] {text}");
+        assert_eq!(told, [of(0, "one"), of(1, "two"), of(1, "end")]);
+    }
+}
