@@ -15,9 +15,9 @@ fuzz_target!(|bytes: &[u8]| {
     let name = String::from_utf8_lossy(bytes).into_owned();
     let (job, epoch) = (bytes.len() as u64, 0);
     for ask in [
-        Ask::Call { function: "frames::nothing".to_owned(), cpus: 1 },
-        Ask::Call { function: name.clone(), cpus: 1 },
-        Ask::Start { job, epoch, kind: name.clone(), cpus: 1 },
+        Ask::Call { function: "frames::nothing".to_owned(), cpus: 1, trace: None },
+        Ask::Call { function: name.clone(), cpus: 1, trace: None },
+        Ask::Start { job, epoch, kind: name.clone(), cpus: 1, trace: None },
         Ask::Pause { job, epoch },
         Ask::FromJson { name: "frames::nothing".to_owned() },
         Ask::ToJson { name },

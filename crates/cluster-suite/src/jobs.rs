@@ -162,7 +162,7 @@ impl Job for Adding {
 }
 
 /// Waits until a job runs, and says where.
-fn runs_on<T>(job: &JobHandle<T>) -> NodeId {
+pub(crate) fn runs_on<T>(job: &JobHandle<T>) -> NodeId {
     let status = job.wait_until(PATIENCE, |status| {
         status.node.is_some() && !status.is_moving
     });
@@ -172,7 +172,7 @@ fn runs_on<T>(job: &JobHandle<T>) -> NodeId {
 }
 
 /// Another living node than this one.
-fn another_than(cluster: &Cluster, node: &NodeId) -> NodeId {
+pub(crate) fn another_than(cluster: &Cluster, node: &NodeId) -> NodeId {
     let nodes = cluster.nodes().expect("nodes").into_iter();
     let mut others = nodes.filter(|other| other.is_alive && other.id != *node);
     others.next().expect("there are three nodes").id

@@ -13,6 +13,7 @@ pub mod chunks;
 pub mod jobs;
 pub mod logs;
 pub mod stage;
+pub mod traces;
 pub mod work;
 pub mod world;
 

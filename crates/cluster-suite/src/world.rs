@@ -210,6 +210,7 @@ macro_rules! suite {
             a_chunk_that_panics_ends_all);
         $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends, jobs_end_at_their_deadline,
             deaf_jobs_can_be_killed, a_job_uses_shared_data);
+        $crate::suite!(@traces $world: a_function_knows_its_trace, a_job_knows_its_trace);
 
         #[test]
         fn results_survive_the_death_of_a_node() {

@@ -86,7 +86,15 @@ impl Worker {
     fn works(&mut self) {
         let function = "heist_cluster_suite::calls::add".to_owned();
         // Two and three, as varints.
-        self.ask(99, Ask::Call { function, cpus: 1 }, vec![2, 3]);
+        self.ask(
+            99,
+            Ask::Call {
+                function,
+                cpus: 1,
+                trace: None,
+            },
+            vec![2, 3],
+        );
         let (answer, payload) = self.answer();
         assert!(
             matches!(
@@ -150,7 +158,15 @@ fn oversized_parts_are_refused() {
     );
     assert_eq!(worker.refusal().0, 0);
     let function = "heist_cluster_suite::calls::echo".to_owned();
-    worker.ask(8, Ask::Call { function, cpus: 1 }, vec![0; 1001]);
+    worker.ask(
+        8,
+        Ask::Call {
+            function,
+            cpus: 1,
+            trace: None,
+        },
+        vec![0; 1001],
+    );
     let (id, refusal) = worker.refusal();
     assert_eq!(id, 8, "the header was read");
     assert!(
@@ -169,6 +185,7 @@ fn what_a_worker_does_not_know_is_refused() {
             Ask::Call {
                 function: "no::such".to_owned(),
                 cpus: 1,
+                trace: None,
             },
         ),
         (
@@ -178,6 +195,7 @@ fn what_a_worker_does_not_know_is_refused() {
                 epoch: 0,
                 kind: "no::such".to_owned(),
                 cpus: 1,
+                trace: None,
             },
         ),
         (
@@ -194,6 +212,7 @@ fn what_a_worker_does_not_know_is_refused() {
                 epoch: 0,
                 kind: "heist_cluster_suite::calls::add".to_owned(),
                 cpus: 1,
+                trace: None,
             },
         ),
         (
@@ -201,6 +220,7 @@ fn what_a_worker_does_not_know_is_refused() {
             Ask::Call {
                 function: "heist_cluster_suite::jobs::Counting".to_owned(),
                 cpus: 1,
+                trace: None,
             },
         ),
     ] {
@@ -222,6 +242,7 @@ fn arguments_and_states_of_another_form_are_refused() {
             Ask::Call {
                 function: function.clone(),
                 cpus: 1,
+                trace: None,
             },
             payload,
         );
@@ -236,6 +257,7 @@ fn arguments_and_states_of_another_form_are_refused() {
             epoch: 0,
             kind,
             cpus: 1,
+            trace: None,
         },
         vec![0xff; 30],
     );
@@ -279,7 +301,15 @@ fn a_worker_reads_on_while_nobody_reads_its_answers() {
     payload.resize(payload.len() + (4 << 20), 7);
     for id in 1..=REQUESTS {
         let function = "heist_cluster_suite::calls::mirror".to_owned();
-        worker.ask(id, Ask::Call { function, cpus: 1 }, payload.clone());
+        worker.ask(
+            id,
+            Ask::Call {
+                function,
+                cpus: 1,
+                trace: None,
+            },
+            payload.clone(),
+        );
         worker.ask(id + 100, Ask::Usage, Vec::new());
     }
     let mut ids: Vec<_> = (0..2 * REQUESTS)
@@ -326,6 +356,7 @@ fn a_younger_attempt_is_not_replaced_by_an_older_one() {
         epoch,
         kind: kind.clone(),
         cpus: 1,
+        trace: None,
     };
     worker.ask(1, start(2), Vec::new());
     assert!(matches!(worker.refusal(), (1, Refusal::Malformed { .. })));

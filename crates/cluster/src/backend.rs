@@ -92,6 +92,7 @@ use crate::protocol::fingerprint::{Build, Fingerprint};
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::reading::Reading;
 use crate::protocol::refusal::Refusal;
+use crate::protocol::trace::Trace;
 use crate::protocol::JobOutcome;
 use crate::protocol::{Frame, Limits};
 
@@ -267,6 +268,8 @@ pub struct StartSpec {
     pub checkpoint_every_ms: u64,
     /// The shared data that its first state refers to.
     pub objects: Vec<ObjectId>,
+    /// The place in a trace of whoever submitted it.
+    pub trace: Option<Trace>,
 }
 
 impl StartSpec {
@@ -275,6 +278,7 @@ impl StartSpec {
         LogOrigin::Job {
             job: JobId::from(self.name.as_str()),
             epoch: self.epoch,
+            trace: self.trace,
         }
     }
 }

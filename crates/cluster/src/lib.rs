@@ -201,6 +201,7 @@ pub use heist_cluster_attribute::job;
 pub use protocol::object_id::ObjectId;
 pub use protocol::reading::{JobReading, Reading};
 pub use protocol::refusal::Refusal;
+pub use protocol::trace::Trace;
 pub use protocol::JobOutcome;
 pub use remote::context::CallContext;
 pub use remote::function::{CallOptions, RemoteFunction};

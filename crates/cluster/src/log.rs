@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use heist_sync::{thread, Condvar, Mutex};
 
 use crate::planner::{JobId, NodeId};
+use crate::protocol::trace::Trace;
 
 pub(crate) mod lines;
 
@@ -74,6 +75,8 @@ pub enum LogOrigin {
         function: String,
         /// As [`RemoteFuture::number`](crate::RemoteFuture::number) says.
         call: u64,
+        /// The caller's place in a trace, if it has said.
+        trace: Option<Trace>,
     },
     /// An attempt at a job.
     #[non_exhaustive]
@@ -82,17 +85,19 @@ pub enum LogOrigin {
         job: JobId,
         /// The attempt's number.
         epoch: u32,
+        /// The place in a trace of whoever submitted it, if it has said.
+        trace: Option<Trace>,
     },
 }
 
 impl fmt::Display for LogOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Call { function, call } => {
+            Self::Call { function, call, .. } => {
                 let name = function.rsplit("::").next().unwrap_or(function);
                 write!(f, "{name}#{call}")
             }
-            Self::Job { job, epoch } => write!(f, "job {job}, attempt {epoch}"),
+            Self::Job { job, epoch, .. } => write!(f, "job {job}, attempt {epoch}"),
         }
     }
 }
@@ -351,10 +356,12 @@ mod tests {
         let call = LogOrigin::Call {
             function: "sums::\u{1b}add".to_owned(),
             call: 7,
+            trace: None,
         };
         let job = LogOrigin::Job {
             job: JobId::from("nightly"),
             epoch: 2,
+            trace: None,
         };
         let line = LogLine {
             node: NodeId::from("n1"),

@@ -23,6 +23,7 @@ pub(crate) mod object_id;
 pub(crate) mod outgoing;
 pub(crate) mod reading;
 pub(crate) mod refusal;
+pub(crate) mod trace;
 
 pub use frame::{write_frame, Frame, FrameReader, Limits, ReadError, MAGIC, PAYLOAD_VARIABLE};
 pub use message::{Answer, Ask, JobOutcome, Outcome, Request};

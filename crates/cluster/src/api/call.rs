@@ -21,6 +21,7 @@ use crate::error::RemoteError;
 use crate::log::LogOrigin;
 use crate::protocol::fingerprint::Build;
 use crate::protocol::object_id::ObjectId;
+use crate::protocol::trace::Trace;
 use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
 
 /// The result of a call that runs elsewhere: a future, and something to wait for.
@@ -79,6 +80,7 @@ pub(crate) struct What {
     pub(crate) retries: u32,
     pub(crate) placement: Placement,
     pub(crate) deadline: Option<Deadline>,
+    pub(crate) trace: Option<Trace>,
 }
 
 /// When a call is given up.
@@ -126,6 +128,7 @@ pub(crate) struct Call {
     placement: Placement,
     objects: Vec<ObjectId>,
     deadline: Option<Deadline>,
+    trace: Option<Trace>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -174,6 +177,7 @@ impl Call {
         let origin = Arc::new(LogOrigin::Call {
             function: what.function.clone(),
             call: number,
+            trace: what.trace,
         });
         Self {
             shared: Arc::clone(shared),
@@ -185,6 +189,7 @@ impl Call {
             placement: what.placement,
             objects: what.objects,
             deadline: what.deadline,
+            trace: what.trace,
             state: Mutex::new(State {
                 args: Some(what.args),
                 attempts: 0,
@@ -287,6 +292,7 @@ impl Call {
         let ask = Ask::Call {
             function: self.function.clone(),
             cpus: self.cpus,
+            trace: self.trace,
         };
         let fingerprint = self.shared.fingerprint;
         let request = Request::frame(id, fingerprint, ask, args.unwrap_or_default());

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::call::{Call, Deadline, OnResult, RemoteFuture, What};
 use super::object::{self, Remote};
 use super::session::Shared;
-use crate::backend::Placement;
+use crate::backend::{Node, Placement};
 use crate::error::{Full, RemoteError};
 use crate::planner::NodeId;
+use crate::protocol::trace::Trace;
 use crate::remote::function::RemoteFunction;
 
 /// Says where calls are to run, and how; then calls. It can be kept, and used for many.
@@ -45,6 +46,7 @@ pub struct Calls<'a> {
     cpus: Option<u32>,
     retries: Option<u32>,
     within: Option<Duration>,
+    trace: Option<Trace>,
 }
 
 impl<'a> Calls<'a> {
@@ -56,6 +58,7 @@ impl<'a> Calls<'a> {
             cpus: None,
             retries: None,
             within: None,
+            trace: None,
         }
     }
 }
@@ -126,6 +129,33 @@ impl Calls<'_> {
     /// An entry in an ordered list; one thread for all deadlines.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
+        self
+    }
+
+    /// With this place in a trace, which the function reads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, CallContext, Cluster, Local, Trace};
+    ///
+    /// #[remote]
+    /// fn header() -> Option<String> {
+    ///     Some(CallContext::current().trace()?.to_string())
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let trace: Trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse()?;
+    ///     let calls = cluster.anywhere().trace(trace);
+    ///     assert_eq!(calls.call(header, ()).get()?, Some(trace.to_string()));
+    ///     assert_eq!(cluster.call(header, ()).get()?, None);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = Some(trace);
         self
     }
 
@@ -215,6 +245,20 @@ impl Calls<'_> {
         }
     }
 
+    /// How many calls of the function can run at a time, at least one.
+    pub(super) fn places<F: RemoteFunction>(&self) -> Result<usize, RemoteError> {
+        let cpus = f64::from(self.cpus.unwrap_or(F::OPTIONS.cpus).max(1));
+        let only = self.placement.node.as_ref();
+        let only = only.filter(|_| self.placement.is_pinned);
+        let nodes = self.shared.backend.nodes()?;
+        let meant = |node: &&Node| node.is_alive && only.is_none_or(|only| *only == node.id);
+        let places = nodes
+            .iter()
+            .filter(meant)
+            .map(|node| (node.cpus / cpus).floor());
+        Ok((places.sum::<f64>() as usize).max(1))
+    }
+
     /// The call that is to be begun, or why it cannot be.
     fn what<F: RemoteFunction>(&self, args: &F::Args) -> Result<What, RemoteError> {
         let deadline = self.within.and_then(Deadline::after);
@@ -234,6 +278,7 @@ impl Calls<'_> {
             retries: self.retries.unwrap_or(F::OPTIONS.retries),
             placement: self.placement.clone(),
             deadline,
+            trace: self.trace,
         })
     }
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::call::{Call, Returned};
+use super::calls::Calls;
 use super::cluster::Cluster;
 use crate::error::RemoteError;
 use crate::protocol;
@@ -120,7 +121,7 @@ impl<T: Serialize + Send> Cut for VecDeque<T> {
 /// ```
 #[must_use = "nothing runs before `reduce`"]
 pub struct Chunks<'a, C> {
-    cluster: &'a Cluster,
+    calls: Calls<'a>,
     items: C,
     target: Duration,
     listener: Option<Listener<'a>>,
@@ -167,7 +168,7 @@ impl Cluster {
     /// [`call`](Self::call).
     pub fn chunks<C: IntoCut>(&self, items: C) -> Chunks<'_, C::Cut> {
         Chunks {
-            cluster: self,
+            calls: self.anywhere(),
             items: items.into_cut(),
             target: TARGET,
             listener: None,
@@ -223,6 +224,33 @@ impl<'a, C: Cut> Chunks<'a, C> {
     /// better and cost more.
     pub fn target(mut self, target: Duration) -> Self {
         self.target = target.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Calls each as `calls` say, in place of [`Cluster::anywhere`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, CallContext, Cluster, Local, Trace};
+    ///
+    /// #[remote]
+    /// fn count_if_traced(numbers: std::ops::Range<u64>) -> u64 {
+    ///     let trace = CallContext::current().trace();
+    ///     trace.map_or(0, |_| numbers.end - numbers.start)
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new().cpus(2))?;
+    ///     let calls = cluster.anywhere().trace(Trace::random()).retries(5);
+    ///     let chunks = cluster.chunks(0..1000).calls(calls).map(count_if_traced);
+    ///     assert_eq!(chunks.reduce(0, |a, b| a + b)?, 1000);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn calls(mut self, calls: Calls<'a>) -> Self {
+        self.calls = calls;
         self
     }
 
@@ -360,12 +388,11 @@ where
         mut self,
         mut take: impl FnMut(u64, u64, F::Out) -> Result<(), E>,
     ) -> Result<(), E> {
-        let places = places(self.chunks.cluster, F::OPTIONS.cpus)?;
+        let places = self.chunks.calls.places::<F>()?;
         let mut size = Size::new(self.chunks.items.len(), places, self.chunks.target);
         let mut telling = Telling::new(self.chunks.listener.take(), self.chunks.items.len());
         let mut running = Running::default();
         let (sender, finished) = mpsc::channel();
-        let calls = self.chunks.cluster.anywhere();
         let mut next = 0;
         loop {
             while running.0.len() < places * DEPTH && !self.chunks.items.is_empty() {
@@ -374,7 +401,7 @@ where
                 let (sender, at) = (sender.clone(), next);
                 // If nobody listens any more, nobody wants the result.
                 let on_result = Box::new(move || sender.send(at).unwrap_or_default());
-                let call = calls.begin::<F>(&args, Some(on_result));
+                let call = self.chunks.calls.begin::<F>(&args, Some(on_result));
                 running.0.insert(at, (items, call));
                 next += items;
             }
@@ -400,16 +427,6 @@ where
             telling.done(items, running.0.len());
         }
     }
-}
-
-/// How many chunks of `cpus` processors can run at a time, at least one.
-fn places(cluster: &Cluster, cpus: u32) -> Result<usize, RemoteError> {
-    let nodes = cluster.shared().backend.nodes()?;
-    let alive = nodes.iter().filter(|node| node.is_alive);
-    let places: f64 = alive
-        .map(|node| (node.cpus / f64::from(cpus.max(1))).floor())
-        .sum();
-    Ok((places as usize).max(1))
 }
 
 /// The chunks under way, by the number of their first item. Those that are left when it is

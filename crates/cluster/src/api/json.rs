@@ -259,6 +259,7 @@ impl ForeignProgram {
             retries: options.retries,
             placement: Placement::default(),
             deadline: time.and_then(Deadline::after),
+            trace: None,
         };
         Ok(JsonCall {
             program: self.clone(),

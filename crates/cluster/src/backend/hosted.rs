@@ -102,6 +102,7 @@ impl Attempts {
             kind,
             state,
             threads,
+            trace,
             ..
         } = start;
         let key = (job, epoch);
@@ -115,6 +116,7 @@ impl Attempts {
             epoch,
             kind,
             cpus: threads,
+            trace,
         };
         let this = Arc::clone(self);
         self.send(

@@ -112,6 +112,7 @@ impl Record {
             },
             checkpoint_every_ms: options.checkpoint_every_ms,
             objects: self.objects.clone(),
+            trace: options.trace,
         }));
         self.is_snapshot_asked = false;
         self.enter(now, Phase::Starting { step });

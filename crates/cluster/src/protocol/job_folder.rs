@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::fingerprint::Fingerprint;
+use crate::protocol::trace::Trace;
 use crate::protocol::{self, Answer, Frame, FrameReader, Limits};
 use crate::{private, whole_file};
 
@@ -45,6 +46,9 @@ pub(crate) struct Start {
     pub(crate) slurm_job: Option<u64>,
     /// The first submission of this job and build. Files of older ones are not its own.
     pub(crate) first_submission: u32,
+    /// The place in a trace of whoever submitted the job.
+    #[serde(default)]
+    pub(crate) trace: Option<Trace>,
 }
 
 /// The kinds of files of an attempt.

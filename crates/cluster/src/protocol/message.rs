@@ -6,6 +6,7 @@ use super::fingerprint::Fingerprint;
 use super::frame::Frame;
 use super::reading::Reading;
 use super::refusal::Refusal;
+use super::trace::Trace;
 
 /// A request of a driver to a worker.
 ///
@@ -20,7 +21,7 @@ use super::refusal::Refusal;
 /// let request = Request {
 ///     id: 7,
 ///     fingerprint: Fingerprint::of_this_program(),
-///     ask: Ask::Call { function: "sums::square".to_owned(), cpus: 1 },
+///     ask: Ask::Call { function: "sums::square".to_owned(), cpus: 1, trace: None },
 /// };
 /// let arguments = vec![3];
 /// assert_eq!(Frame::new(&request, arguments).understand(), Ok(request));
@@ -63,6 +64,8 @@ pub enum Ask {
         function: String,
         /// How many threads it may use.
         cpus: u32,
+        /// The caller's place in a trace, if it has said.
+        trace: Option<Trace>,
     },
     /// A call need not be finished.
     Cancel {
@@ -77,6 +80,8 @@ pub enum Ask {
         kind: String,
         /// How many threads it may use.
         cpus: u32,
+        /// The place in a trace of whoever submitted it, if it has said.
+        trace: Option<Trace>,
     },
     /// Answer when a job has begun to run.
     Await { job: u64, epoch: u32 },

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use heist_sync::atomic::{AtomicBool, Ordering};
 
+use crate::protocol::trace::Trace;
+
 static NODE: OnceLock<String> = OnceLock::new();
 
 /// The name of the machine, as the backend calls it; empty in a process that is no worker.
@@ -35,6 +37,7 @@ pub(crate) fn set_node(name: String) {
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
     is_cancelled: Arc<AtomicBool>,
+    trace: Option<Trace>,
 }
 
 impl CallContext {
@@ -54,6 +57,13 @@ impl CallContext {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
+    /// The place in a trace that the caller has set; none if it has set none, or outside of a call.
+    /// [`Calls::trace`](crate::Calls::trace) has an example.
+    #[must_use]
+    pub fn trace(&self) -> Option<Trace> {
+        self.trace
+    }
+
     /// The name of the machine, as the backend calls it; empty outside of a worker.
     #[must_use]
     pub fn node(&self) -> &'static str {
@@ -62,6 +72,13 @@ impl CallContext {
 }
 
 impl CallContext {
+    pub(crate) fn new(trace: Option<Trace>) -> Self {
+        Self {
+            trace,
+            ..Self::default()
+        }
+    }
+
     /// The caller does not want the result any more.
     pub(crate) fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);

@@ -8,6 +8,7 @@ use serde::{de::DeserializeOwned, Serialize};
 
 use super::context;
 use super::running::RunningJob;
+use crate::protocol::trace::Trace;
 
 /// Work that can stop at a safe point and go on elsewhere.
 ///
@@ -137,11 +138,12 @@ pub struct Pause(());
 #[derive(Debug)]
 pub struct JobContext {
     running: Arc<RunningJob>,
+    trace: Option<Trace>,
 }
 
 impl JobContext {
-    pub(crate) fn new(running: Arc<RunningJob>) -> Self {
-        Self { running }
+    pub(crate) fn new(running: Arc<RunningJob>, trace: Option<Trace>) -> Self {
+        Self { running, trace }
     }
 
     pub(crate) fn has_begun(&self) {
@@ -172,6 +174,13 @@ impl JobContext {
     #[must_use]
     pub fn epoch(&self) -> u32 {
         self.running.epoch()
+    }
+
+    /// The place in a trace that [`JobOptions::trace`](crate::JobOptions::trace) has set, which has
+    /// an example: the same for all attempts.
+    #[must_use]
+    pub fn trace(&self) -> Option<Trace> {
+        self.trace
     }
 
     /// The name of the machine, as the backend calls it.

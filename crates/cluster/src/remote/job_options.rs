@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::planner::{JobId, Mobility, NodeId, Priority};
 use crate::protocol::cpus::Cpus;
+use crate::protocol::trace::Trace;
 
 /// How a job is to be run.
 ///
@@ -52,6 +53,9 @@ pub struct JobOptions {
     /// How long it may take from its submission to its end, in milliseconds, if there is a limit.
     #[serde(default)]
     pub within_ms: Option<u64>,
+    /// The place of whoever submits it in a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 impl JobOptions {
@@ -69,6 +73,7 @@ impl JobOptions {
             checkpoint_every_ms: 10_000,
             losses_max: 8,
             within_ms: None,
+            trace: None,
         }
     }
 
@@ -137,6 +142,23 @@ impl JobOptions {
     #[must_use]
     pub fn within(mut self, time: std::time::Duration) -> Self {
         self.within_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// The place of whoever submits it in a trace, which the job reads with
+    /// [`JobContext::trace`](crate::JobContext::trace), wherever it runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{JobOptions, Trace};
+    ///
+    /// let options = JobOptions::new("traced").trace(Trace::random());
+    /// # drop(options);
+    /// ```
+    #[must_use]
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = Some(trace);
         self
     }
 

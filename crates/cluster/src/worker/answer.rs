@@ -12,6 +12,7 @@ use heist_sync::Mutex;
 use super::pool::{build_pool, message};
 use super::{calls, jobs, usage};
 use crate::protocol::refusal::Refusal;
+use crate::protocol::trace::Trace;
 use crate::protocol::{self, Answer, Ask, Frame, Limits, Outcome, Request};
 use crate::remote::registry::{registry, Entry};
 
@@ -76,7 +77,11 @@ impl Worker {
     fn act(&self, id: u64, ask: Ask, payload: Vec<u8>) -> Result<Said, Refusal> {
         let done = |payload| Ok((Outcome::Done, payload));
         match ask {
-            Ask::Call { function, cpus } => self.call(id, &function, cpus, &payload),
+            Ask::Call {
+                function,
+                cpus,
+                trace,
+            } => self.call(id, &function, (cpus, trace), &payload),
             Ask::Hello => done(Vec::new()),
             Ask::Cancel { call } => {
                 self.calls.cancel(call);
@@ -87,7 +92,15 @@ impl Worker {
                 epoch,
                 kind,
                 cpus,
-            } => self.start(job, epoch, &kind, cpus, &payload),
+                trace,
+            } => self.start(jobs::Start {
+                job,
+                epoch,
+                kind: &kind,
+                cpus,
+                trace,
+                state: &payload,
+            }),
             Ask::Await { job, epoch } => self
                 .jobs
                 .await_begun(job, epoch)
@@ -128,12 +141,18 @@ impl Worker {
         })
     }
 
-    fn call(&self, id: u64, name: &str, cpus: u32, args: &[u8]) -> Result<Said, Refusal> {
+    fn call(
+        &self,
+        id: u64,
+        name: &str,
+        (cpus, trace): (u32, Option<Trace>),
+        args: &[u8],
+    ) -> Result<Said, Refusal> {
         let Entry::Function { call, .. } = self.find(name)? else {
             let error = format!("`{name}` is a job and cannot be called");
             return Err(Refusal::Failed { error });
         };
-        let Some(running) = self.calls.begin(id) else {
+        let Some(running) = self.calls.begin(id, trace) else {
             return Ok((Outcome::Cancelled, Vec::new()));
         };
         let run = || {
@@ -154,30 +173,14 @@ impl Worker {
         }
     }
 
-    fn start(
-        &self,
-        job: u64,
-        epoch: u32,
-        kind: &str,
-        cpus: u32,
-        state: &[u8],
-    ) -> Result<Said, Refusal> {
-        let Entry::Job { run, .. } = self.find(kind)? else {
+    fn start(&self, start: jobs::Start<'_>) -> Result<Said, Refusal> {
+        let Entry::Job { run, .. } = self.find(start.kind)? else {
+            let kind = start.kind;
             let error = format!("`{kind}` is a function and cannot be submitted as a job");
             return Err(Refusal::Failed { error });
         };
-        jobs::run(
-            &self.jobs,
-            jobs::Start {
-                job,
-                epoch,
-                kind,
-                cpus,
-                state,
-            },
-            run,
-        )
-        .map(|(outcome, payload)| (Outcome::Job(outcome), payload))
+        let (outcome, payload) = jobs::run(&self.jobs, start, run)?;
+        Ok((Outcome::Job(outcome), payload))
     }
 
     /// Runs `call` in a pool of `cpus` threads that it has for itself: calls that were given

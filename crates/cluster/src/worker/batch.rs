@@ -125,6 +125,7 @@ impl Running {
             epoch,
             kind,
             cpus,
+            trace: self.start.trace,
         };
         self.ask(start, state, Happened::Ended)?;
         self.ask(Ask::Await { job, epoch }, Vec::new(), Happened::Begun)?;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use heist_sync::Mutex;
 
+use crate::protocol::trace::Trace;
 use crate::remote::context::CallContext;
 
 /// How many calls that were cancelled before they came are remembered.
@@ -31,13 +32,13 @@ pub(super) struct RunningCall<'a> {
 
 impl Calls {
     /// Notes that a call begins; `None` if it has been cancelled.
-    pub(super) fn begin(&self, id: u64) -> Option<RunningCall<'_>> {
+    pub(super) fn begin(&self, id: u64, trace: Option<Trace>) -> Option<RunningCall<'_>> {
         let mut state = self.0.lock();
         if state.early.remove(&id) {
             state.early_order.retain(|early| *early != id);
             return None;
         }
-        let context = CallContext::default();
+        let context = CallContext::new(trace);
         state.running.insert(id, context.clone());
         Some(RunningCall {
             calls: self,

@@ -11,6 +11,7 @@ use heist_sync::{Condvar, Mutex};
 use super::pool::{build_pool, message};
 use super::usage;
 use crate::protocol::refusal::Refusal;
+use crate::protocol::trace::Trace;
 use crate::protocol::JobOutcome;
 use crate::remote::job::JobContext;
 use crate::remote::registry::{BadBytes, JobEnd};
@@ -23,6 +24,7 @@ pub(super) struct Start<'a> {
     pub(super) epoch: u32,
     pub(super) kind: &'a str,
     pub(super) cpus: u32,
+    pub(super) trace: Option<Trace>,
     pub(super) state: &'a [u8],
 }
 
@@ -124,6 +126,7 @@ pub(super) fn run(
         epoch,
         kind,
         cpus,
+        trace,
         state,
     } = start;
     let running = jobs.add(job, epoch)?;
@@ -132,7 +135,7 @@ pub(super) fn run(
         noting.note_thread(usage::this_thread());
     });
     let ended = pool.map(|pool| {
-        let context = JobContext::new(Arc::clone(&running));
+        let context = JobContext::new(Arc::clone(&running), trace);
         panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| run(&context, state))))
     });
     // All that it printed comes before its answer.

@@ -51,7 +51,7 @@ impl Tracked {
         let goes_on = same.is_some();
         let (slurm_job, node, log) = match known {
             Some(known) => (known.slurm_job, known.node, known.log),
-            None => (noted, None, JobLog::new(&folder, &spec.name)),
+            None => (noted, None, JobLog::new(&folder, &spec)),
         };
         let mut tracked = Self {
             folder: folder.clone(),
@@ -172,6 +172,7 @@ impl Tracked {
             checkpoint_every_ms: spec.checkpoint_every_ms,
             slurm_job: self.slurm_job,
             first_submission: self.first_submission,
+            trace: spec.trace,
         };
         self.folder.write_start(&start).map_err(|error| {
             let folder = self.folder.path().display();

@@ -8,10 +8,12 @@ use std::sync::{Arc, OnceLock};
 use heist_sync::Mutex;
 
 use super::batch::LOG;
+use crate::backend::StartSpec;
 use crate::log::lines::Lines;
 use crate::log::{LogOrigin, Logs};
 use crate::planner::{JobId, NodeId};
 use crate::protocol::job_folder::JobFolder;
+use crate::protocol::trace::Trace;
 
 /// How much of a job's output is read at once; what is left comes the next time.
 const READ_BYTES_MAX: u64 = 1 << 18;
@@ -43,6 +45,7 @@ impl Speaker {
 pub(super) struct JobLog {
     path: PathBuf,
     job: JobId,
+    trace: Option<Trace>,
     /// How much of it was passed on.
     read: u64,
     lines: Lines,
@@ -50,12 +53,13 @@ pub(super) struct JobLog {
 
 impl JobLog {
     /// From here on: for what is there already there was another driver.
-    pub(super) fn new(folder: &JobFolder, job: &str) -> Self {
+    pub(super) fn new(folder: &JobFolder, spec: &StartSpec) -> Self {
         let path = folder.path().join(LOG);
         Self {
             read: path.metadata().map_or(0, |data| data.len()),
             path,
-            job: JobId::from(job),
+            job: JobId::from(spec.name.as_str()),
+            trace: spec.trace,
             lines: Lines::default(),
         }
     }
@@ -67,8 +71,8 @@ impl JobLog {
             return;
         };
         self.read += bytes.len() as u64;
-        let job = self.job.clone();
-        let origin = [Arc::new(LogOrigin::Job { job, epoch })];
+        let (job, trace) = (self.job.clone(), self.trace);
+        let origin = [Arc::new(LogOrigin::Job { job, epoch, trace })];
         let mut say = |line: &[u8], goes_on| logs.say(node, &origin, line, goes_on);
         self.lines.take(&bytes, &mut say);
         if is_last {
@@ -101,7 +105,13 @@ mod tests {
         let logs = Logs::new(Some(Box::new(move |line: &LogLine| {
             sender.send(line.to_string()).expect("the test waits");
         })));
-        let mut log = JobLog::new(&JobFolder::new(folder.path().to_owned()), "sum");
+        let mut log = JobLog {
+            read: 4,
+            job: JobId::from("sum"),
+            trace: None,
+            lines: Lines::default(),
+            path: path.clone(),
+        };
         let node = NodeId::from("n1");
         log.pass_on(&logs, &node, 0, false);
         std::fs::write(&path, "old\none\ntw").expect("it is written");

@@ -81,6 +81,7 @@ impl Driven {
                 placement: Placement::default(),
                 checkpoint_every_ms: 500,
                 objects: Vec::new(),
+                trace: None,
             },
             events,
             sender,
