@@ -3,9 +3,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
-
-use tempfile::TempDir;
+use std::path::{Path, PathBuf};
 
 /// Makes a folder, with those above it, unless it is there.
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
@@ -31,7 +29,7 @@ const LOCK: &str = "driver.lock";
 /// this machine makes one.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    folder: TempDir,
+    path: PathBuf,
     _lock: File,
 }
 
@@ -55,14 +53,39 @@ impl Folder {
         lock.write_all(machine().as_bytes())?;
         fs::rename(beside, folder.path().join(LOCK))?;
         Ok(Self {
-            folder,
+            path: folder.keep(),
             _lock: lock,
         })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
+
+    /// Removes it now: when a program ends, a thread of it may still hold the value.
+    pub(crate) fn remove(&self) {
+        // It may be gone already. If something still writes there, the next driver removes it.
+        let _ = remove(&self.path);
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Removes a folder, its lock last: without one nobody knows that its driver is gone.
+fn remove(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false if entry.file_name() == LOCK => {}
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    fs::remove_dir_all(folder)
 }
 
 /// Removes the folders of drivers that are gone. Those that cannot be removed stay: they are
@@ -75,7 +98,7 @@ fn sweep(parent: &Path, prefix: &str, lost: impl Fn(&Path) -> bool) {
             let folder = entry.path();
             if let Some(_lock) = lock_of_lost(&folder.join(LOCK)) {
                 if lost(&folder) {
-                    let _ = fs::remove_dir_all(folder);
+                    let _ = remove(&folder);
                 }
             }
         }
@@ -100,6 +123,7 @@ fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::mem::ManuallyDrop;
 
     use super::*;
 
@@ -127,10 +151,19 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_gone_when_its_driver_says_so() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = make_in(parent.path());
+        fs::create_dir(folder.path().join("objects")).expect("a folder");
+        folder.remove();
+        assert!(!folder.path().exists(), "though somebody holds it");
+    }
+
+    #[test]
     fn the_folder_of_a_lost_driver_is_removed_and_that_of_a_living_one_is_not() {
         let parent = tempfile::tempdir().expect("a folder");
         let living = make_in(parent.path());
-        let lost = make_in(parent.path());
+        let lost = ManuallyDrop::new(make_in(parent.path()));
         fs::write(lost.path().join("data"), "secret").expect("it is written");
         let stranger = parent.path().join("ours-stranger");
         fs::create_dir(&stranger).expect("a folder without a lock");
@@ -138,8 +171,8 @@ mod tests {
         fs::create_dir(&elsewhere).expect("a folder of another machine");
         fs::write(elsewhere.join(LOCK), "another machine").expect("it is written");
         // As after a crash: the lock is gone with the process, the folder is not.
-        let left = lost.folder.keep();
-        drop(lost._lock);
+        let left = lost.path().to_owned();
+        lost._lock.unlock().expect("it is locked");
         let shown = RefCell::new(Vec::new());
         let show = |may_go| {
             let shown = &shown;

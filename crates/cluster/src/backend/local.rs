@@ -383,6 +383,7 @@ impl Backend for LocalBackend {
             let is_own_doing = false;
             drop(running.end(End { why, is_own_doing }, false));
         }
+        self.shared.folder.remove();
     }
 }
 

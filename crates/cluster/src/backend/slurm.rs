@@ -1,7 +1,6 @@
 //! The backend that uses Slurm: workers that srun places, and jobs that are batch jobs.
 
 use std::fs;
-use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
@@ -12,6 +11,7 @@ use heist_sync::{thread, Mutex};
 
 use self::calls::Calls;
 use self::command::{command, output};
+use self::guard::Guard;
 use self::jobs::{Message, Watcher};
 use self::site::Site;
 use self::watched::Watched;
@@ -28,6 +28,7 @@ mod batch;
 mod begin;
 mod calls;
 mod command;
+mod guard;
 mod jobs;
 mod log;
 mod pools;
@@ -204,10 +205,10 @@ impl BackendOptions for Slurm {
         let path = program.worker(self.program, is_under_test, "Slurm::program")?;
         check_commands()?;
         let (folder, own) = make_folders(self.folder.as_deref())?;
-        // Random, because hashers of the library are.
-        let number = RandomState::new().hash_one(std::process::id());
+        let name = name_of(own.path());
         let site = Arc::new(Site {
-            name: format!("heist-{number:016x}"),
+            guard: Guard::new(name.clone()),
+            name,
             partition: self.partition,
             extra: self.extra,
             program: path,
@@ -248,7 +249,7 @@ impl BackendOptions for Slurm {
             calls,
             watched,
             sender,
-            _own: own,
+            own,
         }))
     }
 }
@@ -291,7 +292,7 @@ fn make_folders(named: Option<&Path>) -> Result<(PathBuf, Folder), BackendError>
         let made = private::make(path).and_then(|()| {
             let path = path.canonicalize()?;
             // The jobs of another driver may go on here.
-            let own = Folder::make_in(&path, "driver-", |_| true)?;
+            let own = Folder::make_in(&path, "driver-", end_calls_in)?;
             Ok((path, own))
         });
         return made.map_err(|error| failed(path, error));
@@ -302,19 +303,30 @@ fn make_folders(named: Option<&Path>) -> Result<(PathBuf, Folder), BackendError>
         BackendError::setup("there is no home directory; Slurm::folder names a folder to use")
     })?;
     let base = state.join("heist-cluster");
-    let made = private::make(&base).and_then(|()| Folder::make_in(&base, "slurm-", end_jobs_in));
+    let made = private::make(&base).and_then(|()| Folder::make_in(&base, "slurm-", end_all_in));
     let made = made.map_err(|error| failed(&base, error))?;
     Ok((made.path().to_owned(), made))
 }
 
 /// Gives up what Slurm has of the jobs in the folder of a driver that was lost: nobody will ask for
 /// their results. False if that cannot be done now.
-fn end_jobs_in(folder: &Path) -> bool {
+fn end_all_in(folder: &Path) -> bool {
     let ended = batch::of_folder(folder).and_then(|slurm_jobs| match slurm_jobs.as_slice() {
         [] => Ok(()),
         slurm_jobs => batch::cancel(slurm_jobs),
     });
-    ended.is_ok()
+    ended.is_ok() && end_calls_in(folder)
+}
+
+/// Ends the workers of the lost driver whose own folder it is. False if that cannot be done now.
+fn end_calls_in(folder: &Path) -> bool {
+    guard::end(&name_of(folder)).is_ok()
+}
+
+/// The name that the workers of a driver have in Slurm. The end of the folder's name is random.
+fn name_of(own: &Path) -> String {
+    let folder = own.file_name().unwrap_or_default();
+    format!("heist-{}", folder.to_string_lossy())
 }
 
 /// The connection to Slurm. Dropping it ends all work that it runs.
@@ -324,7 +336,7 @@ struct SlurmBackend {
     calls: Arc<Calls>,
     watched: Arc<Watched>,
     sender: Sender<Message>,
-    _own: Folder,
+    own: Folder,
 }
 
 impl SlurmBackend {
@@ -419,6 +431,7 @@ impl Backend for SlurmBackend {
     fn close(&self) {
         self.calls.close();
         self.watched.close();
+        self.own.remove();
     }
 }
 

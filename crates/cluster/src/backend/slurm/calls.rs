@@ -11,6 +11,7 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 
 use super::command::{command, output};
+use super::guard;
 use super::pools::{end, Kind, Phase, Pools, Worker};
 use super::process::{self, Process};
 use super::site::Site;
@@ -157,6 +158,7 @@ impl Calls {
 
     /// Does what time has made due: idle workers end, and starts are tried again.
     pub(super) fn tick(self: &Arc<Self>) {
+        self.site.guard.look();
         let mut state = self.state.lock();
         // No idle worker can answer a call that waits, so they are in its way.
         let has_waiting = state.pools.values().any(|pool| !pool.waiting.is_empty());
@@ -192,9 +194,10 @@ impl Calls {
         }
         if has_others {
             // Workers in Slurm's queue do not hear us, and no one is left to be told of a failure.
-            let _ = output(command("scancel").arg(format!("--name={}", self.site.name)));
+            let _ = guard::end(&self.site.name);
         }
         processes.iter().for_each(Process::close);
+        self.site.guard.close();
     }
 
     fn request(&self, id: u64, ask: Ask) -> Frame {

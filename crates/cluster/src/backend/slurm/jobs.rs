@@ -54,6 +54,7 @@ impl Watcher {
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
         let mut asked_at = None::<Instant>;
         let mut ticked_at = Instant::now();
+        let mut looked_at = Instant::now();
         loop {
             let patience = match asked_at {
                 // A fresh request may be met at once.
@@ -65,7 +66,10 @@ impl Watcher {
                 Ok(message) => {
                     self.take(message);
                     asked_at = None;
-                    continue;
+                    // Otherwise those who ask again and again would see nothing done.
+                    if looked_at.elapsed() < LOOK_EVERY {
+                        continue;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -87,6 +91,7 @@ impl Watcher {
                 None
             };
             self.look(rows.as_ref());
+            looked_at = Instant::now();
         }
     }
 

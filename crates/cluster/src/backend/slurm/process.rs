@@ -71,8 +71,9 @@ pub(super) fn start(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = srun
-        .spawn()
+    let mut child = site
+        .guard
+        .spawn(&mut srun)
         .map_err(|error| format!("srun could not be run: {error}"))?;
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let speaker = Arc::new(Speaker::default());

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use heist_sync::Mutex;
 
 use super::command::{command, output};
+use super::guard::Guard;
 use crate::backend::{Node, Placement};
 use crate::error::BackendError;
 use crate::log::Logs;
@@ -24,6 +25,7 @@ const NODES_KEPT: Duration = Duration::from_secs(1);
 pub(super) struct Site {
     /// The name in Slurm of all workers of this connection.
     pub(super) name: String,
+    pub(super) guard: Guard,
     pub(super) partition: Option<String>,
     /// For srun and sbatch, as the user wishes.
     pub(super) extra: Vec<String>,

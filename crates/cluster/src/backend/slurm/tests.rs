@@ -19,6 +19,8 @@ use crate::protocol::JobOutcome;
 use crate::protocol::{self, Answer, Frame, Limits, Outcome};
 use crate::{job, Fingerprint, Job, JobContext, RegisteredJob, Stop};
 
+mod lost_workers;
+
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -391,6 +393,30 @@ fn folderless_driver() {
         eprintln!("the job runs");
         job.finishes(0, u64::MAX);
     }
+}
+
+/// They are more than Slurm's commands can do in that time.
+#[test]
+fn wishes_without_end_keep_no_job_from_ending() {
+    let Some(_turn) = keeper() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let backend = connect(folder.path());
+    let job = Driven::new(&backend, 8, 200);
+    job.start(0, None);
+    job.runs(0);
+    let (sender, over) = mpsc::channel::<()>();
+    let wishing = Arc::clone(&backend);
+    let wishes = thread::spawn(move || {
+        let pause = Duration::from_millis(1);
+        while over.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
+            wishing.snapshot(8, 0);
+        }
+    });
+    job.finishes(0, 200);
+    drop(sender);
+    wishes.join().expect("it ends");
 }
 
 #[test]

@@ -73,8 +73,8 @@ impl Tracked {
         if claim.epoch == epoch {
             let wish = Name::new(what, self.attempt);
             // If this fails, the driver asks again; without the signal the attempt looks a
-            // little later.
-            if self.folder.show(wish, &Frame::default()).is_ok() {
+            // little later. It has been woken for a wish that is there.
+            if !self.folder.has(wish) && self.folder.show(wish, &Frame::default()).is_ok() {
                 let _ = batch::wake(slurm_job);
             }
         }
