@@ -297,6 +297,11 @@ impl BackendError {
         self.kind == BackendErrorKind::Cancelled
     }
 
+    /// True if the backend cannot be reached from here; another driver may fare better.
+    pub(crate) fn is_setup(&self) -> bool {
+        self.kind == BackendErrorKind::Setup
+    }
+
     /// True if another attempt may go better.
     #[must_use]
     pub fn is_passing(&self) -> bool {

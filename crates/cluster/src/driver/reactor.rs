@@ -14,9 +14,10 @@ use super::machine::Machine;
 use super::messages::{Action, Input, View};
 use super::rates::{Rates, Readings};
 use super::results::Results;
-use super::store::Store;
+use super::store::{JobResult, Store};
 use crate::backend::{Backend, Node};
 use crate::driver::options::Listener;
+use crate::error::RemoteError;
 use crate::event::{CallCounts, ClusterEvent, EventKind};
 use crate::planner::{JobId, NodeId, Outcome, Planner};
 
@@ -168,6 +169,10 @@ impl Reactor {
         for (job, result) in results {
             match &self.store {
                 None => self.results.finish(job, result, Ok(())),
+                Some(_) if is_open(&result) => {
+                    let why = "the backend is gone; the job is open, and can be resumed";
+                    self.results.finish(job, result, Err(why.to_owned()));
+                }
                 Some(store) => {
                     let results = Arc::clone(&self.results);
                     store.close(job, result, move |result, stored| {
@@ -261,6 +266,11 @@ impl Reactor {
             );
         }
     }
+}
+
+/// True if a job did not end: only its backend is gone, and another driver may go on with it.
+fn is_open(result: &JobResult) -> bool {
+    matches!(result, Err(RemoteError::Backend { error, .. }) if error.is_setup())
 }
 
 /// A sentence without its figures.

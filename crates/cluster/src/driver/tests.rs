@@ -33,7 +33,10 @@ enum Asked {
     Snapshot(u64),
 }
 
-/// A backend of one node, on which jobs run without end unless they are [`SHORT`].
+/// The kind of a job at whose start the backend is gone.
+const STRANDED: &str = "stranded";
+
+/// A backend of one node, on which jobs run without end unless they are of one of these kinds.
 struct Stand(Mutex<Sender<Asked>>);
 
 impl Stand {
@@ -68,6 +71,10 @@ impl Backend for Stand {
 
     fn start(&self, start: StartSpec, events: JobEvents) {
         self.note(Asked::Start(start.job));
+        if start.kind == STRANDED {
+            let gone = BackendError::setup("nobody is there any more");
+            return events(start.epoch, JobEvent::Lost(gone));
+        }
         let node = NodeId::from("n1");
         events(start.epoch, JobEvent::Running { node });
         if start.kind == SHORT {
@@ -144,4 +151,19 @@ fn a_listener_that_panics_is_told_no_more_and_jobs_go_on() {
     let told: Vec<_> = told.iter().collect();
     let at = told.iter().position(|is_running| *is_running);
     assert_eq!(at, told.len().checked_sub(1), "it was told more: {told:?}");
+}
+
+/// The one who waits hears why, and the next driver goes on with the job.
+#[test]
+fn a_job_is_open_if_only_its_backend_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = || Options::new().store(folder.path());
+    let (first, _asked) = driver(options());
+    submit(&first, 1, STRANDED);
+    let result = first.result(1, PATIENCE).expect("the wait ends");
+    assert!(result.is_err_and(|error| error.to_string().contains("nobody is there")));
+    assert!(first.not_stored(1).is_some());
+    drop(first);
+    let (next, _asked) = driver(options());
+    assert_eq!(next.unfinished().expect("it can be read").len(), 1);
 }

@@ -199,7 +199,7 @@ impl Sidecar {
         let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
         let told = Arc::clone(&waiting);
         let failed = move |to: Option<u64>, error: &io::Error| {
-            let error = BackendError::lost(format!("the side-car of Ray cannot be told: {error}"));
+            let error = BackendError::setup(format!("the side-car of Ray cannot be told: {error}"));
             // If no answer is wanted, the side-car has ended, and so has what it was about.
             if let Some(id) = to {
                 told.pass_on(id, Err(error));
@@ -309,8 +309,9 @@ impl Waiting {
     }
 }
 
+/// Nothing will go better later on this connection.
 fn gone() -> BackendError {
-    BackendError::lost("the side-car, which speaks to Ray for this program, has ended")
+    BackendError::setup("the side-car, which speaks to Ray for this program, has ended")
 }
 
 impl Said {
