@@ -411,7 +411,7 @@ pub fn a_job_survives_its_node(stage: &Stage<'_>, lose: &dyn Fn(&NodeId), fate: 
     let step = Duration::from_millis(5);
     let counting = Counting::new(1200, 5000).ballast(100_000).log(&log);
     let expected = counting.expected();
-    let options = JobOptions::new("survives")
+    let options = JobOptions::new(format!("survives {fate:?}"))
         .checkpoint_every(interval)
         .on(MORTAL);
     let job = cluster.submit(counting, options).expect("submit");

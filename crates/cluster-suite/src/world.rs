@@ -6,10 +6,12 @@ use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use heist_cluster::backend::BackendOptions;
+use heist_cluster::event::ClusterEvent;
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Options};
 
@@ -35,6 +37,10 @@ pub trait World {
     /// True if tests would disturb each other.
     const TAKES_TURNS: bool;
 
+    /// True if a connection takes so long that tests which want nothing special of theirs have the
+    /// same one, in turn. The backend then needs no folder.
+    const SHARES: bool = false;
+
     /// Everything on a node dies.
     fn kill(cluster: &Cluster, node: &NodeId);
 
@@ -47,19 +53,50 @@ pub trait World {
 /// # Panics
 ///
 /// If the test does, or the backend cannot be reached.
-pub fn on<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
+pub fn on<W: World>(test: impl FnOnce(&Stage<'_>)) {
+    static SHARED: Mutex<Option<(Cluster, Receiver<ClusterEvent>)>> = Mutex::new(None);
     let Some(_turn) = turn::<W>() else {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let (options, events) = stage::listening(options);
-    let backend = W::backend(folder.path());
-    let cluster = Cluster::connect_with(backend, options).expect("the backend can be reached");
+    let shared = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = shared().take();
+    let (cluster, events) = known.unwrap_or_else(|| connect::<W>(Options::new(), folder.path()));
+    // Those are the test's before.
+    events.try_iter().for_each(drop);
     test(&Stage {
         cluster: &cluster,
         events: &events,
         folder: folder.path(),
     });
+    // A test that has failed takes its connection with it.
+    if W::SHARES {
+        *shared() = Some((cluster, events));
+    }
+}
+
+/// As [`on`], on a connection of its own with these options.
+///
+/// # Panics
+///
+/// As [`on`].
+pub fn on_its_own<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
+    let Some(_turn) = turn::<W>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cluster, events) = connect::<W>(options, folder.path());
+    test(&Stage {
+        cluster: &cluster,
+        events: &events,
+        folder: folder.path(),
+    });
+}
+
+fn connect<W: World>(options: Options, folder: &Path) -> (Cluster, Receiver<ClusterEvent>) {
+    let (options, events) = stage::listening(options);
+    let cluster = Cluster::connect_with(W::backend(folder), options);
+    (cluster.expect("the backend can be reached"), events)
 }
 
 /// Waits for a test's turn, if there are turns; `None` if the backend is not here.
@@ -83,7 +120,7 @@ pub fn turn<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
 /// As [`on`].
 pub fn on_dying<W: World>(test: impl FnOnce(&Stage<'_>, &dyn Fn(&NodeId))) {
     let killed = RefCell::new(None);
-    on::<W>(Options::new(), |stage| {
+    on::<W>(|stage| {
         let kill = |node: &NodeId| {
             W::kill(stage.cluster, node);
             killed.replace(Some(node.clone()));
@@ -223,7 +260,7 @@ macro_rules! suite {
 
         #[test]
         fn a_job_with_much_state_moves() {
-            $crate::world::on::<$world>(heist_cluster::Options::new(), |stage| {
+            $crate::world::on::<$world>(|stage| {
                 let (standstill, pausing) = $crate::jobs::a_job_moves(stage, 64 << 20);
                 $crate::report_standstill(pausing, standstill);
             });
@@ -231,8 +268,7 @@ macro_rules! suite {
 
         #[test]
         fn a_checkpoint_can_be_asked_for() {
-            let options = heist_cluster::Options::new();
-            $crate::world::on::<$world>(options, $crate::jobs::a_checkpoint_can_be_asked_for);
+            $crate::world::on::<$world>($crate::jobs::a_checkpoint_can_be_asked_for);
         }
 
         #[test]
@@ -252,7 +288,7 @@ macro_rules! suite {
             let options = heist_cluster::Options::new()
                 .rebalance($crate::jobs::quick_planner())
                 .sample_every(std::time::Duration::from_millis(250));
-            $crate::world::on::<$world>(options, |stage| {
+            $crate::world::on_its_own::<$world>(options, |stage| {
                 $crate::calls::large_payloads_pass_both_ways(stage.cluster);
             });
         }
@@ -262,7 +298,7 @@ macro_rules! suite {
             let options = heist_cluster::Options::new()
                 .rebalance($crate::jobs::quick_planner())
                 .sample_every(std::time::Duration::from_millis(500));
-            $crate::world::on::<$world>(options, $crate::jobs::the_rebalancer_moves_jobs);
+            $crate::world::on_its_own::<$world>(options, $crate::jobs::the_rebalancer_moves_jobs);
         }
 
         /// The driver that is going to be lost, in a process of its own; passes everywhere else.
@@ -279,7 +315,7 @@ macro_rules! suite {
     (@$room:ident $world:ty: $($test:ident),*) => {$(
         #[test]
         fn $test() {
-            $crate::world::on::<$world>(heist_cluster::Options::new(), |stage| {
+            $crate::world::on::<$world>(|stage| {
                 $crate::$room::$test(stage.cluster);
             });
         }

@@ -280,7 +280,7 @@ fn checkpoint_of(name: &str, events: &Receiver<ClusterEvent>) {
 /// However many jobs come and go, one that is long has its checkpoints.
 #[test]
 fn checkpoints_are_taken_while_jobs_come_and_go() {
-    world::on::<Here>(Options::new(), |stage| {
+    world::on::<Here>(|stage| {
         let options = JobOptions::new("long").pin("n1");
         let options = options.checkpoint_every(Duration::from_millis(100));
         let long = stage.cluster.submit(Counting::new(u64::MAX, 1000), options);

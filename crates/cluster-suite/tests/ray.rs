@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
-use heist_cluster::{Cluster, Fingerprint, Options, Ray, RemoteError};
+use heist_cluster::{Cluster, Fingerprint, Ray, RemoteError};
 use heist_cluster_suite::jobs::{self, Fate};
 use heist_cluster_suite::stage::Stage;
 use heist_cluster_suite::world::{self, World};
@@ -23,6 +23,7 @@ impl World for OnRay {
     type Backend = Ray;
     const TASK: Duration = Duration::from_millis(500);
     const TAKES_TURNS: bool = true;
+    const SHARES: bool = true;
 
     fn backend(_: &Path) -> Ray {
         Ray::new()
@@ -56,9 +57,9 @@ fn is_alive(cluster: &Cluster, wanted: &NodeId) -> bool {
     nodes.iter().any(|node| node.is_alive && node.id == *wanted)
 }
 
-/// Runs a test on a connection of its own.
+/// Runs a test.
 fn on_ray(test: impl FnOnce(&Cluster)) {
-    world::on::<OnRay>(Options::new(), |stage| test(stage.cluster));
+    world::on::<OnRay>(|stage| test(stage.cluster));
 }
 
 /// Half-second calls, and in their middle a node falls silent without a word; nothing waits
@@ -84,7 +85,7 @@ fn a_job_survives_its_silent_node() {
 /// Runs a test that cuts n3 off, where nodes can be cut off.
 fn on_ray_cut_off(test: impl FnOnce(&Stage<'_>)) {
     if has_namespaces() {
-        world::on::<OnRay>(Options::new(), |stage| {
+        world::on::<OnRay>(|stage| {
             world::whatever_happens(|| test(stage), || come_back(stage.cluster));
         });
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heist_cluster::planner::NodeId;
-use heist_cluster::{remote, Cluster, Options, RemoteFuture, Slurm};
+use heist_cluster::{remote, Cluster, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
 use heist_cluster_suite::logs;
 use heist_cluster_suite::world::{self, World};
@@ -50,7 +50,7 @@ fn variable(name: String) -> Option<String> {
 /// Cargo has set both for this program.
 #[test]
 fn functions_have_of_our_environment_only_what_they_need() {
-    world::on::<OnSlurm>(Options::new(), |stage| {
+    world::on::<OnSlurm>(|stage| {
         let there = |name: &str| stage.cluster.call(variable, name.to_owned()).get();
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
         assert_eq!(there("CARGO_MANIFEST_DIR"), Ok(None));
@@ -74,7 +74,7 @@ fn lines_come_from_the_nodes() {
 /// Calls that want different things share the workers of one connection.
 #[test]
 fn calls_of_different_kinds_share_a_connection() {
-    world::on::<OnSlurm>(Options::new(), |stage| {
+    world::on::<OnSlurm>(|stage| {
         calls::many_calls_come_back(stage.cluster);
         calls::a_function_has_a_pool(stage.cluster);
         calls::a_pinned_call_runs_where_it_should(stage.cluster);
@@ -84,7 +84,7 @@ fn calls_of_different_kinds_share_a_connection() {
 
 #[test]
 fn killed_calls_give_their_processors_back() {
-    world::on::<OnSlurm>(Options::new(), |stage| {
+    world::on::<OnSlurm>(|stage| {
         let cluster = stage.cluster;
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let cpus: f64 = cluster

@@ -22,6 +22,9 @@ use serde_bytes::ByteBuf;
 /// The exit code of a driver that has right results, not all of which are in the store.
 pub(crate) const UNSTORED: u8 = 3;
 
+/// The exit code of a driver whose side-car has ended, which is what Ray is to it.
+pub(crate) const CUT_OFF: u8 = 4;
+
 /// How many calls are open at a time.
 const OPEN: usize = 6;
 
@@ -142,6 +145,16 @@ pub(crate) fn drive(place: Place, folder: &Path, seed: u64) -> Result<ExitCode, 
         true => ExitCode::SUCCESS,
         false => ExitCode::from(UNSTORED),
     })
+}
+
+/// The end of a driver whose failure says that.
+pub(crate) fn cut_off(why: String) -> Result<ExitCode, String> {
+    if !why.contains("side-car") {
+        return Err(why);
+    }
+    // The caller may have closed it.
+    let _ = writeln!(std::io::stderr(), "chaos: {why}");
+    Ok(ExitCode::from(CUT_OFF))
 }
 
 /// The jobs that are not over: those of drivers that were lost, and those that none has begun.

@@ -38,6 +38,8 @@ pub(crate) struct Faults<'a> {
     mendings: Vec<(Instant, Mending)>,
     /// A file that is written again and again until then, so that the disk is slow.
     busy: Option<(Instant, File)>,
+    /// A process between this driver and the backend was killed.
+    pub(crate) has_killed: bool,
     pub(crate) counts: BTreeMap<&'static str, u64>,
 }
 
@@ -58,6 +60,7 @@ impl<'a> Faults<'a> {
             next_at: Instant::now() + Duration::from_millis(500),
             mendings: Vec::new(),
             busy: None,
+            has_killed: false,
             counts: BTreeMap::new(),
         }
     }
@@ -122,7 +125,9 @@ impl<'a> Faults<'a> {
             // On others than Local these are what stands between the driver and the backend.
             0..=3 => match worker {
                 Some(pid) if self.place == Place::Local || self.random.u32(..4) == 0 => {
-                    left::signal(pid, self.mark, "KILL").then_some("workers killed")
+                    let is_killed = left::signal(pid, self.mark, "KILL");
+                    self.has_killed |= is_killed;
+                    is_killed.then_some("workers killed")
                 }
                 _ => None,
             },

@@ -47,7 +47,8 @@ fn run(arguments: &[String]) -> Result<ExitCode, String> {
     };
     match arguments.as_slice() {
         ["drive", place, folder, seed] => {
-            drive::drive(Place::parse(place)?, folder.as_ref(), number(seed)?)
+            let driven = drive::drive(Place::parse(place)?, folder.as_ref(), number(seed)?);
+            driven.or_else(drive::cut_off)
         }
         ["audit", folder, seed] => drive::audit(folder.as_ref(), number(seed)?),
         [place, seconds, seed, report] => {

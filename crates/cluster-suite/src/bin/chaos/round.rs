@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use heist_cluster_suite::chaos::{pause, Place, WAIT};
 
-use crate::drive::UNSTORED;
+use crate::drive::{CUT_OFF, UNSTORED};
 use crate::faults::Faults;
 use crate::left::{self, MARK};
 
@@ -143,6 +143,7 @@ fn drivers(
         let number = seed.to_string();
         let mut driver = begin(driver.args(["drive", place.name()]).arg(folder).arg(number))?;
         sum.drivers += 1;
+        faults.has_killed = false;
         let status = loop {
             if let Some(status) = wait(&mut driver, Duration::from_millis(50))? {
                 break status;
@@ -164,6 +165,10 @@ fn drivers(
                 // The next one has the rest to do, and that on a disk that is not full.
                 faults.calm()?;
             }
+            Some(code)
+                if code == i32::from(CUT_OFF)
+                    && faults.has_killed
+                    && began.elapsed() < HARM + WAIT => {}
             None if is_killed && began.elapsed() < HARM + WAIT => {}
             _ => return Err(format!("a driver failed, {status}{}", said(folder))),
         }
