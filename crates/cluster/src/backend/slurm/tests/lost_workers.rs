@@ -107,6 +107,7 @@ fn calling_driver() {
         origin: Arc::new(LogOrigin::Call {
             function: "hello".to_owned(),
             call: 1,
+            trace: None,
         }),
     };
     let (sender, answered) = mpsc::channel();
