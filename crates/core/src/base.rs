@@ -18,6 +18,7 @@ pub(crate) mod on_stack;
 pub(crate) mod once;
 pub(crate) mod recorder;
 pub(crate) mod region;
+pub(crate) mod slot_job;
 pub(crate) mod strand_queue;
 pub(crate) mod task;
 pub(crate) mod unwind;

@@ -57,7 +57,7 @@ pub use base::argument::FnContext;
 pub use base::around::Around;
 pub use base::cancellation::CancellationToken;
 pub use base::error::ThreadPoolBuildError;
-pub use base::join_error::JoinError;
+pub use base::join_error::{JoinError, PanicPayload};
 pub use base::waiting::Waiting;
 pub use heist_event::{Event, EventKind, PoolCounters, WorkerCounters, WorkerEvents, WorkerId};
 pub use heist_sync::{BarrierMode, CoreClass, Distance, NumaNode, Topology};

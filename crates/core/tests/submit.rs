@@ -1,6 +1,7 @@
 //! Submitted jobs: joined, aborted and awaited, each in any order (CM-1).
 #![cfg(not(any(heist_loom, heist_shuttle)))]
 
+use std::cell::Cell;
 use std::future::Future;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::pin::Pin;
@@ -482,4 +483,20 @@ fn a_serial_pool_has_handles_too() {
     group.run(|| ());
     assert!(group.wait_until(Instant::now()), "it has run");
     assert_alive(&pool);
+}
+
+/// As it goes through `?` in functions whose errors any thread may look at.
+#[test]
+fn the_error_of_a_job_may_be_shared_whatever_the_job_has_panicked_with() {
+    fn failed() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        // A payload that is not `Sync`.
+        let job = submit(|| panic_any(Cell::new(1)));
+        job.try_join()?;
+        Ok(())
+    }
+    let error = failed().unwrap_err();
+    assert_eq!(error.to_string(), "a job panicked");
+    let error = error.downcast::<JoinError>().expect("that of the job");
+    let payload = error.into_panic().expect("it has panicked");
+    assert_eq!(payload.downcast_ref(), Some(&Cell::new(1)));
 }

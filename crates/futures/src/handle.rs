@@ -47,7 +47,7 @@ impl<T> FutureHandle<T> {
     pub fn join(self) -> T {
         match block_on(self) {
             Ok(output) => output,
-            Err(JoinError::Panicked(payload)) => panic::resume_unwind(payload),
+            Err(JoinError::Panicked(payload)) => panic::resume_unwind(payload.into_inner()),
             Err(_) => {
                 panic!("a future was joined that was cancelled; await its handle, or keep its pool")
             }
@@ -140,7 +140,7 @@ impl<T> Outcome<T> {
             Self::Ready(output) => Ok(output),
             Self::Panicked(mut panic) => {
                 let payload = panic.payload.take().expect("it is claimed once");
-                Err(JoinError::Panicked(payload))
+                Err(JoinError::Panicked(payload.into()))
             }
         }
     }

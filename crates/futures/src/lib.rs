@@ -44,7 +44,7 @@ mod yielding;
 pub use block_on::block_on;
 pub use budget::poll_budget;
 pub use handle::FutureHandle;
-pub use heist_core::JoinError;
+pub use heist_core::{JoinError, PanicPayload};
 pub use in_pool::SpawnFuture;
 pub use local::{spawn_local, spawn_local_on};
 pub use spawn::spawn_future;

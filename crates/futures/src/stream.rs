@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -11,20 +12,26 @@ use std::vec;
 
 use futures_core::Stream;
 use heist_core::hosting::Host;
-use heist_par::iter::{IndexedParallelIterator, ParallelIterator};
+use heist_par::iter::ParallelIterator;
 use heist_sync::thread;
 
 use crate::handle::FutureHandle;
 use crate::spawn::spawn_in;
 
+/// No more parts are kept: enough to halve the longest range of all to a single item. Parts of an
+/// iterator that does not know how much is left may be split for ever.
+const MOST_PARTS: usize = 128;
+
 /// The items of a parallel iterator as a stream.
-pub trait IntoStream: IndexedParallelIterator + 'static {
+pub trait IntoStream: ParallelIterator + 'static {
     /// The items in their order, computed by the pool of the calling worker, or else by the global
     /// pool, while others are awaited.
     ///
     /// At most `bound` items have been begun and not been taken: when the consumer is slow, workers
-    /// do something else. No worker and no thread is blocked meanwhile. Dropping the stream drops
-    /// the items that nobody has taken; those that a worker is about are finished first.
+    /// do something else. Of an iterator that gives none or several for each item of its source, as
+    /// `filter` and `flat_map_iter` do, the bound is for those of the source. No worker and no
+    /// thread is blocked meanwhile. Dropping the stream drops the items that nobody has taken;
+    /// those that a worker is about are finished first.
     ///
     /// # Panics
     ///
@@ -33,8 +40,8 @@ pub trait IntoStream: IndexedParallelIterator + 'static {
     ///
     /// # Cost
     ///
-    /// One spawned future, and one vector, for each half of the `bound`: choose it so that half of
-    /// it is worth some tens of microseconds.
+    /// One spawned future, and one vector, for a quarter to a half of the `bound`: choose it so
+    /// that half of it is worth some tens of microseconds.
     ///
     /// # Examples
     ///
@@ -55,7 +62,7 @@ pub trait IntoStream: IndexedParallelIterator + 'static {
         );
         ParStream {
             host: Host::current(),
-            rest: Some(self),
+            rest: vec![self],
             bound,
             batches: VecDeque::new(),
             ready: Vec::new().into_iter(),
@@ -63,58 +70,94 @@ pub trait IntoStream: IndexedParallelIterator + 'static {
     }
 }
 
-impl<I: IndexedParallelIterator + 'static> IntoStream for I {}
+impl<I: ParallelIterator + 'static> IntoStream for I {}
 
 /// A stream of the items of a parallel iterator: see [`IntoStream`].
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct ParStream<I: ParallelIterator> {
     host: Host,
-    /// The part that nobody has begun.
-    rest: Option<I>,
+    /// The parts that nobody has begun, those of the first items last.
+    rest: Vec<I>,
     bound: usize,
     /// Parts that workers are about, in the order of their items.
-    batches: VecDeque<Batch<I::Item>>,
+    batches: VecDeque<Batch<I>>,
     /// Of the last part that was finished.
     ready: vec::IntoIter<I::Item>,
 }
 
-/// A part of the items, or the panic of one of them, and how many they are.
-struct Batch<T> {
-    items: FutureHandle<thread::Result<Vec<T>>>,
-    len: usize,
+/// A part of the items, or the panic of one of them.
+struct Batch<I: ParallelIterator> {
+    items: FutureHandle<thread::Result<Done<I>>>,
+    /// How many steps of the iterator it is.
+    steps: usize,
+    len: Option<usize>,
+    /// True if more of the items may come back with it: then nothing behind it is begun.
+    is_open: bool,
 }
 
-impl<I: IndexedParallelIterator + 'static> ParStream<I> {
+/// The items, and the part of which they were the first, if it has more and could not be split.
+type Done<I> = (Vec<<I as ParallelIterator>::Item>, Option<I>);
+
+impl<I: ParallelIterator + 'static> ParStream<I> {
     /// Begins as many parts as the bound allows.
     fn begin(&mut self) {
-        let len = self.bound.div_ceil(2);
-        let mut begun: usize = self.batches.iter().map(|batch| batch.len).sum();
+        let most = self.bound.div_ceil(2);
+        let mut begun: usize = self.batches.iter().map(|batch| batch.steps).sum();
         begun += self.ready.len();
-        while begun + len <= self.bound {
-            let Some(mut part) = self.rest.take() else {
+        while begun + most <= self.bound && !self.batches.iter().any(|batch| batch.is_open) {
+            let Some(part) = self.next_part(most) else {
                 return;
             };
-            let len = match part.len() {
-                0 => return,
-                left if left > len => {
-                    self.rest = Some(part.split_off(len));
-                    len
-                }
-                left => left,
-            };
+            let (steps, len) = (part.steps().min(most), part.known_len());
+            let is_open = part.steps() > most;
             // Caught, so that a panic is nobody's when the stream has been dropped.
-            let items = AssertUnwindSafe(|| part.collect());
+            let items = AssertUnwindSafe(move || match is_open {
+                true => some_of(part, most),
+                false => (part.collect(), None),
+            });
             let items = spawn_in(self.host.clone(), async { panic::catch_unwind(items) });
-            self.batches.push_back(Batch { items, len });
-            begun += len;
+            begun += steps;
+            self.batches.push_back(Batch {
+                items,
+                steps,
+                len,
+                is_open,
+            });
         }
     }
+
+    /// The next part, of so many steps at most if it can be split.
+    fn next_part(&mut self, most: usize) -> Option<I> {
+        loop {
+            let mut part = self.rest.pop()?;
+            match part.steps() {
+                0 => {}
+                steps if steps <= most || self.rest.len() >= MOST_PARTS => return Some(part),
+                _ => match part.split() {
+                    Some(upper) => self.rest.extend([upper, part]),
+                    None => return Some(part),
+                },
+            }
+        }
+    }
+}
+
+/// The items of so many steps, and the rest.
+fn some_of<I: ParallelIterator>(mut part: I, mut steps: usize) -> Done<I> {
+    let mut items = Vec::new();
+    let flow = part.run(&mut steps, |item| {
+        items.push(item);
+        ControlFlow::Continue(())
+    });
+    part.pause();
+    let has_more = flow.is_continue() && part.steps() > 0;
+    (items, has_more.then_some(part))
 }
 
 // Nothing in it is pinned.
 impl<I: ParallelIterator> Unpin for ParStream<I> {}
 
-impl<I: IndexedParallelIterator + 'static> Stream for ParStream<I> {
+impl<I: ParallelIterator + 'static> Stream for ParStream<I> {
     type Item = I::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<I::Item>> {
@@ -129,9 +172,12 @@ impl<I: IndexedParallelIterator + 'static> Stream for ParStream<I> {
             let items = ready!(Pin::new(&mut batch.items).poll(cx));
             self.batches.pop_front();
             match items {
-                Ok(Ok(items)) => self.ready = items.into_iter(),
+                Ok(Ok((items, rest))) => {
+                    self.ready = items.into_iter();
+                    self.rest.extend(rest);
+                }
                 Ok(Err(payload)) => {
-                    self.rest = None;
+                    self.rest.clear();
                     panic::resume_unwind(payload)
                 }
                 Err(_) => panic!("the pool of a stream has ended; keep its handle for as long"),
@@ -140,10 +186,13 @@ impl<I: IndexedParallelIterator + 'static> Stream for ParStream<I> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let begun: usize = self.batches.iter().map(|batch| batch.len).sum();
-        let rest = self.rest.as_ref().map_or(0, I::len);
-        let left = self.ready.len() + begun + rest;
-        (left, Some(left))
+        let begun = self.batches.iter().map(|batch| batch.len);
+        let rest = self.rest.iter().map(I::known_len);
+        let ready = self.ready.len();
+        let left = begun
+            .chain(rest)
+            .try_fold(ready, |sum, len| sum.checked_add(len?));
+        (left.unwrap_or(ready), left)
     }
 }
 

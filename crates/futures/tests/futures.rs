@@ -282,7 +282,7 @@ mod streams {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Arc;
 
-    use futures_lite::StreamExt;
+    use futures_lite::{Stream, StreamExt};
     use heist_futures::{block_on, yield_now, IntoStream};
     use heist_par::prelude::*;
 
@@ -302,6 +302,41 @@ mod streams {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_has_no_index_is_a_stream_too() {
+        fn items<I: IntoStream>(items: I, bound: usize) -> Vec<I::Item> {
+            block_on(items.into_stream(bound).collect())
+        }
+        let (start, all) = (u64::MAX - 1_001, || {
+            (u64::MAX - 1_001..u64::MAX).into_par_iter()
+        });
+        pool(2).install(|| {
+            for bound in [1, 2, 7, 64, 10_000] {
+                assert!(items(all(), bound).into_iter().eq(start..u64::MAX));
+                let even = items(all().filter(|n| n % 2 == 0), bound);
+                assert!(even
+                    .into_iter()
+                    .eq((start..u64::MAX).filter(|n| n % 2 == 0)));
+                let none = items(all().filter(|_| false), bound);
+                assert!(none.is_empty());
+                let twice = items(all().flat_map_iter(|n| [n, n]), bound);
+                assert!(twice.into_iter().eq((start..u64::MAX).flat_map(|n| [n, n])));
+                // More than a `usize` could count.
+                let many = (0..u128::MAX).into_par_iter().into_stream(bound).take(100);
+                let many: Vec<_> = block_on(many.collect());
+                assert!(many.into_iter().eq(0..100));
+                // In no order, and not to be cut where one wants.
+                let mut bridged = items((0..1_000).par_bridge(), bound);
+                bridged.sort_unstable();
+                assert!(bridged.into_iter().eq(0..1_000));
+            }
+        });
+        let stream = all().into_stream(10);
+        assert_eq!(stream.size_hint(), (1_001, Some(1_001)));
+        let stream = all().filter(|_| true).into_stream(10);
+        assert_eq!(stream.size_hint(), (0, None));
     }
 
     #[test]

@@ -267,21 +267,3 @@ fn what_a_future_wakes_before_it_blocks_in_its_worker_s_place_is_run_and_so_is_t
         other.join();
     }
 }
-
-/// On one worker, where nobody else could run what has let others go first.
-#[test]
-fn a_frame_that_waits_for_descendants_only_gets_a_future_that_yields() {
-    let yields = async {
-        for _ in 0..100 {
-            yield_now().await;
-        }
-        5
-    };
-    let pool = pool(1);
-    let value = pool.install(|| {
-        heist_core::with_waiting(heist_core::Waiting::Descendants, || {
-            spawn_future(yields).join()
-        })
-    });
-    assert_eq!(value, 5);
-}

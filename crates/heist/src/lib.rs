@@ -123,10 +123,10 @@ pub use heist_core::{
     spawn_fifo, spawn_on, submit, with_cancellation, with_context, with_propagation, with_waiting,
     yield_local, yield_now, Around, BarrierMode, BroadcastContext, Callers, CancellationToken,
     Cancelled, CoreClass, CustomSpawn, DefaultSpawn, Diagnostics, Distance, Event, EventKind,
-    FnContext, Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy, NumaNode, Once, Pin,
-    PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning, Strand, TaskGroup,
-    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Topology, Waiting,
-    WorkerCounters, WorkerEvents, WorkerId, Yield,
+    FnContext, Injected, JobBuilder, JoinContext, JoinError, JoinHandle, Lazy, NumaNode, Once,
+    PanicPayload, Pin, PoolCounters, Priority, RunningWorker, Scope, ScopeFifo, StillRunning,
+    Strand, TaskGroup, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+    Topology, Waiting, WorkerCounters, WorkerEvents, WorkerId, Yield,
 };
 pub use heist_par::{
     algorithm, array, collections, iter, option, parallel_for, parallel_reduce, prelude, range,

@@ -13,11 +13,13 @@
 //! Invariant CM-1: a claimed job runs or is cancelled, once, and its closure is dropped once.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::fault;
 
 use crate::base::job_ref::{Header, JobRef};
+use crate::base::region::{self, Context};
 
 const QUEUED: u32 = 0;
 const RUNNING: u32 = 1;
@@ -28,15 +30,23 @@ const CANCELLED: u32 = 2;
 pub(crate) struct Claim {
     header: Header,
     state: AtomicU32,
+    /// In which the job is to run.
+    context: Option<Arc<Context>>,
 }
 
 impl Claim {
-    /// Of a queued job, which `execute` runs if it is queued still.
-    pub(crate) fn new(execute: unsafe fn(NonNull<Header>)) -> Self {
+    /// Of a queued job, which `execute` runs in this context if it is queued still.
+    pub(crate) fn new(execute: unsafe fn(NonNull<Header>), context: Option<Arc<Context>>) -> Self {
         Self {
             header: Header { execute },
             state: AtomicU32::new(QUEUED),
+            context,
         }
+    }
+
+    /// The context in which the job is to run.
+    pub(crate) fn context(&self) -> Option<&Arc<Context>> {
+        self.context.as_ref()
     }
 
     /// True if the job is the caller's now, to be run.
@@ -76,5 +86,16 @@ impl Claim {
         // SAFETY: by 1. By J1 the job is there.
         let claim: &Self = unsafe { job.address().cast().as_ref() };
         claim.state.load(Ordering::Relaxed) != QUEUED
+    }
+
+    /// True if the job in a queue may run in the surroundings that the thread has entered.
+    ///
+    /// # Safety
+    ///
+    /// 1. As for [`is_void`](Self::is_void).
+    pub(crate) unsafe fn may_run_here(job: JobRef) -> bool {
+        // SAFETY: as there.
+        let claim: &Self = unsafe { job.address().cast().as_ref() };
+        region::may_run(claim.context())
     }
 }

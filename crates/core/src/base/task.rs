@@ -15,6 +15,12 @@ pub(crate) trait Task: Send {
         false
     }
 
+    /// True if it may run in the surroundings that the thread has entered, which is asked of one
+    /// that brings its context along.
+    fn may_run_here(&self) -> bool {
+        true
+    }
+
     /// Drops what has not begun, and tells whoever waits for it that this is why.
     fn discard(self, why: Payload);
 }
@@ -43,6 +49,10 @@ impl<T: Task> Task for Boxed<T> {
 
     fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
+    }
+
+    fn may_run_here(&self) -> bool {
+        self.0.may_run_here()
     }
 
     fn discard(self, why: Payload) {

@@ -23,7 +23,8 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 
 use crate::base::argument::{Argument, FnContext};
-use crate::base::job::{JobSlot, SlotJob};
+use crate::base::job::JobSlot;
+use crate::base::slot_job::SlotJob;
 use crate::base::unwind;
 use crate::ops::join::{both, finish_and_resume, join_on};
 use crate::state::{Carrier, Pool};

@@ -96,8 +96,10 @@ impl Host {
             context => carrying(context, unsafe { DetachedJob::new(Run(task)) }),
         };
         match worker {
-            // A frame below that runs its descendants only may wait for it, and looks nowhere else.
-            Some(worker) if order == Order::Next || worker.is_on_strict() => {
+            Some(worker) if order == Order::Next => worker.push_detached(job),
+            // The present job may wait for it, and then run its descendants only.
+            Some(worker) if order == Order::InTurn && !worker.keeps_order() => {
+                worker.local().was_early.set(true);
                 worker.push_detached(job);
             }
             Some(worker) => worker.push_behind(job),
@@ -185,8 +187,13 @@ struct Run<T>(T);
 impl<T: Hosted> Task for Run<T> {
     fn run(self) {
         let worker = Worker::current().expect("jobs run on workers");
-        let pool = worker.pool();
-        match unwind::catch_job(|| self.0.run()) {
+        let (pool, was_early) = (worker.pool(), &worker.local().was_early);
+        let (lowest, before) = (worker.next_slot(), was_early.replace(false));
+        let result = unwind::catch_job(|| self.0.run());
+        if was_early.replace(before) {
+            worker.put_behind(lowest);
+        }
+        match result {
             Ok(true) => return,
             Ok(false) => (),
             Err(payload) => pool.handle_panic(payload),

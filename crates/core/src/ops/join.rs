@@ -10,7 +10,8 @@ use std::mem::ManuallyDrop;
 use heist_sync::thread;
 
 use crate::base::argument::{Argument, FnContext};
-use crate::base::job::{lent_latch, JobSlot, SlotJob};
+use crate::base::job::{lent_latch, JobSlot};
+use crate::base::slot_job::SlotJob;
 use crate::base::unwind::{self, Payload};
 use crate::state::Pool;
 use crate::worker::Worker;

@@ -28,8 +28,8 @@ use crate::state::Pool;
 ///
 /// - one from elsewhere that the frame [joins](crate::JoinHandle::join), before it has begun;
 /// - while it waits for a handle, a [group](crate::TaskGroup) or a [strand](crate::Strand): what
-///   the same job has spawned before this call, and the jobs of others in a strand that it serves,
-///   which it does until the strand is idle;
+///   the same job has spawned before this call, and the jobs of others in a strand that it serves;
+/// - a future from elsewhere that was woken there;
 /// - a job for [every](crate::broadcast()) worker, or only for [this one](crate::JobBuilder::only_on).
 ///
 /// An external caller participates in the global pool, as in [`join`](crate::join()).

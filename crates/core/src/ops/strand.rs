@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::base::job::DetachedJob;
 use crate::base::job_queue::JobQueue;
 use crate::base::on_stack;
-use crate::base::region::is_surrounded;
 use crate::base::strand_queue::StrandQueue;
 use crate::base::task::{Carrying, Task};
 use crate::base::unwind::{self, Payload};
@@ -292,12 +291,7 @@ impl Drainer {
         let mut stint = Stint::new(pool.now_ns());
         while !self.jobs.is_empty() || self.strand.queue.take_all(&mut self.jobs) {
             if stint.is_over(|| pool.now_ns(), || worker.others_wait()) {
-                // On top of surroundings it would be queued where the frame below, which may wait
-                // for it, cannot run it: there it goes on until the strand is idle.
-                if !(worker.is_on_strict() && is_surrounded()) {
-                    return false;
-                }
-                stint = Stint::new(pool.now_ns());
+                return false;
             }
             if let Some(job) = self.jobs.take() {
                 // SAFETY: the queue hands each job out once.
@@ -309,16 +303,13 @@ impl Drainer {
 
     /// Queues itself, behind all that waits for a worker.
     fn go_behind(self, worker: &Worker) {
-        let is_descendant = worker.is_on_strict();
-        let pool = worker.pool();
-        let job = Carrying(move || self.run());
-        if is_descendant {
+        // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
+        let job = unsafe { DetachedJob::new(Carrying(move || self.run())) };
+        if worker.is_on_top() && !worker.keeps_order() {
             // A frame below may wait for it that runs nothing from outside.
-            // SAFETY: 1. it borrows nothing. 2. The jobs of a strand do not unwind.
-            unsafe { worker.push(job) };
+            worker.push_behind(job);
         } else {
-            // SAFETY: as above.
-            pool.inject(Priority::Normal, unsafe { DetachedJob::new(job) });
+            worker.pool().inject(Priority::Normal, job);
         }
     }
 }

@@ -81,10 +81,9 @@ where
 {
     pool.keep_alive();
     let task = Arc::new(Task {
-        claimed: Claimed::new(job, Task::<F, T>::execute),
+        claimed: Claimed::new(job, Task::<F, T>::execute, context),
         pool: Arc::clone(pool),
         bound,
-        context,
     });
     let queued = Arc::into_raw(Arc::clone(&task)).cast_mut();
     // SAFETY: an `Arc`'s content has an address.
@@ -123,8 +122,6 @@ struct Task<F: FnOnce() -> T, T> {
     claimed: Claimed<F, T>,
     pool: Arc<Pool>,
     bound: Bound,
-    /// That of the call in which it was submitted.
-    context: Option<Arc<region::Context>>,
 }
 
 /// A [`Task`] with some closure.
@@ -165,7 +162,7 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> T {
         match self.try_join() {
             Ok(value) => value,
-            Err(JoinError::Panicked(payload)) => unwind::resume(payload),
+            Err(JoinError::Panicked(payload)) => unwind::resume(payload.into_inner()),
             Err(JoinError::Cancelled) => {
                 checkpoint();
                 panic!("could not join a job: it was cancelled; `try_join` says so without a panic")
@@ -272,7 +269,7 @@ where
     fn run(&self, claimant: Claimant<'_, F, T, CountLatch>) {
         let worker = Worker::current().expect("jobs run on workers");
         let mode = WaitMode::new(Waiting::Any);
-        worker.run_in(mode, self.context.clone(), |why| {
+        worker.run_in(mode, self.claimed.context().cloned(), |why| {
             let told = match why {
                 None => claimant.run(),
                 Some(why) => claimant.discard(why),
@@ -357,7 +354,9 @@ impl<F: FnOnce() -> T, T> Drop for Task<F, T> {
     fn drop(&mut self) {
         // SAFETY: 1. The queue's share is gone, so that the job was claimed, and 2. the handle's.
         match unsafe { self.claimed.take_outcome() } {
-            Some(Err(JoinError::Panicked(payload))) => self.pool.handle_panic(payload),
+            Some(Err(JoinError::Panicked(payload))) => {
+                self.pool.handle_panic(payload.into_inner());
+            }
             Some(Ok(value)) => unwind::discard(value),
             Some(Err(JoinError::Cancelled)) | None => {}
         }

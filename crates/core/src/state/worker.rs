@@ -88,11 +88,13 @@ pub(crate) struct Local {
     pub(crate) carrier: Cell<*const Carrier>,
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
-    /// True while jobs run on top of a frame that has not ended.
-    pub(crate) is_on_top: Cell<bool>,
-    /// True while one of the frames below waits for descendants only, whatever the present job may
-    /// do.
-    pub(crate) is_on_strict: Cell<bool>,
+    /// On top of how many waits jobs run: of frames that go on when they have ended.
+    pub(crate) height: Cell<usize>,
+    /// How many jobs such waits have run in which only descendants run.
+    pub(crate) ran_strictly: Cell<u32>,
+    /// True if the present run has woken or spawned something that is to let others go first, and
+    /// was pushed all the same, because a frame on top may wait for it.
+    pub(crate) was_early: Cell<bool>,
     /// True while it is in the program's own code that blocks.
     pub(crate) is_blocked: Cell<bool>,
     /// True if the deque may hold jobs that somebody else has, by their claims.
@@ -156,8 +158,9 @@ impl<P> WorkerState<P> {
                 is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
-                is_on_top: Cell::new(false),
-                is_on_strict: Cell::new(false),
+                height: Cell::new(0),
+                ran_strictly: Cell::new(0),
+                was_early: Cell::new(false),
                 is_blocked: Cell::new(false),
                 holds_void: Cell::new(false),
                 turns: Cell::new(Turns::new()),

@@ -6,30 +6,88 @@ use heist_sync::cell::UnsafeCell;
 
 use crate::base::job::DetachedJob;
 
-/// A worker's queue of jobs that come after its other ones, first in, first out. Other workers may
-/// take them at once.
+/// A worker's jobs that come after its other ones, first in, first out. Other workers may take them
+/// at once.
+///
+/// A frame that waits and runs its descendants only may run those of them that have let others go
+/// first on top of it, and no older ones: so each such wait has a level of its own, which is a
+/// queue while there is anything in it.
 ///
 /// Only the worker adds to it. It lies under the lock of the worker's deque, which costs the worker
 /// one read-modify-write, and which a thief never waits for.
 pub(crate) struct Yielded<T: Send = DetachedJob> {
     /// Touched by the holder of the lock.
-    queue: UnsafeCell<Queue<T>>,
-    /// The queue's length, written under the lock.
+    levels: UnsafeCell<Levels<T>>,
+    /// How many jobs there are, written under the lock.
     len: AtomicUsize,
     /// How many jobs have been taken, written under the lock.
     taken: AtomicUsize,
 }
 
-// SAFETY: the queue is touched by the holder of the lock only, as each of the functions demands.
+struct Levels<T> {
+    /// That of the jobs for which no such frame waits.
+    lowest: Queue<T>,
+    /// Those above it by their heights, the lowest first. None is empty.
+    above: Vec<(usize, Queue<T>)>,
+}
+
+// SAFETY: the levels are touched by the holder of the lock only, as each of the functions demands.
 unsafe impl<T: Send> Sync for Yielded<T> {}
 
 /// No more jobs than that are taken at once by another worker.
 const MOST_AT_ONCE: usize = 32;
 
+impl<T> Levels<T> {
+    fn push(&mut self, level: usize, job: T) {
+        if level == 0 {
+            return self.lowest.push(job);
+        }
+        match self.above.last_mut() {
+            Some((last, queue)) if *last == level => queue.push(job),
+            last => {
+                debug_assert!(last.is_none_or(|(last, _)| *last < level));
+                let mut queue = Queue::new();
+                queue.push(job);
+                self.above.push((level, queue));
+            }
+        }
+    }
+
+    /// The oldest job of the lowest level.
+    fn take(&mut self) -> (Option<T>, Option<Block<T>>) {
+        if !self.lowest.is_empty() {
+            return self.lowest.take();
+        }
+        self.take_above(0)
+    }
+
+    /// The oldest job of the highest level, if that is this one.
+    fn take_at(&mut self, level: usize) -> (Option<T>, Option<Block<T>>) {
+        match self.above.last() {
+            Some((last, _)) if *last == level => self.take_above(self.above.len() - 1),
+            _ => (None, None),
+        }
+    }
+
+    fn take_above(&mut self, index: usize) -> (Option<T>, Option<Block<T>>) {
+        let Some((_, queue)) = self.above.get_mut(index) else {
+            return (None, None);
+        };
+        let taken = queue.take();
+        if queue.is_empty() {
+            self.above.remove(index);
+        }
+        taken
+    }
+}
+
 impl<T: Send> Yielded<T> {
     pub(crate) fn new() -> Self {
         Self {
-            queue: UnsafeCell::new(Queue::new()),
+            levels: UnsafeCell::new(Levels {
+                lowest: Queue::new(),
+                above: Vec::new(),
+            }),
             len: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
         }
@@ -46,19 +104,20 @@ impl<T: Send> Yielded<T> {
         self.len() == 0
     }
 
-    /// How many jobs have been taken: of a queue of one job, which one it is.
+    /// How many jobs have been taken: of a single job, which one it is.
     pub(crate) fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Puts a job at the end.
+    /// Puts a job at the end of a level, above which there are none.
     ///
     /// # Safety
     ///
     /// 1. The caller holds the lock of the deque.
-    pub(crate) unsafe fn push(&self, job: T) {
+    pub(crate) unsafe fn push(&self, level: usize, job: T) {
         // SAFETY: by 1.
-        self.queue.with_mut(|queue| unsafe { (*queue).push(job) });
+        self.levels
+            .with_mut(|levels| unsafe { (*levels).push(level, job) });
         self.len.store(self.len() + 1, Ordering::Relaxed);
     }
 
@@ -69,13 +128,30 @@ impl<T: Send> Yielded<T> {
     /// 1. The caller holds the lock of the deque.
     pub(crate) unsafe fn take(&self) -> (Option<T>, Option<Block<T>>) {
         // SAFETY: by 1.
-        let (job, emptied) = self.queue.with_mut(|queue| unsafe { (*queue).take() });
-        if job.is_some() {
+        self.count(self.levels.with_mut(|levels| unsafe { (*levels).take() }))
+    }
+
+    /// As [`take`](Self::take), of this level, above which there are none.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the deque.
+    pub(crate) unsafe fn take_at(&self, level: usize) -> (Option<T>, Option<Block<T>>) {
+        // SAFETY: by 1.
+        self.count(
+            self.levels
+                .with_mut(|levels| unsafe { (*levels).take_at(level) }),
+        )
+    }
+
+    /// Counts a job that was taken, if one was. Called under the lock.
+    fn count(&self, taken: (Option<T>, Option<Block<T>>)) -> (Option<T>, Option<Block<T>>) {
+        if taken.0.is_some() {
             self.len.store(self.len() - 1, Ordering::Relaxed);
-            self.taken
-                .store(self.taken().wrapping_add(1), Ordering::Relaxed);
+            let so_far = self.taken().wrapping_add(1);
+            self.taken.store(so_far, Ordering::Relaxed);
         }
-        (job, emptied)
+        taken
     }
 
     /// The oldest half of the jobs, in their order, for another worker.
@@ -97,7 +173,8 @@ impl<T: Send> Yielded<T> {
     /// 1. The caller holds the lock of the deque.
     pub(crate) unsafe fn shrink(&self) {
         // SAFETY: by 1.
-        self.queue.with_mut(|queue| unsafe { (*queue).shrink() });
+        self.levels
+            .with_mut(|levels| unsafe { (*levels).lowest.shrink() });
     }
 }
 
@@ -110,7 +187,7 @@ mod tests {
         for (jobs, taken) in [(0, 0), (1, 1), (2, 1), (5, 3), (64, 32), (1_000, 32)] {
             let queue = Yielded::new();
             // SAFETY: here and below, nobody else is there.
-            (0..jobs).for_each(|job| unsafe { queue.push(job) });
+            (0..jobs).for_each(|job| unsafe { queue.push(0, job) });
             // SAFETY: as above.
             let half = unsafe { queue.take_half() };
             assert!(half.into_iter().eq(0..taken), "of {jobs}");
@@ -120,5 +197,25 @@ mod tests {
             assert!(left.eq(taken..jobs));
             assert!(queue.is_empty() && queue.taken() == jobs);
         }
+    }
+
+    #[test]
+    fn a_level_is_a_queue_of_its_own_and_others_begin_with_the_lowest() {
+        let queue = Yielded::new();
+        // SAFETY: here and below, nobody else is there.
+        let take_at = |level| unsafe { queue.take_at(level) }.0;
+        for (job, level) in [0, 0, 2, 2, 5, 5].into_iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { queue.push(level, job) };
+        }
+        assert_eq!(take_at(3), None);
+        assert_eq!(
+            (take_at(5), take_at(5), take_at(5)),
+            (Some(4), Some(5), None)
+        );
+        assert_eq!(take_at(2), Some(2));
+        // SAFETY: as above.
+        assert!(unsafe { queue.take_half() }.into_iter().eq([0, 1]));
+        assert_eq!((take_at(2), take_at(2), queue.len()), (Some(3), None, 0));
     }
 }

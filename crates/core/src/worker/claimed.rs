@@ -1,6 +1,7 @@
 //! A job that is claimed before it runs: its closure, or later its outcome, and who waits for that.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use heist_sync::cell::UnsafeCell;
 use heist_sync::thread;
@@ -9,6 +10,7 @@ use crate::base::claim::Claim;
 use crate::base::job_ref::Header;
 use crate::base::join_error::JoinError;
 use crate::base::latch::Latch;
+use crate::base::region::Context;
 use crate::base::unwind::{self, Payload};
 use crate::worker::completion::Completion;
 use crate::worker::latch::CountLatch;
@@ -39,15 +41,24 @@ unsafe impl<F: Send, T: Send, L: Send + Sync> Sync for Claimed<F, T, L> {}
 unsafe impl<F: Send, T: Send, L: Send + Sync> Send for Claimed<F, T, L> {}
 
 impl<F: FnOnce() -> T, T, L: Latch> Claimed<F, T, L> {
-    /// A queued job, which `execute` runs.
-    pub(crate) fn new(job: F, execute: unsafe fn(NonNull<Header>)) -> Self {
+    /// A queued job, which `execute` runs in this context.
+    pub(crate) fn new(
+        job: F,
+        execute: unsafe fn(NonNull<Header>),
+        context: Option<Arc<Context>>,
+    ) -> Self {
         let completion = Completion::default();
         completion.add();
         Self {
-            claim: Claim::new(execute),
+            claim: Claim::new(execute, context),
             completion,
             content: UnsafeCell::new(Content::Job(job)),
         }
+    }
+
+    /// The context in which the job is to run.
+    pub(crate) fn context(&self) -> Option<&Arc<Context>> {
+        self.claim.context()
     }
 
     /// The right to run the job, unless somebody has it.
@@ -128,7 +139,7 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimant<'_, F, T, L> {
             if unwind::is_cancellation(&payload) {
                 JoinError::Cancelled
             } else {
-                JoinError::Panicked(payload)
+                JoinError::Panicked(payload.into())
             }
         }));
         // SAFETY: the content is the claimant's, and nothing that would have to be dropped.
@@ -188,7 +199,7 @@ mod model {
                 VALUE
             });
             Arc::new(Self {
-                job: Claimed::new(job, never),
+                job: Claimed::new(job, never, None),
                 drops,
             })
         }

@@ -3,7 +3,8 @@
 use std::mem::ManuallyDrop;
 
 use crate::base::argument::FnContext;
-use crate::base::job::{DetachedJob, JobSlot, SlotJob};
+use crate::base::job::{DetachedJob, JobSlot};
+use crate::base::slot_job::SlotJob;
 use crate::base::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 

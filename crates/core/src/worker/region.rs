@@ -7,7 +7,7 @@ use heist_sync::thread;
 use crate::base::around;
 use crate::base::job::DetachedJob;
 use crate::base::region::{is_same, is_surrounded, may_run, Context};
-use crate::base::task::Carrying;
+use crate::base::task::Task;
 use crate::base::unwind::{self, Payload};
 use crate::base::waiting::{Region, WaitMode, Waiting};
 use crate::policy::Priority;
@@ -120,13 +120,11 @@ impl Worker {
             }
         }
         self.state().regions.close(region, self.deque());
-        if may_run(region.context()) {
-            self.put_back(left);
-        } else {
-            // The frame below may wait for all that is pushed here, and has entered something else.
-            for job in left {
-                self.pool().inject(Priority::Normal, job);
-            }
+        // The frame below may wait for all that is pushed here, and have entered something else.
+        let (here, elsewhere) = left.into_iter().partition(DetachedJob::may_run_here);
+        self.put_back(here);
+        for job in elsewhere {
+            self.pool().inject(Priority::Normal, job);
         }
     }
 
@@ -267,15 +265,35 @@ pub(crate) fn carrying(context: Option<Arc<Context>>, job: DetachedJob) -> Detac
     if job.carries() {
         return job;
     }
-    let run = move || {
+    // SAFETY: 1. and 2. are those of the job.
+    unsafe { DetachedJob::new(InContext { context, job }) }
+}
+
+/// A job with its context.
+struct InContext {
+    context: Option<Arc<Context>>,
+    job: DetachedJob,
+}
+
+impl Task for InContext {
+    const CARRIES: bool = true;
+
+    fn run(self) {
+        let Self { context, job } = self;
         let worker = Worker::current().expect("jobs run on workers");
         worker.run_in(WaitMode::new(Waiting::Any), context, |why| {
             // SAFETY: the one run of the job around it.
             unsafe { job.finish(why) }
         });
-    };
-    // SAFETY: 1. and 2. are those of the job.
-    unsafe { DetachedJob::new(Carrying(run)) }
+    }
+
+    fn may_run_here(&self) -> bool {
+        may_run(self.context.as_ref())
+    }
+
+    fn discard(self, _: Payload) {
+        self.run();
+    }
 }
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]

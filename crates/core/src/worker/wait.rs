@@ -10,7 +10,7 @@ use crate::base::counters::Activity;
 use crate::base::latch::CoreLatch;
 use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
-use crate::policy::{IdleLadder, IdleStep};
+use crate::policy::{IdleLadder, IdleStep, Turns};
 use crate::worker::Worker;
 
 impl Worker {
@@ -78,25 +78,20 @@ impl Worker {
     /// Calls `op`, which runs jobs on top of a frame that has not ended. Does not unwind.
     #[inline(always)]
     pub(crate) fn on_top<R>(&self, op: impl FnOnce() -> R) -> R {
-        let local = self.local();
-        let was_on_strict = local.is_on_strict.get();
-        local.is_on_strict.set(was_on_strict || self.is_strict());
-        let was_on_top = local.is_on_top.replace(true);
+        let height = &self.local().height;
+        let below = height.get();
+        height.set(below + 1);
         let result = op();
-        local.is_on_top.set(was_on_top);
-        local.is_on_strict.set(was_on_strict);
+        if !self.state().yielded.is_empty() {
+            self.take_over_yielded();
+        }
+        height.set(below);
         result
     }
 
     /// True if the present job runs on top of a frame that goes on when it has ended.
     pub(crate) fn is_on_top(&self) -> bool {
-        self.local().is_on_top.get()
-    }
-
-    /// True if the present job runs on top of a frame that waits for descendants only, perhaps with
-    /// others between.
-    pub(crate) fn is_on_strict(&self) -> bool {
-        self.local().is_on_strict.get()
+        self.local().height.get() > 0
     }
 
     /// True if there is something that this worker could do in place of a long job.
@@ -115,7 +110,7 @@ impl Worker {
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let has_run = if is_strict {
-            self.next_slot() > oldest && self.run(self.pop()) || self.run(self.take_mail())
+            self.run_descendant(oldest)
         } else {
             self.run(self.take_due()) || self.run(self.take_own())
         };
@@ -124,6 +119,18 @@ impl Worker {
             self.note_what_is_gone();
         }
         has_run
+    }
+
+    /// Runs a job in the slot at this address or above, or one of the others that run where only
+    /// descendants do.
+    fn run_descendant(&self, oldest: usize) -> bool {
+        let ran = &self.local().ran_strictly;
+        ran.set(ran.get() % Turns::JOBS_MAX + 1);
+        // Jobs that push others do not keep those that let them go first from their turn (FU-2).
+        ran.get() == Turns::JOBS_MAX && self.run(self.take_yielded_here())
+            || self.next_slot() > oldest && self.run(self.pop())
+            || self.run(self.take_mail())
+            || self.run(self.take_yielded_here())
     }
 
     /// As [`run_own_job`](Self::run_own_job), or a job from elsewhere that may run here.

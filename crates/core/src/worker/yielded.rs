@@ -1,15 +1,26 @@
 //! Jobs that let others go first: behind all other jobs of a worker, and before nothing but those
 //! of low priority.
+//!
+//! A frame that runs its descendants only may wait for one of them. So where some frame of the
+//! worker waits in that way, or will, the jobs that have let others go first on top of a wait are
+//! known by the height of that; and when it has ended they become jobs of the frame in its deque,
+//! for the frame may wait again.
 
 use crate::base::job::{DetachedJob, Job};
+use crate::worker::region::carrying;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Queues a job behind the worker's other ones.
+    /// Queues a job behind the worker's other ones: those of the wait on top of which it has run,
+    /// if only descendants run here. It has its context with it.
     pub(crate) fn push_behind(&self, job: DetachedJob) {
         let yielded = &self.state().yielded;
+        let level = match self.keeps_order() {
+            true => 0,
+            false => self.local().height.get(),
+        };
         // SAFETY: under the lock.
-        self.deque().locked(|| unsafe { yielded.push(job) });
+        self.deque().locked(|| unsafe { yielded.push(level, job) });
         // P1.
         if self.deque().hears_a_signal() {
             self.service();
@@ -28,6 +39,54 @@ impl Worker {
         // Not under the lock: the system takes its time.
         drop(emptied);
         Some(self.injected(job?, self.local().serving.get()))
+    }
+
+    /// The oldest of those that have run on top of the innermost wait, in which only descendants
+    /// run.
+    pub(crate) fn take_yielded_here(&self) -> Option<Job> {
+        let (yielded, height) = (&self.state().yielded, self.local().height.get());
+        if yielded.is_empty() {
+            return None;
+        }
+        // SAFETY: under the lock.
+        let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(height) });
+        drop(emptied);
+        Some(self.injected(job?, self.local().serving.get()))
+    }
+
+    /// The wait on top has ended: the jobs that have let others go first there are the frame's.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_over_yielded(&self) {
+        if self.keeps_order() {
+            return;
+        }
+        let (yielded, height) = (&self.state().yielded, self.local().height.get());
+        // SAFETY: under the lock.
+        let take = || self.deque().locked(|| unsafe { yielded.take_at(height) }).0;
+        let left: Vec<_> = std::iter::from_fn(take).collect();
+        // The oldest is the next.
+        left.into_iter()
+            .rev()
+            .for_each(|job| self.push_detached(job));
+    }
+
+    /// The jobs that lie in this slot and above, all of which the present run has pushed, let
+    /// others go first.
+    pub(crate) fn put_behind(&self, lowest: usize) {
+        let mut pushed = Vec::new();
+        while self.next_slot() > lowest {
+            let Some((kind, slot)) = self.pop_detached() else {
+                break;
+            };
+            // SAFETY: just popped.
+            let job = unsafe { DetachedJob::move_from(slot, kind) };
+            pushed.push(carrying(self.context().cloned(), job));
+        }
+        pushed
+            .into_iter()
+            .rev()
+            .for_each(|job| self.push_behind(job));
     }
 
     /// The oldest of another worker's. This one keeps some more. One that is alone is left to its
@@ -57,7 +116,7 @@ impl Worker {
             let yielded = &self.state().yielded;
             // SAFETY: under the lock.
             self.deque()
-                .locked(|| jobs.for_each(|job| unsafe { yielded.push(job) }));
+                .locked(|| jobs.for_each(|job| unsafe { yielded.push(0, job) }));
             // They were nowhere to be seen.
             let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);

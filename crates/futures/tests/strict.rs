@@ -1,0 +1,248 @@
+//! Futures that a frame waits for which runs its descendants only: on one worker, where nobody else
+//! could run them, each of them comes to its turn, and in its own surroundings.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{mpsc, Arc};
+
+use heist_core::{
+    join, scope, spawn, submit, with_propagation, with_waiting, Strand, ThreadPool,
+    ThreadPoolBuilder, Waiting,
+};
+use heist_futures::{block_on, spawn_future, yield_now, FutureHandle, SpawnFuture};
+
+fn pool(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.build().expect("a pool")
+}
+
+thread_local!(static SPAN: Cell<u32> = const { Cell::new(0) });
+
+/// Calls `op` in surroundings of this number.
+fn within<R: Send>(span: u32, op: impl FnOnce() -> R + Send) -> R {
+    let around = move |run: &mut dyn FnMut()| {
+        let before = SPAN.replace(span);
+        run();
+        SPAN.set(before);
+    };
+    with_propagation(Arc::new(around), op)
+}
+
+fn strictly<R: Send>(op: impl FnOnce() -> R + Send) -> R {
+    with_waiting(Waiting::Descendants, op)
+}
+
+/// The ways in which a frame comes to run its descendants only.
+fn in_each_way(op: fn()) {
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        pool.install(|| strictly(op));
+        pool.install(|| within(1, op));
+        pool.install(|| within(1, || strictly(op)));
+        pool.install(|| strictly(|| within(1, op)));
+        pool.install(|| within(1, || with_waiting(Waiting::Any, op)));
+    }
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.waiting(Waiting::Descendants).build();
+    pool.expect("a pool").install(op);
+}
+
+/// Yields so often.
+async fn yields(times: u32) -> u32 {
+    let span = SPAN.get();
+    for _ in 0..times {
+        yield_now().await;
+        assert_eq!(SPAN.get(), span);
+    }
+    times
+}
+
+#[test]
+fn a_future_that_yields_is_joined() {
+    in_each_way(|| {
+        assert_eq!(spawn_future(yields(100)).join(), 100);
+        assert_eq!(block_on(spawn_future(yields(100))).unwrap(), 100);
+        let both = join(
+            || spawn_future(yields(9)).join(),
+            || spawn_future(yields(8)).join(),
+        );
+        assert_eq!(both, (9, 8));
+        scope(|scope| scope.spawn(|_| assert_eq!(spawn_future(yields(7)).join(), 7)));
+    });
+}
+
+/// They wait for one that was spawned before, and is the last to be popped.
+#[test]
+fn futures_that_yield_until_an_older_one_has_run_let_it_run() {
+    in_each_way(|| {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let older = spawn_future({
+            let is_over = Arc::clone(&is_over);
+            async move { is_over.store(true, Ordering::Relaxed) }
+        });
+        let younger: Vec<_> = (0..3)
+            .map(|_| {
+                let is_over = Arc::clone(&is_over);
+                spawn_future(async move {
+                    while !is_over.load(Ordering::Relaxed) {
+                        yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        younger.into_iter().for_each(FutureHandle::join);
+        older.join();
+    });
+}
+
+/// As above, but that they wake each other, or spawn each other, or are jobs that do.
+#[test]
+fn what_never_ends_lets_an_older_future_run() {
+    fn chain(is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Relaxed) {
+            drop(spawn_future(async move { chain(is_over) }));
+        }
+    }
+    fn chain_of_jobs(is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Relaxed) {
+            spawn(move || chain_of_jobs(is_over));
+        }
+    }
+    fn pair(is_over: Arc<AtomicBool>) {
+        let (ping, pinged) = async_channel::bounded(1);
+        let (pong, ponged) = async_channel::bounded(1);
+        drop(spawn_future(async move {
+            while !is_over.load(Ordering::Relaxed) && ping.send(()).await.is_ok() {
+                let _ = ponged.recv().await;
+            }
+        }));
+        drop(spawn_future(async move {
+            while pinged.recv().await.is_ok() && pong.send(()).await.is_ok() {}
+        }));
+    }
+    fn strand(is_over: Arc<AtomicBool>) {
+        fn feed(strand: Arc<Strand>, is_over: Arc<AtomicBool>) {
+            let again = Arc::clone(&strand);
+            strand.spawn(move || {
+                if !is_over.load(Ordering::Relaxed) {
+                    feed(again, is_over);
+                }
+            });
+        }
+        feed(Arc::new(Strand::new()), is_over);
+    }
+    in_each_way(|| {
+        for endless in [chain, pair, strand] {
+            let is_over = Arc::new(AtomicBool::new(false));
+            let older = spawn_future({
+                let is_over = Arc::clone(&is_over);
+                async move { is_over.store(true, Ordering::Relaxed) }
+            });
+            endless(Arc::clone(&is_over));
+            older.join();
+        }
+        // A job that was pushed before a chain of jobs is the last to be popped, as everywhere; a
+        // future that has let others go first is not.
+        let is_over = Arc::new(AtomicBool::new(false));
+        let yielding = spawn_future({
+            let is_over = Arc::clone(&is_over);
+            async move {
+                chain_of_jobs(Arc::clone(&is_over));
+                yields(10).await;
+                is_over.store(true, Ordering::Relaxed);
+            }
+        });
+        yielding.join();
+    });
+}
+
+/// Each of a pair is pushed in a region inside of that of the run which wakes it.
+#[test]
+fn futures_that_wake_each_other_and_submit_jobs_are_joined() {
+    in_each_way(|| {
+        let span = SPAN.get();
+        let (ping, pinged) = async_channel::bounded(1);
+        let (pong, ponged) = async_channel::bounded(1);
+        let one = spawn_future(async move {
+            for n in 0..50 {
+                ping.send(submit(move || n).await.unwrap()).await.unwrap();
+                assert_eq!(ponged.recv().await, Ok(n));
+                assert_eq!(SPAN.get(), span);
+                assert_eq!(spawn_future(async move { n }).await.unwrap(), n);
+            }
+        });
+        let other = spawn_future(async move {
+            while let Ok(n) = pinged.recv().await {
+                assert_eq!(SPAN.get(), span);
+                pong.send(n).await.unwrap();
+            }
+        });
+        one.join();
+        other.join();
+    });
+}
+
+/// It has let others go first on top of a wait that is over.
+#[test]
+fn what_was_left_by_a_wait_is_there_for_the_next() {
+    in_each_way(|| {
+        let left = spawn_future(yields(1_000));
+        for n in 0..10 {
+            spawn_future(yields(n)).join();
+        }
+        with_waiting(Waiting::Any, || spawn_future(yields(3)).join());
+        within(2, || spawn_future(yields(3)).join());
+        assert_eq!(left.join(), 1_000);
+    });
+}
+
+/// A lock that is held over a join is safe in a strict frame, whatever has yielded below.
+#[test]
+fn a_future_that_has_yielded_below_a_frame_does_not_run_on_top_of_it() {
+    let pool = pool(1);
+    let depth = Arc::new(AtomicUsize::new(0));
+    let count = if cfg!(debug_assertions) { 100 } else { 1_000 };
+    pool.install(|| {
+        strictly(|| {
+            let futures: Vec<_> = (0..8)
+                .map(|n| {
+                    let depth = Arc::clone(&depth);
+                    spawn_future(async move {
+                        for _ in 0..count {
+                            assert_eq!(
+                                depth.fetch_add(1, Ordering::Relaxed),
+                                0,
+                                "on top of another"
+                            );
+                            // Waits for something of its own that yields.
+                            assert_eq!(spawn_future(yields(n % 3)).join(), n % 3);
+                            depth.fetch_sub(1, Ordering::Relaxed);
+                            yield_now().await;
+                        }
+                    })
+                })
+                .collect();
+            futures.into_iter().for_each(FutureHandle::join);
+        });
+    });
+}
+
+/// The worker is held up: others take what has let others go first there. The third one is there
+/// because the frame that waits keeps its worker, whoever runs the future.
+#[test]
+fn what_has_yielded_in_a_strict_frame_is_taken_by_another_worker_while_that_is_held_up() {
+    let pool = pool(3);
+    for _ in 0..if cfg!(debug_assertions) { 30 } else { 200 } {
+        let (say, heard) = mpsc::channel();
+        let blocks = async move {
+            drop(spawn_future(async move {
+                yields(3).await;
+                say.send(()).unwrap();
+            }));
+            yields(3).await;
+            heard.recv().unwrap();
+        };
+        pool.spawn_future(async move { strictly(|| spawn_future(blocks).join()) })
+            .join();
+    }
+}
