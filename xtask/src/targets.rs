@@ -29,8 +29,9 @@ const TARGETS: [&str; 6] = [
 ];
 
 /// The libraries that users name, with the folders of the manifests that promise a compiler.
-const LIBRARIES: [(&str, &str); 3] = [
+const LIBRARIES: [(&str, &str); 4] = [
     ("heist", "crates/heist"),
+    ("rayon", "compat/rayon"),
     ("rayon-core", "compat/rayon-core"),
     ("heist-cluster", "crates/cluster"),
 ];

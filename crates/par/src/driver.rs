@@ -21,7 +21,7 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Clock;
 
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
-use crate::part::Part;
+use crate::part::{Continuation, Part};
 
 /// Takes the items of one part, in their order.
 pub(crate) trait Consumer<T>: Sized + Send {
@@ -59,10 +59,28 @@ where
     P: Part,
     C: Consumer<P::Output>,
 {
-    match part.steps() {
-        0 => consumer,
-        1 => alone(part, consumer),
-        _ => participate(|| start(part, consumer)),
+    let drive = Drive { consumer };
+    if P::IS_LENT {
+        return part.open(drive);
+    }
+    drive.run(part)
+}
+
+/// Runs a part whose sources are there.
+struct Drive<C> {
+    consumer: C,
+}
+
+impl<T: Send, C: Consumer<T>> Continuation<T> for Drive<C> {
+    type Output = C;
+
+    fn run<P: Part<Output = T>>(self, part: P) -> C {
+        let consumer = self.consumer;
+        match part.steps() {
+            0 => consumer,
+            1 => alone(part, consumer),
+            _ => participate(|| start(part, consumer)),
+        }
     }
 }
 

@@ -22,4 +22,5 @@ pub use drain::{ParallelDrainFull, ParallelDrainRange};
 pub use indexed::IndexedParallelIterator;
 pub use parallel::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
 pub use source::*;
-pub(crate) use try_trait::Try;
+#[doc(hidden)]
+pub use try_trait::Try;

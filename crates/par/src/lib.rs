@@ -5,6 +5,8 @@ pub mod array;
 pub mod collections;
 mod delegate;
 mod driver;
+#[doc(hidden)]
+pub mod foreign;
 mod granularity;
 mod integer;
 pub mod iter;

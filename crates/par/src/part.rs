@@ -7,8 +7,10 @@
 //! its users.
 
 mod delegate;
+mod open;
 
 pub(crate) use delegate::{delegate, delegate_indexed, forward};
+pub use open::{Continuation, IndexedContinuation};
 
 use std::ops::ControlFlow;
 
@@ -72,6 +74,17 @@ pub trait Part: Sized + Send {
     /// Lets go of what belongs to this thread, because the part may go on on another one. Those
     /// that consist of other parts tell them.
     fn pause(&mut self) {}
+
+    /// Whether a source below it lends its items only for the time of a call: then it is driven
+    /// within [`open`](Self::open).
+    #[doc(hidden)]
+    const IS_LENT: bool = false;
+
+    /// Goes on with a part of the same items, all of whose sources are there.
+    #[doc(hidden)]
+    fn open<K: Continuation<Self::Output>>(self, then: K) -> K::Output {
+        then.run(self)
+    }
 }
 
 /// A part that knows how many items it has, and can be cut at any index.
@@ -94,4 +107,10 @@ pub trait IndexedPart: Part {
 
     /// The same items one after the other.
     fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator;
+
+    /// As [`open`](Part::open), with a part that can be cut at any index.
+    #[doc(hidden)]
+    fn open_indexed<K: IndexedContinuation<Self::Output>>(self, then: K) -> K::Output {
+        then.run(self)
+    }
 }

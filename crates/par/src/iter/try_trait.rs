@@ -6,7 +6,6 @@ use std::task::Poll;
 /// A type that `?` works on: `Option`, `Result`, `ControlFlow`, or `Poll` of results.
 ///
 /// Sealed: it cannot be named elsewhere.
-#[expect(unnameable_types, reason = "so that nobody else implements it")]
 pub trait Try {
     /// The value to go on with.
     type Output;

@@ -173,7 +173,6 @@ where
 }
 
 /// Makes a parallel iterator of an item.
-#[expect(unnameable_types, reason = "a detail of `FlatMap`")]
 pub trait Expand<T>: Sync + Send {
     /// The iterator.
     type Iter: Part;

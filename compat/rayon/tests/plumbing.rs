@@ -1,0 +1,379 @@
+//! Iterators and consumers of other crates, which speak rayon's plumbing, in one chain with ours.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rayon::iter::plumbing::{
+    bridge, bridge_unindexed, Consumer, Folder, Producer, ProducerCallback, Reducer,
+    UnindexedConsumer, UnindexedProducer,
+};
+use rayon::prelude::*;
+
+/// Numbers, by a producer of its own, which counts its pieces.
+struct Numbers<'a> {
+    range: Range<usize>,
+    pieces: &'a AtomicUsize,
+}
+
+fn numbers(len: usize, pieces: &AtomicUsize) -> Numbers<'_> {
+    let range = 0..len;
+    Numbers { range, pieces }
+}
+
+impl ParallelIterator for Numbers<'_> {
+    type Item = usize;
+
+    fn drive_unindexed<C: UnindexedConsumer<usize>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.range.len())
+    }
+}
+
+impl IndexedParallelIterator for Numbers<'_> {
+    fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    fn drive<C: Consumer<usize>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn with_producer<CB: ProducerCallback<usize>>(self, callback: CB) -> CB::Output {
+        callback.callback(self)
+    }
+}
+
+impl Producer for Numbers<'_> {
+    type Item = usize;
+    type IntoIter = Range<usize>;
+
+    fn into_iter(self) -> Range<usize> {
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+        self.range
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let (Range { start, end }, pieces) = (self.range, self.pieces);
+        let middle = start + index;
+        assert!(middle <= end);
+        let part = |range| Self { range, pieces };
+        (part(start..middle), part(middle..end))
+    }
+}
+
+/// The numbers of a range, which does not tell how many they are.
+struct Tree(Range<usize>);
+
+impl ParallelIterator for Tree {
+    type Item = usize;
+
+    fn drive_unindexed<C: UnindexedConsumer<usize>>(self, consumer: C) -> C::Result {
+        bridge_unindexed(self, consumer)
+    }
+}
+
+impl UnindexedProducer for Tree {
+    type Item = usize;
+
+    fn split(self) -> (Self, Option<Self>) {
+        let Range { start, end } = self.0;
+        let middle = start + (end - start) / 3;
+        match middle > start {
+            true => (Self(start..middle), Some(Self(middle..end))),
+            false => (self, None),
+        }
+    }
+
+    fn fold_with<F: Folder<usize>>(self, folder: F) -> F {
+        folder.consume_iter(self.0)
+    }
+}
+
+/// Passes items on and counts them, as a progress bar does.
+struct Counted<'a, I>(I, &'a AtomicUsize);
+
+impl<I: ParallelIterator> ParallelIterator for Counted<'_, I> {
+    type Item = I::Item;
+
+    fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
+        self.0.drive_unindexed(Counted(consumer, self.1))
+    }
+}
+
+impl<'a, T, C: Consumer<T>> Consumer<T> for Counted<'a, C> {
+    type Folder = Counted<'a, C::Folder>;
+    type Reducer = C::Reducer;
+    type Result = C::Result;
+
+    fn split_at(self, index: usize) -> (Self, Self, C::Reducer) {
+        let (left, right, reducer) = self.0.split_at(index);
+        (Counted(left, self.1), Counted(right, self.1), reducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        Counted(self.0.into_folder(), self.1)
+    }
+
+    fn full(&self) -> bool {
+        self.0.full()
+    }
+}
+
+impl<T, C: UnindexedConsumer<T>> UnindexedConsumer<T> for Counted<'_, C> {
+    fn split_off_left(&self) -> Self {
+        Counted(self.0.split_off_left(), self.1)
+    }
+
+    fn to_reducer(&self) -> C::Reducer {
+        self.0.to_reducer()
+    }
+}
+
+impl<T, F: Folder<T>> Folder<T> for Counted<'_, F> {
+    type Result = F::Result;
+
+    fn consume(self, item: T) -> Self {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Counted(self.0.consume(item), self.1)
+    }
+
+    fn complete(self) -> F::Result {
+        self.0.complete()
+    }
+
+    fn full(&self) -> bool {
+        self.0.full()
+    }
+}
+
+/// Lists what it gets, in order, up to a number of items for each part.
+#[derive(Clone, Copy)]
+struct List {
+    at_most: usize,
+}
+
+struct Listing(Vec<usize>, usize);
+
+struct Joined;
+
+impl Consumer<usize> for List {
+    type Folder = Listing;
+    type Reducer = Joined;
+    type Result = Vec<usize>;
+
+    fn split_at(self, _index: usize) -> (Self, Self, Joined) {
+        (self, self, Joined)
+    }
+
+    fn into_folder(self) -> Listing {
+        Listing(Vec::new(), self.at_most)
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+}
+
+impl UnindexedConsumer<usize> for List {
+    fn split_off_left(&self) -> Self {
+        *self
+    }
+
+    fn to_reducer(&self) -> Joined {
+        Joined
+    }
+}
+
+impl Folder<usize> for Listing {
+    type Result = Vec<usize>;
+
+    fn consume(mut self, item: usize) -> Self {
+        assert!(self.0.len() < self.1, "it was full");
+        self.0.push(item);
+        self
+    }
+
+    fn complete(self) -> Vec<usize> {
+        self.0
+    }
+
+    fn full(&self) -> bool {
+        self.0.len() == self.1
+    }
+}
+
+impl Reducer<Vec<usize>> for Joined {
+    fn reduce(self, mut left: Vec<usize>, right: Vec<usize>) -> Vec<usize> {
+        left.extend(right);
+        left
+    }
+}
+
+const ALL: List = List {
+    at_most: usize::MAX,
+};
+const LEN: usize = 100_000;
+
+#[test]
+fn a_foreign_producer_is_driven_by_our_adaptors_and_consumers() {
+    let pieces = &AtomicUsize::new(0);
+    let even = numbers(LEN, pieces).map(|n| n + 1).filter(|n| n % 2 == 0);
+    assert_eq!(even.count(), LEN / 2);
+    assert!(pieces.load(Ordering::Relaxed) > 1, "piece by piece");
+
+    let doubled: Vec<_> = numbers(LEN, pieces).map(|n| 2 * n).collect();
+    assert!(doubled.into_iter().eq((0..LEN).map(|n| 2 * n)));
+    assert_eq!(numbers(LEN, pieces).sum::<usize>(), LEN * (LEN - 1) / 2);
+    assert_eq!(
+        numbers(LEN, pieces).find_first(|n| n % 777 == 776),
+        Some(776)
+    );
+    assert_eq!(
+        numbers(LEN, pieces).find_last(|n| n % 2 == 0),
+        Some(LEN - 2)
+    );
+    assert_eq!(numbers(0, pieces).max(), None);
+}
+
+#[test]
+fn a_foreign_producer_is_cut_where_our_adaptors_want_it() {
+    let pieces = &AtomicUsize::new(0);
+    let back: Vec<_> = numbers(1000, pieces)
+        .rev()
+        .enumerate()
+        .skip(10)
+        .take(100)
+        .collect();
+    assert!(back.into_iter().eq((10..110).map(|i| (i, 999 - i))));
+    let zipped: Vec<_> = (0..500)
+        .into_par_iter()
+        .zip(numbers(1000, pieces))
+        .collect();
+    assert!(zipped.into_iter().all(|(a, b)| a == b));
+    let chunks: Vec<_> = numbers(10, pieces)
+        .chunks(4)
+        .map(|chunk| chunk.len())
+        .collect();
+    assert_eq!(chunks, [4, 4, 2]);
+    let chained = numbers(10, pieces)
+        .chain(vec![7; 3])
+        .chain(numbers(5, pieces));
+    assert_eq!(chained.sum::<usize>(), 45 + 21 + 10);
+    let mixed: Vec<_> = (numbers(9, pieces), vec!['x'; 9], 0..9)
+        .into_par_iter()
+        .collect();
+    assert_eq!(mixed[8], (8, 'x', 8));
+    assert!(numbers(9, pieces).eq(0..9) && numbers(9, pieces).lt(numbers(10, pieces)));
+}
+
+#[test]
+fn what_does_not_tell_its_length_is_driven_too() {
+    assert_eq!(Tree(0..LEN).sum::<usize>(), LEN * (LEN - 1) / 2);
+    let odd: Vec<_> = Tree(0..LEN).filter(|n| n % 2 == 1).collect();
+    assert!(odd.into_iter().eq((0..LEN).filter(|n| n % 2 == 1)));
+    assert_eq!(Tree(0..LEN).find_any(|&n| n == 12_345), Some(12_345));
+    assert_eq!(Tree(0..LEN).position_of(54_321), Some(54_321));
+    assert_eq!(Tree(0..0).min(), None);
+}
+
+trait PositionOf {
+    fn position_of(self, item: usize) -> Option<usize>;
+}
+
+impl<I: ParallelIterator<Item = usize>> PositionOf for I {
+    fn position_of(self, item: usize) -> Option<usize> {
+        let all: Vec<_> = self.collect();
+        all.par_iter().position_first(|&it| it == item)
+    }
+}
+
+#[test]
+fn foreign_iterators_lie_within_flat_map() {
+    let pieces = &AtomicUsize::new(0);
+    let inner = |n| numbers(n, pieces).map(move |m| m + n);
+    let flat: Vec<_> = (0..200).into_par_iter().flat_map(inner).collect();
+    assert!(flat
+        .into_iter()
+        .eq((0..200).flat_map(|n| (0..n).map(move |m| m + n))));
+    let trees = vec![Tree(0..3), Tree(3..LEN)];
+    assert_eq!(trees.into_par_iter().flatten().count(), LEN);
+}
+
+#[test]
+fn a_foreign_consumer_gets_the_items_of_our_iterators() {
+    let even = || (0..LEN).into_par_iter().filter(|n| n % 2 == 0);
+    assert!(even()
+        .drive_unindexed(ALL)
+        .into_iter()
+        .eq((0..LEN).step_by(2)));
+    let squares = vec![1, 2, 3].into_par_iter().map(|n: usize| n * n);
+    assert_eq!(squares.drive(ALL), [1, 4, 9]);
+    let first = even().drive_unindexed(List { at_most: 1 });
+    assert!(first[0] == 0 && first.len() < LEN / 2);
+}
+
+#[test]
+fn a_foreign_consumer_meets_a_foreign_producer_below_our_adaptors() {
+    let pieces = &AtomicUsize::new(0);
+    let all = numbers(LEN, pieces).map(|n| n + 1).drive_unindexed(ALL);
+    assert!(all.into_iter().eq(1..=LEN));
+    let all = numbers(LEN, pieces).rev().drive(ALL);
+    assert!(all.into_iter().eq((0..LEN).rev()));
+    assert!(Tree(0..LEN).drive_unindexed(ALL).into_iter().eq(0..LEN));
+    assert!(numbers(LEN, pieces).drive(ALL).into_iter().eq(0..LEN));
+}
+
+#[test]
+fn an_iterator_that_wraps_the_consumer_sees_each_item_once() {
+    let (seen, pieces) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+    let sum = Counted((0..LEN).into_par_iter().map(|n| n + 1), seen).filter(|n| n % 2 == 0);
+    assert_eq!(sum.count(), LEN / 2);
+    assert_eq!(seen.load(Ordering::Relaxed), LEN);
+    let list: Vec<_> = Counted(numbers(LEN, pieces), seen).map(|n| n / 2).collect();
+    assert!(list.into_iter().eq((0..LEN).map(|n| n / 2)));
+    assert_eq!(seen.load(Ordering::Relaxed), 2 * LEN);
+}
+
+#[test]
+fn no_item_runs_on_the_calling_thread() {
+    let caller = thread::current().id();
+    let elsewhere = |n: usize| {
+        assert_ne!(thread::current().id(), caller);
+        n
+    };
+    for len in [1, 2, LEN] {
+        assert_eq!((0..len).into_par_iter().map(elsewhere).count(), len);
+        let collected: Vec<_> = vec![7; len].into_par_iter().map(elsewhere).collect();
+        assert_eq!(collected.len(), len);
+        let pieces = &AtomicUsize::new(0);
+        numbers(len, pieces).map(elsewhere).for_each(|_| ());
+    }
+    let mut items: Vec<_> = (0..LEN).rev().collect();
+    items.par_sort_by(|a, b| elsewhere(*a).cmp(b));
+    assert!(items.into_iter().eq(0..LEN));
+}
+
+#[test]
+fn a_panic_in_a_foreign_chain_reaches_the_caller_and_drops_all() {
+    struct Alive<'a>(&'a AtomicUsize);
+    impl Drop for Alive<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let (alive, pieces) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+    let result = std::panic::catch_unwind(|| {
+        let made = numbers(LEN, pieces).map(|n| {
+            assert_ne!(n, LEN / 2);
+            alive.fetch_add(1, Ordering::Relaxed);
+            Alive(alive)
+        });
+        made.collect::<Vec<_>>().len()
+    });
+    assert!(result.is_err());
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
