@@ -10,6 +10,7 @@ use heist_core::hosting;
 use heist_core::{ThreadPool, Waiting};
 
 use crate::budget::with_budget;
+use crate::shield::with_own;
 
 /// Ends the wait of a thread in [`block_on`].
 struct Signal(hosting::Wake);
@@ -55,7 +56,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::clone(&signal));
     let mut context = Context::from_waker(&waker);
     loop {
-        let poll = with_budget(|| future.as_mut().poll(&mut context));
+        let poll = || with_own(&waker, || future.as_mut().poll(&mut context));
+        let poll = with_budget(poll);
         if let Poll::Ready(output) = poll {
             return output;
         }

@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
-use std::panic;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
 use async_task::FallibleTask;
-use heist_core::hosting::Host;
+use heist_core::hosting::{self, Host};
 use heist_core::JoinError;
 #[cfg(doc)]
 use heist_core::ThreadPoolBuilder;
@@ -16,12 +17,19 @@ use heist_sync::thread;
 
 use crate::block_on::block_on;
 use crate::budget::{self, poll_budget};
+use crate::shield::shielded;
 
 /// A handle to the output of a spawned future, which it awaits: see
 /// [`spawn_future`](crate::spawn_future).
 ///
 /// Dropping the handle lets the future run on. A panic that nobody awaits goes to the pool's
-/// [panic handler](ThreadPoolBuilder::panic_handler).
+/// [panic handler](ThreadPoolBuilder::panic_handler), and so does one of the waker of another
+/// executor, or of the destructor of an output that nobody takes, if that is on a worker.
+///
+/// # Cost
+///
+/// Where a handle is polled with another waker than that of a future of this crate, as in
+/// combinators of many futures and on other executors, each such poll allocates once.
 #[must_use = "dropping the handle lets the future run on, and loses its output"]
 pub struct FutureHandle<T> {
     /// `None` once it was aborted.
@@ -93,7 +101,7 @@ impl<T> Future for FutureHandle<T> {
             return Poll::Ready(Err(JoinError::Cancelled));
         };
         ready!(poll_budget(cx));
-        let Poll::Ready(outcome) = Pin::new(task).poll(cx) else {
+        let Poll::Ready(outcome) = shielded(cx, |cx| Pin::new(task).poll(cx)) else {
             budget::give_back();
             return Poll::Pending;
         };
@@ -119,15 +127,30 @@ impl<T> fmt::Debug for FutureHandle<T> {
 
 /// How a future ended, until somebody claims it.
 pub(crate) enum Outcome<T> {
-    Ready(T),
+    Ready(Output<T>),
     Panicked(Unclaimed),
+}
+
+/// An output until it is taken. A panic of its drop is held back.
+pub(crate) struct Output<T>(Option<T>);
+
+impl<T> Drop for Output<T> {
+    fn drop(&mut self) {
+        let output = self.0.take();
+        if !mem::needs_drop::<T>() {
+            return;
+        }
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(output))) {
+            hosting::handle_stray_panic(payload);
+        }
+    }
 }
 
 impl<T> Outcome<T> {
     /// Of a poll on a worker, which ended so.
     pub(crate) fn new(result: thread::Result<T>) -> Self {
         match result {
-            Ok(output) => Self::Ready(output),
+            Ok(output) => Self::Ready(Output(Some(output))),
             Err(payload) => Self::Panicked(Unclaimed {
                 host: Host::current(),
                 payload: Some(payload),
@@ -137,7 +160,7 @@ impl<T> Outcome<T> {
 
     fn claim(self) -> Result<T, JoinError> {
         match self {
-            Self::Ready(output) => Ok(output),
+            Self::Ready(mut output) => Ok(output.0.take().expect("it is taken once")),
             Self::Panicked(mut panic) => {
                 let payload = panic.payload.take().expect("it is claimed once");
                 Err(JoinError::Panicked(payload.into()))

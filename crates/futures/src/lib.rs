@@ -37,6 +37,7 @@ mod in_pool;
 #[cfg(feature = "io")]
 pub mod io;
 mod local;
+mod shield;
 mod spawn;
 mod stream;
 mod yielding;

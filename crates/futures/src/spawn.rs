@@ -14,6 +14,7 @@ use pin_project_lite::pin_project;
 
 use crate::budget::with_budget;
 use crate::handle::{FutureHandle, Outcome};
+use crate::shield::with_own;
 
 /// Runs a future in the pool of the calling worker, or else in the global pool, and returns a
 /// handle to its output, which is a future too.
@@ -136,7 +137,9 @@ impl<F: Future> Future for Caught<F> {
         let poll = AssertUnwindSafe(|| {
             let mut place = self.project().future;
             let future = place.as_mut().as_pin_mut();
-            let poll = future.expect("it has not ended").poll(cx);
+            let future = future.expect("it has not ended");
+            let waker = cx.waker();
+            let poll = with_own(waker, || future.poll(&mut Context::from_waker(waker)));
             if poll.is_ready() {
                 place.set(None);
             }
