@@ -4,8 +4,8 @@
 //! upper half of its part and works at the lower half grain by grain. As long as the offer lies in
 //! its deque no worker is hungry, and it goes on. When the offer is gone a thief has come, and it
 //! offers half of what is left. So a part is split about as often as a thief takes a half of it,
-//! whatever the items cost and wherever the expensive ones lie. How long a grain is, [`Grain`]
-//! learns from the clock.
+//! whatever the items cost and wherever the expensive ones lie. How long a grain is, and when half
+//! is offered, its [`Pace`] says.
 //!
 //! Halves of halves are small soon, so that a worker has few offers open at a time. But where the
 //! number of steps is unknown, the upper part may be all that comes after, and the lower one may
@@ -15,12 +15,12 @@
 
 use std::ops::ControlFlow;
 
-use heist_core::policy::Grain;
-use heist_core::{checkpoint, join_context, participate, poll_for_thieves};
+use heist_core::{current_thread_index, join_context, participate};
 use heist_sync::atomic::{AtomicBool, Ordering};
-use heist_sync::Clock;
 
-use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
+use crate::costs::Code;
+use crate::granularity::UNKNOWN;
+use crate::pace::Pace;
 use crate::part::{Continuation, Part};
 
 /// Takes the items of one part, in their order.
@@ -76,53 +76,60 @@ impl<T: Send, C: Consumer<T>> Continuation<T> for Drive<C> {
 
     fn run<P: Part<Output = T>>(self, part: P) -> C {
         let consumer = self.consumer;
-        match part.steps() {
-            0 => consumer,
-            1 => alone(part, consumer),
-            _ => participate(|| start(part, consumer)),
+        let steps = part.steps();
+        if steps == 0 {
+            return consumer;
         }
+        if steps == 1 || current_thread_index().is_some() {
+            return start(part, consumer);
+        }
+        let (mut input, mut output) = (Some((part, consumer)), None);
+        on_worker(&mut || {
+            let (part, consumer) = input.take().expect(ONCE);
+            output = Some(start(part, consumer));
+        });
+        output.expect(ONCE)
     }
 }
 
+const ONCE: &str = "a closure is called once";
+
+/// As [`participate`], in one copy for all loops.
+fn on_worker(op: &mut (dyn FnMut() + Send)) {
+    participate(op);
+}
+
+/// As [`join_context`], in one copy for all loops. The second closure is told whether it is stolen.
+fn join_in_one_copy(lower: &mut (dyn FnMut() + Send), upper: &mut (dyn FnMut(bool) + Send)) {
+    join_context(|_| lower(), |context| upper(context.migrated()));
+}
+
 /// Block after block, of which there is mostly one.
+#[inline(never)] // from two places
 fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: Part,
     C: Consumer<P::Output>,
 {
     let mut policy = part.split_policy();
-    while policy.in_blocks && !consumer.is_full() {
+    while policy.in_blocks && part.steps() > 1 && !consumer.is_full() {
         let Some(rest) = part.split() else { break };
         // The part that was cut off may itself consist of blocks.
         consumer = start(part, consumer);
         part = rest;
         policy = part.split_policy();
     }
-    let mut run = Run::new(policy);
-    match policy.fixed_len(part.steps()) {
-        Some(len) => run.beforehand(part, consumer, len),
-        None => run.lazily(part, consumer, &AtomicBool::new(false)).0,
-    }
-}
-
-/// All of a part, without splitting it.
-fn alone<P, C>(mut part: P, mut consumer: C) -> C
-where
-    P: Part,
-    C: Consumer<P::Output>,
-{
-    while part.steps() > 0 && !consumer.is_full() {
-        checkpoint();
-        let all = &mut { usize::MAX };
-        if consumer.take_grain(&mut part, all).is_break() {
-            break;
-        }
-    }
+    let code: Run<P, C> = run;
+    let pace = Pace::new(policy, Code(code as usize), part.steps());
+    let (_, (consumer, _)) = run(pace, part, consumer, &AtomicBool::new(false));
     consumer
 }
 
 /// A consumer, and what is left of its part.
 type Outcome<P, C> = (C, Option<Left<P, C>>);
+
+/// The type of [`run`].
+type Run<P, C> = fn(Pace, P, C, &AtomicBool) -> (Pace, Outcome<P, C>);
 
 /// The rest of a part that was interrupted, or not begun.
 struct Left<P, C> {
@@ -131,187 +138,124 @@ struct Left<P, C> {
     above: Option<C>,
 }
 
-/// The state of a worker that runs a part.
-#[derive(Clone, Copy)]
-struct Run {
-    grain: Grain,
-    policy: SplitPolicy,
-    /// The number of times that a part may yet be split while the rest waits below it.
-    levels: u32,
-}
-
-impl Run {
-    fn new(policy: SplitPolicy) -> Self {
-        Self {
-            grain: Grain::new(),
-            policy,
-            levels: policy.levels(),
+/// Runs a part grain by grain; offers half of the rest when its pace says so. If the number of
+/// steps is unknown, it stops when its neighbour has ended.
+#[inline(never)] // one copy of what the items are given to
+fn run<P, C>(
+    mut pace: Pace,
+    mut part: P,
+    mut consumer: C,
+    neighbour_ended: &AtomicBool,
+) -> (Pace, Outcome<P, C>)
+where
+    P: Part,
+    C: Consumer<P::Output>,
+{
+    let mut above = None;
+    loop {
+        let steps = part.steps();
+        if steps == 0 {
+            pace.ended();
+            break;
         }
-    }
-
-    /// Splits in halves until no part has more steps than that, whether a worker is hungry or not.
-    /// So the items of each part depend on nothing else.
-    fn beforehand<P, C>(mut self, mut part: P, mut consumer: C, len: usize) -> C
-    where
-        P: Part,
-        C: Consumer<P::Output>,
-    {
         if consumer.is_full() {
-            return consumer;
+            break;
         }
-        let is_to_split = self.levels > 0 && self.policy.is_too_long(part.steps(), len);
-        let upper = if is_to_split { part.split() } else { None };
-        let Some(upper) = upper else {
-            return alone(part, consumer);
-        };
-        let others = consumer.split(part.known_len());
-        self.levels -= 1;
-        let (mut consumer, others) = join_context(
-            |_| self.beforehand(part, consumer, len),
-            |_| self.beforehand(upper, others, len),
-        );
-        consumer.merge(others);
-        consumer
-    }
-
-    /// A part grain by grain; offers half of the rest when nothing else of this worker's is on
-    /// offer. If the number of steps is unknown, it stops when its neighbour has ended.
-    fn lazily<P, C>(
-        &mut self,
-        mut part: P,
-        mut consumer: C,
-        neighbour_ended: &AtomicBool,
-    ) -> Outcome<P, C>
-    where
-        P: Part,
-        C: Consumer<P::Output>,
-    {
-        let mut above = None;
-        let clock = Clock::start();
-        let mut then_ns = 0;
-        let mut hungry = look_around();
-        loop {
-            let steps = part.steps();
-            if steps == 0 || consumer.is_full() {
-                break;
-            }
-            // Relaxed: a hint. The neighbour's results come with its end.
-            if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
-                return (consumer, Some(Left { part, above }));
-            }
-            let grain = self.policy.grain_len(self.grain.len());
-            if self.is_to_offer(steps, grain, hungry) {
-                if let Some(upper) = part.split() {
-                    let (others, lower_left, upper_left);
-                    ((consumer, lower_left), (others, upper_left)) =
-                        self.offer(part, upper, consumer);
-                    let left = if lower_left.is_some() {
-                        above = Some(merged(others, above));
-                        lower_left
-                    } else {
+        // Relaxed: a hint. The neighbour's results come with its end.
+        if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
+            return (pace, (consumer, Some(Left { part, above })));
+        }
+        let grain = pace.grain_len();
+        if pace.is_to_offer(steps, grain) {
+            if let Some(upper) = part.split() {
+                let (lower, upper) = offer(&mut pace, part, upper, consumer);
+                let (others, left);
+                (consumer, others, left) = match (lower, upper) {
+                    ((consumer, Some(left)), (others, _)) => (consumer, Some(others), Some(left)),
+                    ((mut consumer, None), (others, left)) => {
                         consumer.merge(others);
-                        upper_left
-                    };
-                    let Some(left) = left else {
-                        break;
-                    };
-                    part = left.part;
-                    if let Some(next) = left.above {
-                        above = Some(merged(next, above));
+                        (consumer, None, left)
                     }
-                    then_ns = clock.elapsed_ns();
-                    hungry = look_around();
-                    continue;
-                }
-            }
-            let mut budget = grain;
-            if consumer.take_grain(&mut part, &mut budget).is_break() {
-                break;
-            }
-            let now_ns = clock.elapsed_ns();
-            hungry = look_around();
-            let whole_ns = (budget == 0).then_some(now_ns - then_ns);
-            self.learn(grain, whole_ns, hungry);
-            then_ns = now_ns;
-        }
-        (merged(consumer, above), None)
-    }
-
-    /// Learns from a grain of so many steps, and its time if it took all of them.
-    #[inline]
-    fn learn(&mut self, steps: usize, whole_ns: Option<u64>, hungry: bool) {
-        if let Some(ns) = whole_ns.filter(|_| steps >= self.grain.len()) {
-            self.grain.ran(ns);
-        }
-        if self.policy.granularity == Granularity::Adaptive {
-            if hungry {
-                self.grain.shorten();
-            } else {
-                self.grain.lengthen();
+                };
+                above = merged(others, above);
+                let Some(left) = left else {
+                    break;
+                };
+                part = left.part;
+                above = merged(left.above, above);
+                continue;
             }
         }
+        let mut budget = grain;
+        if consumer.take_grain(&mut part, &mut budget).is_break() {
+            break;
+        }
+        pace.ran(grain, budget == 0);
     }
-
-    fn is_to_offer(&self, steps: usize, grain: usize, hungry: bool) -> bool {
-        let is_wanted = hungry && steps > grain && self.policy.may_halve(steps);
-        self.levels > 0 && (is_wanted || self.policy.is_too_long(steps, self.policy.max_len))
+    if let Some(above) = above {
+        consumer.merge(above);
     }
-
-    /// Works at the lower part while the upper one is on offer; all of that is left if no thief
-    /// took it. At most one of the two is left in part.
-    fn offer<P, C>(&mut self, lower: P, upper: P, mut consumer: C) -> (Outcome<P, C>, Outcome<P, C>)
-    where
-        P: Part,
-        C: Consumer<P::Output>,
-    {
-        let others = consumer.split(lower.known_len());
-        // For the upper part too, although a thief runs it on another stack: the worker that waits
-        // for it may steal its parts, and so on by turns.
-        let levels = self.levels - 1;
-        let mut here = Self { levels, ..*self };
-        let mut there = here;
-        // Told only by a part of which nothing is left, so that not both are interrupted. Relaxed:
-        // see where they are read.
-        let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
-        let ((consumer, lower_left, grain), (others, upper_left)) = join_context(
-            |_| {
-                let (consumer, left) = here.lazily(lower, consumer, &upper_ended);
-                lower_ended.store(left.is_none(), Ordering::Relaxed);
-                (consumer, left, here.grain)
-            },
-            |context| {
-                if !context.migrated() {
-                    let (part, above) = (upper, None);
-                    return (others, Some(Left { part, above }));
-                }
-                // A worker was hungry.
-                there.grain.shorten();
-                let (others, mut left) = there.lazily(upper, others, &lower_ended);
-                if let Some(left) = &mut left {
-                    left.part.pause();
-                }
-                upper_ended.store(left.is_none(), Ordering::Relaxed);
-                (others, left)
-            },
-        );
-        self.grain = grain;
-        ((consumer, lower_left), (others, upper_left))
-    }
+    (pace, (consumer, None))
 }
 
-/// Between two grains: leaves a call that was cancelled, and says whether a worker is hungry.
-#[inline]
-fn look_around() -> bool {
-    checkpoint();
-    poll_for_thieves()
+/// Works at the lower part while the upper one is on offer; all of that is left if no thief took
+/// it. At most one of the two is left in part.
+fn offer<P, C>(
+    pace: &mut Pace,
+    lower: P,
+    upper: P,
+    mut consumer: C,
+) -> (Outcome<P, C>, Outcome<P, C>)
+where
+    P: Part,
+    C: Consumer<P::Output>,
+{
+    let offered = *pace;
+    // Told only by a part of which nothing is left, so that not both are interrupted. Relaxed: see
+    // where they are read.
+    let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let others = consumer.split(lower.known_len());
+    let (mut lower, mut lower_outcome) = (Some((lower, consumer)), None);
+    let (mut upper, mut upper_outcome) = (Some((upper, others)), None);
+    join_in_one_copy(
+        &mut || {
+            let (part, consumer) = lower.take().expect(ONCE);
+            let (below, outcome) = run(offered.below_offer(), part, consumer, &upper_ended);
+            lower_ended.store(outcome.1.is_none(), Ordering::Relaxed);
+            lower_outcome = Some((below, outcome));
+        },
+        &mut |is_stolen| {
+            if !is_stolen && !offered.is_beforehand() {
+                return;
+            }
+            let (part, others) = upper.take().expect(ONCE);
+            let (_, mut outcome) = run(offered.of_offer(), part, others, &lower_ended);
+            if let Some(left) = &mut outcome.1 {
+                left.part.pause();
+            }
+            upper_ended.store(outcome.1.is_none(), Ordering::Relaxed);
+            upper_outcome = Some(outcome);
+        },
+    );
+    let (below, lower) = lower_outcome.expect(ONCE);
+    pace.after_offer(&below, upper.is_none());
+    let upper = upper_outcome.unwrap_or_else(|| {
+        let (part, others) = upper.expect("nobody has begun it");
+        let above = None;
+        (others, Some(Left { part, above }))
+    });
+    (lower, upper)
 }
 
-/// The result of two neighbouring parts.
-fn merged<T, C: Consumer<T>>(mut lower: C, upper: Option<C>) -> C {
-    if let Some(upper) = upper {
-        lower.merge(upper);
+/// The result of two neighbouring parts, of which there may be only one.
+fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: Option<C>) -> Option<C> {
+    match (lower, upper) {
+        (Some(mut lower), Some(upper)) => {
+            lower.merge(upper);
+            Some(lower)
+        }
+        (lower, upper) => lower.or(upper),
     }
-    lower
 }
 
 #[cfg(test)]

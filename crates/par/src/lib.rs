@@ -3,6 +3,7 @@
 pub mod algorithm;
 pub mod array;
 pub mod collections;
+mod costs;
 mod delegate;
 mod driver;
 #[doc(hidden)]
@@ -12,6 +13,7 @@ mod integer;
 pub mod iter;
 mod loops;
 pub mod option;
+mod pace;
 mod part;
 pub mod range;
 pub mod range_inclusive;

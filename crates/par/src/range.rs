@@ -29,6 +29,18 @@ where
     }
 }
 
+impl<T: RangeInteger> Iter<T> {
+    /// Cuts the first ones off, as many as the budget allows, and charges it.
+    #[inline]
+    fn front(&mut self, budget: &mut usize) -> Range<T> {
+        let Range { start, end } = self.range;
+        let len = start.distance(end).unwrap_or(usize::MAX).min(*budget);
+        *budget -= len;
+        self.range.start = start.forward(len);
+        start..self.range.start
+    }
+}
+
 // For all types at once: or else it could not tell the type of `0..10` from what is done with the
 // items.
 impl<T: RangeInteger> Part for Iter<T>
@@ -57,11 +69,15 @@ where
     where
         C: FnMut(T) -> ControlFlow<()>,
     {
-        let len = self.steps().min(*budget);
-        *budget -= len;
-        let start = self.range.start;
-        self.range.start = start.forward(len);
-        (start..self.range.start).try_for_each(consume)
+        self.front(budget).try_for_each(consume)
+    }
+
+    #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, T) -> Folded,
+    {
+        self.front(budget).fold(init, op)
     }
 
     #[inline]

@@ -81,6 +81,28 @@ where
     }
 
     #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, mut op: Op) -> Folded
+    where
+        Op: FnMut(Folded, T) -> Folded,
+    {
+        let steps = self.steps();
+        let Some((first, last)) = self.bounds() else {
+            return init;
+        };
+        let len = steps.min(*budget);
+        *budget -= len;
+        if len < steps {
+            let next = first.forward(len);
+            self.range = next..=last;
+            return (first..next).fold(init, op);
+        }
+        self.range = T::NONE;
+        // Half-open ranges are the faster loops.
+        let so_far = (first..last).fold(init, &mut op);
+        op(so_far, last)
+    }
+
+    #[inline]
     fn known_len(&self) -> Option<usize> {
         match self.bounds() {
             Some((first, last)) => first.distance(last)?.checked_add(1),

@@ -7,7 +7,9 @@ use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::thread;
 
 use super::*;
-use crate::iter::consumer::Reduce;
+use crate::granularity::{Granularity, SplitPolicy};
+use crate::iter::consumer::{ForEach, Reduce};
+use crate::iter::IntoParallelIterator;
 
 fn pool(workers: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();
@@ -256,4 +258,39 @@ fn parts_that_are_stolen_one_by_one_do_not_pile_up_on_the_stack() {
             assert_eq!(given.load(Ordering::Relaxed), 100);
         }
     }
+}
+
+/// One code, so that each loop knows how long the last ones lasted.
+fn run_all(len: usize, item: &(dyn Fn(usize) + Sync)) {
+    drive((0..len).into_par_iter(), ForEach::new(&item));
+}
+
+#[test]
+fn a_worker_gets_its_half_of_a_loop_whose_items_were_short_before() {
+    let pool = pool(2);
+    pool.install(|| {
+        for _ in 0..200 {
+            run_all(100, &|_| {});
+        }
+        for _ in 0..200 {
+            let last_has_run = AtomicBool::new(false);
+            run_all(100, &|item| {
+                while item == 0 && !last_has_run.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                last_has_run.fetch_or(item == 99, Ordering::Relaxed);
+            });
+        }
+    });
+}
+
+#[test]
+fn one_worker_runs_each_item_of_short_and_long_loops_once() {
+    pool(1).install(|| {
+        for len in (0..200).chain((0..200).rev()) {
+            let sum = AtomicUsize::new(0);
+            run_all(len, &|item| _ = sum.fetch_add(item + 1, Ordering::Relaxed));
+            assert_eq!(sum.into_inner(), len * (len + 1) / 2);
+        }
+    });
 }

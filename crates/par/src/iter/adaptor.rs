@@ -21,6 +21,7 @@ mod positions;
 mod quota;
 mod rev;
 mod seed;
+mod shared;
 mod skip_take;
 mod step_by;
 mod take_any;

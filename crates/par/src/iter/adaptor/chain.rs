@@ -77,6 +77,25 @@ where
         }
     }
 
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, A::Output) -> Folded,
+    {
+        let mut so_far = init;
+        if let Some(a) = &mut self.a {
+            so_far = a.run_fold(budget, so_far, &mut fold);
+            if a.steps() > 0 {
+                return so_far;
+            }
+            self.a = None;
+        }
+        match &mut self.b {
+            Some(b) if *budget > 0 => b.run_fold(budget, so_far, fold),
+            _ => so_far,
+        }
+    }
+
     fn known_len(&self) -> Option<usize> {
         let a = self.a.as_ref().map_or(Some(0), A::known_len)?;
         let b = self.b.as_ref().map_or(Some(0), B::known_len)?;

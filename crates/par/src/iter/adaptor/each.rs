@@ -1,9 +1,9 @@
 //! `cloned`, `copied`, `inspect`, `update`: one item for each, by a fixed rule.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::debug_without_closures;
+use super::shared::Shared;
 use crate::part::{forward, IndexedPart, Part};
 
 /// Clones of the items: see [`cloned`](crate::iter::ParallelIterator::cloned).
@@ -26,7 +26,7 @@ pub struct Copied<I> {
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Inspect<I, F> {
     base: I,
-    op: Arc<F>,
+    op: Shared<F>,
 }
 
 debug_without_closures!(Inspect<I; F> { base });
@@ -36,7 +36,7 @@ debug_without_closures!(Inspect<I; F> { base });
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Update<I, F> {
     base: I,
-    op: Arc<F>,
+    op: Shared<F>,
 }
 
 debug_without_closures!(Update<I; F> { base });
@@ -50,12 +50,12 @@ macro_rules! each {
     ) => {
         impl<$($arg),+> $name<$($arg),+> {
             pub(crate) fn new(base: I $(, $op: F)?) -> Self {
-                Self { base $(, $op: Arc::new($op))? }
+                Self { base $(, $op: Shared::new($op))? }
             }
 
             /// The same over another part.
-            fn over(&self, base: I) -> Self {
-                Self { base $(, $op: Arc::clone(&self.$op))? }
+            fn over(&mut self, base: I) -> Self {
+                Self { base $(, $op: self.$op.share())? }
             }
         }
 
@@ -81,7 +81,7 @@ macro_rules! each {
             where
                 C: FnMut($type) -> ControlFlow<()>,
             {
-                $(let $op = &*self.$op;)?
+                $(let $op = self.$op.get();)?
                 self.base.run(budget, |$item| consume($gives))
             }
 
@@ -90,7 +90,7 @@ macro_rules! each {
             where
                 G: FnMut(Folded, $type) -> Folded,
             {
-                $(let $op = &*self.$op;)?
+                $(let $op = self.$op.get();)?
                 self.base
                     .run_fold(budget, init, |so_far, $item| fold(so_far, $gives))
             }
@@ -117,8 +117,11 @@ macro_rules! each {
             }
 
             fn into_seq(self) -> impl DoubleEndedIterator<Item = $type> + ExactSizeIterator {
-                $(let $op = self.$op;)?
-                self.base.into_seq().map(move |$item| $gives)
+                $(let shared = self.$op;)?
+                self.base.into_seq().map(move |$item| {
+                    $(let $op = shared.get();)?
+                    $gives
+                })
             }
         }
     };

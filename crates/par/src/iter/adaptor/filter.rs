@@ -1,9 +1,9 @@
 //! `filter`: the items of which a closure says yes.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::debug_without_closures;
+use super::shared::Shared;
 use crate::part::{forward, Part};
 
 /// The items of which a closure says yes: see [`filter`](crate::iter::ParallelIterator::filter).
@@ -11,14 +11,14 @@ use crate::part::{forward, Part};
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Filter<I, P> {
     base: I,
-    predicate: Arc<P>,
+    predicate: Shared<P>,
 }
 
 debug_without_closures!(Filter<I; P> { base });
 
 impl<I, P> Filter<I, P> {
     pub(crate) fn new(base: I, predicate: P) -> Self {
-        let predicate = Arc::new(predicate);
+        let predicate = Shared::new(predicate);
         Self { base, predicate }
     }
 }
@@ -32,7 +32,7 @@ where
 
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
-        let predicate = Arc::clone(&self.predicate);
+        let predicate = self.predicate.share();
         Some(Self { base, predicate })
     }
 
@@ -41,7 +41,7 @@ where
     where
         C: FnMut(I::Output) -> ControlFlow<()>,
     {
-        let predicate = &*self.predicate;
+        let predicate = self.predicate.get();
         self.base.run(budget, |item| {
             if predicate(&item) {
                 consume(item)
@@ -56,7 +56,7 @@ where
     where
         G: FnMut(Folded, I::Output) -> Folded,
     {
-        let predicate = &*self.predicate;
+        let predicate = self.predicate.get();
         self.base.run_fold(budget, init, |so_far, item| {
             if predicate(&item) {
                 fold(so_far, item)

@@ -1,9 +1,9 @@
 //! `filter_map`: what a closure makes of the items, where it makes something.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::debug_without_closures;
+use super::shared::Shared;
 use crate::part::{forward, Part};
 
 /// The results of a closure, where it gives any: see
@@ -12,14 +12,14 @@ use crate::part::{forward, Part};
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FilterMap<I, P> {
     base: I,
-    op: Arc<P>,
+    op: Shared<P>,
 }
 
 debug_without_closures!(FilterMap<I; P> { base });
 
 impl<I, P> FilterMap<I, P> {
     pub(crate) fn new(base: I, op: P) -> Self {
-        let op = Arc::new(op);
+        let op = Shared::new(op);
         Self { base, op }
     }
 }
@@ -34,7 +34,7 @@ where
 
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
-        let op = Arc::clone(&self.op);
+        let op = self.op.share();
         Some(Self { base, op })
     }
 
@@ -43,7 +43,7 @@ where
     where
         C: FnMut(R) -> ControlFlow<()>,
     {
-        let op = &*self.op;
+        let op = self.op.get();
         self.base.run(budget, |item| match op(item) {
             Some(made) => consume(made),
             None => ControlFlow::Continue(()),
@@ -55,7 +55,7 @@ where
     where
         G: FnMut(Folded, R) -> Folded,
     {
-        let op = &*self.op;
+        let op = self.op.get();
         let fold = |so_far, item| match op(item) {
             Some(made) => fold(so_far, made),
             None => so_far,

@@ -1,9 +1,9 @@
 //! `flat_map_iter`, `flatten_iter`: the items of what the items are, in sequence.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::debug_without_closures;
+use super::shared::Shared;
 use crate::part::{forward, Part};
 
 /// The items of the sequences that a closure makes: see
@@ -12,14 +12,14 @@ use crate::part::{forward, Part};
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct FlatMapIter<I, F> {
     base: I,
-    op: Arc<F>,
+    op: Shared<F>,
 }
 
 debug_without_closures!(FlatMapIter<I; F> { base });
 
 impl<I, F> FlatMapIter<I, F> {
     pub(crate) fn new(base: I, op: F) -> Self {
-        let op = Arc::new(op);
+        let op = Shared::new(op);
         Self { base, op }
     }
 }
@@ -35,7 +35,7 @@ where
 
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
-        let op = Arc::clone(&self.op);
+        let op = self.op.share();
         Some(Self { base, op })
     }
 
@@ -44,9 +44,19 @@ where
     where
         C: FnMut(SI::Item) -> ControlFlow<()>,
     {
-        let op = &*self.op;
+        let op = self.op.get();
         let each = |item| op(item).into_iter().try_for_each(&mut consume);
         self.base.run(budget, each)
+    }
+
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, SI::Item) -> Folded,
+    {
+        let op = self.op.get();
+        let each = |so_far, item| op(item).into_iter().fold(so_far, &mut fold);
+        self.base.run_fold(budget, init, each)
     }
 
     forward!(base, steps);
@@ -83,6 +93,15 @@ where
     {
         let each = |items: I::Output| items.into_iter().try_for_each(&mut consume);
         self.base.run(budget, each)
+    }
+
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, Self::Output) -> Folded,
+    {
+        let each = |so_far, items: I::Output| items.into_iter().fold(so_far, &mut fold);
+        self.base.run_fold(budget, init, each)
     }
 
     forward!(base, steps);

@@ -1,8 +1,10 @@
 //! `interleave`: the items of two iterators by turns.
 
+use std::ops::ControlFlow;
+
 use super::both_ends::{both_ends, take_from};
 use crate::granularity::SplitPolicy;
-use crate::iter::plumbing::indexed;
+use crate::iter::plumbing::{front, indexed, run_front};
 use crate::part::{IndexedPart, Part};
 
 /// The items of two iterators by turns: see
@@ -44,7 +46,29 @@ where
 {
     type Output = A::Output;
 
-    indexed!();
+    indexed!(but_run);
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(A::Output) -> ControlFlow<()>,
+    {
+        run_front(self, budget, consume)
+    }
+
+    #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, A::Output) -> Folded,
+    {
+        let front = front(self, budget);
+        let (a, b) = (front.a.into_seq(), front.b.into_seq());
+        if front.b_first {
+            fold_by_turns(b, a, init, op)
+        } else {
+            fold_by_turns(a, b, init, op)
+        }
+    }
 
     fn split_policy(&self) -> SplitPolicy {
         self.a.split_policy().and(self.b.split_policy())
@@ -96,4 +120,25 @@ where
             }
         })
     }
+}
+
+/// Folds an item of each by turns, and then those that are left of one.
+#[inline]
+fn fold_by_turns<A, B, Folded, Op>(mut first: A, mut second: B, init: Folded, mut op: Op) -> Folded
+where
+    A: ExactSizeIterator,
+    B: ExactSizeIterator<Item = A::Item>,
+    Op: FnMut(Folded, A::Item) -> Folded,
+{
+    let mut so_far = init;
+    for _ in 0..first.len().min(second.len()) {
+        if let Some(item) = first.next() {
+            so_far = op(so_far, item);
+        }
+        if let Some(item) = second.next() {
+            so_far = op(so_far, item);
+        }
+    }
+    so_far = first.fold(so_far, &mut op);
+    second.fold(so_far, op)
 }

@@ -1,9 +1,9 @@
 //! `map`: the result of a closure for each item.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::debug_without_closures;
+use super::shared::Shared;
 use crate::part::{forward, IndexedPart, Part};
 
 /// The results of a closure for each item: see [`map`](crate::iter::ParallelIterator::map).
@@ -11,20 +11,20 @@ use crate::part::{forward, IndexedPart, Part};
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Map<I, F> {
     base: I,
-    op: Arc<F>,
+    op: Shared<F>,
 }
 
 debug_without_closures!(Map<I; F> { base });
 
 impl<I, F> Map<I, F> {
     pub(crate) fn new(base: I, op: F) -> Self {
-        let op = Arc::new(op);
+        let op = Shared::new(op);
         Self { base, op }
     }
 
     /// The same over another part.
-    fn over(&self, base: I) -> Self {
-        let op = Arc::clone(&self.op);
+    fn over(&mut self, base: I) -> Self {
+        let op = self.op.share();
         Self { base, op }
     }
 }
@@ -47,7 +47,7 @@ where
     where
         C: FnMut(R) -> ControlFlow<()>,
     {
-        let op = &*self.op;
+        let op = self.op.get();
         self.base.run(budget, |item| consume(op(item)))
     }
 
@@ -56,7 +56,7 @@ where
     where
         G: FnMut(Folded, R) -> Folded,
     {
-        let op = &*self.op;
+        let op = self.op.get();
         let fold = |so_far, item| fold(so_far, op(item));
         self.base.run_fold(budget, init, fold)
     }
@@ -81,6 +81,6 @@ where
 
     fn into_seq(self) -> impl DoubleEndedIterator<Item = R> + ExactSizeIterator {
         let op = self.op;
-        self.base.into_seq().map(move |item| op(item))
+        self.base.into_seq().map(move |item| op.get()(item))
     }
 }

@@ -59,6 +59,15 @@ impl<I, S: Seed, F> MapWithState<I, S, F> {
         }
     }
 
+    /// The value of this part, which is made if there is none.
+    #[inline]
+    fn state<'part>(
+        state: &'part mut Option<SendWrapper<S::Value>>,
+        seed: &S,
+    ) -> &'part mut S::Value {
+        state.get_or_insert_with(|| SendWrapper::new(seed.make()))
+    }
+
     /// The same over another part, which begins with a value of its own.
     fn over(&self, base: I) -> Self {
         Self {
@@ -100,12 +109,18 @@ where
     where
         C: FnMut(R) -> ControlFlow<()>,
     {
-        let seed = &self.seed;
-        let state = self
-            .state
-            .get_or_insert_with(|| SendWrapper::new(seed.make()));
-        let (state, op) = (&mut **state, &*self.op);
+        let (state, op) = (Self::state(&mut self.state, &self.seed), &*self.op);
         self.base.run(budget, |item| consume(op(state, item)))
+    }
+
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, R) -> Folded,
+    {
+        let (state, op) = (Self::state(&mut self.state, &self.seed), &*self.op);
+        let fold = |so_far, item| fold(so_far, op(state, item));
+        self.base.run_fold(budget, init, fold)
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -1,8 +1,8 @@
 //! `positions`: the indices of the items of which a closure says yes.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
+use super::shared::Shared;
 use super::{debug_without_closures, Enumerate};
 use crate::part::{forward, IndexedPart, Part};
 
@@ -12,7 +12,7 @@ use crate::part::{forward, IndexedPart, Part};
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Positions<I, P> {
     base: Enumerate<I>,
-    predicate: Arc<P>,
+    predicate: Shared<P>,
 }
 
 debug_without_closures!(Positions<I; P> { base });
@@ -21,7 +21,7 @@ impl<I: IndexedPart, P> Positions<I, P> {
     pub(crate) fn new(base: I, predicate: P) -> Self {
         Self {
             base: Enumerate::new(base),
-            predicate: Arc::new(predicate),
+            predicate: Shared::new(predicate),
         }
     }
 }
@@ -35,7 +35,7 @@ where
 
     fn split(&mut self) -> Option<Self> {
         let base = self.base.split()?;
-        let predicate = Arc::clone(&self.predicate);
+        let predicate = self.predicate.share();
         Some(Self { base, predicate })
     }
 
@@ -44,12 +44,27 @@ where
     where
         C: FnMut(usize) -> ControlFlow<()>,
     {
-        let predicate = &*self.predicate;
+        let predicate = self.predicate.get();
         self.base.run(budget, |(index, item)| {
             if predicate(item) {
                 consume(index)
             } else {
                 ControlFlow::Continue(())
+            }
+        })
+    }
+
+    #[inline]
+    fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
+    where
+        G: FnMut(Folded, usize) -> Folded,
+    {
+        let predicate = self.predicate.get();
+        self.base.run_fold(budget, init, |so_far, (index, item)| {
+            if predicate(item) {
+                fold(so_far, index)
+            } else {
+                so_far
             }
         })
     }

@@ -59,6 +59,15 @@ impl<I: IndexedPart> Part for Skip<I> {
         self.base.run(budget, consume)
     }
 
+    #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, I::Output) -> Folded,
+    {
+        self.go_through_skipped();
+        self.base.run_fold(budget, init, op)
+    }
+
     fn known_len(&self) -> Option<usize> {
         Some(self.base.part_len())
     }

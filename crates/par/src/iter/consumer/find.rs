@@ -19,6 +19,9 @@ pub(crate) enum Wanted {
     Last,
 }
 
+/// Between two looks at whether something was found elsewhere.
+const STEPS: usize = 64;
+
 /// The result of `op` for the wanted item among those for which it gives one.
 pub(crate) fn find<I, F, R>(iter: I, wanted: Wanted, op: F) -> Option<R>
 where
@@ -56,14 +59,14 @@ struct Find<'f, F, R> {
 
 impl<F, R> Find<'_, F, R> {
     #[cold]
-    fn keep(&mut self, found: R, best: usize) -> ControlFlow<()> {
+    fn keep(&mut self, found: R) -> ControlFlow<()> {
         let key = match self.wanted {
             Wanted::Any => 0,
             Wanted::First => self.keys.start,
             // This part goes on, and may be split: none of its keys is larger.
             Wanted::Last => self.keys.start.max(self.keys.end - 1),
         };
-        if key < best {
+        if key < self.best.load(Ordering::Relaxed) {
             self.best.fetch_min(key, Ordering::Relaxed);
         }
         self.found = Some(found);
@@ -81,32 +84,36 @@ where
 {
     #[inline]
     fn consume(&mut self, item: T) -> ControlFlow<()> {
-        let best = self.best.load(Ordering::Relaxed);
-        if best < self.keys.start {
+        if self.best.load(Ordering::Relaxed) < self.keys.start {
             return ControlFlow::Break(());
         }
         match (self.op)(item) {
             None => ControlFlow::Continue(()),
-            Some(found) => self.keep(found, best),
+            Some(found) => self.keep(found),
         }
     }
 
+    /// A find elsewhere is seen after so many steps: a look at each would cost as much as a cheap
+    /// item.
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: Part<Output = T>,
     {
-        let (op, best, key) = (self.op, self.best, self.keys.start);
-        part.run(budget, |item| {
-            let best = best.load(Ordering::Relaxed);
-            if best < key {
-                return ControlFlow::Break(());
-            }
-            match op(item) {
+        let op = self.op;
+        while *budget > 0 && !self.is_full() {
+            let most = (*budget).min(STEPS);
+            let mut left = most;
+            part.run(&mut left, |item| match op(item) {
                 None => ControlFlow::Continue(()),
-                Some(found) => self.keep(found, best),
+                Some(found) => self.keep(found),
+            })?;
+            *budget -= most - left;
+            if left > 0 {
+                break;
             }
-        })
+        }
+        ControlFlow::Continue(())
     }
 
     fn is_full(&self) -> bool {

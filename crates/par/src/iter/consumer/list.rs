@@ -120,11 +120,10 @@ impl<T: Send> Chunks<T> {
         let mut moves = Vec::with_capacity(chunks.len());
         for chunk in chunks {
             let (here, behind) = places.split_at_mut(chunk.len());
-            moves.push((chunk, here));
+            moves.push(Box::new(move || move_items(chunk, here)) as Move<'_>);
             places = behind;
         }
-        let move_all = |(chunk, places)| move_items(chunk, places);
-        drive(IntoIter::new(moves), ForEach::new(&move_all));
+        run_all(moves);
         // SAFETY: the places of the chunks are all of those, and each chunk has moved.
         unsafe { vec.set_len(old_len + added) };
     }
@@ -135,6 +134,13 @@ impl<T: Send> Chunks<T> {
         self.move_to(&mut vec);
         vec
     }
+}
+
+/// The move of one chunk, of whatever items: there are few, and one copy of the loop over them.
+type Move<'vec> = Box<dyn FnOnce() + Send + 'vec>;
+
+fn run_all(moves: Vec<Move<'_>>) {
+    drive(IntoIter::new(moves), ForEach::new(&|each: Move<'_>| each()));
 }
 
 /// Pushes an item where there is room. Nothing here lends the vector to code that makes it longer,

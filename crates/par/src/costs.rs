@@ -1,0 +1,143 @@
+//! How long loops of the same code lasted on this thread, so that short ones need no clock.
+//!
+//! A loop of few cheap items is over before a clock has been read twice. So each thread remembers,
+//! by the address of a loop's code, how many steps of it lasted [`SHORT_NS`] when it was last
+//! timed, and a loop of no more steps than that runs untimed. The same code may have other items
+//! next time. Therefore
+//!
+//! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when an eighth
+//!    of it is done: so a hungry worker waits for no more than the items between two of these
+//!    looks;
+//! 2. the next loop is timed if a thief has taken such an offer;
+//! 3. of [`RUNS`] loops one is timed, whatever happens.
+//!
+//! Where nobody is hungry, nothing is lost by taking long items for short ones.
+
+use std::cell::Cell;
+
+use heist_sync::thread_local;
+
+/// A loop that lasts no longer than that is short.
+pub(crate) const SHORT_NS: u64 = 4_000;
+/// One of so many loops of the same code is timed.
+const RUNS: u32 = 64;
+/// So much longer than the loop that was timed may a loop be that is taken to be short.
+const STRETCH: u64 = 16;
+/// A power of two.
+const ENTRIES: usize = 64;
+
+/// The address of a loop's code. Of two codes that have one address nothing is known apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Code(pub(crate) usize);
+
+#[derive(Clone, Copy)]
+struct Entry {
+    code: Code,
+    /// So many steps of it are short.
+    short: usize,
+    /// So many loops may yet go untimed.
+    runs: u32,
+}
+
+const NONE: Entry = Entry {
+    code: Code(0),
+    short: 0,
+    runs: 0,
+};
+
+thread_local! {
+    static COSTS: [Cell<Entry>; ENTRIES] = const { [const { Cell::new(NONE) }; ENTRIES] }
+}
+
+impl Code {
+    fn with<R>(self, op: impl FnOnce(&Cell<Entry>) -> R) -> R {
+        // Functions begin at multiples of 16.
+        let index = (self.0 >> 4 ^ self.0 >> 10) % ENTRIES;
+        COSTS.with(|costs| op(&costs[index]))
+    }
+
+    /// True if a loop of so many steps may go untimed, which is counted.
+    pub(crate) fn is_short(self, steps: usize) -> bool {
+        self.with(|cell| {
+            let entry = cell.get();
+            let is_short = entry.code == self && steps <= entry.short && entry.runs > 0;
+            if is_short {
+                let runs = entry.runs - 1;
+                cell.set(Entry { runs, ..entry });
+            }
+            is_short
+        })
+    }
+
+    /// So many steps lasted so long.
+    pub(crate) fn lasted(self, steps: usize, ns: u64) {
+        let most = (steps as u64).saturating_mul(STRETCH);
+        let short = (steps as u64).saturating_mul(SHORT_NS) / ns.max(1);
+        let entry = Entry {
+            code: self,
+            short: usize::try_from(short.min(most)).unwrap_or(usize::MAX),
+            runs: RUNS - 1,
+        };
+        self.with(|cell| cell.set(entry));
+    }
+
+    /// The next loop is to be timed.
+    pub(crate) fn doubt(self) {
+        self.with(|cell| {
+            if cell.get().code == self {
+                cell.set(NONE);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_goes_untimed_only_if_one_of_about_its_length_was_short() {
+        let code = Code(0x1000);
+        assert!(!code.is_short(1), "nothing is known yet");
+        code.lasted(100, 1_000);
+        assert!(code.is_short(400));
+        assert!(!code.is_short(401));
+        code.lasted(100, 0);
+        assert!(code.is_short(1600));
+        assert!(!code.is_short(1601), "one that was timed by a coarse clock");
+        code.lasted(100, SHORT_NS * 100 + 100);
+        assert!(!code.is_short(1));
+        code.lasted(usize::MAX, 1);
+        assert!(code.is_short(1 << 40));
+    }
+
+    #[test]
+    fn one_of_many_loops_is_timed() {
+        let code = Code(0x2340);
+        code.lasted(10, 10);
+        let untimed = (0..1000).filter(|_| {
+            let is_short = code.is_short(10);
+            if !is_short {
+                code.lasted(10, 10);
+            }
+            is_short
+        });
+        let timed = 1000 - untimed.count();
+        assert_eq!(timed, 1000 / RUNS as usize);
+    }
+
+    #[test]
+    fn doubts_hold_for_the_code_that_they_are_of() {
+        let (code, other) = (Code(0x5000), Code(0x5000 + (ENTRIES << 10)));
+        code.lasted(10, 10);
+        other.doubt();
+        assert!(code.is_short(10));
+        code.doubt();
+        assert!(!code.is_short(10));
+        other.lasted(10, 10);
+        assert!(
+            other.is_short(10),
+            "it has pushed the first out, or lies elsewhere"
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! How far a worker runs a part before it looks around, and when it offers half of the rest.
+
+use heist_core::policy::Grain;
+use heist_core::{checkpoint, poll_for_thieves};
+use heist_sync::Clock;
+
+use crate::costs::Code;
+use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
+
+/// Of a short loop, this part is run between two looks, and then the rest.
+const FIRST: usize = 8;
+
+/// The pace of a worker that runs a part. Nothing here depends on the types of the loop, so that
+/// there is no more than one copy of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    policy: SplitPolicy,
+    manner: Manner,
+    /// The number of times that a part may yet be split while the rest waits below it.
+    levels: u32,
+    /// A worker was hungry when this one looked last.
+    hungry: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Manner {
+    /// Splits until no part has more steps than that, hungry or not: so the items of each part
+    /// depend on nothing else.
+    Beforehand(usize),
+    /// In grains of some microseconds.
+    Timed(Timed),
+    /// Without a clock, and with one offer at most.
+    Short {
+        code: Code,
+        /// The steps until the next look.
+        next: usize,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct Timed {
+    grain: Grain,
+    clock: Clock,
+    /// The time of the last look.
+    then_ns: u64,
+    /// The loop of which this is all, and so many steps; its time counts if no thief helps.
+    whole: Option<(Code, usize)>,
+}
+
+impl Pace {
+    /// That of a loop of so many steps.
+    pub(crate) fn new(policy: SplitPolicy, code: Code, steps: usize) -> Self {
+        let beforehand = if steps == 1 {
+            Some(usize::MAX)
+        } else {
+            policy.fixed_len(steps)
+        };
+        let hungry = look_around();
+        let manner = match beforehand {
+            Some(len) => Manner::Beforehand(len),
+            None if steps <= policy.max_len && code.is_short(steps) => Manner::Short {
+                code,
+                next: steps / FIRST + 1,
+            },
+            None => {
+                let whole = (steps != UNKNOWN).then_some((code, steps));
+                Manner::Timed(Timed::new(Grain::new(), whole))
+            }
+        };
+        Self {
+            policy,
+            manner,
+            levels: policy.levels(),
+            hungry,
+        }
+    }
+
+    /// That of the lower part, while the upper one is on offer.
+    pub(crate) fn below_offer(&self) -> Self {
+        let manner = match self.manner {
+            Manner::Beforehand(len) => Manner::Beforehand(len),
+            Manner::Timed(timed) => Manner::Timed(Timed {
+                whole: None,
+                ..timed
+            }),
+            Manner::Short { code, .. } => Manner::Short {
+                code,
+                next: usize::MAX,
+            },
+        };
+        let hungry = !matches!(manner, Manner::Short { .. }) && look_around();
+        // For the upper part too, although a thief runs it on another stack: the worker that waits
+        // for it may steal its parts, and so on by turns.
+        let levels = self.levels - 1;
+        Self {
+            manner,
+            levels,
+            hungry,
+            ..*self
+        }
+    }
+
+    /// That of the upper part, which a thief has taken unless all is cut `beforehand`.
+    pub(crate) fn of_offer(&self) -> Self {
+        let manner = match self.manner {
+            Manner::Beforehand(len) => Manner::Beforehand(len),
+            Manner::Timed(Timed { mut grain, .. }) => {
+                // A worker was hungry.
+                grain.shorten();
+                Manner::Timed(Timed::new(grain, None))
+            }
+            Manner::Short { .. } => Manner::Timed(Timed::new(Grain::new(), None)),
+        };
+        let hungry = look_around();
+        let levels = self.levels - 1;
+        Self {
+            manner,
+            levels,
+            hungry,
+            ..*self
+        }
+    }
+
+    /// The offer has come to an end, behind the lower part, which had this pace.
+    pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool) {
+        match (&mut self.manner, below.manner) {
+            (Manner::Timed(timed), Manner::Timed(Timed { grain, then_ns, .. })) => {
+                timed.grain = grain;
+                // No time to speak of has passed since then, unless it has waited for a thief.
+                timed.then_ns = if is_stolen {
+                    timed.whole = None;
+                    timed.clock.elapsed_ns()
+                } else {
+                    then_ns
+                };
+            }
+            (Manner::Short { code, next }, _) => {
+                *next = usize::MAX;
+                if is_stolen {
+                    code.doubt();
+                }
+            }
+            _ => {}
+        }
+        self.hungry = self.looks_around() && look_around();
+    }
+
+    /// False in the rest of a short loop.
+    fn looks_around(&self) -> bool {
+        !matches!(
+            self.manner,
+            Manner::Short {
+                next: usize::MAX,
+                ..
+            }
+        )
+    }
+
+    pub(crate) fn is_beforehand(&self) -> bool {
+        matches!(self.manner, Manner::Beforehand(_))
+    }
+
+    /// The steps to run now.
+    pub(crate) fn grain_len(&self) -> usize {
+        match self.manner {
+            Manner::Beforehand(_) => usize::MAX,
+            Manner::Timed(Timed { grain, .. }) => self.policy.grain_len(grain.len()),
+            Manner::Short { next, .. } => self.policy.grain_len(next),
+        }
+    }
+
+    /// True if half of a part of so many steps is to be offered first.
+    pub(crate) fn is_to_offer(&self, steps: usize, grain: usize) -> bool {
+        if self.levels == 0 {
+            return false;
+        }
+        let (most, is_wanted) = match self.manner {
+            Manner::Beforehand(len) => (len, false),
+            Manner::Timed(_) => (self.policy.max_len, self.hungry && steps > grain),
+            Manner::Short { next, .. } => (self.policy.max_len, self.hungry && next != usize::MAX),
+        };
+        is_wanted && self.policy.may_halve(steps) || self.policy.is_too_long(steps, most)
+    }
+
+    /// A grain of so many steps has been run, to its end if there `is_more`.
+    pub(crate) fn ran(&mut self, steps: usize, is_more: bool) {
+        if !self.looks_around() {
+            return;
+        }
+        self.hungry = look_around();
+        match &mut self.manner {
+            Manner::Beforehand(_) => {}
+            Manner::Timed(timed) => {
+                let now_ns = timed.clock.elapsed_ns();
+                let grain_ns = now_ns - timed.then_ns;
+                timed.then_ns = now_ns;
+                if is_more && steps >= timed.grain.len() {
+                    timed.grain.ran(grain_ns);
+                }
+                if self.policy.granularity == Granularity::Adaptive {
+                    if self.hungry {
+                        timed.grain.shorten();
+                    } else {
+                        timed.grain.lengthen();
+                    }
+                }
+            }
+            // If a worker is hungry now, half of the rest is offered first.
+            Manner::Short { next, .. } if !self.hungry => *next = usize::MAX,
+            Manner::Short { .. } => {}
+        }
+    }
+
+    /// All steps have been run.
+    pub(crate) fn ended(&self) {
+        if let Manner::Timed(timed) = self.manner {
+            if let Some((code, steps)) = timed.whole {
+                code.lasted(steps, timed.then_ns);
+            }
+        }
+    }
+}
+
+impl Timed {
+    fn new(grain: Grain, whole: Option<(Code, usize)>) -> Self {
+        Self {
+            grain,
+            clock: Clock::start(),
+            then_ns: 0,
+            whole,
+        }
+    }
+}
+
+/// Between two grains: leaves a call that was cancelled, and says whether a worker is hungry.
+fn look_around() -> bool {
+    checkpoint();
+    poll_for_thieves()
+}
