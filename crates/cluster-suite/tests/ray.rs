@@ -215,8 +215,10 @@ fn the_death_of_the_side_car_is_an_error() {
         !before.contains(child) && line.is_ok_and(|line| line.contains("sidecar.py"))
     };
     let sidecar = children().into_iter().find(is_sidecar);
+    // However often they may be tried again.
+    let calls = cluster.anywhere().retries(1_000_000);
     let running: Vec<_> = (0..4)
-        .map(|seed| cluster.call(calls::work_for, (seed, 600_000)))
+        .map(|seed| calls.call(calls::work_for, (seed, 600_000)))
         .collect();
     let shared = cluster.put(&vec![1_u64]).expect("put");
     let sidecar = sidecar.expect("a side-car").to_string();

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Makes a folder, with those above it, unless it is there.
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
@@ -24,6 +25,12 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
 
 /// Locked as long as the driver lives; the name of its machine is in it.
 const LOCK: &str = "driver.lock";
+
+/// The lock before others see it.
+const YOUNG_LOCK: &str = "driver.lock.new";
+
+/// A folder that has no lock for so long will have none: its driver died while it made it.
+const MAKING_MAX: Duration = Duration::from_secs(600);
 
 /// A folder of a driver, which is gone after it: with the value, or else when the next driver on
 /// this machine makes one.
@@ -46,8 +53,7 @@ impl Folder {
             .prefix(prefix)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)?;
-        // It is locked before others see it.
-        let beside = folder.path().join("driver.lock.new");
+        let beside = folder.path().join(YOUNG_LOCK);
         let mut lock = create(&beside)?;
         lock.try_lock()?;
         lock.write_all(machine().as_bytes())?;
@@ -100,9 +106,19 @@ fn sweep(parent: &Path, prefix: &str, lost: impl Fn(&Path) -> bool) {
                 if lost(&folder) {
                     let _ = remove(&folder);
                 }
+            } else if is_abandoned(&folder) {
+                // If anything else is in there, it is not ours, and stays.
+                let _ = fs::remove_file(folder.join(YOUNG_LOCK));
+                let _ = fs::remove_dir(folder);
             }
         }
     }
+}
+
+fn is_abandoned(folder: &Path) -> bool {
+    let changed = fs::metadata(folder).and_then(|data| data.modified());
+    let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+    !folder.join(LOCK).exists() && age.is_some_and(|age| age > MAKING_MAX)
 }
 
 /// The lock at `path`, if it was that of a driver on this machine that is gone.
@@ -124,6 +140,7 @@ fn machine() -> String {
 mod tests {
     use std::cell::RefCell;
     use std::mem::ManuallyDrop;
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -170,6 +187,17 @@ mod tests {
         let elsewhere = parent.path().join("ours-elsewhere");
         fs::create_dir(&elsewhere).expect("a folder of another machine");
         fs::write(elsewhere.join(LOCK), "another machine").expect("it is written");
+        let old = SystemTime::now() - 2 * MAKING_MAX;
+        let aged = |name: &str, file: &str| {
+            let folder = parent.path().join(name);
+            fs::create_dir(&folder).expect("a folder");
+            fs::write(folder.join(file), "").expect("it is written");
+            let handle = File::open(&folder).expect("it is there");
+            handle.set_modified(old).expect("it is ours");
+            folder
+        };
+        let abandoned = aged("ours-abandoned", YOUNG_LOCK);
+        let foreign = aged("ours-foreign", "ray.lock");
         // As after a crash: the lock is gone with the process, the folder is not.
         let left = lost.path().to_owned();
         lost._lock.unlock().expect("it is locked");
@@ -188,6 +216,8 @@ mod tests {
         assert!(!left.exists(), "it was left behind");
         assert!(living.path().exists(), "its driver lives");
         assert!(stranger.exists(), "it may be young");
+        assert!(!abandoned.exists(), "its driver died before it had a lock");
+        assert!(foreign.exists(), "nothing of that is ours");
         assert!(elsewhere.exists(), "its driver may live there");
         assert_eq!(shown.into_inner(), [left.clone(), left]);
         drop(next);

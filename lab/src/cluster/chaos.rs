@@ -61,7 +61,7 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     };
     let folder = xtask::build::target_folder(root, "cluster");
     fs::create_dir_all(&folder)?;
-    let report = folder.join("chaos.md");
+    let report = folder.join(format!("chaos-{name}.md"));
     let mut command = Vec::<OsString>::new();
     // A disk that can be filled is mounted where nobody else sees it.
     if can_mount() {

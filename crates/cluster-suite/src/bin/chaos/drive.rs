@@ -22,6 +22,9 @@ use serde_bytes::ByteBuf;
 /// The exit code of a driver that has right results, not all of which are in the store.
 pub(crate) const UNSTORED: u8 = 3;
 
+/// How long a driver has jobs moved. Without an end those on a slow machine would do nothing else.
+const MOVES: Duration = Duration::from_secs(30);
+
 /// The exit code of a driver whose side-car has ended, which is what Ray is to it.
 pub(crate) const CUT_OFF: u8 = 4;
 
@@ -120,7 +123,7 @@ pub(crate) fn drive(place: Place, folder: &Path, seed: u64) -> Result<ExitCode, 
                 None => open.push_back(pending),
             }
         }
-        if random.u32(..40) == 0 {
+        if random.u32(..40) == 0 && began.elapsed() < MOVES {
             move_one(&cluster, &jobs, &mut random);
         }
         let numbers: Vec<u64> = jobs.keys().copied().collect();
