@@ -109,6 +109,72 @@ fn calls_on_a_stopped_node_go_elsewhere_or_say_why_they_do_not() {
     assert_eq!(cluster.pin("n2").call(calls::add, (5, 6)).get(), Ok(11));
 }
 
+/// A call for which nobody has the resource is refused with what there is; so is a job, and a name
+/// that is none.
+#[test]
+fn a_resource_that_nobody_has_is_refused_with_what_there_is() {
+    let local = Here::backend(Path::new("")).resource("gpu", 1);
+    let cluster = Cluster::connect(local).expect("workers");
+    let there = "there are n1 (2, 1 of gpu), n2 (2, 1 of gpu), n3 (2, 1 of gpu)";
+    let calls = cluster.anywhere();
+    let refused = calls
+        .clone()
+        .resource("tpu", 2)
+        .call(calls::add, (1, 2))
+        .get();
+    let error = refused.expect_err("nobody has one").to_string();
+    assert!(
+        error.contains("2 of tpu were wanted on any node"),
+        "{error}"
+    );
+    assert!(error.ends_with(there), "{error}");
+    let bad = calls
+        .clone()
+        .resource("gpu,tpu", 1)
+        .call(calls::add, (1, 2))
+        .get();
+    let error = bad.expect_err("it is no name").to_string();
+    assert!(error.contains("no resource \"gpu,tpu\""), "{error}");
+    assert_eq!(
+        calls.resource("gpu", 1).call(calls::add, (1, 2)).get(),
+        Ok(3)
+    );
+    let options = JobOptions::new("wants much").resource("gpu", 2);
+    let job = cluster.submit(Counting::new(1, 0), options).expect("a job");
+    let refused = job.wait_timeout(PATIENCE).expect("it ends");
+    let error = refused.expect_err("nobody has two").to_string();
+    assert!(error.ends_with(there), "{error}");
+    let no_name = cluster.submit(Counting::new(1, 0), JobOptions::new("bad").resource("", 1));
+    assert!(no_name.is_err_and(|error| error.to_string().contains("no resource \"\"")));
+}
+
+/// Twenty calls on a node with two processors and one resource, which each of them wants.
+#[test]
+fn calls_with_a_resource_have_it_for_themselves() {
+    let local = Here::backend(Path::new("")).resource("gpu", 1);
+    let cluster = Cluster::connect(local).expect("workers");
+    let folder = tempfile::tempdir().expect("a folder");
+    let calls = cluster.pin("n1").resource("gpu", 1);
+    let path = folder.path().join("taken");
+    let all: Vec<_> = (0..20)
+        .map(|_| calls.call(take_alone, path.clone()))
+        .collect();
+    for call in all {
+        assert_eq!(call.get(), Ok(true));
+    }
+}
+
+/// True if nobody else has the file meanwhile.
+#[remote]
+fn take_alone(path: std::path::PathBuf) -> bool {
+    let made = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path);
+    thread::yield_now();
+    made.is_ok() && std::fs::remove_file(&path).is_ok()
+}
+
 #[test]
 fn lines_come_with_their_origin() {
     logs::lines_come_with_their_origin(Here::backend(Path::new("")), true);

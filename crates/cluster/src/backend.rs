@@ -80,6 +80,7 @@
 //! }
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -106,6 +107,7 @@ pub(crate) mod slurm;
 
 pub use crate::error::BackendError;
 pub use crate::protocol::cpus::Cpus;
+pub use crate::protocol::needs::Needs;
 pub use kind::BackendKind;
 pub use local::Local;
 pub use ray::Ray;
@@ -186,6 +188,9 @@ pub struct Node {
     pub memory_bytes: u64,
     /// False if the backend has lost it.
     pub is_alive: bool,
+    /// The resources beside processors and memory that it has.
+    #[serde(default)]
+    pub resources: BTreeMap<String, u32>,
 }
 
 impl Node {
@@ -197,7 +202,13 @@ impl Node {
             cpus,
             memory_bytes: 0,
             is_alive: true,
+            resources: BTreeMap::new(),
         }
+    }
+
+    /// All that it has beside processors.
+    pub(crate) fn needs(&self) -> Needs {
+        Needs::new(self.memory_bytes, &self.resources)
     }
 }
 
@@ -211,6 +222,8 @@ pub struct Placement {
     pub is_pinned: bool,
     /// Preferably where these lie.
     pub near: Vec<ObjectId>,
+    /// The resources beside processors that are reserved for it.
+    pub needs: Needs,
 }
 
 /// A request that any worker can answer; the [module](self) has an example.

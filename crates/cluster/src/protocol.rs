@@ -19,6 +19,7 @@ pub(crate) mod fingerprint;
 mod frame;
 pub(crate) mod job_folder;
 mod message;
+pub(crate) mod needs;
 pub(crate) mod object_id;
 pub(crate) mod outgoing;
 pub(crate) mod reading;

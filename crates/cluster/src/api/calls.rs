@@ -90,6 +90,57 @@ impl Calls<'_> {
         self
     }
 
+    /// With so much memory reserved for each. `Local` counts it if
+    /// [`Local::memory`](crate::Local::memory) says how much each node has, Slurm if memory is
+    /// among the resources that it gives away; nobody makes a function keep to it but they. On
+    /// `Ray` calls with it fail.
+    ///
+    /// [`resource`](Self::resource) has an example.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.placement.needs.memory_bytes = bytes;
+        self
+    }
+
+    /// With so many of a resource reserved for each: a name that the backend knows, such as `gpu`,
+    /// which [`Local::resource`](crate::Local::resource) says for `Local`, and `Gres` for Slurm. On
+    /// `Ray` calls with it fail. Which of them a function uses is a matter between it and the
+    /// backend.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local};
+    ///
+    /// #[remote]
+    /// fn train(epochs: u32) -> u32 {
+    ///     epochs
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let local = Local::new().cpus(8).resource("gpu", 2).memory(16 << 30);
+    ///     let cluster = Cluster::connect(local)?;
+    ///     // Two at a time.
+    ///     let calls = cluster.anywhere().resource("gpu", 1).memory(4 << 30);
+    ///     let trained: Vec<_> = (0..4).map(|epochs| calls.call(train, epochs)).collect();
+    ///     for (epochs, call) in (0..).zip(trained) {
+    ///         assert_eq!(call.get()?, epochs);
+    ///     }
+    ///     // Nobody has as many.
+    ///     let refused = cluster.anywhere().resource("gpu", 3).call(train, 1).get();
+    ///     assert_eq!(
+    ///         refused.unwrap_err().to_string(),
+    ///         "1 processors, 3 of gpu were wanted on any node; \
+    ///          there are n1 (8, 16384 MiB of memory, 2 of gpu)"
+    ///     );
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn resource(mut self, name: impl Into<String>, count: u32) -> Self {
+        self.placement.needs.named.insert(name.into(), count);
+        self
+    }
+
     /// Run again so often after the backend lost an attempt, in place of what the function's
     /// attribute says. With 0 it runs at most once.
     pub fn retries(mut self, retries: u32) -> Self {
@@ -252,16 +303,22 @@ impl Calls<'_> {
         let only = only.filter(|_| self.placement.is_pinned);
         let nodes = self.shared.backend.nodes()?;
         let meant = |node: &&Node| node.is_alive && only.is_none_or(|only| *only == node.id);
-        let places = nodes
-            .iter()
-            .filter(meant)
-            .map(|node| (node.cpus / cpus).floor());
+        let needs = &self.placement.needs;
+        let of = |node: &Node| {
+            (node.cpus / cpus)
+                .floor()
+                .min(needs.times(&node.needs()) as f64)
+        };
+        let places = nodes.iter().filter(meant).map(of);
         Ok((places.sum::<f64>() as usize).max(1))
     }
 
     /// The call that is to be begun, or why it cannot be.
     fn what<F: RemoteFunction>(&self, args: &F::Args) -> Result<What, RemoteError> {
         let deadline = self.within.and_then(Deadline::after);
+        if let Some(fault) = self.placement.needs.fault() {
+            return Err(RemoteError::malformed(fault));
+        }
         let written = object::encode_with_objects(args)
             .map_err(|error| format!("the arguments of `{}` cannot be written: {error}", F::NAME));
         let admitted = written.and_then(|(args, objects)| {

@@ -15,7 +15,7 @@ use super::hosted::Attempts;
 use super::link::End;
 use super::queue::Queue;
 use super::{
-    Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Node, Program, Reply,
+    Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Needs, Node, Program, Reply,
     StartSpec,
 };
 use crate::planner::NodeId;
@@ -66,6 +66,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 pub struct Local {
     nodes: u32,
     cpus: u32,
+    each: Needs,
     silence: Duration,
     program: Option<PathBuf>,
     arguments: Vec<String>,
@@ -85,6 +86,7 @@ impl Local {
         Self {
             nodes: 1,
             cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+            each: Needs::default(),
             silence: SILENCE,
             program: None,
             arguments: Vec::new(),
@@ -106,6 +108,26 @@ impl Local {
     #[must_use]
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus.max(1);
+        self
+    }
+
+    /// How much memory each node gives away. Without this any call has as much as it asks for. It
+    /// is counted, and no function is kept from using more.
+    ///
+    /// [`Calls::resource`](crate::Calls::resource) has an example.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.each.memory_bytes = bytes;
+        self
+    }
+
+    /// How many of the resource `name` each node gives away, such as GPUs; none, unless this says
+    /// so. They are counted, and mean nothing else here.
+    ///
+    /// [`Calls::resource`](crate::Calls::resource) has an example.
+    #[must_use]
+    pub fn resource(mut self, name: impl Into<String>, count: u32) -> Self {
+        self.each.named.insert(name.into(), count);
         self
     }
 
@@ -163,6 +185,9 @@ impl BackendOptions for Local {
                 Self::NODES_MAX
             )));
         }
+        if let Some(fault) = self.each.fault() {
+            return Err(BackendError::setup(fault));
+        }
         let is_under_test = !self.arguments.is_empty();
         let path = program.worker(self.program, is_under_test, "Local::program")?;
         let folder = Folder::make_in(&env::temp_dir(), PREFIX, |_| true).map_err(|error| {
@@ -182,7 +207,7 @@ impl BackendOptions for Local {
             logs: program.logs,
             state: Mutex::new(State {
                 workers: nodes.iter().cloned().map(Process::absent).collect(),
-                queue: Queue::new(nodes.into_iter().map(|node| (node, cpus))),
+                queue: Queue::new(nodes.into_iter().map(|node| (node, cpus)), &self.each),
                 calls: HashMap::new(),
                 is_closed: false,
             }),

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{BackendError, Cpus, Node, Placement};
+use super::{BackendError, Cpus, Needs, Node, Placement};
 use crate::planner::NodeId;
+use crate::protocol::needs::{there_are, wanted};
 
 /// Work that waits for room, oldest first, and the free room of each node.
 ///
@@ -29,15 +30,19 @@ struct Place {
     node: Node,
     cpus: Cpus,
     free: Cpus,
+    /// The resources beside processors, and those of them that are free.
+    needs: Needs,
+    free_needs: Needs,
     /// How many have room there.
     taken: u32,
     standing: Standing,
 }
 
-/// So many processors, on such a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// So many processors, and more, on such a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Wish {
     cpus: Cpus,
+    needs: Needs,
     node: Option<usize>,
     is_pinned: bool,
 }
@@ -57,12 +62,46 @@ pub(super) enum Standing {
 pub(super) struct Room {
     pub(super) node: NodeId,
     pub(super) cpus: Cpus,
+    pub(super) needs: Needs,
+}
+
+impl Place {
+    /// Whether there is room now.
+    fn has_room(&self, wish: &Wish) -> bool {
+        let has_memory = match self.needs.memory_bytes {
+            // It is not known how much there is.
+            0 => true,
+            _ => wish.needs.memory_bytes <= self.free_needs.memory_bytes,
+        };
+        has_memory && self.free >= wish.cpus && wish.needs.fits(&self.free_needs)
+    }
+
+    /// Takes some of the resources beside processors, or gives them back.
+    fn change_needs(&mut self, some: &Needs, change: fn(u64, u64) -> u64) {
+        let free = &mut self.free_needs;
+        if self.needs.memory_bytes > 0 {
+            free.memory_bytes = change(free.memory_bytes, some.memory_bytes);
+        }
+        for (name, count) in &some.named {
+            if let Some(free) = free.named.get_mut(name) {
+                let changed = change(u64::from(*free), u64::from(*count));
+                *free = u32::try_from(changed).unwrap_or(u32::MAX);
+            }
+        }
+    }
 }
 
 impl<T> Queue<T> {
-    pub(super) fn new(nodes: impl IntoIterator<Item = (NodeId, Cpus)>) -> Self {
+    /// Nodes with so many processors, and each with `each` beside them.
+    pub(super) fn new(nodes: impl IntoIterator<Item = (NodeId, Cpus)>, each: &Needs) -> Self {
         let place = |(id, cpus): (NodeId, Cpus)| Place {
-            node: Node::new(id, cpus.into()),
+            node: Node {
+                memory_bytes: each.memory_bytes,
+                resources: each.named.clone(),
+                ..Node::new(id, cpus.into())
+            },
+            needs: each.clone(),
+            free_needs: each.clone(),
             cpus,
             free: cpus,
             taken: 0,
@@ -107,21 +146,22 @@ impl<T> Queue<T> {
         let is_pinned = placement.is_pinned && node.is_some();
         let wish = Wish {
             cpus,
+            needs: placement.needs.clone(),
             node: place,
             is_pinned,
         };
         let admitted = match (node.filter(|_| is_pinned), place) {
-            (Some(node), None) => Err(self.too_much(cpus, Some(node))),
-            _ => self.admit(wish),
+            (Some(node), None) => Err(self.too_much(&wish, Some(node))),
+            _ => self.admit(&wish),
         };
         if let Err(error) = admitted {
             return Err((error, item));
         }
         let number = self.next_number;
         self.next_number += 1;
-        let line = self.lines.entry(wish).or_default();
+        let line = self.lines.entry(wish.clone()).or_default();
         if line.is_empty() {
-            self.heads.insert(number, wish);
+            self.heads.insert(number, wish.clone());
         }
         line.insert(number, item);
         self.waiting.insert(number, wish);
@@ -129,14 +169,15 @@ impl<T> Queue<T> {
     }
 
     /// Whether there will ever be such room.
-    fn admit(&self, wish: Wish) -> Result<(), BackendError> {
+    fn admit(&self, wish: &Wish) -> Result<(), BackendError> {
         let wanted = wish.node.filter(|_| wish.is_pinned);
         let meant = match wanted {
             Some(at) => &self.nodes[at..=at],
             None => &self.nodes[..],
         };
         let mut why = Vec::new();
-        for place in meant.iter().filter(|place| place.cpus >= wish.cpus) {
+        let has = |place: &&Place| place.cpus >= wish.cpus && wish.needs.fits(&place.needs);
+        for place in meant.iter().filter(has) {
             match &place.standing {
                 Standing::GivenUp(reason) => {
                     why.push(format!("{} was given up: {reason}", place.node.id));
@@ -146,44 +187,44 @@ impl<T> Queue<T> {
         }
         if why.is_empty() {
             let node = wanted.map(|at| &self.nodes[at].node.id);
-            return Err(self.too_much(wish.cpus, node));
+            return Err(self.too_much(wish, node));
         }
         Err(BackendError::impossible(why.join("; ")))
     }
 
     /// The error of a wish for more than there is.
-    fn too_much(&self, cpus: Cpus, node: Option<&NodeId>) -> BackendError {
-        let names = self.nodes.iter();
-        let names = names.map(|place| format!("{} ({})", place.node.id, place.cpus));
-        let names: Vec<_> = names.collect();
+    fn too_much(&self, wish: &Wish, node: Option<&NodeId>) -> BackendError {
+        let nodes = self.nodes.iter();
+        let nodes = nodes.map(|it| (&it.node.id as _, &it.cpus as _, &it.needs));
+        let (there, wanted) = (there_are(nodes), wanted(&wish.cpus, &wish.needs));
         let place = node.map_or_else(|| "any node".to_owned(), ToString::to_string);
         BackendError::impossible(format!(
-            "{cpus} processors were wanted on {place}; there are {}",
-            names.join(", ")
+            "{wanted} were wanted on {place}; there are {there}"
         ))
     }
 
     /// The oldest item that has room now, and its room.
     pub(super) fn pop(&mut self) -> Option<(Room, T)> {
         let found = self.heads.iter().find_map(|(number, wish)| {
-            let at = self.best(*wish)?;
-            Some((*number, wish.cpus, at))
+            let at = self.best(wish)?;
+            Some((*number, wish.cpus, wish.needs.clone(), at))
         });
-        let (number, cpus, at) = found?;
+        let (number, cpus, needs, at) = found?;
         let item = self.remove(number)?;
         self.change(at, |place| {
             place.free -= cpus;
+            place.change_needs(&needs, u64::saturating_sub);
             place.taken += 1;
         });
         let node = self.nodes[at].node.id.clone();
-        Some((Room { node, cpus }, item))
+        Some((Room { node, cpus, needs }, item))
     }
 
     /// The wished-for node, or the one with the most room.
-    fn best(&self, wish: Wish) -> Option<usize> {
+    fn best(&self, wish: &Wish) -> Option<usize> {
         if let Some(at) = wish.node {
             let place = &self.nodes[at];
-            let (is_free, standing) = (place.free >= wish.cpus, &place.standing);
+            let (is_free, standing) = (place.has_room(wish), &place.standing);
             if is_free && *standing == Standing::Ready {
                 return Some(at);
             }
@@ -192,8 +233,10 @@ impl<T> Queue<T> {
                 return None;
             }
         }
-        let (free, Reverse(at)) = *self.ready.last()?;
-        (free >= wish.cpus).then_some(at)
+        let emptiest = self.ready.iter().rev();
+        let mut enough = emptiest.take_while(|(free, _)| *free >= wish.cpus);
+        let found = enough.find(|(_, Reverse(at))| self.nodes[*at].has_room(wish));
+        found.map(|(_, Reverse(at))| *at)
     }
 
     /// Changes a node, and the order of the nodes with it.
@@ -210,6 +253,7 @@ impl<T> Queue<T> {
         if let Some(at) = self.place(&room.node) {
             self.change(at, |place| {
                 place.free += room.cpus;
+                place.change_needs(&room.needs, u64::saturating_add);
                 place.taken -= 1;
             });
         }
@@ -232,11 +276,11 @@ impl<T> Queue<T> {
                 place.standing = standing;
             });
         }
-        let refused = |wish: &Wish| Some((*wish, self.admit(*wish).err()?));
+        let refused = |wish: &Wish| Some((wish.clone(), self.admit(wish).err()?));
         let refused: Vec<_> = self.lines.keys().filter_map(refused).collect();
         let mut in_vain = Vec::new();
         for (wish, error) in refused {
-            for number in self.numbers(wish) {
+            for number in self.numbers(&wish) {
                 let item = self.remove(number);
                 in_vain.extend(item.map(|item| (number, error.clone(), item)));
             }
@@ -246,8 +290,8 @@ impl<T> Queue<T> {
         told.collect()
     }
 
-    fn numbers(&self, wish: Wish) -> Vec<u64> {
-        let line = self.lines.get(&wish).into_iter();
+    fn numbers(&self, wish: &Wish) -> Vec<u64> {
+        let line = self.lines.get(wish).into_iter();
         line.flat_map(|line| line.keys().copied()).collect()
     }
 
@@ -258,7 +302,7 @@ impl<T> Queue<T> {
         let item = line.remove(&number);
         let head = line.first_key_value().map(|(head, _)| *head);
         if self.heads.remove(&number).is_some() {
-            self.heads.extend(head.map(|head| (head, wish)));
+            self.heads.extend(head.map(|head| (head, wish.clone())));
         }
         if head.is_none() {
             self.lines.remove(&wish);

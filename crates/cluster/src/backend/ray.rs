@@ -16,7 +16,8 @@ use heist_sync::Mutex;
 
 use super::hosted::Attempts;
 use super::{
-    Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
+    Backend, BackendError, BackendOptions, CallSpec, JobEvent, JobEvents, Needs, Node, Program,
+    Reply, StartSpec,
 };
 use crate::planner::NodeId;
 use crate::private::Folder;
@@ -238,6 +239,9 @@ impl Backend for RayBackend {
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
+        if !call.placement.needs.is_empty() {
+            return reply(Err(not_passed_on(&call.placement.needs)));
+        }
         let op = Op::Call {
             cpus: call.cpus,
             node: call.placement.node.as_ref(),
@@ -281,6 +285,10 @@ impl Backend for RayBackend {
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
+        if !start.placement.needs.named.is_empty() {
+            let error = not_passed_on(&start.placement.needs);
+            return events(start.epoch, JobEvent::Lost(error));
+        }
         let objects = names(&start.objects);
         self.attempts
             .start(start, events, |cpus, placement, opened| {
@@ -307,6 +315,13 @@ impl Backend for RayBackend {
     fn close(&self) {
         self.process.hang_up();
     }
+}
+
+fn not_passed_on(needs: &Needs) -> BackendError {
+    BackendError::impossible(format!(
+        "{needs} cannot be had on Ray, to which heist passes on processors only; Local and Slurm \
+         know other resources"
+    ))
 }
 
 fn names(objects: &[ObjectId]) -> Vec<String> {

@@ -394,7 +394,7 @@ impl Backend for SlurmBackend {
 
     fn start(&self, start: StartSpec, events: JobEvents) {
         self.calls.make_room();
-        self.tell(Message::Start(start, events));
+        self.tell(Message::Start(Box::new(start), events));
     }
 
     fn pause(&self, job: u64, epoch: u32) {

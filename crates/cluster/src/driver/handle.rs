@@ -159,7 +159,7 @@ impl Driver {
             job, kind, options, ..
         } = description;
         self.results.state.lock().ours.insert(job);
-        self.tell(Input::Submit(Submission {
+        let submission = Submission {
             job,
             kind,
             options,
@@ -168,7 +168,8 @@ impl Driver {
             objects,
             epoch,
             resumed_after_ms,
-        }));
+        };
+        self.tell(Input::Submit(Box::new(submission)));
     }
 
     pub(crate) fn unfinished(&self) -> Result<Vec<Unfinished>, ClusterErrorKind> {

@@ -36,7 +36,7 @@ impl Machine {
         match input {
             Input::Submit(submission) => {
                 touched.push(submission.job);
-                self.submit(now, submission, &mut actions);
+                self.submit(now, *submission, &mut actions);
             }
             Input::Event { job, epoch, event } => {
                 touched.push(job);

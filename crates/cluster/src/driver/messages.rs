@@ -40,7 +40,7 @@ pub(crate) struct Submission {
 /// An input of the state machine.
 #[derive(Debug)]
 pub(crate) enum Input {
-    Submit(Submission),
+    Submit(Box<Submission>),
     /// The backend reports an event of an attempt.
     Event {
         job: u64,

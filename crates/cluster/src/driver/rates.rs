@@ -7,7 +7,7 @@ use super::messages::View;
 use crate::backend::Node;
 use crate::error::BackendError;
 use crate::event::{JobUsage, NodeUsage};
-use crate::planner::{JobSample, NodeId, NodeSample, Resources};
+use crate::planner::{JobSample, Mobility, NodeId, NodeSample, Resources};
 use crate::protocol::reading::Reading;
 
 /// Two readings that are nearer than this give no rate worth the name.
@@ -128,7 +128,11 @@ impl Rates {
             let mut sample = JobSample::new(view.options.id.clone(), node, now, demand);
             sample.used_cpus = found.map(|rate| rate.cpus);
             sample.priority = view.options.priority;
-            sample.mobility = view.options.mobility;
+            sample.mobility = match view.options.resources.is_empty() {
+                true => view.options.mobility,
+                // Where else there is one the planner does not know.
+                false => Mobility::Pinned,
+            };
             sample.state_bytes = view.state_bytes;
             sample.running_for = Some(now.saturating_sub(view.since));
             // The progress of a checkpoint is older than the moment.

@@ -109,6 +109,7 @@ impl Record {
                 node,
                 is_pinned: options.mobility == Mobility::Pinned,
                 near: Vec::new(),
+                needs: options.needs(),
             },
             checkpoint_every_ms: options.checkpoint_every_ms,
             objects: self.objects.clone(),

@@ -1,9 +1,12 @@
 //! How a job is to be run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::planner::{JobId, Mobility, NodeId, Priority};
 use crate::protocol::cpus::Cpus;
+use crate::protocol::needs::Needs;
 use crate::protocol::trace::Trace;
 
 /// How a job is to be run.
@@ -18,6 +21,8 @@ use crate::protocol::trace::Trace;
 /// let options = JobOptions::new("nightly sums")
 ///     .cpus(2.0)
 ///     .threads(4)
+///     .memory(4 << 30)
+///     .resource("gpu", 1)
 ///     .priority(Priority(3))
 ///     .on("n1")
 ///     .mobility(Mobility::WarmState)
@@ -39,6 +44,9 @@ pub struct JobOptions {
     pub threads: Option<u32>,
     /// Memory that it needs, if it says.
     pub memory_bytes: u64,
+    /// The resources beside processors and memory that it needs, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, u32>,
     /// How important it is.
     pub priority: Priority,
     /// Where it begins; elsewhere if that machine is not there or has no room.
@@ -67,6 +75,7 @@ impl JobOptions {
             cpus: 1.0,
             threads: None,
             memory_bytes: 0,
+            resources: BTreeMap::new(),
             priority: Priority::default(),
             node: None,
             mobility: Mobility::default(),
@@ -89,6 +98,26 @@ impl JobOptions {
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = Some(threads.max(1));
         self
+    }
+
+    /// Memory to reserve, as [`Calls::memory`](crate::Calls::memory) does.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+
+    /// So many of a resource to reserve, as [`Calls::resource`](crate::Calls::resource) does. The
+    /// rebalancer leaves such a job where it is.
+    #[must_use]
+    pub fn resource(mut self, name: impl Into<String>, count: u32) -> Self {
+        self.resources.insert(name.into(), count);
+        self
+    }
+
+    /// All that it needs beside processors.
+    pub(crate) fn needs(&self) -> Needs {
+        Needs::new(self.memory_bytes, &self.resources)
     }
 
     /// How important it is.
@@ -172,6 +201,9 @@ impl JobOptions {
     pub(crate) fn fault(&self) -> Option<String> {
         if let Err(error) = Cpus::try_from(self.cpus) {
             return Some(format!("what job {} wants: {error}", self.id));
+        }
+        if let Some(fault) = self.needs().fault() {
+            return Some(format!("what job {} wants: {fault}", self.id));
         }
         if self.mobility == Mobility::Pinned && self.node.is_none() {
             return Some(format!("job {} is pinned, but to no node", self.id));

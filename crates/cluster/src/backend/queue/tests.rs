@@ -6,14 +6,14 @@ use super::*;
 
 fn queue(nodes: &[(&str, u32)]) -> Queue<&'static str> {
     let node = |(name, cpus): &(&str, u32)| (NodeId::from(*name), Cpus::from(*cpus));
-    Queue::new(nodes.iter().map(node))
+    Queue::new(nodes.iter().map(node), &Needs::default())
 }
 
 fn wish(node: &str, is_pinned: bool) -> Placement {
     Placement {
         node: Some(NodeId::from(node)),
         is_pinned,
-        near: Vec::new(),
+        ..Placement::default()
     }
 }
 
@@ -71,6 +71,7 @@ fn a_wish_is_met_if_there_is_room_and_a_pin_waits_for_it() {
     queue.release(&Room {
         node: NodeId::from("b"),
         cpus: Cpus::from(1),
+        needs: Needs::default(),
     });
     assert_eq!(placed(&mut queue), [at("pin", "b")]);
 }
@@ -222,9 +223,9 @@ proptest! {
         steps in proptest::collection::vec((0..6_u8, 0..3_usize, 0..3_u32, any::<bool>()), 1..120),
     ) {
         let names = ["a", "b", "c"];
-        let mut queue = Queue::new(names.iter().zip(1..).map(|(name, cpus)| {
-            (NodeId::from(*name), Cpus::from(cpus + 1))
-        }));
+        let nodes = names.iter().zip(1..);
+        let nodes = nodes.map(|(name, cpus)| (NodeId::from(*name), Cpus::from(cpus + 1)));
+        let mut queue = Queue::new(nodes, &Needs::default());
         let mut naive = Naive { nodes: vec![(2, true), (3, true), (4, true)], waiting: Vec::new() };
         let (mut numbers, mut rooms) = (Vec::new(), Vec::new());
         for (item, (what, at, cpus, flag)) in steps.into_iter().enumerate() {
@@ -235,7 +236,7 @@ proptest! {
                     let placement = Placement {
                         node: wish.map(|_| id),
                         is_pinned: flag && wish.is_some(),
-                        near: Vec::new(),
+                        ..Placement::default()
                     };
                     if let Ok(number) = queue.push(Cpus::from(cpus), &placement, item) {
                         numbers.push((number, item));
@@ -302,4 +303,51 @@ proptest! {
         queue.push(Cpus::from(cpus), &all, "all").expect("it is possible");
         prop_assert_eq!(placed(&mut queue), [at("all", "a")]);
     }
+}
+
+#[test]
+fn resources_are_counted_and_given_back_and_hold_up_nobody_else() {
+    let each = |gpus| Needs::new(100, &[("gpu".to_owned(), gpus)].into());
+    let nodes = ["a", "b"].map(|name| (NodeId::from(name), Cpus::from(8)));
+    let mut queue = Queue::new(nodes, &each(2));
+    let with = |memory_bytes, gpus| Placement {
+        needs: Needs::new(memory_bytes, &[("gpu".to_owned(), gpus)].into()),
+        ..Placement::default()
+    };
+    let wishes = [
+        (with(0, 2), "1"),
+        (with(0, 2), "2"),
+        (with(0, 1), "3"),
+        (with(100, 0), "4"),
+        (with(60, 0), "5"),
+        (with(60, 0), "6"),
+    ];
+    for (placement, item) in &wishes {
+        queue
+            .push(Cpus::from(1), placement, *item)
+            .expect("a node has as much");
+    }
+    let (mut rooms, mut items) = (Vec::new(), Vec::new());
+    while let Some((room, item)) = queue.pop() {
+        rooms.push(room);
+        items.push(item);
+    }
+    assert_eq!(
+        items,
+        ["1", "2", "4", "5"],
+        "3 wants a gpu, 6 more than is left"
+    );
+    for room in &rooms {
+        queue.release(room);
+    }
+    let free = queue.nodes.iter().map(|place| place.free_needs.clone());
+    assert_eq!(free.collect::<Vec<_>>(), [each(2), each(2)]);
+    assert_eq!(placed(&mut queue).len(), 2);
+    let refused = queue.push(Cpus::from(1), &with(0, 3), "7");
+    let (error, _) = refused.expect_err("nobody has three");
+    assert_eq!(
+        error.to_string(),
+        "1 processors, 3 of gpu were wanted on any node; there are \
+         a (8, 1 MiB of memory, 2 of gpu), b (8, 1 MiB of memory, 2 of gpu)"
+    );
 }

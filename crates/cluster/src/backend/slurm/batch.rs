@@ -118,7 +118,7 @@ pub(super) fn submit(
     written.map_err(|error| format!("could not write {}: {error}", script.display()))?;
     // A percent sign has a meaning in the names of logs.
     let log = path(LOG).to_string_lossy().replace('%', "%%");
-    let mut sbatch = site.placing("sbatch", spec.cpus.whole().max(1));
+    let mut sbatch = site.placing("sbatch", spec.cpus.whole().max(1), &spec.placement.needs);
     sbatch
         .args(["--parsable", "--requeue", "--open-mode=append"])
         .arg(format!("--job-name={}", spec.name))

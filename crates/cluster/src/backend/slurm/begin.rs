@@ -28,7 +28,7 @@ impl Tracked {
         site: &Site,
         watched: &Watched,
         known: Option<Self>,
-        spec: StartSpec,
+        spec: Box<StartSpec>,
         events: JobEvents,
     ) -> Result<Option<Self>, BackendError> {
         let folder = JobFolder::new(site.jobs.join(format!("{:016x}", spec.job)));

@@ -55,9 +55,13 @@ impl Calls {
     pub(super) fn call(self: &Arc<Self>, call: CallSpec, reply: Reply) {
         let kind = Kind {
             cpus: call.cpus.max(1),
+            needs: call.placement.needs.clone(),
             node: call.placement.node.clone(),
             is_pinned: call.placement.node.is_some() && call.placement.is_pinned,
         };
+        if let Some(error) = self.site.lacks(&kind.cpus, &kind.needs) {
+            return reply(Err(error));
+        }
         let mut state = self.state.lock();
         let pool = state.pools.entry(kind).or_default();
         pool.waiting.push_back((call, reply));
@@ -255,7 +259,7 @@ impl Calls {
 
     /// Starts a worker, and returns when it can answer calls or has failed.
     fn launch(self: &Arc<Self>, worker: u64, kind: &Kind) {
-        let mut srun = self.site.placing("srun", kind.cpus);
+        let mut srun = self.site.placing("srun", kind.cpus, &kind.needs);
         if let Some(node) = &kind.node {
             srun.arg(format!("--nodelist={node}"));
             if !kind.is_pinned {

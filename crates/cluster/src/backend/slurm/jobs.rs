@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// A request of the driver to the watcher.
 pub(super) enum Message {
-    Start(StartSpec, JobEvents),
+    Start(Box<StartSpec>, JobEvents),
     Pause(u64, u32),
     Snapshot(u64, u32),
     Stop(u64, u32),
@@ -115,8 +115,11 @@ impl Watcher {
         }
     }
 
-    fn start(&mut self, spec: StartSpec, events: JobEvents) {
+    fn start(&mut self, spec: Box<StartSpec>, events: JobEvents) {
         let (job, epoch) = (spec.job, spec.epoch);
+        if let Some(error) = self.site.lacks(&spec.cpus, &spec.placement.needs) {
+            return events(epoch, JobEvent::Lost(error));
+        }
         let known = self.jobs.remove(&job);
         let told = Arc::clone(&events);
         match Tracked::prepare(&self.site, &self.watched, known, spec, events) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::command::is_rejection;
 use super::process::Process;
-use crate::backend::{CallSpec, Reply};
+use crate::backend::{CallSpec, Needs, Reply};
 use crate::planner::NodeId;
 
 /// How many workers of a kind may fail to start, one after the other, before what waits for
@@ -30,9 +30,17 @@ pub(super) struct Pools {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) cpus: u32,
+    pub(super) needs: Needs,
     pub(super) node: Option<NodeId>,
     /// There or nowhere.
     pub(super) is_pinned: bool,
+}
+
+impl Kind {
+    /// Whether the same resources are wanted.
+    fn has_as_much(&self, other: &Self) -> bool {
+        (self.cpus, &self.needs) == (other.cpus, &other.needs)
+    }
 }
 
 #[derive(Default)]
@@ -75,7 +83,7 @@ impl Worker {
             return None;
         };
         let is_there = kind.node.as_ref().is_none_or(|node| *node == process.node);
-        (self.kind.cpus == kind.cpus && is_there).then_some(process)
+        (self.kind.has_as_much(kind) && is_there).then_some(process)
     }
 }
 
@@ -158,7 +166,7 @@ impl Pools {
         let has_others = self.workers.values().any(|other| {
             let process = other.process();
             let node = kind.node.as_ref();
-            other.kind.cpus == kind.cpus
+            other.kind.has_as_much(kind)
                 && process.is_some_and(|process| node.is_none_or(|node| *node == process.node))
         });
         let Some(pool) = self.pools.get_mut(kind) else {

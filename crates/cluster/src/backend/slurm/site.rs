@@ -1,5 +1,7 @@
 //! How Slurm is reached here, and which nodes it has.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -9,12 +11,13 @@ use heist_sync::Mutex;
 
 use super::command::{command, output};
 use super::guard::Guard;
-use crate::backend::{Node, Placement};
+use crate::backend::{Needs, Node, Placement};
 use crate::error::BackendError;
 use crate::log::Logs;
 use crate::planner::NodeId;
 use crate::protocol::environment::OBJECTS_VARIABLE;
 use crate::protocol::fingerprint::{Build, Fingerprint};
+use crate::protocol::needs::{there_are, wanted};
 use crate::protocol::Limits;
 
 /// How long an answer about the nodes is good.
@@ -46,11 +49,22 @@ pub(super) struct Site {
 
 impl Site {
     /// srun or sbatch, with what both need. All of their environment goes to the node.
-    pub(super) fn placing(&self, program: &str, cpus: u32) -> Command {
+    pub(super) fn placing(&self, program: &str, cpus: u32, needs: &Needs) -> Command {
         let mut command = command(program);
         command
             .args(["--nodes=1", "--ntasks=1", "--export=ALL"])
             .arg(format!("--cpus-per-task={cpus}"));
+        if needs.memory_bytes > 0 {
+            let mib = needs.memory_bytes.div_ceil(1 << 20);
+            command.arg(format!("--mem={mib}M"));
+        }
+        if !needs.named.is_empty() {
+            let named = needs.named.iter();
+            let named: Vec<_> = named
+                .map(|(name, count)| format!("{name}:{count}"))
+                .collect();
+            command.arg(format!("--gres={}", named.join(",")));
+        }
         if let Some(partition) = &self.partition {
             command.arg(format!("--partition={partition}"));
         }
@@ -73,11 +87,29 @@ impl Site {
             }
         }
         let mut sinfo = command("sinfo");
-        sinfo.args(["--noheader", "--Node", "--format=%P|%N|%c|%m|%T"]);
+        sinfo.args(["--noheader", "--Node", "--format=%P|%N|%c|%m|%T|%G"]);
         let text = output(&mut sinfo).map_err(BackendError::lost)?;
         let nodes = parse(&text, self.partition.as_deref())?;
         *self.nodes.lock() = Some((Instant::now(), nodes.clone()));
         Ok(nodes)
+    }
+
+    /// Why there never is as much as is wanted, if no node has so many of a resource.
+    pub(super) fn lacks(&self, cpus: &dyn fmt::Display, needs: &Needs) -> Option<BackendError> {
+        let nodes = self.known_nodes();
+        // Slurm itself knows best how much memory it gives away.
+        let named = Needs::new(0, &needs.named);
+        if nodes.is_empty() || nodes.iter().any(|node| named.times(&node.needs()) > 0) {
+            return None;
+        }
+        let has: Vec<_> = nodes.iter().map(|node| (node, node.needs())).collect();
+        let has = has
+            .iter()
+            .map(|(node, has)| (&node.id as _, &node.cpus as _, has));
+        let (wanted, there) = (wanted(cpus, needs), there_are(has));
+        Some(BackendError::impossible(format!(
+            "{wanted} were wanted of Slurm; there are {there}"
+        )))
     }
 
     /// The nodes, as they were when Slurm was asked last.
@@ -117,18 +149,19 @@ fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, BackendError>
     for line in text.lines() {
         let fields: Vec<_> = line.split('|').map(str::trim).collect();
         let read = || {
-            let [of, name, cpus, memory_mib, state] = fields[..] else {
+            let [of, name, cpus, memory_mib, state, gres] = fields[..] else {
                 return None;
             };
             let mut node = Node::new(NodeId::from(name), f64::from(cpus.parse::<u32>().ok()?));
             node.memory_bytes = memory_mib.parse::<u64>().ok()? << 20;
             node.is_alive = lives(state);
+            node.resources = resources(gres);
             Some((of, node))
         };
         let Some((of, node)) = read() else {
             return Err(BackendError::lost(format!(
-                "sinfo said {line:?}; a partition, a node, its processors, MiB and state were \
-                 expected, with a bar between"
+                "sinfo said {line:?}; a partition, a node, its processors, MiB, state and generic \
+                 resources were expected, with a bar between"
             )));
         };
         let is_meant = match partition {
@@ -142,6 +175,27 @@ fn parse(text: &str, partition: Option<&str>) -> Result<Vec<Node>, BackendError>
         }
     }
     Ok(found)
+}
+
+/// Reads a list such as `gpu:a100:2(S:0-1),disk:1`, of which the kinds are left out.
+fn resources(gres: &str) -> BTreeMap<String, u32> {
+    let mut found = BTreeMap::new();
+    // Commas may stand in brackets.
+    let outside = |part| match str::split_once(part, ')') {
+        Some((_, rest)) => rest,
+        None => part,
+    };
+    let outside: String = gres.split('(').map(outside).collect();
+    for one in outside.split(',') {
+        let mut parts = one.split(':');
+        let (name, last) = (parts.next().unwrap_or_default(), parts.next_back());
+        // One without a number is there once.
+        let count = last.and_then(|last| last.parse().ok()).unwrap_or(1);
+        if !name.is_empty() {
+            *found.entry(name.to_owned()).or_default() += count;
+        }
+    }
+    found
 }
 
 /// Whether Slurm gives work to a node in this state, now or once there is room. A star
@@ -165,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_nodes_are_those_of_the_partition() {
-        let text = "low*|n1|2|4000|idle\nlow*|n2|4|8000|down*\nbig|n2|4|8000|mixed\n";
+        let text = "low*|n1|2|4000|idle|(null)\nlow*|n2|4|8000|down*|\nbig|n2|4|8000|mixed|gpu:1\n";
         let names = |partition| {
             let nodes = parse(text, partition).expect("nodes");
             nodes
@@ -176,7 +230,22 @@ mod tests {
         let n2 = |is_alive| ("n2".to_owned(), 4.0, is_alive);
         assert_eq!(names(None), [("n1".to_owned(), 2.0, true), n2(false)]);
         assert_eq!(names(Some("big")), [n2(true)]);
-        assert!(parse("low*|n1|two|4000|idle", None).is_err());
+        assert!(parse("low*|n1|two|4000|idle|", None).is_err());
+    }
+
+    #[test]
+    fn generic_resources_are_counted_by_name() {
+        let of = |pairs: &[(&str, u32)]| -> BTreeMap<String, u32> {
+            let pairs = pairs
+                .iter()
+                .map(|(name, count)| ((*name).to_owned(), *count));
+            pairs.collect()
+        };
+        assert_eq!(resources("(null)"), of(&[]));
+        assert_eq!(resources(""), of(&[]));
+        assert_eq!(resources("gpu:2"), of(&[("gpu", 2)]));
+        let kinds = "gpu:a100:2(S:0,1),gpu:k80:1(S:0-1),disk";
+        assert_eq!(resources(kinds), of(&[("gpu", 3), ("disk", 1)]));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) struct Tracked {
 
 pub(super) enum Phase {
     /// It is to begin, once Slurm has put away what was there before.
-    Starting(StartSpec, JobEvents, Instant),
+    Starting(Box<StartSpec>, JobEvents, Instant),
     /// An attempt is queued or runs, and the driver knows.
     Claimed(Claim),
     /// The driver knows that the last attempt has ended, and may claim the next one.

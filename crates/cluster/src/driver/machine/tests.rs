@@ -99,7 +99,7 @@ impl History {
             now: Duration::ZERO,
         };
         assert_eq!(
-            history.tell(Input::Submit(submission())),
+            history.tell(Input::Submit(Box::new(submission()))),
             ["start 0 with [0] on anywhere"]
         );
         history
@@ -266,7 +266,7 @@ fn a_pinned_job_goes_on_where_it_is_pinned() {
     let mut machine = Machine::default();
     let mut submission = submission();
     submission.options = JobOptions::new("job").pin("a");
-    machine.step(Duration::ZERO, Input::Submit(submission));
+    machine.step(Duration::ZERO, Input::Submit(Box::new(submission)));
     let (restarted, _) = machine.step(Duration::ZERO, lost(0));
     assert_eq!(words(&restarted), ["stop 0", "start 1 with [0] on a"]);
 }
@@ -287,7 +287,7 @@ fn a_job_is_stopped_at_its_deadline_and_killed_later() {
     let mut submission = submission();
     submission.options = JobOptions::new("job").within(2 * SECOND);
     let (mut machine, now) = (Machine::default(), 10 * SECOND);
-    machine.step(now, Input::Submit(submission));
+    machine.step(now, Input::Submit(Box::new(submission)));
     let mut history = History { machine, now };
     history.tell(running(0, "a"));
     assert!(history.wait(SECOND).is_empty());
@@ -313,7 +313,7 @@ fn only_jobs_that_changed_are_shown_and_only_open_ones_are_looked_at() {
             job,
             ..submission()
         };
-        let (_, changed) = machine.step(Duration::ZERO, Input::Submit(submission));
+        let (_, changed) = machine.step(Duration::ZERO, Input::Submit(Box::new(submission)));
         assert_eq!(changed.len(), 1);
         let (_, changed) = machine.step(Duration::ZERO, Input::Cancel { job });
         assert!(changed.len() == 1 && changed[0].is_over);
@@ -478,7 +478,7 @@ fn play(turns: &[Turn]) -> (World, Machine, Option<u8>) {
     };
     let mut finished = None;
     let mut now = Duration::ZERO;
-    for action in machine.step(now, Input::Submit(submission())).0 {
+    for action in machine.step(now, Input::Submit(Box::new(submission()))).0 {
         world.act(&action, &mut finished);
     }
     for turn in turns {
