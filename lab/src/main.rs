@@ -6,6 +6,7 @@
 //! - `rayon_iterators`: rayon's own tests of iterators on heist.
 //! - `coverage`: how much of rayon's public iterators heist has.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
+//! - `size`: what the compiler takes and makes of five chains, beside rayon.
 //!
 //! Below them lie packages, `published` and prepared to run on rayon or on the stand-in.
 
@@ -21,6 +22,7 @@ mod programs;
 mod published;
 mod rayon_iterators;
 mod rayon_tests;
+mod size;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -52,6 +54,8 @@ enum Laboratory {
     Coverage(coverage::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.
     Instructions(instructions::Args),
+    /// Compile five chains on heist and on rayon, and compare the times and the code.
+    Size,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -67,6 +71,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Laboratory::Coverage(arguments) => coverage::run(&root, &arguments, &mut out)?,
         Laboratory::Instructions(arguments) => {
             let outcome = instructions::run(&root, arguments, &mut out)?;
+            writeln!(out, "{outcome}")?;
+            return Ok(outcome.exit_code());
+        }
+        Laboratory::Size => {
+            let outcome = size::run(&root, &mut out)?;
             writeln!(out, "{outcome}")?;
             return Ok(outcome.exit_code());
         }

@@ -82,6 +82,7 @@ fn lab_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         ("rayon tests", "rayon-tests"),
         ("rayon iterators", "rayon-iterators"),
         ("instructions", "instructions"),
+        ("size", "size"),
         ("cluster chaos", "cluster chaos --minutes 2"),
         ("cluster ray", "cluster suite ray"),
         ("cluster slurm", "cluster suite slurm"),

@@ -11,7 +11,8 @@
 //! 2. the next loop is timed if a thief has taken such an offer;
 //! 3. of [`RUNS`] loops one is timed, whatever happens.
 //!
-//! Where nobody is hungry, nothing is lost by taking long items for short ones.
+//! Where nobody is hungry, as in a pool of one worker, nothing is lost by taking long items for
+//! short ones.
 
 use std::cell::Cell;
 

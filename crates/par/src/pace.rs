@@ -1,7 +1,7 @@
 //! How far a worker runs a part before it looks around, and when it offers half of the rest.
 
 use heist_core::policy::Grain;
-use heist_core::{checkpoint, poll_for_thieves};
+use heist_core::{checkpoint, current_num_threads, poll_for_thieves};
 use heist_sync::Clock;
 
 use crate::costs::Code;
@@ -32,7 +32,7 @@ enum Manner {
     /// Without a clock, and with one offer at most.
     Short {
         code: Code,
-        /// The steps until the next look.
+        /// The steps until the next look; the largest number if there is none.
         next: usize,
     },
 }
@@ -58,10 +58,15 @@ impl Pace {
         let hungry = look_around();
         let manner = match beforehand {
             Some(len) => Manner::Beforehand(len),
-            None if steps <= policy.max_len && code.is_short(steps) => Manner::Short {
-                code,
-                next: steps / FIRST + 1,
-            },
+            None if steps <= policy.max_len && code.is_short(steps) => {
+                let is_alone = current_num_threads() == 1;
+                let next = if is_alone {
+                    usize::MAX
+                } else {
+                    steps / FIRST + 1
+                };
+                Manner::Short { code, next }
+            }
             None => {
                 let whole = (steps != UNKNOWN).then_some((code, steps));
                 Manner::Timed(Timed::new(Grain::new(), whole))
