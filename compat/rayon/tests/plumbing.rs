@@ -271,6 +271,17 @@ fn a_foreign_producer_is_cut_where_our_adaptors_want_it() {
 }
 
 #[test]
+fn items_below_stateless_adaptors_are_not_collected_first() {
+    let pieces = &AtomicUsize::new(0);
+    let found = numbers(1 << 60, pieces)
+        .map(|n| n + 1)
+        .filter(|n| n % 2 == 0)
+        .filter_map(|n| n.checked_sub(100))
+        .find_first(|&n| n > 1000);
+    assert_eq!(found, Some(1002));
+}
+
+#[test]
 fn what_does_not_tell_its_length_is_driven_too() {
     assert_eq!(Tree(0..LEN).sum::<usize>(), LEN * (LEN - 1) / 2);
     let odd: Vec<_> = Tree(0..LEN).filter(|n| n % 2 == 1).collect();

@@ -10,6 +10,7 @@ mod delegate;
 mod open;
 
 pub(crate) use delegate::{delegate, delegate_indexed, forward};
+pub(crate) use open::{adaptor, open, Adaptor, Over};
 pub use open::{Continuation, IndexedContinuation};
 
 use std::ops::ControlFlow;

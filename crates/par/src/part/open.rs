@@ -24,3 +24,66 @@ pub trait IndexedContinuation<T: Send> {
     /// Goes on with that part.
     fn run<P: IndexedPart<Output = T>>(self, part: P) -> Self::Output;
 }
+
+/// An adaptor without its base: it is put together again over another part.
+pub(crate) trait Adaptor<T: Send>: Send {
+    /// The items of the whole.
+    type Output: Send;
+    /// The adaptor over that part.
+    type Over<P: Part<Output = T>>: Part<Output = Self::Output>;
+
+    /// Puts it over that part.
+    fn over<P: Part<Output = T>>(self, base: P) -> Self::Over<P>;
+}
+
+/// Goes on with an adaptor over the part.
+pub(crate) struct Over<A, K> {
+    pub(crate) adaptor: A,
+    pub(crate) then: K,
+}
+
+impl<T, A, K> Continuation<T> for Over<A, K>
+where
+    T: Send,
+    A: Adaptor<T>,
+    K: Continuation<A::Output>,
+{
+    type Output = K::Output;
+
+    fn run<P: Part<Output = T>>(self, part: P) -> K::Output {
+        self.then.run(self.adaptor.over(part))
+    }
+}
+
+/// `open` of an adaptor `$name` whose base is `base: I`, and whose closure lies in `$op`.
+macro_rules! open {
+    ($name:ident { $op:ident }) => {
+        const IS_LENT: bool = I::IS_LENT;
+
+        fn open<K: $crate::part::Continuation<Self::Output>>(self, then: K) -> K::Output {
+            let Self { base, $op } = self;
+            let adaptor = $name { base: (), $op };
+            base.open($crate::part::Over { adaptor, then })
+        }
+    };
+}
+pub(crate) use open;
+
+/// The adaptor `$name` over another part: what it makes of items of type `T`.
+macro_rules! adaptor {
+    ($name:ident<$closure:ident> { $op:ident } $(, $result:ident)?; $output:ty where $($bounds:tt)+) => {
+        impl<T: Send, $closure $(, $result)?> $crate::part::Adaptor<T> for $name<(), $closure>
+        where
+            $($bounds)+
+        {
+            type Output = $output;
+            type Over<Base: Part<Output = T>> = $name<Base, $closure>;
+
+            fn over<Base: Part<Output = T>>(self, base: Base) -> $name<Base, $closure> {
+                let $op = self.$op;
+                $name { base, $op }
+            }
+        }
+    };
+}
+pub(crate) use adaptor;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::debug_without_closures;
 use super::shared::Shared;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The items of which a closure says yes: see [`filter`](crate::iter::ParallelIterator::filter).
 #[derive(Clone)]
@@ -67,4 +67,7 @@ where
     }
 
     forward!(base, steps);
+    open!(Filter { predicate });
 }
+
+adaptor!(Filter<P> { predicate }; T where P: Fn(&T) -> bool + Sync + Send);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::debug_without_closures;
 use super::shared::Shared;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The results of a closure, where it gives any: see
 /// [`filter_map`](crate::iter::ParallelIterator::filter_map).
@@ -64,4 +64,7 @@ where
     }
 
     forward!(base, steps);
+    open!(FilterMap { op });
 }
+
+adaptor!(FilterMap<P> { op }, R; R where P: Fn(T) -> Option<R> + Sync + Send, R: Send);

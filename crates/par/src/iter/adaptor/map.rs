@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::debug_without_closures;
 use super::shared::Shared;
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, IndexedPart, Part};
 
 /// The results of a closure for each item: see [`map`](crate::iter::ParallelIterator::map).
 #[derive(Clone)]
@@ -62,7 +62,10 @@ where
     }
 
     forward!(base, steps, known_len);
+    open!(Map { op });
 }
+
+adaptor!(Map<F> { op }, R; R where F: Fn(T) -> R + Sync + Send, R: Send);
 
 impl<I, F, R> IndexedPart for Map<I, F>
 where
