@@ -148,6 +148,25 @@ fn a_resource_that_nobody_has_is_refused_with_what_there_is() {
     assert!(no_name.is_err_and(|error| error.to_string().contains("no resource \"\"")));
 }
 
+/// A call ends, however long its pauses: by its attempts, at its deadline, with its cluster.
+#[test]
+fn a_call_that_waits_to_be_run_again_ends() {
+    let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
+    let calls = cluster.anywhere().retries(u32::MAX);
+    let short = calls
+        .clone()
+        .backoff(Duration::from_millis(1), Duration::MAX);
+    let error = short.call(calls::die, ()).get().expect_err("it dies twice");
+    assert!(error.to_string().contains("after 2 attempts"), "{error}");
+    let long = calls.backoff(Duration::MAX, Duration::MAX);
+    let within = Duration::from_secs(2);
+    let late = long.clone().within(within).call(calls::die, ()).get();
+    assert_eq!(late, Err(RemoteError::TimedOut { within }));
+    let left = long.call(calls::die, ());
+    drop(cluster);
+    assert!(left.get().is_err(), "the cluster has ended");
+}
+
 /// Twenty calls on a node with two processors and one resource, which each of them wants.
 #[test]
 fn calls_with_a_resource_have_it_for_themselves() {

@@ -12,6 +12,7 @@ use heist_sync::atomic::Ordering;
 use heist_sync::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
 
+use super::backoff::Backoff;
 use super::permits::Permit;
 use super::session::Shared;
 use super::timers::{Timed, Timer};
@@ -81,6 +82,7 @@ pub(crate) struct What {
     pub(crate) placement: Placement,
     pub(crate) deadline: Option<Deadline>,
     pub(crate) trace: Option<Trace>,
+    pub(super) backoff: Option<Backoff>,
 }
 
 /// When a call is given up.
@@ -129,6 +131,7 @@ pub(crate) struct Call {
     objects: Vec<ObjectId>,
     deadline: Option<Deadline>,
     trace: Option<Trace>,
+    backoff: Option<Backoff>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -190,6 +193,7 @@ impl Call {
             objects: what.objects,
             deadline: what.deadline,
             trace: what.trace,
+            backoff: what.backoff,
             state: Mutex::new(State {
                 args: Some(what.args),
                 attempts: 0,
@@ -333,13 +337,26 @@ impl Call {
                     self.shared.counters.lost.fetch_add(1, Ordering::Relaxed);
                 }
                 if is_current && error.is_passing() && may_retry {
-                    return self.attempt(permit);
+                    return self.attempt_again(attempts, permit);
                 }
                 Err(RemoteError::Backend { error, attempts })
             }
         };
         drop(permit);
         self.finish(Some(id), result);
+    }
+
+    /// Runs it again, now or after a pause.
+    fn attempt_again(self: &Arc<Self>, attempts: u32, permit: Permit) {
+        let Some(backoff) = self.backoff else {
+            return self.attempt(permit);
+        };
+        // No pause is as long as what a clock can show.
+        let at = Instant::now() + backoff.pause(attempts);
+        let call = Arc::clone(self);
+        let again = Again(call, Mutex::new(Some(permit)));
+        // If it cannot wait, it is given up as it is dropped.
+        let _ = self.shared.timers.add(at, Arc::new(again));
     }
 
     /// Sets the result, unless there is one or the attempt is not the present one.
@@ -424,6 +441,25 @@ impl Timed for Call {
                 // Without another thread it is not killed; there is one, which runs this.
                 let _ = Instant::now().checked_add(GRACE).map(|at| self.wake_at(at));
             }
+        }
+    }
+}
+
+/// A call that is to be run again, and its permit until then.
+struct Again(Arc<Call>, Mutex<Option<Permit>>);
+
+impl Timed for Again {
+    fn is_due(self: Arc<Self>) {
+        let permit = self.1.lock().take();
+        permit.into_iter().for_each(|permit| self.0.attempt(permit));
+    }
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        // The cluster has ended before.
+        if self.1.lock().take().is_some() {
+            self.0.finish(None, Err(RemoteError::Cancelled));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::backoff::Backoff;
 use super::call::{Call, Deadline, OnResult, RemoteFuture, What};
 use super::object::{self, Remote};
 use super::session::Shared;
@@ -47,6 +48,7 @@ pub struct Calls<'a> {
     retries: Option<u32>,
     within: Option<Duration>,
     trace: Option<Trace>,
+    backoff: Option<Backoff>,
 }
 
 impl<'a> Calls<'a> {
@@ -59,6 +61,7 @@ impl<'a> Calls<'a> {
             retries: None,
             within: None,
             trace: None,
+            backoff: None,
         }
     }
 }
@@ -145,6 +148,36 @@ impl Calls<'_> {
     /// attribute says. With 0 it runs at most once.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
+        self
+    }
+
+    /// Run again after a pause: of `first` before the second attempt, then twice as long each time,
+    /// but no longer than `longest`, and never than an hour. Each is cut by up to a half at random,
+    /// so that calls that were lost together do not come back together. Without this they are run
+    /// again at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use heist_cluster::{remote, Cluster, Local};
+    ///
+    /// #[remote]
+    /// fn square(x: u64) -> u64 {
+    ///     x * x
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let (first, longest) = (Duration::from_millis(100), Duration::from_secs(10));
+    ///     let patient = cluster.anywhere().retries(20).backoff(first, longest);
+    ///     assert_eq!(patient.call(square, 7).get()?, 49);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
+        self.backoff = Some(Backoff::new(first, longest));
         self
     }
 
@@ -336,6 +369,7 @@ impl Calls<'_> {
             placement: self.placement.clone(),
             deadline,
             trace: self.trace,
+            backoff: self.backoff,
         })
     }
 }

@@ -260,6 +260,7 @@ impl ForeignProgram {
             placement: Placement::default(),
             deadline: time.and_then(Deadline::after),
             trace: None,
+            backoff: None,
         };
         Ok(JsonCall {
             program: self.clone(),

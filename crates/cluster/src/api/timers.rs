@@ -36,7 +36,10 @@ impl Timers {
     /// Tells `timed` at the time `at`, unless the timer is removed before; keeps it until then.
     pub(super) fn add(self: &Arc<Self>, at: Instant, timed: Arc<dyn Timed>) -> io::Result<Timer> {
         let mut state = self.state.lock();
-        if !state.has_thread && !state.is_closed {
+        if state.is_closed {
+            return Err(io::Error::other("the cluster has ended"));
+        }
+        if !state.has_thread {
             let this = Arc::clone(self);
             thread::Builder::new()
                 .name("heist-cluster-deadlines".to_owned())
