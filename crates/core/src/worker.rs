@@ -17,6 +17,7 @@
 //! | `lend` | the second closures of joins, lent and taken back |
 //! | `search`, `wait` | finding a job; waiting for a latch |
 //! | `latch`, `completion`, `signal` | waits that belong to no single worker, or can be repeated |
+//! | `shares` | what keeps the pool while futures are scheduled |
 //! | `claimed` | a job that others than its queue may run or cancel |
 //! | `main_loop` | the top of a worker's stack |
 //! | `caller`, `serial`, `adopted` | threads of the program that are workers for a call, or for good |
@@ -39,6 +40,7 @@ mod run;
 mod search;
 mod serial;
 mod service;
+mod shares;
 pub(crate) mod signal;
 mod stack;
 mod take;

@@ -14,11 +14,11 @@ impl Live {
         Self(CachePadded::new(AtomicUsize::new(1)))
     }
 
-    /// One more thing. False if the last is gone.
+    /// So many more things. False if the last is gone.
     #[inline]
     #[must_use]
-    pub(crate) fn keep(&self) -> bool {
-        let more = |live| (live > 0 || fault::planted("live.ended")).then_some(live + 1);
+    pub(crate) fn keep(&self, things: usize) -> bool {
+        let more = |live| (live > 0 || fault::planted("live.ended")).then_some(live + things);
         // Relaxed: a share is taken from one that the caller knows of.
         let before = self
             .0
@@ -26,14 +26,14 @@ impl Live {
         before.is_ok()
     }
 
-    /// One thing less. True if it was the last: the caller has seen all that was done before the
-    /// others were released, and ends the workers.
+    /// So many things less. True if they were the last: the caller has seen all that was done
+    /// before the others were released, and ends the workers.
     #[inline]
     #[must_use]
-    pub(crate) fn release(&self) -> bool {
+    pub(crate) fn release(&self, things: usize) -> bool {
         // Release and Acquire: pairs with itself, of each caller with that of the last.
         let order = fault::ordering("live.release", Ordering::AcqRel);
-        self.0.fetch_sub(1, order) == 1
+        self.0.fetch_sub(things, order) == things
     }
 }
 
@@ -81,7 +81,7 @@ mod model {
 
         /// Releases a share; whoever ends the pool looks at what all jobs did.
         fn release(&self, jobs: &[usize]) {
-            if self.live.release() {
+            if self.live.release(1) {
                 self.ended.fetch_add(1, Ordering::Relaxed);
                 for &job in jobs {
                     assert!(self.has_run(job), "the pool ended before job {job} had run");
@@ -95,7 +95,7 @@ mod model {
         loom::model(|| {
             let pool = Pool::new();
             let jobs = [0, 1].map(|job| {
-                assert!(pool.live.keep());
+                assert!(pool.live.keep(1));
                 let pool = Arc::clone(&pool);
                 thread::spawn(move || {
                     pool.run(job);
@@ -107,7 +107,40 @@ mod model {
                 job.join().unwrap();
             }
             assert_eq!(pool.ended.load(Ordering::Relaxed), 1);
-            assert!(!pool.live.keep(), "a pool that has ended takes no job");
+            assert!(!pool.live.keep(1), "a pool that has ended takes no job");
+        });
+    }
+
+    /// A worker has two shares in stock, one of which goes to a thread with its job.
+    #[test]
+    fn shares_that_are_taken_and_given_back_together_end_the_pool_once() {
+        loom::model(|| {
+            let pool = Pool::new();
+            assert!(pool.live.keep(2));
+            let other = thread::spawn({
+                let pool = Arc::clone(&pool);
+                move || {
+                    pool.run(0);
+                    pool.release(&[0, 1]);
+                }
+            });
+            let worker = thread::spawn({
+                let pool = Arc::clone(&pool);
+                move || {
+                    // Of three more it needs one, and has the one from before.
+                    let is_taken = pool.live.keep(3);
+                    assert!(is_taken, "its own share keeps the pool");
+                    pool.run(1);
+                    if pool.live.release(4) {
+                        pool.ended.fetch_add(1, Ordering::Relaxed);
+                        assert!(pool.has_run(0) && pool.has_run(1));
+                    }
+                }
+            });
+            pool.release(&[0, 1]);
+            other.join().unwrap();
+            worker.join().unwrap();
+            assert_eq!(pool.ended.load(Ordering::Relaxed), 1);
         });
     }
 
@@ -119,7 +152,7 @@ mod model {
             let submitter = thread::spawn({
                 let pool = Arc::clone(&pool);
                 move || {
-                    let is_taken = pool.live.keep();
+                    let is_taken = pool.live.keep(1);
                     if is_taken {
                         pool.run(0);
                         pool.release(&[0]);

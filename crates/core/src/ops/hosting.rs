@@ -86,7 +86,8 @@ impl Host {
             }
         };
         // The share of its run goes on with it.
-        if order != Order::Again && !pool.is_kept_alive() {
+        let is_kept = || worker.map_or_else(|| pool.is_kept_alive(), Worker::keep_pool);
+        if order != Order::Again && !is_kept() {
             return unwind::discard(task);
         }
         let job = match context.clone() {
@@ -198,13 +199,13 @@ impl<T: Hosted> Task for Run<T> {
             Ok(false) => (),
             Err(payload) => pool.handle_panic(payload),
         }
-        pool.release();
+        worker.release_pool();
     }
 
     fn discard(self, why: Payload) {
         let worker = Worker::current().expect("jobs are discarded by workers");
         worker.pool().handle_panic(unwind::dropped(self.0, why));
-        worker.pool().release();
+        worker.release_pool();
     }
 }
 

@@ -237,7 +237,7 @@ impl Pool {
 
     /// One more thing needs the workers, if the pool has not ended.
     pub(crate) fn is_kept_alive(&self) -> bool {
-        self.live.keep()
+        self.live.keep(1)
     }
 
     pub(crate) fn counters(&self) -> PoolCounters {

@@ -108,6 +108,8 @@ pub(crate) struct Local {
     /// The job that was alone in another worker's such queue when this one looked: the worker, and
     /// which of its jobs that is.
     pub(crate) alone: Cell<(usize, usize)>,
+    /// Shares of the pool that nothing needs at present, if it may have any.
+    pub(crate) stock: Cell<Option<usize>>,
     /// How often it has come for a job from outside when it had nothing to do.
     pub(crate) looks: Cell<u32>,
     /// Of the stack of the thread that is the worker.
@@ -167,6 +169,7 @@ impl<P> WorkerState<P> {
                 queue_passed_ns: Cell::new(None),
                 yielded_ran: Cell::new(0),
                 alone: Cell::new((usize::MAX, 0)),
+                stock: Cell::new(None),
                 looks: Cell::new(0),
                 marks: Cell::new(Marks::default()),
                 serving: Cell::new(Priority::Low),

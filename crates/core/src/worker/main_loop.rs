@@ -15,6 +15,7 @@ impl Worker {
     pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
         let end = &self.state().end;
         let (mut ran, mut overtook) = (0, 0);
+        self.hold_shares(true);
         while !end.probe() && !is_over() {
             if self.pool().is_recalled(self.index()) {
                 self.stand_aside();
@@ -34,6 +35,7 @@ impl Worker {
                 overtook = self.serve_yielded(overtook, &is_over);
             }
         }
+        self.hold_shares(false);
     }
 
     /// The worker is recalled: it withdraws until it is active again, or there is mail. Others take

@@ -133,6 +133,12 @@ impl Worker {
     /// and unless it compensates, a caller may take the place while it sleeps.
     pub(crate) fn search_until(&self, latch: &CoreLatch, at_bottom: bool) {
         self.pool().abort_if_forked();
+        if at_bottom {
+            // A caller that takes the place has none.
+            self.hold_shares(false);
+        } else {
+            self.return_shares();
+        }
         let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.pool().look_at_the_limit(ran_out_ns);
         let mut search = Search {
@@ -147,6 +153,9 @@ impl Worker {
         let found = pool
             .sleep
             .search(&mut search, pool, sleeper, vacates, latch);
+        if at_bottom {
+            self.hold_shares(true);
+        }
         let began_ns = self.end_search();
         search.count_gap(began_ns);
         self.look_after_a_search();

@@ -174,6 +174,7 @@ impl Worker {
         patience: Option<Duration>,
     ) -> bool {
         self.pool().abort_if_forked();
+        self.return_shares();
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.turn_to(Activity::Asleep, EventKind::Sleep);
         let pool = self.pool();

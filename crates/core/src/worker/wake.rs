@@ -79,8 +79,14 @@ impl Pool {
 
     /// One thing needs the workers no more. At the last they end.
     pub(crate) fn release(&self) {
+        self.release_shares(1);
+    }
+
+    /// As [`release`](Self::release), for so many things.
+    #[inline(always)]
+    pub(crate) fn release_shares(&self, shares: usize) {
         // In a forked child there are none that could end.
-        if self.live.release() && !self.born.is_past() {
+        if self.live.release(shares) && !self.born.is_past() {
             for (index, worker) in self.workers.iter().enumerate() {
                 // SAFETY: the pool holds the latch.
                 if unsafe { CoreLatch::set(&raw const worker.end) } {
