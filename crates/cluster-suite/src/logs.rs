@@ -103,8 +103,15 @@ pub fn lines_come_with_their_origin(backend: impl BackendOptions, is_exact: bool
     if is_exact {
         assert_eq!(ours, expected);
     } else {
-        let texts = |lines: Vec<(_, String)>| lines.into_iter().map(|(_, text)| text);
-        assert!(texts(ours).eq(texts(expected)));
+        // A line without an end may have the next call's first line behind it, and goes with the
+        // worker if it is the last.
+        let text = |lines: Vec<(_, String)>| lines.into_iter().map(|(_, text)| text);
+        let (ours, expected) = (
+            text(ours).collect::<String>(),
+            text(expected).collect::<String>(),
+        );
+        let missing = expected.strip_prefix(&ours);
+        assert!(matches!(missing, Some("" | "to be continued")), "{ours}");
     }
     assert!(all
         .iter()

@@ -67,7 +67,6 @@ fn lines_come_from_the_nodes() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     logs::lines_come_with_their_origin(OnSlurm::backend(folder.path()), false);
-    logs::bytes_without_an_end_come_in_harmless_parts(OnSlurm::backend(folder.path()));
     logs::lines_of_jobs_come_with_their_attempt(OnSlurm::backend(folder.path()));
 }
 
