@@ -5,14 +5,14 @@
 //! timed, and a loop of no more steps than that runs untimed. The same code may have other items
 //! next time. Therefore
 //!
-//! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when an eighth
-//!    of it is done: so a hungry worker waits for no more than the items between two of these
-//!    looks;
-//! 2. the next loop is timed if a thief has taken such an offer;
+//! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when it looks
+//!    again: after an eighth, and then after twice as much each time;
+//! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
+//!    like that of any loop; and so is the next loop;
 //! 3. of [`RUNS`] loops one is timed, whatever happens.
 //!
-//! Where nobody is hungry, as in a pool of one worker, nothing is lost by taking long items for
-//! short ones.
+//! So a hungry worker waits for the half that was on offer in vain at most. Where nobody is hungry,
+//! as in a pool of one worker, nothing is lost by taking long items for short ones.
 
 use std::cell::Cell;
 

@@ -7,7 +7,7 @@ use heist_sync::Clock;
 use crate::costs::Code;
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 
-/// Of a short loop, this part is run between two looks, and then the rest.
+/// This part of a short loop is run before the first look, and then twice as much each time.
 const FIRST: usize = 8;
 
 /// The pace of a worker that runs a part. Nothing here depends on the types of the loop, so that
@@ -29,11 +29,13 @@ enum Manner {
     Beforehand(usize),
     /// In grains of some microseconds.
     Timed(Timed),
-    /// Without a clock, and with one offer at most.
+    /// Without a clock, until a thief takes an offer.
     Short {
         code: Code,
         /// The steps until the next look; the largest number if there is none.
         next: usize,
+        /// Half of it is on offer while this runs.
+        on_offer: bool,
     },
 }
 
@@ -65,7 +67,11 @@ impl Pace {
                 } else {
                     steps / FIRST + 1
                 };
-                Manner::Short { code, next }
+                Manner::Short {
+                    code,
+                    next,
+                    on_offer: false,
+                }
             }
             None => {
                 let whole = (steps != UNKNOWN).then_some((code, steps));
@@ -88,9 +94,10 @@ impl Pace {
                 whole: None,
                 ..timed
             }),
-            Manner::Short { code, .. } => Manner::Short {
+            Manner::Short { code, next, .. } => Manner::Short {
                 code,
-                next: usize::MAX,
+                next,
+                on_offer: true,
             },
         };
         let hungry = !matches!(manner, Manner::Short { .. }) && look_around();
@@ -139,7 +146,7 @@ impl Pace {
                     then_ns
                 };
             }
-            (Manner::Short { code, next }, _) => {
+            (Manner::Short { code, next, .. }, _) => {
                 *next = usize::MAX;
                 if is_stolen {
                     code.doubt();
@@ -150,7 +157,7 @@ impl Pace {
         self.hungry = self.looks_around() && look_around();
     }
 
-    /// False in the rest of a short loop.
+    /// False in a short loop where nobody could be hungry, or wants what was on offer.
     fn looks_around(&self) -> bool {
         !matches!(
             self.manner,
@@ -182,7 +189,7 @@ impl Pace {
         let (most, is_wanted) = match self.manner {
             Manner::Beforehand(len) => (len, false),
             Manner::Timed(_) => (self.policy.max_len, self.hungry && steps > grain),
-            Manner::Short { next, .. } => (self.policy.max_len, self.hungry && next != usize::MAX),
+            Manner::Short { next, .. } => (self.policy.max_len, self.hungry && steps > next),
         };
         is_wanted && self.policy.may_halve(steps) || self.policy.is_too_long(steps, most)
     }
@@ -210,9 +217,11 @@ impl Pace {
                     }
                 }
             }
-            // If a worker is hungry now, half of the rest is offered first.
-            Manner::Short { next, .. } if !self.hungry => *next = usize::MAX,
-            Manner::Short { .. } => {}
+            Manner::Short { code, on_offer, .. } if *on_offer && self.hungry => {
+                code.doubt();
+                self.manner = Manner::Timed(Timed::new(Grain::new(), None));
+            }
+            Manner::Short { next, .. } => *next = next.saturating_mul(2),
         }
     }
 

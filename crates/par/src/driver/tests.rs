@@ -1,6 +1,7 @@
 //! The driver with iterators that behave badly, within what they may.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::atomic::{AtomicUsize, Ordering};
@@ -282,6 +283,44 @@ fn a_worker_gets_its_half_of_a_loop_whose_items_were_short_before() {
             });
         }
     });
+}
+
+/// A thief has the upper half, so that the items are longer than they were: the lower half is cut
+/// further after some of it. That is no promise, and holds for most loops.
+#[test]
+fn a_loop_that_turns_out_to_be_long_is_shared_like_any_other() {
+    const LEN: usize = 24;
+    const LOOPS: usize = 20;
+    let shared = pool(2).install(|| {
+        let is_shared = |_: &usize| {
+            for _ in 0..200 {
+                run_all(LEN, &|_| {});
+            }
+            let has_run = [const { AtomicBool::new(false) }; LEN];
+            let comes = |item: usize| {
+                let start = Instant::now();
+                while !has_run[item].load(Ordering::Relaxed) {
+                    if start.elapsed() > Duration::from_millis(250) {
+                        return false;
+                    }
+                    thread::yield_now();
+                }
+                true
+            };
+            let has_come = AtomicBool::new(false);
+            run_all(LEN, &|item| {
+                match item {
+                    0 => _ = comes(LEN - 1),
+                    7 => has_come.store(comes(LEN / 2 - 1), Ordering::Relaxed),
+                    _ => {}
+                }
+                has_run[item].store(true, Ordering::Relaxed);
+            });
+            has_come.into_inner()
+        };
+        (0..LOOPS).filter(is_shared).count()
+    });
+    assert!(shared > LOOPS / 2, "{shared} of {LOOPS}");
 }
 
 #[test]
