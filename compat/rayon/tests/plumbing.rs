@@ -388,3 +388,33 @@ fn a_panic_in_a_foreign_chain_reaches_the_caller_and_drops_all() {
     assert!(result.is_err());
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
+
+/// Takes the items of a producer one by one from its front, and the last from its back.
+struct OneByOne;
+
+impl<T> ProducerCallback<T> for OneByOne {
+    type Output = Vec<T>;
+
+    fn callback<P: Producer<Item = T>>(self, producer: P) -> Vec<T> {
+        let mut items = producer.into_iter();
+        let last = items.next_back();
+        let mut all = Vec::new();
+        while let Some(item) = items.next() {
+            all.push(item);
+            assert_eq!(items.len(), items.size_hint().0);
+        }
+        all.extend(last);
+        all
+    }
+}
+
+/// A step of ours may give two items.
+#[test]
+fn a_producer_of_ours_gives_each_item_that_stands_between_others() {
+    let spaced = |len: usize| (0..len).into_par_iter().intersperse(7);
+    assert_eq!(spaced(4).with_producer(OneByOne), [0, 7, 1, 7, 2, 7, 3]);
+    assert_eq!(spaced(1).with_producer(OneByOne), [0]);
+    assert!(spaced(0).with_producer(OneByOne).is_empty());
+    let chunks = spaced(3).chunks(2).with_producer(OneByOne);
+    assert_eq!(chunks, [vec![0, 7], vec![1, 7], vec![2]]);
+}

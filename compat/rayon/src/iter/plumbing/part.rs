@@ -44,13 +44,20 @@ impl<P: IndexedPart> Iterator for Seq<P> {
 
     #[inline]
     fn next(&mut self) -> Option<P::Output> {
-        let mut next = None;
-        if self.0.part_len() > 0 {
-            let _ = self.0.run(&mut { 1 }, |item| {
-                next = Some(item);
-                ControlFlow::Continue(())
-            });
+        let len = self.0.part_len();
+        if len == 0 {
+            return None;
         }
+        if self.0.steps() != len {
+            // Some steps give several items; none of a part that can be cut gives none.
+            let rest = self.0.split_off(1);
+            return std::mem::replace(&mut self.0, rest).into_seq().next();
+        }
+        let mut next = None;
+        let _ = self.0.run(&mut { 1 }, |item| {
+            next = Some(item);
+            ControlFlow::Continue(())
+        });
         next
     }
 
