@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::fuzz;
 use crate::model;
@@ -23,6 +24,12 @@ pub struct Args {
     slow: bool,
 }
 
+/// The time that a step may take: twice the longest on two cores.
+const EACH: Duration = Duration::from_secs(20 * 60);
+
+/// The time that all may take: less than the hour and a half after which a run is cut off.
+const ALL: Duration = Duration::from_secs(85 * 60);
+
 /// Runs the steps, and returns whether all passed. Where `CI` is set, what they print is kept in
 /// `target/ci`, and the report has only what tells why one failed.
 ///
@@ -30,7 +37,7 @@ pub struct Args {
 ///
 /// Fails if a step cannot be set up or the report cannot be written.
 pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
-    let mut runner = Runner::new(root, out);
+    let mut runner = Runner::new(root, out).with_limits(EACH, ALL);
     if std::env::var_os("CI").is_some() {
         runner = runner.with_logs(root.join("target/ci"));
     }

@@ -8,14 +8,15 @@
 //! - [`sanitize`], [`soak`] and [`fuzz`]: tests under sanitizers, everything mixed for minutes or
 //!   hours, pipelines that a fuzzer chooses.
 //!
-//! Each runs as `cargo xtask NAME`. Below them lie [`steps`], [`process`], [`libtest`],
-//! [`machine`] and [`build`], on which `cargo lab` stands too.
+//! Each runs as `cargo xtask NAME`. Below them lie [`steps`], [`hung`], [`process`],
+//! [`libtest`], [`machine`] and [`build`], on which `cargo lab` stands too.
 
 #![forbid(unsafe_code)]
 
 pub mod build;
 pub mod ci;
 pub mod fuzz;
+pub mod hung;
 pub mod libtest;
 pub mod machine;
 pub mod model;

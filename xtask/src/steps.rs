@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
+use wait_timeout::ChildExt as _;
+
+use crate::hung;
+
 /// Runs steps, whatever becomes of those before.
 #[derive(Debug)]
 pub struct Runner<'a, W> {
@@ -15,6 +19,8 @@ pub struct Runner<'a, W> {
     out: &'a mut W,
     /// The folder for what the commands print. Without one, that goes where our output goes.
     logs: Option<PathBuf>,
+    /// The time that one command may take, and the moment at which all have to have ended.
+    limits: Option<(Duration, Instant)>,
     steps: Vec<Step>,
 }
 
@@ -46,6 +52,7 @@ impl<'a, W: Write> Runner<'a, W> {
             root: root.to_owned(),
             out,
             logs: None,
+            limits: None,
             steps: Vec::new(),
         }
     }
@@ -55,6 +62,15 @@ impl<'a, W: Write> Runner<'a, W> {
     #[must_use]
     pub fn with_logs(mut self, folder: PathBuf) -> Self {
         self.logs = Some(folder);
+        self
+    }
+
+    /// Stops a command that takes longer than `each`, or is still running when `all` has passed
+    /// since now, with everything it started; the report tells where it hung. A limit from
+    /// outside would end the report with it.
+    #[must_use]
+    pub fn with_limits(mut self, each: Duration, all: Duration) -> Self {
+        self.limits = Some((each, Instant::now() + all));
         self
     }
 
@@ -72,6 +88,10 @@ impl<'a, W: Write> Runner<'a, W> {
     pub fn command(&mut self, name: &str, command: &mut Command) -> io::Result<()> {
         command.current_dir(&self.root);
         let log = self.logs.as_ref().map(|folder| log_path(folder, name));
+        let limit = self.limits.map(|(each, end)| {
+            let left = end.saturating_duration_since(Instant::now());
+            each.min(left)
+        });
         self.step(name, |out| {
             writeln!(out, "{}", Line(command))?;
             out.flush()?;
@@ -79,12 +99,15 @@ impl<'a, W: Write> Runner<'a, W> {
                 let file = create(log)?;
                 command.stdout(file.try_clone()?).stderr(file);
             }
-            let outcome = match command.status() {
-                Ok(status) if status.success() => Outcome::Passed,
-                Ok(status) if status.code() == Some(SKIPPED.into()) => {
+            let outcome = match status_within(limit, command, out) {
+                Ok(Some(status)) if status.success() => Outcome::Passed,
+                Ok(Some(status)) if status.code() == Some(SKIPPED.into()) => {
                     Outcome::Skipped("it says above why".to_owned())
                 }
-                Ok(status) => Outcome::Failed(format!("{} of: {}", end(status), Line(command))),
+                Ok(Some(status)) => {
+                    Outcome::Failed(format!("{} of: {}", end(status), Line(command)))
+                }
+                Ok(None) => Outcome::Failed(format!("no end within the limit: {}", Line(command))),
                 Err(error) => {
                     Outcome::Failed(format!("could not start {}: {error}", Line(command)))
                 }
@@ -222,6 +245,27 @@ pub fn quoted(word: &std::ffi::OsStr) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+/// Runs a program, and says how it ended; `None` if it had to be stopped at the limit.
+fn status_within(
+    limit: Option<Duration>,
+    command: &mut Command,
+    out: &mut impl Write,
+) -> io::Result<Option<ExitStatus>> {
+    let mut child = command.spawn()?;
+    let Some(limit) = limit else {
+        return child.wait().map(Some);
+    };
+    let status = child.wait_timeout(limit)?;
+    if status.is_none() {
+        let family = hung::family(child.id());
+        hung::report(&family, out)?;
+        hung::kill(&family);
+        child.kill()?;
+        child.wait()?;
+    }
+    Ok(status)
 }
 
 /// The file for the output of one step.
@@ -362,6 +406,34 @@ mod tests {
             log.contains("\n700\n") && log.ends_with("the end\n"),
             "{log}"
         );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_command_without_an_end_is_stopped_with_what_it_started() {
+        let mut out = Vec::new();
+        let limit = Duration::from_millis(300);
+        let mut runner = Runner::new(Path::new("."), &mut out).with_limits(limit, 10 * limit);
+        let mut endless = Command::new("sh");
+        endless.args(["-c", "tail -f /dev/null & tail -f /dev/null"]);
+        runner.command("endless", &mut endless).unwrap();
+        assert!(!runner.finish().unwrap());
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("FAILED, no end within the limit: "), "{text}");
+        let hung: Vec<&str> = text
+            .lines()
+            .filter(|line| line.split(' ').nth(1) == Some("tail"))
+            .collect();
+        assert_eq!(hung.len(), 2, "{text}");
+        for line in hung {
+            let process = line.split(' ').next().unwrap();
+            let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+            let is_gone = |stat: &String| stat.contains(") Z ") || stat.contains(") X ");
+            assert!(
+                stat.as_ref().is_ok_and(is_gone) || stat.is_err(),
+                "{stat:?}"
+            );
+        }
     }
 
     #[test]
