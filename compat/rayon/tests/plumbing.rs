@@ -1,6 +1,8 @@
 //! Iterators and consumers of other crates, which speak rayon's plumbing, in one chain with ours.
 
+use std::env;
 use std::ops::Range;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -347,6 +349,19 @@ fn an_iterator_that_wraps_the_consumer_sees_each_item_once() {
     let list: Vec<_> = Counted(numbers(LEN, pieces), seen).map(|n| n / 2).collect();
     assert!(list.into_iter().eq((0..LEN).map(|n| n / 2)));
     assert_eq!(seen.load(Ordering::Relaxed), 2 * LEN);
+}
+
+/// Heist's defaults let a caller take part, which rayon's do not: a way past `enter` would make the
+/// global pool with those, if it is the first.
+#[test]
+fn no_way_into_the_pool_makes_it_with_heists_defaults() {
+    const HEISTS: &str = "HEIST_GLOBAL";
+    if env::var_os(HEISTS).is_some() {
+        return;
+    }
+    let mut again = Command::new(env::current_exe().unwrap());
+    let output = again.env(HEISTS, "explicit").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The bridges, by which iterators of other crates hand their producers to a consumer.
 
 use super::contract::{Consumer, Producer, ProducerCallback, UnindexedConsumer, UnindexedProducer};
+use crate::enter::enter;
 use crate::iter::IndexedParallelIterator;
 
 /// Hands the producer of an iterator to a consumer: the way to implement
@@ -28,20 +29,20 @@ where
     par_iter.with_producer(Bridge { len, consumer })
 }
 
-/// Hands all items of a producer to a consumer.
+/// Hands all items of a producer to a consumer, on a worker.
 pub fn bridge_producer_consumer<P, C>(len: usize, producer: P, consumer: C) -> C::Result
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    consumer.take_producer(len, producer)
+    enter(|| consumer.take_producer(len, producer))
 }
 
-/// Hands all items of a producer of unknown length to a consumer.
+/// Hands all items of a producer of unknown length to a consumer, on a worker.
 pub fn bridge_unindexed<P, C>(producer: P, consumer: C) -> C::Result
 where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    consumer.take_unindexed(producer)
+    enter(|| consumer.take_unindexed(producer))
 }
