@@ -49,17 +49,15 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     runner.command("rustdoc", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     runner.command("coverage", &mut cargo("lab coverage --check"))?;
     targets::add_steps(&mut runner)?;
-    runner.command("test", &mut cargo("test --workspace --no-fail-fast"))?;
-    let mut release = cargo("test --release -p heist-core -p heist");
-    runner.command("test release", &mut release)?;
-    model::add_steps(&mut runner)?;
-    mutate::add_step(&mut runner)?;
-    if args.slow {
-        sanitize::add_steps(&mut runner)?;
-        soak::add_steps(&mut runner)?;
-        fuzz::add_steps(&mut runner)?;
-        lab_steps(&mut runner)?;
-        bench_steps(&mut runner)?;
+    match args.slow {
+        false => test_steps(&mut runner)?,
+        true => runner.beside(
+            |runner| {
+                test_steps(runner)?;
+                slow_steps(runner)
+            },
+            cluster_steps,
+        )?,
     }
     Ok(runner.finish()?)
 }
@@ -83,24 +81,41 @@ fn tidy_step(root: &Path, out: &mut impl Write) -> io::Result<Outcome> {
     })
 }
 
-/// Rayon's tests, the real backends of clusters, and the cost of a join; also without membarrier.
-fn lab_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+/// The tests, the models, and what becomes of the models where the code is wrong.
+fn test_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    runner.command("test", &mut cargo("test --workspace --no-fail-fast"))?;
+    let release = "test --release -p heist-core --tests";
+    runner.command("test release", &mut cargo(release))?;
+    let mut fences = cargo(release);
+    runner.command("test fences", fences.env("HEIST_BARRIER", "fence"))?;
+    model::add_steps(runner)?;
+    mutate::add_step(runner)
+}
+
+/// Sanitizers, the soak and the fuzzer, rayon's tests, the cost of a join, and the benchmark.
+fn slow_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    sanitize::add_steps(runner)?;
+    soak::add_steps(runner)?;
+    fuzz::add_steps(runner)?;
     for (name, arguments) in [
         ("rayon tests", "rayon-tests"),
         ("rayon iterators", "rayon-iterators"),
         ("instructions", "instructions"),
         ("size", "size"),
-        ("cluster chaos", "cluster chaos --minutes 2"),
-        ("cluster ray", "cluster suite ray"),
-        ("cluster slurm", "cluster suite slurm"),
     ] {
         runner.command(name, &mut cargo(&format!("lab {arguments}")))?;
     }
+    bench_steps(runner)
+}
+
+/// The engines, on three nodes each: most of their time they wait.
+fn cluster_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     for (name, arguments) in [
-        ("test fences", "test --release -p heist-core --tests"),
-        ("rayon tests fences", "lab rayon-tests --no-doc"),
+        ("cluster chaos", "chaos --minutes 2"),
+        ("cluster ray", "suite ray"),
+        ("cluster slurm", "suite slurm"),
     ] {
-        runner.command(name, cargo(arguments).env("HEIST_BARRIER", "fence"))?;
+        runner.command(name, &mut cargo(&format!("lab cluster {arguments}")))?;
     }
     Ok(())
 }
