@@ -11,15 +11,15 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::trace::Trace;
+use central::Queue;
+use static_slices::Slices;
 
 mod central;
 mod serial;
 mod static_slices;
 mod stealing;
 
-pub(crate) use central::Central;
 pub(crate) use serial::Serial;
-pub(crate) use static_slices::StaticSlices;
 pub(crate) use stealing::{Pieces, Stealing};
 
 /// Address space for the stack of every thread that runs a workload.
@@ -51,19 +51,43 @@ impl Strategy {
     }
 }
 
-/// Runs tasks that may push further tasks, on threads without a runtime.
-pub(crate) trait Bag {
-    /// The threads that it uses.
-    fn threads(&self) -> &Threads<'_>;
-
-    /// How many they are.
-    fn workers(&self) -> usize {
-        self.threads().workers
-    }
-
+/// Tasks that may push further tasks, on threads without a runtime.
+pub(crate) struct Bag<'a> {
+    pub(crate) workers: usize,
     /// The work of each thread, summed over all calls of [`run`](Self::run).
-    fn tally(&self) -> &Tally {
-        &self.threads().tally
+    pub(crate) busy: Vec<Duration>,
+    /// How many tasks were run.
+    pub(crate) tasks: u64,
+    dealing: Dealing,
+    trace: Trace<'a>,
+}
+
+/// How a bag hands its tasks to its threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Dealing {
+    /// A slice for each thread, once.
+    Slices,
+    /// One queue behind a lock.
+    Queue,
+}
+
+/// The work of one thread in one call of [`Bag::run`].
+#[derive(Default)]
+struct Share<A> {
+    sum: A,
+    busy: Duration,
+    tasks: u64,
+}
+
+impl<'a> Bag<'a> {
+    pub(crate) fn new(dealing: Dealing, workers: usize, trace: Trace<'a>) -> Self {
+        Self {
+            workers,
+            busy: vec![Duration::ZERO; workers],
+            tasks: 0,
+            dealing,
+            trace,
+        }
     }
 
     /// Runs `step` on all `tasks` and on all that `step` pushes.
@@ -73,60 +97,39 @@ pub(crate) trait Bag {
     /// # Errors
     ///
     /// Fails if a thread cannot be started.
-    fn run<T, A>(
+    pub(crate) fn run<T: Send, A: Send + Default>(
         &mut self,
         tasks: Vec<T>,
         label: impl Fn(&T) -> String + Sync,
         step: impl Fn(T, &mut A, &mut Vec<T>) + Sync,
-    ) -> io::Result<Vec<A>>
-    where
-        T: Send,
-        A: Send + Default;
-}
-
-/// The work of each thread of a bag.
-#[derive(Debug)]
-pub(crate) struct Tally {
-    pub(crate) busy: Vec<Duration>,
-    pub(crate) tasks: u64,
-}
-
-/// The work of one thread in one call of [`Bag::run`].
-#[derive(Default)]
-struct Share {
-    busy: Duration,
-    tasks: u64,
-}
-
-/// The threads of a bag.
-pub(crate) struct Threads<'a> {
-    workers: usize,
-    trace: Trace<'a>,
-    tally: Tally,
-}
-
-impl<'a> Threads<'a> {
-    fn new(workers: usize, trace: Trace<'a>) -> Self {
-        let busy = vec![Duration::ZERO; workers];
-        Self {
-            workers,
-            trace,
-            tally: Tally { busy, tasks: 0 },
+    ) -> io::Result<Vec<A>> {
+        let trace = self.trace;
+        let step = |worker, task, sum: &mut A, pushed: &mut Vec<T>| {
+            trace.task(worker, &label, task, |task| step(task, sum, pushed));
+        };
+        match self.dealing {
+            Dealing::Slices => {
+                let slices = Slices::new(tasks, self.workers);
+                self.on_threads(|worker| slices.run(worker, &step))
+            }
+            Dealing::Queue => {
+                let queue = Queue::new(tasks);
+                self.on_threads(|worker| queue.run(worker, &step))
+            }
         }
     }
 
-    /// Starts the threads on `body`, and returns their results without the shares, which go to
-    /// the tally.
-    fn run<A: Send>(
+    /// Runs `body` on each thread and adds up the shares.
+    fn on_threads<A: Send>(
         &mut self,
-        body: impl Fn(usize, Trace<'a>) -> (A, Share) + Sync,
+        body: impl Fn(usize) -> Share<A> + Sync,
     ) -> io::Result<Vec<A>> {
-        let (body, trace) = (&body, self.trace);
-        let results: Vec<(A, Share)> = thread::scope(|scope| {
+        let body = &body;
+        let shares: Vec<Share<A>> = thread::scope(|scope| {
             let start = |worker| {
                 thread::Builder::new()
                     .stack_size(STACK_BYTES)
-                    .spawn_scoped(scope, move || body(worker, trace))
+                    .spawn_scoped(scope, move || body(worker))
             };
             let handles = (0..self.workers)
                 .map(start)
@@ -136,11 +139,10 @@ impl<'a> Threads<'a> {
             };
             io::Result::Ok(handles.into_iter().map(join).collect())
         })?;
-        let shares = self.tally.busy.iter_mut().zip(results);
-        let sums = shares.map(|(busy, (sum, share))| {
+        let sums = self.busy.iter_mut().zip(shares).map(|(busy, share)| {
             *busy += share.busy;
-            self.tally.tasks += share.tasks;
-            sum
+            self.tasks += share.tasks;
+            share.sum
         });
         Ok(sums.collect())
     }
@@ -150,8 +152,12 @@ impl<'a> Threads<'a> {
 mod tests {
     use super::*;
 
+    fn bag(dealing: Dealing, workers: usize) -> Bag<'static> {
+        Bag::new(dealing, workers, Trace::OFF)
+    }
+
     /// Each task counts itself and pushes two of the next smaller number.
-    fn tasks_run(bag: &mut impl Bag) -> u64 {
+    fn tasks_run(bag: &mut Bag<'_>) -> u64 {
         let sums = bag.run(
             vec![3_u32; 10],
             u32::to_string,
@@ -168,12 +174,12 @@ mod tests {
     #[test]
     fn both_bags_run_every_task_and_every_pushed_task_once() {
         for workers in [1, 2, 7, 30] {
-            let mut slices = StaticSlices::new(workers, Trace::OFF);
-            let mut central = Central::new(workers, Trace::OFF);
+            let mut slices = bag(Dealing::Slices, workers);
+            let mut central = bag(Dealing::Queue, workers);
             assert_eq!(tasks_run(&mut slices), 10 * 15);
             assert_eq!(tasks_run(&mut central), 10 * 15);
-            assert_eq!(slices.tally().tasks, 150);
-            assert_eq!(central.tally().tasks, 150);
+            assert_eq!(slices.tasks, 150);
+            assert_eq!(central.tasks, 150);
         }
     }
 
@@ -181,16 +187,16 @@ mod tests {
     fn both_bags_end_at_once_without_tasks() {
         let step = |(), (): &mut (), _: &mut Vec<()>| {};
         let label = |(): &()| String::new();
-        let slices = StaticSlices::new(3, Trace::OFF).run(Vec::new(), label, step);
-        let central = Central::new(3, Trace::OFF).run(Vec::new(), label, step);
+        let slices = bag(Dealing::Slices, 3).run(Vec::new(), label, step);
+        let central = bag(Dealing::Queue, 3).run(Vec::new(), label, step);
         assert_eq!(slices.expect("threads start").len(), 3);
         assert_eq!(central.expect("threads start").len(), 3);
     }
 
     #[test]
     fn the_static_slices_are_contiguous_and_cover_all_pieces() {
-        let mut bag = StaticSlices::new(3, Trace::OFF);
-        let parts = bag.run(
+        let mut slices = bag(Dealing::Slices, 3);
+        let parts = slices.run(
             (0..8).collect(),
             i32::to_string,
             |task, seen: &mut Vec<i32>, _| {
@@ -206,7 +212,7 @@ mod tests {
     #[test]
     fn a_panic_in_a_task_of_the_central_queue_reaches_the_caller() {
         let outcome = std::panic::catch_unwind(|| {
-            Central::new(4, Trace::OFF).run(
+            bag(Dealing::Queue, 4).run(
                 (0..100).collect(),
                 i32::to_string,
                 |task, (): &mut (), _| assert_ne!(task, 50, "the fiftieth fails"),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::comparison::{Comparison, Round, Row, Steals};
 use crate::progress;
-use crate::strategy::{Bag, Central, Pieces, Serial, StaticSlices, Stealing, Strategy};
+use crate::strategy::{Bag, Dealing, Pieces, Serial, Stealing, Strategy};
 use crate::trace::Trace;
 use crate::workload::Workload;
 
@@ -85,8 +85,8 @@ impl<W: Workload> Runner<'_, W> {
     pub(super) fn run(&self, strategy: Strategy) -> io::Result<(W::Output, Round)> {
         match strategy {
             Strategy::Serial => self.serial(),
-            Strategy::Static => self.bagged(StaticSlices::new(self.workers, self.trace)),
-            Strategy::Central => self.bagged(Central::new(self.workers, self.trace)),
+            Strategy::Static => self.bagged(Dealing::Slices),
+            Strategy::Central => self.bagged(Dealing::Queue),
             Strategy::Stealing => Ok(self.stealing()),
         }
     }
@@ -108,16 +108,16 @@ impl<W: Workload> Runner<'_, W> {
         })
     }
 
-    fn bagged(&self, mut bag: impl Bag) -> io::Result<(W::Output, Round)> {
+    fn bagged(&self, dealing: Dealing) -> io::Result<(W::Output, Round)> {
+        let mut bag = Bag::new(dealing, self.workers, self.trace);
         let scratch = self.workload.fresh();
         let begin = Instant::now();
         let output = self.workload.bagged(scratch, &mut bag)?;
         let wall = begin.elapsed();
-        let tally = bag.tally();
         let round = Round {
             wall,
-            busy: tally.busy.clone(),
-            tasks: tally.tasks,
+            busy: bag.busy,
+            tasks: bag.tasks,
             steals: None,
         };
         Ok((output, round))

@@ -1,67 +1,14 @@
 //! One queue behind one lock, shared by all threads.
 
 use std::collections::VecDeque;
-use std::io;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
-use super::{Bag, Share, Threads};
-use crate::trace::Trace;
-
-/// Threads that take from one locked queue.
-pub(crate) struct Central<'a>(Threads<'a>);
-
-impl<'a> Central<'a> {
-    pub(crate) fn new(workers: usize, trace: Trace<'a>) -> Self {
-        Self(Threads::new(workers, trace))
-    }
-}
-
-impl Bag for Central<'_> {
-    fn threads(&self) -> &Threads<'_> {
-        &self.0
-    }
-
-    fn run<T, A>(
-        &mut self,
-        tasks: Vec<T>,
-        label: impl Fn(&T) -> String + Sync,
-        step: impl Fn(T, &mut A, &mut Vec<T>) + Sync,
-    ) -> io::Result<Vec<A>>
-    where
-        T: Send,
-        A: Send + Default,
-    {
-        let queue = Queue::new(tasks);
-        self.0.run(|worker, trace| {
-            let mut sum = A::default();
-            let mut share = Share::default();
-            let mut pushed = Vec::new();
-            let mut next = queue.first();
-            while let Some(task) = next {
-                let begin = Instant::now();
-                let run = || {
-                    trace.task(worker, &label, task, |task| {
-                        step(task, &mut sum, &mut pushed);
-                    });
-                };
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-                    // The others would wait for this task for ever.
-                    queue.abandon();
-                    resume_unwind(panic);
-                }
-                share.busy += begin.elapsed();
-                share.tasks += 1;
-                next = queue.finish_and_next(&mut pushed);
-            }
-            (sum, share)
-        })
-    }
-}
+use super::Share;
 
 /// The queue, and how many of its tasks are being run.
-struct Queue<T> {
+pub(super) struct Queue<T> {
     state: Mutex<State<T>>,
     /// Signalled when a task was pushed, and when the last one has ended.
     changed: Condvar,
@@ -73,7 +20,7 @@ struct State<T> {
 }
 
 impl<T> Queue<T> {
-    fn new(tasks: Vec<T>) -> Self {
+    pub(super) fn new(tasks: Vec<T>) -> Self {
         Self {
             state: Mutex::new(State {
                 waiting: tasks.into(),
@@ -81,6 +28,30 @@ impl<T> Queue<T> {
             }),
             changed: Condvar::new(),
         }
+    }
+
+    /// Runs tasks on this thread until there are none.
+    pub(super) fn run<A: Default>(
+        &self,
+        worker: usize,
+        step: impl Fn(usize, T, &mut A, &mut Vec<T>),
+    ) -> Share<A> {
+        let mut share = Share::default();
+        let mut pushed = Vec::new();
+        let mut next = self.first();
+        while let Some(task) = next {
+            let begin = Instant::now();
+            let run = || step(worker, task, &mut share.sum, &mut pushed);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+                // The others would wait for this task for ever.
+                self.abandon();
+                resume_unwind(panic);
+            }
+            share.busy += begin.elapsed();
+            share.tasks += 1;
+            next = self.finish_and_next(&mut pushed);
+        }
+        share
     }
 
     /// The first task for a thread that runs none. None when all work is done.

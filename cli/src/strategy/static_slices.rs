@@ -2,69 +2,43 @@
 //!
 //! Pushed tasks stay with the thread that ran the pusher.
 
-use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::{Bag, Share, Threads};
-use crate::trace::Trace;
+use super::Share;
 
-/// Threads with a slice each, dealt once.
-pub(crate) struct StaticSlices<'a>(Threads<'a>);
+/// A slice for each thread.
+pub(super) struct Slices<T>(Vec<Mutex<Vec<T>>>);
 
-impl<'a> StaticSlices<'a> {
-    pub(crate) fn new(workers: usize, trace: Trace<'a>) -> Self {
-        Self(Threads::new(workers, trace))
-    }
-}
-
-impl Bag for StaticSlices<'_> {
-    fn threads(&self) -> &Threads<'_> {
-        &self.0
-    }
-
-    fn run<T, A>(
-        &mut self,
-        tasks: Vec<T>,
-        label: impl Fn(&T) -> String + Sync,
-        step: impl Fn(T, &mut A, &mut Vec<T>) + Sync,
-    ) -> io::Result<Vec<A>>
-    where
-        T: Send,
-        A: Send + Default,
-    {
-        let slices: Vec<Mutex<Vec<T>>> = slices(tasks, self.0.workers)
-            .into_iter()
-            .map(Mutex::new)
-            .collect();
-        self.0.run(|worker, trace| {
-            let begin = Instant::now();
-            let mut sum = A::default();
-            let mut tasks = 0;
-            // A stack: pushed tasks run next, and the slice in its order.
-            let mut stack = std::mem::take(&mut *slices[worker].lock().expect("no task holds it"));
-            stack.reverse();
-            while let Some(task) = stack.pop() {
-                tasks += 1;
-                trace.task(worker, &label, task, |task| {
-                    step(task, &mut sum, &mut stack);
-                });
-            }
-            // The thread never waits, so all of its time is busy.
-            let busy = begin.elapsed();
-            (sum, Share { busy, tasks })
-        })
-    }
-}
-
-/// Cuts `tasks` into `count` slices whose lengths differ by at most one.
-fn slices<T>(tasks: Vec<T>, count: usize) -> Vec<Vec<T>> {
-    let (each, longer) = (tasks.len() / count, tasks.len() % count);
-    let mut tasks = tasks.into_iter();
-    (0..count)
-        .map(|index| {
+impl<T> Slices<T> {
+    /// Cuts `tasks` into `count` slices whose lengths differ by at most one.
+    pub(super) fn new(tasks: Vec<T>, count: usize) -> Self {
+        let (each, longer) = (tasks.len() / count, tasks.len() % count);
+        let mut tasks = tasks.into_iter();
+        let slice = |index| {
             let length = each + usize::from(index < longer);
-            tasks.by_ref().take(length).collect()
-        })
-        .collect()
+            Mutex::new(tasks.by_ref().take(length).collect())
+        };
+        Self((0..count).map(slice).collect())
+    }
+
+    /// Runs the slice of this thread.
+    pub(super) fn run<A: Default>(
+        &self,
+        worker: usize,
+        step: impl Fn(usize, T, &mut A, &mut Vec<T>),
+    ) -> Share<A> {
+        let begin = Instant::now();
+        let mut share = Share::default();
+        // A stack: pushed tasks run next, and the slice in its order.
+        let mut stack = std::mem::take(&mut *self.0[worker].lock().expect("no task holds it"));
+        stack.reverse();
+        while let Some(task) = stack.pop() {
+            share.tasks += 1;
+            step(worker, task, &mut share.sum, &mut stack);
+        }
+        // The thread never waits, so all of its time is busy.
+        share.busy = begin.elapsed();
+        share
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) trait Workload: Sized + Sync {
     /// # Errors
     ///
     /// Fails if the bag cannot start its threads.
-    fn bagged(&self, scratch: Self::Scratch, bag: &mut impl Bag) -> io::Result<Self::Output>;
+    fn bagged(&self, scratch: Self::Scratch, bag: &mut Bag<'_>) -> io::Result<Self::Output>;
 
     /// The work in its natural form on heist. Called on a worker.
     fn stealing(&self, scratch: Self::Scratch, pieces: Pieces<'_>) -> Self::Output;

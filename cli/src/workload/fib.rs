@@ -44,10 +44,10 @@ impl Workload for Fib {
         serial.item(|| self.input(), || fib::<Sequential>(self.n))
     }
 
-    fn bagged(&self, (): (), bag: &mut impl Bag) -> io::Result<u64> {
+    fn bagged(&self, (): (), bag: &mut Bag<'_>) -> io::Result<u64> {
         let leaf = self.n.saturating_sub(BAG_DEPTH);
         let sums = bag.run(
-            expand(self.n, bag.workers() as u64),
+            expand(self.n, bag.workers as u64),
             |n| format!("fib({n})"),
             |n, sum: &mut u64, push| {
                 if n <= leaf.max(1) {

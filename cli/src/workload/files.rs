@@ -71,7 +71,7 @@ impl Workload for Files {
         Output::new(slots, tree)
     }
 
-    fn bagged(&self, mut slots: Vec<Slot>, bag: &mut impl Bag) -> io::Result<Output> {
+    fn bagged(&self, mut slots: Vec<Slot>, bag: &mut Bag<'_>) -> io::Result<Output> {
         let readers = bag.run(
             slots.iter_mut().enumerate().collect(),
             |(index, _)| self.name(*index),

@@ -89,7 +89,7 @@ impl Workload for Json {
         filled(slots)
     }
 
-    fn bagged(&self, mut slots: Vec<Slot>, bag: &mut impl Bag) -> io::Result<Self::Output> {
+    fn bagged(&self, mut slots: Vec<Slot>, bag: &mut Bag<'_>) -> io::Result<Self::Output> {
         bag.run(
             slots.iter_mut().enumerate().collect(),
             |(index, _)| name(*index),

@@ -59,7 +59,7 @@ impl Workload for Mandelbrot {
         pixels
     }
 
-    fn bagged(&self, mut pixels: Vec<u8>, bag: &mut impl Bag) -> io::Result<Vec<u8>> {
+    fn bagged(&self, mut pixels: Vec<u8>, bag: &mut Bag<'_>) -> io::Result<Vec<u8>> {
         bag.run(
             pixels.chunks_mut(self.width * 3).enumerate().collect(),
             |(y, _)| name(*y),

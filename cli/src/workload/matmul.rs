@@ -63,7 +63,7 @@ impl Workload for Matmul {
         product
     }
 
-    fn bagged(&self, mut product: Vec<f64>, bag: &mut impl Bag) -> io::Result<Vec<f64>> {
+    fn bagged(&self, mut product: Vec<f64>, bag: &mut Bag<'_>) -> io::Result<Vec<f64>> {
         bag.run(
             product
                 .chunks_mut(self.n * BLOCK_ROWS)

@@ -68,13 +68,13 @@ impl Workload for Mergesort {
         halves.numbers
     }
 
-    fn bagged(&self, halves: Halves, bag: &mut impl Bag) -> io::Result<Vec<u64>> {
+    fn bagged(&self, halves: Halves, bag: &mut Bag<'_>) -> io::Result<Vec<u64>> {
         let Halves {
             mut numbers,
             mut room,
         } = halves;
         let len = numbers.len();
-        let mut width = len.div_ceil(bag.workers() * BAG_CHUNKS).max(LEAF);
+        let mut width = len.div_ceil(bag.workers * BAG_CHUNKS).max(LEAF);
         bag.run(
             numbers
                 .chunks_mut(width)

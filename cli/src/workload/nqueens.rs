@@ -47,7 +47,7 @@ impl Workload for Nqueens {
         serial.item(|| self.input(), || self.empty_board().solutions())
     }
 
-    fn bagged(&self, (): (), bag: &mut impl Bag) -> io::Result<u64> {
+    fn bagged(&self, (): (), bag: &mut Bag<'_>) -> io::Result<u64> {
         let mut boards = vec![self.empty_board()];
         for _ in 0..BAG_ROWS.min(self.rows) {
             let longer = boards

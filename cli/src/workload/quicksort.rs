@@ -53,8 +53,8 @@ impl Workload for Quicksort {
         numbers
     }
 
-    fn bagged(&self, mut numbers: Vec<u64>, bag: &mut impl Bag) -> io::Result<Vec<u64>> {
-        let parts = split(&mut numbers, bag.workers());
+    fn bagged(&self, mut numbers: Vec<u64>, bag: &mut Bag<'_>) -> io::Result<Vec<u64>> {
+        let parts = split(&mut numbers, bag.workers);
         bag.run(
             parts,
             |part| name(part),

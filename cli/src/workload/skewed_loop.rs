@@ -46,7 +46,7 @@ impl Workload for SkewedLoop {
         sum
     }
 
-    fn bagged(&self, (): (), bag: &mut impl Bag) -> io::Result<u64> {
+    fn bagged(&self, (): (), bag: &mut Bag<'_>) -> io::Result<u64> {
         let sums = bag.run(
             (0..self.iterations).collect(),
             |&index| name(index),

@@ -70,7 +70,7 @@ impl Workload for Uts {
         )
     }
 
-    fn bagged(&self, (): (), bag: &mut impl Bag) -> io::Result<Count> {
+    fn bagged(&self, (): (), bag: &mut Bag<'_>) -> io::Result<Count> {
         let children = (0..self.root_children).map(|index| self.root.child(index));
         let counts = bag.run(
             children.collect(),
