@@ -71,13 +71,9 @@ pub(crate) enum Dealing {
     Queue,
 }
 
-/// The work of one thread in one call of [`Bag::run`].
-#[derive(Default)]
-struct Share<A> {
-    sum: A,
-    busy: Duration,
-    tasks: u64,
-}
+/// The work of one thread in one call of [`Bag::run`]: its accumulator, the time that its tasks took
+/// and how many they were.
+type Share<A> = (A, Duration, u64);
 
 impl<'a> Bag<'a> {
     pub(crate) fn new(dealing: Dealing, workers: usize, trace: Trace<'a>) -> Self {
@@ -110,16 +106,16 @@ impl<'a> Bag<'a> {
         match self.dealing {
             Dealing::Slices => {
                 let slices = Slices::new(tasks, self.workers);
-                self.on_threads(|worker| slices.run(worker, &step))
+                self.on_threads(|worker| slices.run(worker, step))
             }
             Dealing::Queue => {
                 let queue = Queue::new(tasks);
-                self.on_threads(|worker| queue.run(worker, &step))
+                self.on_threads(|worker| queue.run(worker, step))
             }
         }
     }
 
-    /// Runs `body` on each thread and adds up the shares.
+    /// Runs `body` on each thread, and adds up the shares but for the accumulators.
     fn on_threads<A: Send>(
         &mut self,
         body: impl Fn(usize) -> Share<A> + Sync,
@@ -139,11 +135,15 @@ impl<'a> Bag<'a> {
             };
             io::Result::Ok(handles.into_iter().map(join).collect())
         })?;
-        let sums = self.busy.iter_mut().zip(shares).map(|(busy, share)| {
-            *busy += share.busy;
-            self.tasks += share.tasks;
-            share.sum
-        });
+        let sums = self
+            .busy
+            .iter_mut()
+            .zip(shares)
+            .map(|(busy, (sum, took, tasks))| {
+                *busy += took;
+                self.tasks += tasks;
+                sum
+            });
         Ok(sums.collect())
     }
 }

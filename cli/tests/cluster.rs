@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use example::sums;
+use example::{events, sums};
 
 mod example;
 
@@ -71,13 +71,7 @@ impl Place {
     }
 
     fn events(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.path().join("run/events.jsonl")).unwrap_or_default();
-        let whole = text
-            .split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'));
-        whole
-            .map(|line| serde_json::from_str(line).expect("an event"))
-            .collect()
+        events(self.path())
     }
 }
 

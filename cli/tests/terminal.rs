@@ -15,7 +15,7 @@ use rustix::pty::{self, OpenptFlags};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use example::sums;
+use example::{events, sums};
 
 mod example;
 
@@ -70,14 +70,7 @@ impl Session {
     }
 
     fn events(&self) -> Vec<Value> {
-        let path = self.folder.path().join("run/events.jsonl");
-        let text = fs::read_to_string(path).unwrap_or_default();
-        let whole = text
-            .split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'));
-        whole
-            .map(|line| serde_json::from_str(line).expect("an event"))
-            .collect()
+        events(self.folder.path())
     }
 
     fn wait_for(&self, kind: &str) {

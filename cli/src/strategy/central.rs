@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard};
-use std::time::Instant;
-
-use super::Share;
+use std::time::{Duration, Instant};
 
 /// The queue, and how many of its tasks are being run.
 pub(super) struct Queue<T> {
@@ -30,28 +28,28 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Runs tasks on this thread until there are none.
+    /// Runs tasks on this thread until there are none: the sum, the time in tasks, their number.
     pub(super) fn run<A: Default>(
         &self,
         worker: usize,
         step: impl Fn(usize, T, &mut A, &mut Vec<T>),
-    ) -> Share<A> {
-        let mut share = Share::default();
+    ) -> (A, Duration, u64) {
+        let (mut sum, mut busy, mut tasks) = (A::default(), Duration::ZERO, 0);
         let mut pushed = Vec::new();
         let mut next = self.first();
         while let Some(task) = next {
             let begin = Instant::now();
-            let run = || step(worker, task, &mut share.sum, &mut pushed);
+            let run = || step(worker, task, &mut sum, &mut pushed);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
                 // The others would wait for this task for ever.
                 self.abandon();
                 resume_unwind(panic);
             }
-            share.busy += begin.elapsed();
-            share.tasks += 1;
+            busy += begin.elapsed();
+            tasks += 1;
             next = self.finish_and_next(&mut pushed);
         }
-        share
+        (sum, busy, tasks)
     }
 
     /// The first task for a thread that runs none. None when all work is done.

@@ -1,8 +1,11 @@
-//! The example program of `heist cluster`.
+//! The example program of `heist cluster`, and the events of its runs.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+
+use serde_json::Value;
 
 /// The example `sums`. Cargo has built it beside the program if it built all targets.
 pub(crate) fn sums() -> &'static Path {
@@ -27,4 +30,15 @@ pub(crate) fn sums() -> &'static Path {
         }
         program
     })
+}
+
+/// The whole lines among the events of the run `run` in `folder`.
+pub(crate) fn events(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join("run/events.jsonl")).unwrap_or_default();
+    let whole = text
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'));
+    whole
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect()
 }

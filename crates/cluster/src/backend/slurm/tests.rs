@@ -1,6 +1,6 @@
 //! Jobs on a real Slurm, driven through the backend's interface; skipped where there is none.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -9,6 +9,7 @@ use std::time::Duration;
 use heist_sync::MutexGuard;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
+use tempfile::TempDir;
 
 use super::*;
 use crate::backend::{JobEvent, Placement};
@@ -52,6 +53,11 @@ impl Job for Sum {
 }
 
 const BALLAST_BYTES: usize = 1 << 20;
+
+const DATA: ObjectId = ObjectId {
+    cluster: 1,
+    number: 2,
+};
 
 /// A job as the driver sees it.
 struct Driven {
@@ -159,26 +165,55 @@ impl Driven {
     }
 }
 
-/// The program that looks after the cluster, for one test at a time, since some kill nodes;
-/// none, with a line that says why, where there is no cluster.
-fn keeper() -> Option<(OsString, MutexGuard<'static, ()>)> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let variables = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_LAB"];
-    if let Some(name) = variables
-        .iter()
-        .find(|name| std::env::var_os(name).is_none())
-    {
-        eprintln!("skipped: {name} is not set; `cargo lab cluster with slurm` sets it");
+/// The cluster, for one test at a time, since some kill nodes.
+struct Fixture {
+    /// The program that looks after the cluster.
+    lab: OsString,
+    /// The folder that drivers share with the nodes.
+    folder: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Fixture {
+    /// None, with a line that says why, where there is no cluster.
+    fn find() -> Option<Self> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let variables = ["SLURM_CONF", "HEIST_CLUSTER_STATE", "HEIST_LAB"];
+        if let Some(name) = variables
+            .iter()
+            .find(|name| std::env::var_os(name).is_none())
+        {
+            eprintln!("skipped: {name} is not set; `cargo lab cluster with slurm` sets it");
+        }
+        Some(Self {
+            lab: variables.iter().filter_map(std::env::var_os).nth(2)?,
+            folder: tempfile::tempdir().expect("a folder"),
+            _turn: ONE_AT_A_TIME.lock(),
+        })
     }
-    let xtask = variables.iter().filter_map(std::env::var_os).nth(2)?;
-    Some((xtask, ONE_AT_A_TIME.lock()))
+
+    fn connect(&self) -> Arc<dyn Backend> {
+        connect(Slurm::new().folder(self.folder.path()))
+    }
+
+    /// A job under way, of so many steps.
+    fn begin(&self, job: u64, steps: u64) -> Driven {
+        let job = Driven::new(&self.connect(), job, steps);
+        job.start(0, None);
+        job
+    }
+
+    fn files(&self, job: u64) -> JobFolder {
+        JobFolder::new(self.folder.path().join("jobs").join(format!("{job:016x}")))
+    }
+
+    fn slurm_job(&self, job: u64) -> Option<u64> {
+        let start = self.files(job).start().expect("it can be read");
+        start.expect("it was started").slurm_job
+    }
 }
 
-fn connect(folder: &Path) -> Arc<dyn Backend> {
-    connect_with(Slurm::new().folder(folder))
-}
-
-fn connect_with(slurm: Slurm) -> Arc<dyn Backend> {
+fn connect(slurm: Slurm) -> Arc<dyn Backend> {
     let program = Program {
         limits: Limits::default(),
         executable: None,
@@ -197,35 +232,45 @@ fn another_than(backend: &Arc<dyn Backend>, node: &NodeId) -> NodeId {
     others.next().expect("there is another node").id
 }
 
-fn job_folder(folder: &Path, job: u64) -> JobFolder {
-    JobFolder::new(folder.join("jobs").join(format!("{job:016x}")))
+/// Another process of this program, as the driver that a test of it is.
+fn lost_driver(test: &str, is: impl AsRef<OsStr>) -> Command {
+    let mut driver = Command::new(std::env::current_exe().expect("this program"));
+    let name = format!("backend::slurm::tests::{test}");
+    driver
+        .args(["--exact", &name, "--nocapture"])
+        .env(LOST_DRIVER, is);
+    driver
 }
 
-fn slurm_job(folder: &Path, job: u64) -> Option<u64> {
-    let start = job_folder(folder, job).start().expect("it can be read");
-    start.expect("it was started").slurm_job
+/// Starts the driver, and kills it when its job runs.
+fn lose(mut driver: Command) {
+    let mut lost = driver.stderr(Stdio::piped()).spawn().expect("a driver");
+    let says = BufReader::new(lost.stderr.take().expect("a pipe"));
+    let runs = says
+        .lines()
+        .any(|line| line.is_ok_and(|line| line == JOB_RUNS));
+    assert!(runs, "the driver ended");
+    lost.kill().expect("it is a child");
+    lost.wait().expect("it is a child");
 }
 
 #[test]
 fn a_job_moves_under_the_number_that_it_has_in_slurm() {
-    let Some(_turn) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let backend = connect(folder.path());
-    let job = Driven::new(&backend, 1, 600);
-    job.start(0, None);
+    let job = cluster.begin(1, 600);
     let from = job.runs(0);
-    let number = slurm_job(folder.path(), 1);
+    let number = cluster.slurm_job(1);
     let snapshot = job.is_done_up_to(0);
     let paused = job.pauses(0);
     assert!((snapshot..600).contains(&paused), "{snapshot} {paused}");
-    let to = another_than(&backend, &from);
+    let to = another_than(&job.backend, &from);
     job.start(1, Some(&to));
     assert_eq!(job.runs(1), to);
-    assert_eq!(slurm_job(folder.path(), 1), number);
+    assert_eq!(cluster.slurm_job(1), number);
     assert!(job.is_done_up_to(1) >= paused, "it went on from there");
-    let readings = backend.usage();
+    let readings = job.backend.usage();
     let reading = readings
         .iter()
         .find(|(node, _)| *node == to)
@@ -237,38 +282,32 @@ fn a_job_moves_under_the_number_that_it_has_in_slurm() {
 
 #[test]
 fn a_job_survives_its_node_and_late_words_of_it() {
-    let Some((keeper, _turn)) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
     let node = |action: &str, node: &NodeId| {
-        let mut command = Command::new(&keeper);
+        let mut command = Command::new(&cluster.lab);
         command.args(["cluster", action, "slurm", &node.to_string()]);
         assert!(
             command.status().expect("it starts").success(),
             "{command:?}"
         );
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let backend = connect(folder.path());
-    let job = Driven::new(&backend, 2, 900);
-    job.start(0, None);
+    let job = cluster.begin(2, 900);
     let died = job.runs(0);
-    let number = slurm_job(folder.path(), 2);
+    let number = cluster.slurm_job(2);
     job.is_done_up_to(0);
-    let before = job_folder(folder.path(), 2)
-        .start()
-        .expect("read")
-        .expect("started");
+    let files = cluster.files(2);
+    let before = files.start().expect("read").expect("started");
     node("kill", &died);
     assert!(job.is_lost(0).is_node_death());
     job.backend.stop(2, 0);
     job.start(1, None);
     assert_ne!(job.runs(1), died);
-    assert_eq!(slurm_job(folder.path(), 2), number, "Slurm has requeued it");
+    assert_eq!(cluster.slurm_job(2), number, "Slurm has requeued it");
     // As if the node had only been cut off.
     let outcome = Outcome::Job(JobOutcome::Finished);
     let late = Frame::new(&Answer { id: 0, outcome }, b"late".to_vec());
-    let files = job_folder(folder.path(), 2);
     files
         .write(Name::new(Kind::Over, before.attempt), &late)
         .expect("write");
@@ -276,50 +315,42 @@ fn a_job_survives_its_node_and_late_words_of_it() {
     node("start", &died);
 }
 
-/// Makes a process of this test program a driver that starts a job in the folder which it
-/// names, and is killed then.
+/// Makes a process of this test program a driver that starts a job, in the folder which it may
+/// name, and is killed then.
 const LOST_DRIVER: &str = "HEIST_CLUSTER_TEST_LOST_DRIVER";
+/// The line by which such a driver says so.
+const JOB_RUNS: &str = "the job runs";
+
+/// Begins the job, says so and waits to be killed.
+fn be_lost(job: &Driven) {
+    job.start(0, None);
+    job.is_done_up_to(0);
+    eprintln!("{JOB_RUNS}");
+    job.finishes(0, u64::MAX);
+}
 
 #[test]
 fn another_driver_finds_what_a_lost_one_has_begun() {
-    let Some(_turn) = keeper() else {
+    if let Some(folder) = std::env::var_os(LOST_DRIVER) {
+        be_lost(&Driven::new(&connect(Slurm::new().folder(folder)), 3, 300));
+    }
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    if let Some(folder) = std::env::var_os(LOST_DRIVER) {
-        let backend = connect(Path::new(&folder));
-        let job = Driven::new(&backend, 3, 300);
-        job.start(0, None);
-        job.is_done_up_to(0);
-        eprintln!("the job runs");
-        job.finishes(0, u64::MAX);
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut lost = Command::new(std::env::current_exe().expect("this program"));
-    lost.args([
+    lose(lost_driver(
         "another_driver_finds_what_a_lost_one_has_begun",
-        "--nocapture",
-    ])
-    .env(LOST_DRIVER, folder.path())
-    .stderr(Stdio::piped());
-    let mut lost = lost.spawn().expect("a driver");
-    let says = BufReader::new(lost.stderr.take().expect("a pipe"));
-    let runs = says
-        .lines()
-        .any(|line| line.is_ok_and(|line| line == "the job runs"));
-    assert!(runs, "the driver ended");
-    lost.kill().expect("it is a child");
-    lost.wait().expect("it is a child");
+        cluster.folder.path(),
+    ));
     // A node dies while there is no driver; to Slurm this is the same.
-    let number = slurm_job(folder.path(), 3).expect("it was submitted");
+    let number = cluster.slurm_job(3).expect("it was submitted");
     let requeue = command("scontrol")
         .args(["requeue", &number.to_string()])
         .status();
     assert!(requeue.expect("it starts").success());
-    let backend = connect(folder.path());
-    let job = Driven::new(&backend, 3, 300);
+    let job = Driven::new(&cluster.connect(), 3, 300);
     job.start(1000, None);
     job.runs(1000);
-    assert_eq!(slurm_job(folder.path(), 3), Some(number), "it goes on");
+    assert_eq!(cluster.slurm_job(3), Some(number), "it goes on");
     job.finishes(1000, 300);
     // If nobody had heard the result, it would still be there.
     job.start(2000, None);
@@ -330,35 +361,18 @@ fn another_driver_finds_what_a_lost_one_has_begun() {
 /// the next one only connects.
 #[test]
 fn the_jobs_and_the_data_of_a_lost_driver_end_when_the_next_one_connects() {
-    let Some(_turn) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    let state = tempfile::tempdir().expect("a folder");
+    let state = cluster.folder.path();
     let driver = |is: &str| {
-        let mut driver = Command::new(std::env::current_exe().expect("this program"));
-        driver
-            .args([
-                "--exact",
-                "backend::slurm::tests::folderless_driver",
-                "--nocapture",
-            ])
-            .env(LOST_DRIVER, is)
-            .env("XDG_STATE_HOME", state.path());
+        let mut driver = lost_driver("folderless_driver", is);
+        driver.env("XDG_STATE_HOME", state);
         driver
     };
-    let mut lost = driver("first")
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a driver");
-    let says = BufReader::new(lost.stderr.take().expect("a pipe"));
-    let runs = says
-        .lines()
-        .any(|line| line.is_ok_and(|line| line == "the job runs"));
-    assert!(runs, "the driver ended");
-    lost.kill().expect("it is a child");
-    lost.wait().expect("it is a child");
+    lose(driver("first"));
     let folders = || {
-        let folders = fs::read_dir(state.path().join("heist-cluster")).expect("it was made");
+        let folders = fs::read_dir(state.join("heist-cluster")).expect("it was made");
         let folders = folders.flatten().map(|entry| entry.path());
         folders.collect::<Vec<_>>()
     };
@@ -380,34 +394,23 @@ fn folderless_driver() {
     let Some(is) = std::env::var_os(LOST_DRIVER) else {
         return;
     };
-    let backend = connect_with(Slurm::new());
+    let backend = connect(Slurm::new());
     if is == "first" {
-        let data = ObjectId {
-            cluster: 1,
-            number: 2,
-        };
-        backend.put(data, vec![1, 2, 3]).expect("it is written");
-        let job = Driven::new(&backend, 6, u64::MAX);
-        job.start(0, None);
-        job.is_done_up_to(0);
-        eprintln!("the job runs");
-        job.finishes(0, u64::MAX);
+        backend.put(DATA, vec![1, 2, 3]).expect("it is written");
+        be_lost(&Driven::new(&backend, 6, u64::MAX));
     }
 }
 
 /// They are more than Slurm's commands can do in that time.
 #[test]
 fn wishes_without_end_keep_no_job_from_ending() {
-    let Some(_turn) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let backend = connect(folder.path());
-    let job = Driven::new(&backend, 8, 200);
-    job.start(0, None);
+    let job = cluster.begin(8, 200);
     job.runs(0);
     let (sender, over) = mpsc::channel::<()>();
-    let wishing = Arc::clone(&backend);
+    let wishing = Arc::clone(&job.backend);
     let wishes = thread::spawn(move || {
         let pause = Duration::from_millis(1);
         while over.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -423,17 +426,12 @@ fn wishes_without_end_keep_no_job_from_ending() {
 fn only_the_user_can_read_what_nodes_share() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let Some(_turn) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let shared = folder.path().join("shared");
-    let backend = connect(&shared);
-    let data = ObjectId {
-        cluster: 1,
-        number: 2,
-    };
-    backend.put(data, vec![1, 2, 3]).expect("it is written");
+    let shared = cluster.folder.path().join("shared");
+    let backend = connect(Slurm::new().folder(&shared));
+    backend.put(DATA, vec![1, 2, 3]).expect("it is written");
     let job = Driven::new(&backend, 7, u64::MAX);
     job.start(0, None);
     job.is_done_up_to(0);
@@ -462,32 +460,27 @@ fn only_the_user_can_read_what_nodes_share() {
 
 #[test]
 fn a_job_that_is_stopped_goes_on_from_its_last_state_in_another_submission() {
-    let Some(_turn) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let backend = connect(folder.path());
-    let job = Driven::new(&backend, 4, 300);
-    job.start(0, None);
+    let job = cluster.begin(4, 300);
     job.runs(0);
     let done = job.is_done_up_to(0);
-    let number = slurm_job(folder.path(), 4);
-    backend.stop(4, 0);
+    let number = cluster.slurm_job(4);
+    job.backend.stop(4, 0);
     job.start(1, None);
     job.runs(1);
-    assert_ne!(slurm_job(folder.path(), 4), number);
+    assert_ne!(cluster.slurm_job(4), number);
     assert!(job.is_done_up_to(1) >= done);
     job.finishes(1, 300);
 }
 
 #[test]
 fn a_node_that_does_not_exist_is_an_error_at_once() {
-    let Some(_turn) = keeper() else {
+    let Some(cluster) = Fixture::find() else {
         return;
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let backend = connect(folder.path());
-    let mut job = Driven::new(&backend, 5, 10);
+    let mut job = Driven::new(&cluster.connect(), 5, 10);
     job.spec.placement.is_pinned = true;
     job.start(0, Some(&NodeId::from("no-such-node")));
     let error = job.is_lost(0);

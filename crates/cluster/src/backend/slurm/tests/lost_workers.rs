@@ -33,7 +33,7 @@ fn signal(name: &str, pid: u32) {
 /// next driver.
 #[test]
 fn the_workers_of_a_lost_driver_end_wherever_they_are() {
-    let Some(_turn) = keeper() else {
+    let Some(_cluster) = Fixture::find() else {
         return;
     };
     let mut all_nodes = command("srun")
@@ -47,12 +47,7 @@ fn the_workers_of_a_lost_driver_end_wherever_they_are() {
     assert_eq!(here.lines().next().expect("a line").expect("text"), "here");
     for is_guarded in [true, false] {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut lost = Command::new(std::env::current_exe().expect("this program"))
-            .args([
-                "--exact",
-                "backend::slurm::tests::lost_workers::calling_driver",
-            ])
-            .env(LOST_DRIVER, folder.path())
+        let mut lost = lost_driver("lost_workers::calling_driver", folder.path())
             .stderr(Stdio::null())
             .spawn()
             .expect("a driver");
@@ -77,7 +72,7 @@ fn the_workers_of_a_lost_driver_end_wherever_they_are() {
         }
         lost.kill().expect("it is a child");
         lost.wait().expect("it is a child");
-        let next = (!is_guarded).then(|| connect(folder.path()));
+        let next = (!is_guarded).then(|| connect(Slurm::new().folder(folder.path())));
         until("the worker to leave Slurm", || queued().is_empty());
         until("srun to end", || processes(&[&name]).is_empty());
         drop(next);
@@ -92,7 +87,7 @@ fn calling_driver() {
     let Some(folder) = std::env::var_os(LOST_DRIVER) else {
         return;
     };
-    let backend = connect(Path::new(&folder));
+    let backend = connect(Slurm::new().folder(folder));
     let call = CallSpec {
         id: 1,
         request: protocol::Request::frame(
