@@ -25,20 +25,19 @@ use crate::protocol::refusal::Refusal;
 /// assert_eq!(advice(&RemoteError::Panicked("no".to_owned())), "mend the function");
 /// ```
 ///
-/// A value that a function returns is its result, an error of its own included, and not one of
-/// these.
+/// A value that a function returns, even a `Result::Err`, is a result and none of these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The function panicked, with this message. It was not run again.
+    /// The function panicked with this message. Not retried.
     Panicked(String),
-    /// The job gave up, with this message. It was not run again.
+    /// The job gave up with this message. Not retried.
     Failed(String),
-    /// The worker did not run it, and no other would.
+    /// The worker refused it, as any other would.
     Refused(Refusal),
-    /// The backend lost it, as often as it may be lost, or cannot run it.
+    /// The backend cannot run it, or lost it more often than it may be retried.
     Backend {
-        /// The last that the backend said.
+        /// The last error of the backend.
         error: BackendError,
         /// How many attempts there were.
         attempts: u32,
@@ -47,9 +46,9 @@ pub enum RemoteError {
     Cancelled,
     /// Arguments, a result or data could not be written or read.
     Malformed(String),
-    /// It was not over at its deadline, and was cancelled.
+    /// It exceeded its time limit and was cancelled.
     TimedOut {
-        /// How long after its beginning that was.
+        /// The limit.
         within: Duration,
     },
 }
@@ -59,12 +58,12 @@ impl RemoteError {
         Self::Malformed(message.into())
     }
 
-    /// The answer to those who ask for a result a second time.
+    /// The result was taken before.
     pub(crate) fn given_already(whose: &str) -> Self {
         Self::Malformed(format!("the result of {whose} was given already"))
     }
 
-    /// True if a machine or a worker's process there died, and it may not be run again.
+    /// True if its machine or worker process died and no retries are left.
     ///
     /// # Examples
     ///
@@ -114,17 +113,17 @@ impl fmt::Display for RemoteError {
 
 impl std::error::Error for RemoteError {}
 
-/// Why a call was not begun: the driver holds as many bytes of arguments as it may.
+/// A call was refused because open calls hold as many bytes of arguments as they may.
 ///
 /// Waiting for results makes room. [`Calls::try_call`](crate::Calls::try_call) has an example.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Full<A> {
-    /// The arguments, for another time.
+    /// The arguments, for another try.
     pub args: A,
-    /// How many bytes the calls that wait and run have.
+    /// The bytes that open calls hold.
     pub used_bytes: u64,
-    /// How many they may have, by [`Options::calls_bytes_max`](crate::Options::calls_bytes_max).
+    /// The limit, set by [`Options::calls_bytes_max`](crate::Options::calls_bytes_max).
     pub bytes_max: u64,
 }
 
@@ -247,8 +246,8 @@ impl BackendError {
         Self::new(BackendErrorKind::NodeDied, message)
     }
 
-    /// The worker's process is gone, and the way in which it ended says that the work that it ran
-    /// ended it; [`BackendError`] has an example.
+    /// The worker's process is gone, and its exit status blames the work that it ran;
+    /// [`BackendError`] has an example.
     pub fn own_doing(message: impl Into<String>) -> Self {
         Self::new(BackendErrorKind::OwnDoing, message)
     }
@@ -264,7 +263,7 @@ impl BackendError {
         Self::new(BackendErrorKind::Cancelled, "it was cancelled")
     }
 
-    /// It cannot be done here, now or later.
+    /// It cannot be done here, not even later.
     pub fn impossible(message: impl Into<String>) -> Self {
         Self::new(BackendErrorKind::Impossible, message)
     }
@@ -283,9 +282,8 @@ impl BackendError {
         )
     }
 
-    /// True if the work ended the worker's process that ran it, as far as one can tell. It may have
-    /// had bad luck; if it happens again, it is not run a third time. [`BackendError`] has an
-    /// example.
+    /// True if the work seems to have ended its worker's process. It is retried once, in case it
+    /// was bad luck. [`BackendError`] has an example.
     #[must_use]
     pub fn is_own_doing(&self) -> bool {
         self.kind == BackendErrorKind::OwnDoing
@@ -302,7 +300,7 @@ impl BackendError {
         self.kind == BackendErrorKind::Setup
     }
 
-    /// True if another attempt may go better.
+    /// True if another attempt may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         self.is_node_death() || self.kind == BackendErrorKind::Lost

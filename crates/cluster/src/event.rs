@@ -57,7 +57,7 @@ pub enum EventKind {
         jobs: Vec<JobUsage>,
         calls: CallCounts,
     },
-    /// The rebalancer decided otherwise than before; the decision has all reasons.
+    /// The rebalancer's decision changed; it carries all its reasons.
     Decided { decision: Decision },
     /// A job was submitted, or found in the store.
     Submitted {
@@ -67,7 +67,7 @@ pub enum EventKind {
         mobility: Mobility,
         /// Processors that are reserved for it.
         cpus: f64,
-        /// Where it goes on from, if another driver began it: the age of its checkpoint.
+        /// The age of the checkpoint from which it resumes, if another driver began it.
         resumed_after_ms: Option<u64>,
     },
     /// An attempt runs.
@@ -76,7 +76,7 @@ pub enum EventKind {
         epoch: u32,
         node: NodeId,
     },
-    /// A state is in the hands of the driver.
+    /// The driver received a state.
     Checkpoint {
         job: JobId,
         epoch: u32,
@@ -85,7 +85,8 @@ pub enum EventKind {
         /// The size of the state.
         bytes: u64,
     },
-    /// The state of a job cannot be sent, so that an accident costs all since the last checkpoint.
+    /// The state of a job cannot be sent, so that a loss would cost all work since the last
+    /// checkpoint.
     NoCheckpoint {
         job: JobId,
         /// The reason.
@@ -99,7 +100,7 @@ pub enum EventKind {
         /// The rebalancer's expectation, if the move was its idea.
         expected: Option<Move>,
     },
-    /// A move is over: the job runs again.
+    /// A move succeeded: the job runs again.
     MoveEnded {
         job: JobId,
         from: Option<NodeId>,
@@ -111,7 +112,7 @@ pub enum EventKind {
         /// The size of the state.
         bytes: u64,
     },
-    /// A move came to nothing.
+    /// A move failed.
     MoveFailed {
         job: JobId,
         /// The reason.
@@ -123,10 +124,10 @@ pub enum EventKind {
         epoch: u32,
         /// The backend's reason.
         why: String,
-        /// How much the next one has, from 0 to 1.
+        /// The progress from which the next one starts, from 0 to 1.
         progress: f64,
     },
-    /// An attempt that was given up has spoken; it changed nothing.
+    /// An abandoned attempt reported something, which changed nothing.
     Late {
         job: JobId,
         epoch: u32,
@@ -141,7 +142,7 @@ pub enum EventKind {
         attempts: u32,
         moves: u32,
     },
-    /// A machine is there, or no more.
+    /// A machine came or was lost.
     Node {
         node: NodeId,
         /// False once the backend has lost it.
@@ -171,8 +172,8 @@ pub struct NodeUsage {
     pub node: NodeId,
     /// Processors that the backend gives away there.
     pub cpus: f64,
-    /// The part of them that was wanted since the last sample, more than 1 if jobs had to wait
-    /// for a processor; none if that is not known.
+    /// The share of them in demand since the last sample, above 1 if jobs waited for a processor;
+    /// none if unknown.
     pub utilisation: Option<f64>,
     /// Why it is not known.
     pub unknown: Option<String>,

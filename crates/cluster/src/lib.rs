@@ -1,9 +1,9 @@
-//! Many machines: remote tasks over an existing distributed backend, and jobs that migrate
-//! while they run when that pays.
+//! Many machines: remote tasks over an existing distributed backend, and running jobs that migrate
+//! when that pays.
 //!
-//! Within a machine heist steals fine tasks. Where one machine is not enough, this crate runs
-//! coarse ones elsewhere. It is no cluster of its own: a **backend** finds the machines,
-//! places work on them and notices when one is lost.
+//! Within a machine heist steals fine-grained tasks; this crate runs coarse ones on other machines.
+//! It is not a cluster manager: a **backend** finds the machines, places work on them and notices
+//! when one is lost.
 //!
 //! | noun | is |
 //! |---|---|
@@ -35,9 +35,9 @@
 //! }
 //! ```
 //!
-//! The same program runs on Ray with `Ray::new()` and on Slurm with `Slurm::new()` in
-//! place of `Local`. For Ray its functions stand in a library of the crate type `cdylib`
-//! that has [`export!`] in it.
+//! The same program runs on Ray with `Ray::new()` and on Slurm with `Slurm::new()` instead of
+//! `Local`. For Ray its functions belong in a library of the crate type `cdylib` that contains
+//! [`export!`].
 //!
 //! # Promises
 //!
@@ -54,18 +54,18 @@
 //!
 //! # When not to use it
 //!
-//! A call costs a tenth of a millisecond on `Local`, two on Slurm and about ten on Ray, so work
-//! of less than 50 ms is better done here. Jobs that keep to an order, have warmed up much, or
-//! must answer at once are better not moved; say so ([`planner::Mobility`]).
+//! A call costs a tenth of a millisecond on `Local`, two milliseconds on Slurm and about ten on
+//! Ray, so do work of less than 50 ms locally. Jobs that depend on an order, on warm caches or on
+//! low latency should not move; say so by [`planner::Mobility`].
 //!
 //! # Security
 //!
-//! Nothing in this crate listens on a port. Workers are reached through pipes, or through the
+//! Nothing in this crate listens on a port; it talks to workers through pipes or through the
 //! backend. **Anyone who reaches the ports of a backend can run code on its machines**: Ray listens
-//! on all interfaces unless each node is bound to a private network, so turn its token
-//! authentication on (`RAY_AUTH_MODE=token`) and keep its ports behind a firewall; Slurm checks its
-//! users by munge. Payloads are read with limits, and what cannot be understood is refused; but a
-//! worker runs what its driver asks for.
+//! on all interfaces unless each node is bound to a private network, so turn on its token
+//! authentication (`RAY_AUTH_MODE=token`) and keep its ports behind a firewall; Slurm authenticates
+//! its users by munge. Payloads are size-limited and malformed ones refused, but a worker runs
+//! whatever its driver asks for.
 
 #![deny(unsafe_code)]
 
@@ -96,16 +96,16 @@ pub use api::chunks::{Arguments, Chunks, Cut, IntoCut, Mapped, Progress};
 pub use api::cluster::Cluster;
 pub use backend::{Local, Ray, Slurm};
 pub use error::{ClusterError, Full, RemoteError};
-/// The value of that name derefs to the function, so it is called as before, with its types
-/// checked; where a closure is wanted, write `|x| square(x)`.
+/// The name becomes a value that derefs to the function, so calls look as before and are
+/// type-checked; where a closure is expected, write `|x| square(x)`.
 ///
 /// | option | is | otherwise |
 /// |---|---|---|
 /// | `cpus` | processors that a call reserves, and threads of the pool in which it runs | 1 |
 /// | `retries` | how many times it may be run again after the backend lost an attempt | 3 |
 ///
-/// The function owns its arguments; they and its result are what serde can write and read.
-/// It may run more than once, unless `retries = 0`.
+/// The function owns its arguments; they and the result implement serde's traits. It may run more
+/// than once, unless `retries = 0`.
 ///
 /// # Examples
 ///
@@ -142,8 +142,7 @@ pub use error::{ClusterError, Full, RemoteError};
 /// }
 /// ```
 ///
-/// Unknown options do not compile either, nor calls of functions that are not remote, or with other
-/// arguments.
+/// Nor do unknown options, calls of functions that are not remote, or wrong arguments.
 ///
 /// ```compile_fail
 /// #[heist_cluster::remote(cores = 2)]
@@ -219,10 +218,10 @@ pub mod __private {
     pub use inventory::submit;
 }
 
-/// Makes a test program one whose processes can be workers; stands once in its root.
+/// Lets processes of a test program be workers; write it once, in the root.
 ///
-/// It defines a test that does nothing, but for serving requests when a backend has started
-/// the program as a worker; see [`Local::under_test_harness`].
+/// It defines a test that passes at once, unless a backend started the program as a worker: then it
+/// serves requests. See [`Local::under_test_harness`].
 ///
 /// # Examples
 ///

@@ -1,5 +1,4 @@
-//! Lines that remote functions and jobs print: their origin, and their way to the one who reads
-//! them.
+//! Lines that remote functions and jobs print: their origin, and their way to a listener.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
@@ -17,9 +16,9 @@ pub(crate) mod lines;
 
 use lines::harmless;
 
-/// A line that a worker printed, on its standard output or for errors.
+/// A line that a worker printed to its standard output or error.
 ///
-/// Shown, it is the line behind its origin, in brackets.
+/// Displays as the line after its origin in brackets.
 ///
 /// # Examples
 ///
@@ -52,15 +51,15 @@ use lines::harmless;
 pub struct LogLine {
     /// The machine.
     pub node: NodeId,
-    /// The calls and attempts that ran in the process then: one, if it has the process for itself;
-    /// none, if it was printed between them.
+    /// The calls and attempts that ran in the process at the time: one if it has the process to
+    /// itself, none if the line came between two.
     pub origins: Vec<Arc<LogOrigin>>,
-    /// The line without its end. Control characters, but for tabs, are spelt out, so that it does
-    /// nothing to a terminal; bytes that are no text are U+FFFD.
+    /// The line without its end. Control characters other than tabs are escaped, so that a terminal
+    /// is safe; invalid UTF-8 becomes U+FFFD.
     pub text: String,
-    /// True if the line was longer than 8 KiB: the next one of this origin goes on with it.
+    /// True if the line was longer than 8 KiB: the next one of this origin continues it.
     pub goes_on: bool,
-    /// How many lines before it were left out, because they came faster than they were taken.
+    /// The number of lines dropped before it because the listener was too slow.
     pub left_out: u64,
 }
 
@@ -75,7 +74,7 @@ pub enum LogOrigin {
         function: String,
         /// As [`RemoteFuture::number`](crate::RemoteFuture::number) says.
         call: u64,
-        /// The caller's place in a trace, if it has said.
+        /// The caller's place in a trace, if set.
         trace: Option<Trace>,
     },
     /// An attempt at a job.
@@ -85,7 +84,7 @@ pub enum LogOrigin {
         job: JobId,
         /// The attempt's number.
         epoch: u32,
-        /// The place in a trace of whoever submitted it, if it has said.
+        /// The submitter's place in a trace, if set.
         trace: Option<Trace>,
     },
 }
@@ -121,7 +120,7 @@ impl fmt::Display for LogLine {
 /// Is told of each line.
 pub(crate) type LogListener = Box<dyn FnMut(&LogLine) + Send>;
 
-/// How much may wait for the listener. Lines that come then are left out, and counted.
+/// How much may wait for the listener; further lines are dropped and counted.
 const BYTES_MAX: usize = 8 << 20;
 
 /// The cost of a line beside its text.
@@ -130,8 +129,8 @@ const LINE_BYTES: usize = 128;
 /// How long the listener may take to the end, once no more lines come.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The way of lines to their listener, which is told on a thread of its own: nobody else waits for
-/// it. The thread begins with the first line.
+/// Passes lines to their listener on a thread of its own, so that nothing else waits for it. The
+/// thread starts with the first line.
 #[derive(Clone)]
 pub(crate) struct Logs(Arc<Shared>);
 

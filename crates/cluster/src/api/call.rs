@@ -1,4 +1,4 @@
-//! Calls of remote functions, from the driver's side: attempts, and the future of the result.
+//! Remote calls on the driver's side: attempts, and the future of the result.
 
 use std::fmt;
 use std::future::Future;
@@ -25,10 +25,10 @@ use crate::protocol::object_id::ObjectId;
 use crate::protocol::trace::Trace;
 use crate::protocol::{self, Answer, Ask, Frame, Outcome, Request};
 
-/// The result of a call that runs elsewhere: a future, and something to wait for.
+/// The result of a remote call: await it, or wait for it.
 ///
-/// Dropping it does not cancel the call. Waiting costs a lock; arguments are kept for another
-/// attempt until there is a result.
+/// Dropping it does not cancel the call. Waiting costs a lock. The arguments are kept for retries
+/// until there is a result.
 ///
 /// # Examples
 ///
@@ -71,7 +71,7 @@ impl<T> fmt::Debug for RemoteFuture<T> {
     }
 }
 
-/// A function to be called, with its arguments and its reservations.
+/// A function to call, with arguments and reservations.
 #[derive(Debug, Default)]
 pub(crate) struct What {
     pub(crate) function: String,
@@ -89,12 +89,12 @@ pub(crate) struct What {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     pub(crate) at: Instant,
-    /// So long after it was called.
+    /// The limit, counted from the call.
     pub(crate) within: Duration,
 }
 
 impl Deadline {
-    /// In so long; none if that is later than any clock shows.
+    /// The moment after `limit`; none if no clock reaches it.
     pub(crate) fn after(within: Duration) -> Option<Self> {
         let at = Instant::now().checked_add(within)?;
         Some(Self { at, within })
@@ -106,10 +106,10 @@ impl Deadline {
     }
 }
 
-/// How long a function may go on after its call's deadline, which cancels it, before it is killed.
+/// The time between a call's deadline, which cancels the function, and the kill.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// After how many workers that it ended a call is not run again.
+/// A call that ended this many workers is not run again.
 const OWN_DOINGS_MAX: u32 = 2;
 
 /// Called on some thread once there is a result.
@@ -137,7 +137,7 @@ pub(crate) struct Call {
 }
 
 struct State {
-    /// Kept for another attempt, until there is a result.
+    /// Kept for retries until there is a result.
     args: Option<Vec<u8>>,
     /// How many attempts were begun.
     attempts: u32,
@@ -146,9 +146,9 @@ struct State {
     /// The number of the present attempt's request.
     request: u64,
     result: Option<Result<Returned, RemoteError>>,
-    /// True once there is a result, and after it was given away.
+    /// True once there is a result, even after it was taken.
     is_over: bool,
-    /// The request may still run, though it was cancelled.
+    /// The request was cancelled and may still run.
     is_cancelled: bool,
     /// Until its deadline, and then until it is killed.
     timer: Option<Timer>,
@@ -157,7 +157,7 @@ struct State {
 }
 
 impl State {
-    /// The result, if there is one. It is given once.
+    /// The result, until it is taken.
     fn take_result(&mut self) -> Option<Result<Returned, RemoteError>> {
         match self.result.take() {
             None if self.is_over => Some(Err(RemoteError::given_already("the call"))),
@@ -210,8 +210,8 @@ impl Call {
         }
     }
 
-    /// Begins a call, whose arguments have the memory of `permit`. `on_result` is called on some
-    /// thread once there is a result.
+    /// Begins a call whose arguments are covered by `permit`. `on_result` is called on some thread
+    /// once there is a result.
     pub(crate) fn begin(
         shared: &Arc<Shared>,
         what: What,
@@ -231,7 +231,7 @@ impl Call {
         call
     }
 
-    /// As [`begin`](Self::begin), when there is memory for its arguments, which it waits for.
+    /// [`begin`](Self::begin), after waiting for memory for the arguments.
     pub(crate) fn begin_in_turn(
         shared: &Arc<Shared>,
         what: What,
@@ -321,7 +321,7 @@ impl Call {
         }
     }
 
-    /// Takes what became of the attempt `id`, whose arguments nobody else has any more.
+    /// Receives the outcome of the attempt `id`, whose arguments have no other user left.
     fn take(self: &Arc<Self>, id: u64, permit: Permit, answer: Result<Frame, BackendError>) {
         let result = match answer {
             Ok(frame) => understand(frame, &self.shared.build),
@@ -502,8 +502,8 @@ impl<T> RemoteFuture<T> {
 }
 
 impl<T: DeserializeOwned> RemoteFuture<T> {
-    /// Waits for the result, for as long as that takes, and blocks the thread meanwhile: in a job
-    /// of a pool, await it or wait inside `heist::blocking`.
+    /// Waits for the result and blocks the thread. In a job of a pool, await it instead, or wait
+    /// inside `heist::blocking`.
     ///
     /// # Errors
     ///
@@ -516,16 +516,16 @@ impl<T: DeserializeOwned> RemoteFuture<T> {
         }
     }
 
-    /// Waits for the result, for `patience` at most; `None` if there is none by then. The
-    /// result is given once; whoever asks again learns that.
+    /// Waits for the result for at most `patience`; `None` if there is none by then. The result is
+    /// given once; a later call gets an error that says so.
     pub fn wait_timeout(&mut self, patience: Duration) -> Option<Result<T, RemoteError>> {
         self.call.wait(patience).map(read)
     }
 }
 
 impl<T> RemoteFuture<T> {
-    /// The number of the call, which no other of its cluster has; its [log
-    /// lines](crate::LogLine) have it, and an example.
+    /// The number of the call, unique in its cluster; [`LogLine`](crate::LogLine) carries it and
+    /// has an example.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.call.number
@@ -537,16 +537,15 @@ impl<T> RemoteFuture<T> {
         self.call.state.lock().is_over
     }
 
-    /// The result is not wanted: the call does not begin if it has not; the function is
-    /// asked to end if it has ([`CallContext::is_cancelled`](crate::CallContext::is_cancelled)),
-    /// as far as the backend can reach it. The future is done at once, as cancelled.
+    /// Cancels the call: a function that has not begun never does, and a running one sees
+    /// [`CallContext::is_cancelled`](crate::CallContext::is_cancelled) if the backend can reach it.
+    /// The future completes at once, as cancelled.
     pub fn cancel(&self) {
         self.call.cancel(false);
     }
 
-    /// As [`cancel`](Self::cancel), and a function that has begun is made to end: its worker's
-    /// process dies. Other calls in that process are lost and tried again. A call that was
-    /// cancelled before can be killed as well.
+    /// Cancels the call and kills the worker process that runs it. Other calls in that process are
+    /// lost and retried. A cancelled call can still be killed.
     pub fn kill(&self) {
         self.call.cancel(true);
     }

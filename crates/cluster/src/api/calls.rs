@@ -1,4 +1,4 @@
-//! Where calls are to run and for how long, and their beginning.
+//! How calls are placed, limited and begun.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::planner::NodeId;
 use crate::protocol::trace::Trace;
 use crate::remote::function::RemoteFunction;
 
-/// Says where calls are to run, and how; then calls. It can be kept, and used for many.
+/// Settings for calls: where they run, with which resources, for how long. One value serves any
+/// number of calls.
 ///
 /// # Examples
 ///
@@ -52,7 +53,7 @@ pub struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// Wherever there is room, as the function's attribute says.
+    /// Anywhere, with the reservations of the function's attribute.
     pub(super) fn anywhere(shared: &'a Arc<Shared>) -> Self {
         Self {
             shared,
@@ -67,36 +68,35 @@ impl<'a> Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// On the machine `node`, or elsewhere if it is not there or has no room.
+    /// Runs on `node` if it exists and has room, else elsewhere.
     pub fn on(mut self, node: impl Into<NodeId>) -> Self {
         self.placement.node = Some(node.into());
         self.placement.is_pinned = false;
         self
     }
 
-    /// On the machine `node` and nowhere else. If it is lost, so is the call.
+    /// Runs on `node` only. If that machine is lost, so is the call.
     pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
         self.placement.node = Some(node.into());
         self.placement.is_pinned = true;
         self
     }
 
-    /// Where `data` lies already, if there is room.
+    /// Runs where `data` already is, if there is room.
     pub fn near<T>(mut self, data: &Remote<T>) -> Self {
         self.placement.near.push(data.id());
         self
     }
 
-    /// With so many processors in place of what the function's attribute says.
+    /// Reserves this many processors instead of those of the function's attribute.
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = Some(cpus.max(1));
         self
     }
 
-    /// With so much memory reserved for each. `Local` counts it if
-    /// [`Local::memory`](crate::Local::memory) says how much each node has, Slurm if memory is
-    /// among the resources that it gives away; nobody makes a function keep to it but they. On
-    /// `Ray` calls with it fail.
+    /// Reserves this much memory for each call. `Local` counts it if
+    /// [`Local::memory`](crate::Local::memory) is set, Slurm if it allocates memory; on `Ray` such
+    /// calls fail. Only the backend can hold a function to it.
     ///
     /// [`resource`](Self::resource) has an example.
     pub fn memory(mut self, bytes: u64) -> Self {
@@ -104,10 +104,9 @@ impl Calls<'_> {
         self
     }
 
-    /// With so many of a resource reserved for each: a name that the backend knows, such as `gpu`,
-    /// which [`Local::resource`](crate::Local::resource) says for `Local`, and `Gres` for Slurm. On
-    /// `Ray` calls with it fail. Which of them a function uses is a matter between it and the
-    /// backend.
+    /// Reserves `count` of a named resource, such as `gpu`, for each call: one of
+    /// [`Local::resource`](crate::Local::resource) on `Local`, a `Gres` on Slurm. On `Ray` such
+    /// calls fail. heist does not choose which of them the function uses.
     ///
     /// # Examples
     ///
@@ -144,17 +143,16 @@ impl Calls<'_> {
         self
     }
 
-    /// Run again so often after the backend lost an attempt, in place of what the function's
-    /// attribute says. With 0 it runs at most once.
+    /// Retries lost attempts this often instead of as the function's attribute says. With 0 the
+    /// function runs at most once.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
         self
     }
 
-    /// Run again after a pause: of `first` before the second attempt, then twice as long each time,
-    /// but no longer than `longest`, and never than an hour. Each is cut by up to a half at random,
-    /// so that calls that were lost together do not come back together. Without this they are run
-    /// again at once.
+    /// Pauses before each retry: `first`, then twice as long each time, up to `longest` and at most
+    /// an hour. Up to half of each pause is cut at random, so that calls lost together do not
+    /// return together. Without this, retries start at once.
     ///
     /// # Examples
     ///
@@ -181,9 +179,9 @@ impl Calls<'_> {
         self
     }
 
-    /// Cancelled if they are not over in so long, counted from the call, with the error
-    /// [`RemoteError::TimedOut`]. A function that does not listen to that is killed five seconds
-    /// later, as by [`RemoteFuture::kill`].
+    /// Cancels calls that take longer, counted from the call, with [`RemoteError::TimedOut`]. A
+    /// function that ignores the cancellation is killed five seconds later, as by
+    /// [`RemoteFuture::kill`].
     ///
     /// # Examples
     ///
@@ -210,13 +208,13 @@ impl Calls<'_> {
     ///
     /// # Cost
     ///
-    /// An entry in an ordered list; one thread for all deadlines.
+    /// An entry in an ordered list, and one thread for all deadlines.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
     }
 
-    /// With this place in a trace, which the function reads.
+    /// Passes this place in a trace to the function.
     ///
     /// # Examples
     ///
@@ -248,11 +246,11 @@ impl Calls<'_> {
         RemoteFuture::new(self.begin::<F>(&args, None))
     }
 
-    /// As [`call`](Self::call), but never waits.
+    /// [`call`](Self::call) without blocking.
     ///
     /// # Errors
     ///
-    /// Gives the arguments back if the calls that wait and run have more bytes than
+    /// Returns the arguments if open calls hold more bytes than
     /// [`Options::calls_bytes_max`](crate::Options::calls_bytes_max).
     ///
     /// # Examples
@@ -312,7 +310,7 @@ impl Calls<'_> {
         Ok(RemoteFuture::new(call))
     }
 
-    /// Begins a call whose result is fetched from it directly.
+    /// Begins a call whose result is polled.
     pub(crate) fn begin<F: RemoteFunction>(
         &self,
         args: &F::Args,
@@ -346,7 +344,7 @@ impl Calls<'_> {
         Ok((places.sum::<f64>() as usize).max(1))
     }
 
-    /// The call that is to be begun, or why it cannot be.
+    /// The call to begin, or the reason against it.
     fn what<F: RemoteFunction>(&self, args: &F::Args) -> Result<What, RemoteError> {
         let deadline = self.within.and_then(Deadline::after);
         if let Some(fault) = self.placement.needs.fault() {

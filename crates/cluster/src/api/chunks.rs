@@ -1,10 +1,9 @@
-//! A range or a list, cut into chunks of a wished-for running time, which run on the machines
-//! of a cluster.
+//! Ranges and lists, cut into chunks of a target duration that run on the machines of a cluster.
 //!
-//! How large a chunk must be is measured and not guessed: the first ones are small, each answer
-//! says how long its function ran, and the next chunk is as large as the rate seen so far suggests.
-//! It grows by a bounded factor, because rates vary along a range, and shrinks towards the end, so
-//! that all processors end together (Polychronopoulos and Kuck, 1987, guided self-scheduling).
+//! The size of a chunk is measured: the first ones are small, each answer says how long its
+//! function ran, and the rate so far sizes the next. Growth is bounded, because rates vary along a
+//! range, and chunks shrink towards the end, so that all processors end together (guided
+//! self-scheduling, Polychronopoulos and Kuck, 1987).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -26,15 +25,14 @@ mod progress;
 pub use progress::Progress;
 use progress::{Listener, Telling};
 
-/// How long a chunk is to run, unless [`Chunks::target`] says otherwise: the cost of a call
-/// on the slowest backend is some hundredths of it.
+/// The default of [`Chunks::target`]: some hundred times the cost of a call on the slowest backend.
 const TARGET: Duration = Duration::from_millis(100);
 
 /// Chunks under way for each place where one can run: one runs, one waits there.
 const DEPTH: usize = 2;
 
-/// Towards the end a chunk may run for this part of the target, and no less: what is shorter
-/// costs more than it balances.
+/// The shortest chunk towards the end, as a part of the target: anything shorter costs more than it
+/// balances.
 const LAST_PART: f64 = 0.1;
 
 /// How much larger than the last a chunk may be.
@@ -64,7 +62,7 @@ pub trait Cut: Send {
         self.len() == 0
     }
 
-    /// Cuts off the first `items` items; there are as many.
+    /// Cuts off the first `items` items, of which there are at least as many.
     fn cut(&mut self, items: u64) -> Self::Part;
 }
 
@@ -95,7 +93,7 @@ impl<T: Serialize + Send> Cut for VecDeque<T> {
     }
 }
 
-/// A range or a list to be cut, made by [`Cluster::chunks`].
+/// A range or list to be cut; made by [`Cluster::chunks`].
 ///
 /// # Examples
 ///
@@ -137,11 +135,10 @@ impl<C: fmt::Debug> fmt::Debug for Chunks<'_, C> {
 }
 
 impl Cluster {
-    /// Cuts a range or a list into chunks, for work that many machines share.
+    /// Cuts a range or a list into chunks that many machines share.
     ///
-    /// Each chunk is a call of a remote function, which gets a `Range<u64>` or a `Vec<T>` and
-    /// is expected to use heist inside: it has a pool of as many threads as its attribute's
-    /// `cpus` say.
+    /// Each chunk is a call of a remote function that takes a `Range<u64>` or a `Vec<T>`. Use heist
+    /// inside: the function runs in a pool with the `cpus` of its attribute.
     ///
     /// # Examples
     ///
@@ -164,8 +161,8 @@ impl Cluster {
     ///
     /// # Cost
     ///
-    /// A call for each chunk, two of which are under way for each place where one can run; see
-    /// [`call`](Self::call).
+    /// A [`call`](Self::call) for each chunk, two of them in flight for each place where one can
+    /// run.
     pub fn chunks<C: IntoCut>(&self, items: C) -> Chunks<'_, C::Cut> {
         Chunks {
             calls: self.anywhere(),
@@ -220,14 +217,13 @@ impl<T: Serialize + Send> IntoCut for Vec<T> {
 }
 
 impl<'a, C: Cut> Chunks<'a, C> {
-    /// How long a chunk is to run: 100 ms, unless this says otherwise. Shorter ones balance
-    /// better and cost more.
+    /// The duration to aim for: 100 ms by default. Shorter chunks balance better and cost more.
     pub fn target(mut self, target: Duration) -> Self {
         self.target = target.max(Duration::from_millis(1));
         self
     }
 
-    /// Calls each as `calls` say, in place of [`Cluster::anywhere`].
+    /// Calls each chunk by `calls` instead of [`Cluster::anywhere`].
     ///
     /// # Examples
     ///
@@ -254,8 +250,8 @@ impl<'a, C: Cut> Chunks<'a, C> {
         self
     }
 
-    /// Tells `listener` how far they have come, after each chunk, on the thread that waits for
-    /// them; they wait while it runs. A listener that panics ends all, as what takes results does.
+    /// Calls `listener` after each chunk, on the thread that waits for them, which handles no
+    /// result meanwhile. If it panics, the remaining chunks are cancelled.
     ///
     /// # Examples
     ///
@@ -285,7 +281,7 @@ impl<'a, C: Cut> Chunks<'a, C> {
         self
     }
 
-    /// Each chunk goes through `function`.
+    /// Applies `function` to each chunk.
     pub fn map<F: RemoteFunction<Args = C::Part>>(self, _: F) -> Mapped<'a, C, F, Arguments<C, F>> {
         Mapped {
             chunks: self,
@@ -294,8 +290,8 @@ impl<'a, C: Cut> Chunks<'a, C> {
         }
     }
 
-    /// Each chunk goes through `function`, with a copy of `shared` before it. For much data
-    /// use a [`Remote`](crate::Remote).
+    /// Applies `function` to a copy of `shared` and each chunk. For large data use a
+    /// [`Remote`](crate::Remote).
     pub fn map_with<S, F>(self, shared: S, _: F) -> Mapped<'a, C, F, impl FnMut(C::Part) -> F::Args>
     where
         S: Clone,
@@ -312,7 +308,7 @@ impl<'a, C: Cut> Chunks<'a, C> {
 /// Makes the arguments of a function of a part of what is cut; [`Cluster::chunks`] has an example.
 pub type Arguments<C, F> = fn(<C as Cut>::Part) -> <F as RemoteFunction>::Args;
 
-/// Chunks and the function through which they go, made by [`Chunks::map`].
+/// Chunks and the function for them; made by [`Chunks::map`].
 ///
 /// # Examples
 ///
@@ -355,13 +351,13 @@ where
     F: RemoteFunction,
     A: FnMut(C::Part) -> F::Args,
 {
-    /// Runs all chunks and combines their results. Neighbours are combined, in order, so
-    /// `combine` need be associative only; which neighbours first is not determined, which
-    /// may show in the last digits of floats.
+    /// Runs all chunks and combines their results, neighbours in order, so that `combine` need only
+    /// be associative. The grouping varies from run to run, which can show in the last digits of
+    /// floats.
     ///
     /// # Errors
     ///
-    /// The first chunk that has no result; the others are cancelled.
+    /// The error of the first chunk without a result; the others are cancelled.
     pub fn reduce(
         self,
         identity: F::Out,
@@ -378,12 +374,12 @@ where
         })
     }
 
-    /// Runs all chunks and gives each result to `take`, as they come: the number of its first
-    /// item, how many items there were, and the result.
+    /// Runs all chunks and passes each result to `take` as it comes: the index of its first item,
+    /// the number of items, and the result.
     ///
     /// # Errors
     ///
-    /// The first chunk that has no result, or what `take` returns; the other chunks are cancelled.
+    /// The error of the first chunk without a result, or that of `take`; the others are cancelled.
     pub fn for_each<E: From<RemoteError>>(
         mut self,
         mut take: impl FnMut(u64, u64, F::Out) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! The cluster, on which a program calls, shares data, cuts into chunks and submits jobs.
+//! The cluster: calls, shared data, chunks and jobs begin here.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
@@ -29,8 +29,8 @@ use crate::remote::registry::{libraries, registry};
 
 /// Machines on which remote functions and jobs run.
 ///
-/// Clones are the same cluster. With the last one it ends, and what runs on it is given up:
-/// whoever still waits for a call or a job learns that it was cancelled.
+/// Clones share one cluster, which ends when the last of them is dropped. Calls and jobs that are
+/// still open are then cancelled, and say so to their waiters.
 ///
 /// # Examples
 ///
@@ -61,27 +61,27 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Reaches a backend, such as [`Local`](crate::Local).
+    /// Connects to a backend, such as [`Local`](crate::Local).
     ///
     /// # Errors
     ///
-    /// Says what could not be started or reached, and if two remote functions or jobs of the
-    /// program have the same path.
+    /// Fails if the backend cannot be started or reached, or if two remote functions or jobs of the
+    /// program share a path.
     ///
     /// # Cost
     ///
-    /// `Local` starts its workers, some milliseconds each; Slurm is asked for its version and its
-    /// nodes; Ray lets a side-car in, which takes seconds.
+    /// `Local` starts its workers, a few milliseconds each; Slurm is asked for its version and
+    /// nodes; connecting the side-car to Ray takes seconds.
     pub fn connect(backend: impl BackendOptions) -> Result<Self, ClusterError> {
         Self::connect_with(backend, Options::new())
     }
 
-    /// As [`connect`](Self::connect), with a store for jobs, events, a rebalancer: see [`Options`]
-    /// for an example.
+    /// [`connect`](Self::connect) with a job store, events or a rebalancer; [`Options`] has an
+    /// example.
     ///
     /// # Errors
     ///
-    /// As `connect`, and if files cannot be opened, another driver uses the store, or the
+    /// As `connect`; also if a file cannot be opened, another driver uses the store, or the
     /// rebalancer's settings contradict each other.
     pub fn connect_with(
         backend: impl BackendOptions,
@@ -108,7 +108,7 @@ impl Cluster {
         Limits::from_environment().map_err(ClusterErrorKind::Program)
     }
 
-    /// Reaches a backend for a program that need not be the one that is running.
+    /// Connects to a backend for any program, not only the running one.
     pub(crate) fn connect_program(
         backend: impl BackendOptions,
         program: Program,
@@ -155,47 +155,44 @@ impl Cluster {
         self.shared.backend.name()
     }
 
-    /// The machines, those that are lost among them. Slurm and Ray are asked, which waits for them.
+    /// The machines, including lost ones. Asks Slurm or Ray and waits for the answer.
     ///
     /// # Errors
     ///
-    /// Says why the backend does not know them.
+    /// Fails if the backend does not know them.
     pub fn nodes(&self) -> Result<Vec<Node>, ClusterError> {
         Ok(self.shared.backend.nodes()?)
     }
 
-    /// Calls a remote function on some machine. An attempt that the backend loses is run again, as
-    /// often as the function's `retries` say, so side effects may happen more than once. There is
-    /// one result.
+    /// Calls a remote function on some machine. The backend runs a lost attempt again, up to the
+    /// function's `retries`, so side effects may happen more than once; the result comes once.
     ///
-    /// It runs when there is room for it. Waits if the calls that wait and run have more bytes of
-    /// arguments than [`Options::calls_bytes_max`], until some are over;
-    /// [`try_call`](Calls::try_call) does not.
+    /// The function runs when there is room. While open calls hold more argument bytes than
+    /// [`Options::calls_bytes_max`], this blocks until some end; [`try_call`](Calls::try_call) does
+    /// not.
     ///
-    /// Costs a tenth of a millisecond on [`Local`](crate::Local) and about a millisecond on other
-    /// backends, once workers run there: it is for work of 50 ms and more.
+    /// Once workers run, a call costs a tenth of a millisecond on [`Local`](crate::Local), two
+    /// milliseconds on Slurm and about ten on Ray: give it work for 50 ms or more.
     pub fn call<F: RemoteFunction>(&self, function: F, args: F::Args) -> RemoteFuture<F::Out> {
         self.anywhere().call(function, args)
     }
 
-    /// Calls on the machine `node`, or elsewhere if it is not there or has no room; [`Calls`] has
-    /// an example.
+    /// Calls on `node` if it exists and has room, else elsewhere; [`Calls`] has an example.
     pub fn on(&self, node: impl Into<NodeId>) -> Calls<'_> {
         self.anywhere().on(node)
     }
 
-    /// Calls on the machine `node` and nowhere else; [`Calls`] has an example.
+    /// Calls on `node` only; [`Calls`] has an example.
     pub fn pin(&self, node: impl Into<NodeId>) -> Calls<'_> {
         self.anywhere().pin(node)
     }
 
-    /// Calls where `data` lies already, if there is room; [`Calls`] has an example.
+    /// Calls where `data` already is, if there is room; [`Calls`] has an example.
     pub fn near<T>(&self, data: &Remote<T>) -> Calls<'_> {
         self.anywhere().near(data)
     }
 
-    /// Calls that are cancelled if they are not over in so long; [`Calls::within`] has an
-    /// example.
+    /// Calls with a time limit; [`Calls::within`] has an example.
     pub fn within(&self, time: Duration) -> Calls<'_> {
         self.anywhere().within(time)
     }
@@ -205,12 +202,12 @@ impl Cluster {
         Calls::anywhere(&self.shared)
     }
 
-    /// Puts data into the cluster, for calls that share it. Costs one copy to the backend, and one
-    /// more to each process that reads it; see [`Remote`] for an example.
+    /// Puts data into the cluster for calls to share. Costs one copy to the backend and one to each
+    /// process that reads it; [`Remote`] has an example.
     ///
     /// # Errors
     ///
-    /// Says why serde could not write it, or the backend not keep it.
+    /// Fails if serde cannot write it or the backend cannot keep it.
     pub fn put<T: Serialize>(&self, value: &T) -> Result<Remote<T>, RemoteError> {
         let bytes = protocol::encode(value).map_err(|error| {
             RemoteError::malformed(format!("the data cannot be written: {error}"))
@@ -229,18 +226,16 @@ impl Cluster {
         &self.shared
     }
 
-    /// Submits a job. It runs until it has a result or gives up, wherever there is room: an
-    /// attempt that the backend loses is followed by one from the last checkpoint. See
-    /// [`JobHandle`] for an example. Its state may refer to shared data, which is there as long as
-    /// what [`put`](Self::put) returned.
+    /// Submits a job, which runs wherever there is room until it has a result or gives up. If the
+    /// backend loses an attempt, another starts from the last checkpoint. The state may refer to
+    /// shared data that outlives the job. [`JobHandle`] has an example.
     ///
-    /// With a [store](Options::store) the first state is on disk when this returns; otherwise it
-    /// costs a message to the driver's thread.
+    /// Costs a message to the driver's thread; with a [store](Options::store) the first state is on
+    /// disk when this returns.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the options, that a job of this name is open, or why the state
-    /// could not be written.
+    /// Fails if the options are wrong, a job of this name is open, or the state cannot be written.
     pub fn submit<J: RegisteredJob>(
         &self,
         job: J,
@@ -257,7 +252,7 @@ impl Cluster {
         Ok(JobHandle::new(Arc::clone(&self.shared), number, id))
     }
 
-    /// Submits a job whose state is written already. Returns its number.
+    /// Submits a job with an encoded state, and returns its number.
     pub(crate) fn submit_bytes(
         &self,
         kind: &str,
@@ -287,19 +282,19 @@ impl Cluster {
         Ok(job)
     }
 
-    /// The jobs in the store that a lost driver began and that are not over. Reads their files,
-    /// states included; see [`resume`](Self::resume) for an example. A file that is damaged is
-    /// reported on stderr and set aside, and its job is left out.
+    /// The unfinished jobs that a lost driver left in the store. Reads their files, states
+    /// included. A damaged file is reported on stderr and set aside, and its job left out.
+    /// [`resume`](Self::resume) has an example.
     ///
     /// # Errors
     ///
-    /// Says why the store cannot be read.
+    /// Fails if the store cannot be read.
     pub fn unfinished(&self) -> Result<Vec<UnfinishedJob>, ClusterError> {
         let open = self.shared.driver()?.unfinished()?;
         Ok(open.into_iter().map(UnfinishedJob::new).collect())
     }
 
-    /// How the last job of this name in the store ended, as it is written there.
+    /// The encoded outcome of the last job of this name in the store.
     pub(crate) fn stored_bytes(
         &self,
         id: &JobId,
@@ -307,8 +302,8 @@ impl Cluster {
         Ok(self.shared.driver()?.stored(id)?)
     }
 
-    /// The result of the last job of this name in the store, whichever driver began it; `None`
-    /// if there is no such job, it is not over, or its result is damaged, which is said on
+    /// The result of the last job of this name in the store, whichever driver began it. `None` if
+    /// there is no such job, it has not ended, or its result is damaged, which is reported on
     /// stderr. Reads its file.
     ///
     /// # Errors
@@ -345,11 +340,11 @@ impl Cluster {
         })))
     }
 
-    /// Goes on with a job that a lost driver began, from its last checkpoint.
+    /// Resumes a job of a lost driver from its last checkpoint.
     ///
     /// # Errors
     ///
-    /// Says so if the job is of another type than `J`, or its state of another form.
+    /// Fails if the job is not a `J`, or its state has another form.
     ///
     /// # Examples
     ///

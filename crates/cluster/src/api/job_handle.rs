@@ -1,4 +1,4 @@
-//! A job from the side of the program that submitted it.
+//! Jobs as seen by the program that submitted them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,10 +14,10 @@ use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::planner::{JobId, NodeId};
 use crate::protocol;
 
-/// A job that was submitted: its state, its result, moves and cancellation.
+/// A submitted job: its status, its result, moves and cancellation.
 ///
-/// Dropping it does not end the job. Each method costs a lock or a message to the driver's
-/// thread, but for [`move_to`](Self::move_to), which also asks the backend for its machines.
+/// Dropping it does not end the job. Each method costs a lock or a message to the driver's thread;
+/// [`move_to`](Self::move_to) also asks the backend for its machines.
 ///
 /// # Examples
 ///
@@ -79,17 +79,17 @@ impl<T> fmt::Debug for JobHandle<T> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JobStatus {
-    /// Where it runs, if it does at the moment.
+    /// The machine on which it runs now, if any.
     pub node: Option<NodeId>,
-    /// Which attempt is valid.
+    /// The valid attempt.
     pub epoch: u32,
-    /// How much of it was done at the last checkpoint, from 0 to 1.
+    /// The progress at the last checkpoint, from 0 to 1.
     pub progress: f64,
     /// How many times it was moved.
     pub moves: u32,
     /// How many attempts were lost.
     pub losses: u32,
-    /// True while it pauses, travels or begins anew elsewhere.
+    /// True from the request to pause until it runs elsewhere.
     pub is_moving: bool,
     /// True once it is over.
     pub is_over: bool,
@@ -126,14 +126,14 @@ impl<T> JobHandle<T> {
         &self.id
     }
 
-    /// How it stands; none in the moment after it was submitted.
+    /// Its status; none for a moment after it was submitted.
     #[must_use]
     pub fn status(&self) -> Option<JobStatus> {
         let driver = self.shared.driver().ok()?;
         driver.view(self.job).map(JobStatus::new)
     }
 
-    /// Waits until the job is as `is_so` says, for `patience` at most; `None` if it is not by then.
+    /// Waits until `is_so` holds, for at most `patience`; `None` if it does not by then.
     pub fn wait_until(
         &self,
         patience: Duration,
@@ -146,12 +146,12 @@ impl<T> JobHandle<T> {
             .map(JobStatus::new)
     }
 
-    /// Moves the job to `node`: it pauses at its next safe point and goes on there, or
-    /// elsewhere if there is no room. Returns at once; events say how it went.
+    /// Moves the job to `node`: it pauses at its next safe point and continues there, or elsewhere
+    /// if there is no room. Returns at once; events tell the outcome.
     ///
     /// # Errors
     ///
-    /// Says so if the backend does not know the machine or has lost it.
+    /// Fails if the backend does not know the machine or has lost it.
     pub fn move_to(&self, node: impl Into<NodeId>) -> Result<(), ClusterError> {
         let to = node.into();
         let nodes = self.shared.backend.nodes()?;
@@ -172,8 +172,9 @@ impl<T> JobHandle<T> {
         Ok(())
     }
 
-    /// Why the result is not in the [store](crate::Options::store), though the job is over and there
-    /// is a store: its disk may be full. Such a result is lost with this program.
+    /// The reason why the result of a finished job is missing from the
+    /// [store](crate::Options::store), such as a full disk. Such a result is lost with this
+    /// program.
     ///
     /// # Examples
     ///
@@ -191,9 +192,8 @@ impl<T> JobHandle<T> {
         self.shared.driver().ok()?.not_stored(self.job)
     }
 
-    /// Asks for the state now and not in its turn, if the job runs: an accident costs what is done
-    /// from then on. Returns at once; an [event](crate::event::EventKind::Checkpoint) says that the
-    /// state is there, after the job's next safe point.
+    /// Asks a running job for a checkpoint out of turn. Returns at once; an
+    /// [event](crate::event::EventKind::Checkpoint) follows after the job's next safe point.
     ///
     /// # Examples
     ///
@@ -208,8 +208,8 @@ impl<T> JobHandle<T> {
         }
     }
 
-    /// Gives up the job: it is asked to end, and all waits for its result return
-    /// [`RemoteError::Cancelled`]. Its processors are free once it has reached a safe point.
+    /// Cancels the job: all waits for its result return [`RemoteError::Cancelled`], and its
+    /// processors are free once it has reached a safe point.
     pub fn cancel(&self) {
         if let Ok(driver) = self.shared.driver() {
             driver.tell(Input::Cancel { job: self.job });
@@ -218,9 +218,9 @@ impl<T> JobHandle<T> {
 }
 
 impl<T> JobHandle<T> {
-    /// As [`cancel`](Self::cancel), and a job that has no safe points is made to end: its worker's
-    /// process dies. Other calls and jobs in that process are lost and tried again. A job that was
-    /// cancelled before can be killed as well.
+    /// Cancels the job and kills the worker process that runs it, for jobs that reach no safe
+    /// point. Other calls and jobs in that process are lost and retried. A cancelled job can still
+    /// be killed.
     ///
     /// # Examples
     ///
@@ -257,7 +257,7 @@ impl<T> JobHandle<T> {
         }
     }
 
-    /// As [`wait_timeout`](Self::wait_timeout), for the bytes of the result.
+    /// [`wait_timeout`](Self::wait_timeout) for the bytes of the result.
     pub(crate) fn wait_bytes(&self, patience: Duration) -> Option<JobResult> {
         match self.shared.driver() {
             Ok(driver) => driver.result(self.job, patience),
@@ -270,7 +270,7 @@ impl<T> JobHandle<T> {
 }
 
 impl<T: DeserializeOwned> JobHandle<T> {
-    /// Waits for the result, for as long as that takes, and blocks the thread meanwhile.
+    /// Waits for the result and blocks the thread.
     ///
     /// # Errors
     ///
@@ -283,8 +283,8 @@ impl<T: DeserializeOwned> JobHandle<T> {
         }
     }
 
-    /// Waits for the result, for `patience` at most; `None` if there is none by then. The
-    /// result is given once; whoever asks again learns that.
+    /// Waits for the result for at most `patience`; `None` if there is none by then. The result is
+    /// given once; a later call gets an error that says so.
     #[must_use]
     pub fn wait_timeout(&self, patience: Duration) -> Option<Result<T, RemoteError>> {
         let result = self.wait_bytes(patience)?;
@@ -299,7 +299,7 @@ impl<T: DeserializeOwned> JobHandle<T> {
     }
 }
 
-/// A job that a lost driver began; [`Cluster::resume`](crate::Cluster::resume) goes on with it.
+/// An unfinished job of a lost driver, for [`Cluster::resume`](crate::Cluster::resume).
 ///
 /// # Examples
 ///

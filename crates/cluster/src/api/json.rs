@@ -1,5 +1,5 @@
-//! The functions and jobs of another program, called and submitted by name, with JSON in
-//! place of values: for programs that cannot be linked with what they run.
+//! Functions and jobs of another program, by name and with JSON values: for callers that cannot
+//! link the code that they run.
 
 use std::ffi::OsStr;
 use std::io;
@@ -27,12 +27,12 @@ use crate::protocol::{Answer, Ask, Limits, Outcome, Request};
 use crate::remote::description::{Described, Description};
 use crate::remote::job_options::JobOptions;
 
-/// How long a program may take to put a value into another form.
+/// The time limit for converting a value.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that calls [`init`](crate::init), whose functions and jobs another one runs.
+/// A program that calls [`init`](crate::init) and whose functions and jobs this one runs.
 ///
-/// A process of it stays beside us, to put JSON into the form of its values and back.
+/// One process of it stays, to convert between JSON and its values.
 ///
 /// # Examples
 ///
@@ -112,12 +112,12 @@ impl Drop for Shared {
 }
 
 impl ForeignProgram {
-    /// Asks the program at `path` what it has. Costs the start of two processes, one of which
-    /// stays.
+    /// Lists the functions and jobs of the program at `path`. Costs the start of two processes, one
+    /// of which stays.
     ///
     /// # Errors
     ///
-    /// Says so if it cannot be started or does not call `init`.
+    /// Fails if it cannot be started or does not call `init`.
     pub fn inspect(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
         let path = path.as_ref();
         let failed = |what: &str| {
@@ -183,12 +183,12 @@ impl ForeignProgram {
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the value, or that there is nothing of this name.
+    /// Fails if the value does not fit, or there is nothing of this name.
     pub fn check(&self, name: &str, value: &Value) -> Result<(), ClusterError> {
         self.bytes_of(name, value).map(drop)
     }
 
-    /// Reaches a backend whose workers run this program.
+    /// Connects to a backend whose workers run this program.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl ForeignProgram {
     ///
     /// # Errors
     ///
-    /// Says so if there is no such function, or it cannot take `args`.
+    /// Fails if there is no such function, or it cannot take `args`.
     pub fn call(
         &self,
         cluster: &Cluster,
@@ -224,7 +224,7 @@ impl ForeignProgram {
         self.call_within(cluster, name, args, None)
     }
 
-    /// As [`call`](Self::call), which has an example; cancelled if it is not over in so long, as by
+    /// [`call`](Self::call), which has an example, with a time limit as by
     /// [`Calls::within`](crate::Calls::within).
     ///
     /// # Errors
@@ -273,7 +273,7 @@ impl ForeignProgram {
     ///
     /// # Errors
     ///
-    /// Says so if there is no such type, or it has no such state; and as [`Cluster::submit`].
+    /// Fails if there is no such type, or it has no such state; otherwise as [`Cluster::submit`].
     pub fn submit(
         &self,
         cluster: &Cluster,
@@ -291,12 +291,11 @@ impl ForeignProgram {
         ))
     }
 
-    /// Goes on with a job that a lost driver began, from its last checkpoint: as
-    /// [`Cluster::resume`], which has an example.
+    /// Resumes a job of a lost driver, as [`Cluster::resume`] does, which has an example.
     ///
     /// # Errors
     ///
-    /// Says so if this program has no such job, or one of another version.
+    /// Fails if this program has no such job, or one of another version.
     pub fn resume(&self, cluster: &Cluster, job: &UnfinishedJob) -> Result<JsonJob, ClusterError> {
         let found = &job.found.description;
         let version = self.version(&found.kind)?;
@@ -315,13 +314,12 @@ impl ForeignProgram {
         ))
     }
 
-    /// The result of the last job of this name in the cluster's store, whichever driver began it;
-    /// `None` if there is no such job, or it is not over: as [`Cluster::stored_result`], which has
-    /// an example.
+    /// The result of the last job of this name in the cluster's store, as
+    /// [`Cluster::stored_result`] returns it, which has an example.
     ///
     /// # Errors
     ///
-    /// Says which file cannot be read, or that this program has no such job.
+    /// Fails if a file cannot be read, or this program has no such job.
     pub fn stored_result(
         &self,
         cluster: &Cluster,
@@ -458,7 +456,7 @@ impl JsonCall {
         self.future.is_done()
     }
 
-    /// The result is not wanted: see [`RemoteFuture::kill`], and [`RemoteFuture`] for an example.
+    /// Kills the call, as [`RemoteFuture::kill`] does; [`RemoteFuture`] has an example.
     pub fn kill(&self) {
         self.future.kill();
     }
@@ -479,8 +477,8 @@ impl JsonJob {
         &self.handle
     }
 
-    /// Waits for the result, for `patience` at most; `None` if there is none by then. The
-    /// result is given once.
+    /// Waits for the result for at most `patience`; `None` if there is none by then. The result is
+    /// given once.
     #[must_use]
     pub fn wait_timeout(&self, patience: Duration) -> Option<Result<Value, RemoteError>> {
         let result = self.handle.wait_bytes(patience)?;

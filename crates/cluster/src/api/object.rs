@@ -1,4 +1,4 @@
-//! Data that many calls share: put into the cluster once, read where it is needed.
+//! Shared data: put into the cluster once, read where it is needed.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,9 +15,9 @@ use crate::remote::objects::Objects;
 
 /// Data that calls share, made by [`Cluster::put`](crate::Cluster::put).
 ///
-/// It goes to remote functions as an argument, or as a part of one, by its name only; each
-/// worker process reads the data once. The data is dropped with the last clone of the value
-/// that `put` returned.
+/// Passed to a remote function, in or as an argument, it travels as a name only; each worker
+/// process reads the data once. The data is dropped with the last clone of the value that `put`
+/// returned.
 ///
 /// # Examples
 ///
@@ -40,12 +40,12 @@ use crate::remote::objects::Objects;
 /// ```
 pub struct Remote<T> {
     id: ObjectId,
-    /// Only where it was put.
+    /// Only in the process that put it.
     home: Option<Arc<Home>>,
     value: PhantomData<fn() -> T>,
 }
 
-/// Keeps the data until nobody has it any more.
+/// Keeps the data while a handle is left.
 struct Home {
     id: ObjectId,
     backend: Arc<dyn Backend>,
@@ -72,11 +72,11 @@ impl<T> Remote<T> {
 }
 
 impl<T: DeserializeOwned + Send + Sync + 'static> Remote<T> {
-    /// The data. On a worker it is read at the first use in a process, and kept for others.
+    /// The data. A worker process reads it at the first use and keeps it.
     ///
     /// # Errors
     ///
-    /// Says why it could not be read: it was dropped, or is another type.
+    /// Fails if it was dropped, has another type, or cannot be read.
     pub fn get(&self) -> Result<Arc<T>, RemoteError> {
         match &self.home {
             None => Objects::here().get(self.id).map_err(RemoteError::malformed),
@@ -111,11 +111,11 @@ impl<T> fmt::Debug for Remote<T> {
 }
 
 heist_sync::thread_local! {
-    /// The objects among the arguments that this thread is writing, while it is.
+    /// The objects in the arguments that this thread is encoding.
     static WRITTEN: RefCell<Option<Vec<ObjectId>>> = const { RefCell::new(None) }
 }
 
-/// Writes `value`, and says which objects it refers to.
+/// Encodes `value`, and lists the objects that it refers to.
 pub(crate) fn encode_with_objects(
     value: &impl Serialize,
 ) -> Result<(Vec<u8>, Vec<ObjectId>), String> {

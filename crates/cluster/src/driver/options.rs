@@ -1,4 +1,4 @@
-//! How a driver treats jobs, and what it writes down.
+//! The options of a driver.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::event::ClusterEvent;
 use crate::log::{LogLine, LogListener, Logs};
 use crate::planner::Config;
 
-/// How the driver treats jobs and what it writes down.
+/// The driver's settings: the job store, events, the rebalancer, limits, log lines.
 ///
 /// # Examples
 ///
@@ -35,8 +35,8 @@ use crate::planner::Config;
 ///
 /// # Cost
 ///
-/// With any of them the driver's thread begins with the cluster, otherwise with the first job. A
-/// store costs a file for each state, which is on disk before the job goes on.
+/// With any of them the driver's thread starts with the cluster, otherwise with the first job. A
+/// store costs a file for each state, which is on disk before the job continues.
 pub struct Options {
     pub(crate) store: Option<PathBuf>,
     pub(crate) events: Option<PathBuf>,
@@ -83,80 +83,79 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// Jobs live as long as the driver, nothing is written down, and nobody moves them.
+    /// Jobs live as long as the driver; nothing is written, and no job is moved.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps jobs and their checkpoints in `folder`, which is made if it is not there, so that
-    /// another driver can go on with them if this one is lost. One driver at a time uses it.
+    /// Keeps jobs and their checkpoints in `folder`, which is created if need be, so that another
+    /// driver can resume them if this one is lost. One driver at a time uses it.
     #[must_use]
     pub fn store(mut self, folder: impl Into<PathBuf>) -> Self {
         self.store = Some(folder.into());
         self
     }
 
-    /// Writes what happens to the file `events.jsonl` in `folder`, behind what is there. Jobs do
-    /// not wait for its disk: where that is too slow events are left out, and stderr says so.
+    /// Appends events to the file `events.jsonl` in `folder`. Jobs do not wait for its disk: if
+    /// that is too slow, events are dropped, and stderr says so.
     #[must_use]
     pub fn events(mut self, folder: impl Into<PathBuf>) -> Self {
         self.events = Some(folder.into());
         self
     }
 
-    /// How long the file of events may become: 256 MiB, unless this says otherwise. Then it is
-    /// called `events.1.jsonl`, the one that was called so is removed, and another is begun; so
-    /// there may be twice as many bytes. [`events`](Self::events) has an example.
+    /// The size at which the file of events is rotated: 256 MiB by default. It replaces
+    /// `events.1.jsonl`, so both together may hold twice as much. [`events`](Self::events) has an
+    /// example.
     #[must_use]
     pub fn events_bytes_max(mut self, bytes: u64) -> Self {
         self.events_bytes_max = bytes;
         self
     }
 
-    /// Tells `listener` what happens, on the thread that drives jobs: what it waits for, they wait
-    /// for. One that panics is told no more.
+    /// Calls `listener` with each event on the thread that drives jobs, which waits for it. After a
+    /// panic it is called no more.
     #[must_use]
     pub fn on_event(mut self, listener: impl FnMut(&ClusterEvent) + Send + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
     }
 
-    /// Moves jobs when that pays.
+    /// Lets the rebalancer move jobs when that pays.
     #[must_use]
     pub fn rebalance(mut self, config: Config) -> Self {
         self.rebalance = Some(config);
         self
     }
 
-    /// How often usage is measured: every second, unless this says otherwise, and four times a
-    /// second at most.
+    /// The interval between measurements of usage: a second by default, and at least 250 ms.
     #[must_use]
     pub fn sample_every(mut self, period: Duration) -> Self {
         self.sample_every = Some(period.max(Duration::from_millis(250)));
         self
     }
 
-    /// How many bytes of arguments the calls may have that wait and run: 1 GiB, unless this says
-    /// otherwise. [`Cluster::call`](crate::Cluster::call) waits when there are more, and
-    /// [`Calls::try_call`](crate::Calls::try_call), which has an example, says so. A call counts
-    /// as 512 bytes more than its arguments; one that is larger than all that is left to it runs
-    /// alone. While a call may be tried again its arguments are there twice.
+    /// The limit on bytes of arguments of open calls: 1 GiB by default. At the limit
+    /// [`Cluster::call`](crate::Cluster::call) blocks, and
+    /// [`Calls::try_call`](crate::Calls::try_call), which has an example, refuses. A call counts as
+    /// its arguments and 512 bytes; one above the limit runs alone. While a call may be retried,
+    /// its arguments are in memory twice.
     #[must_use]
     pub fn calls_bytes_max(mut self, bytes: u64) -> Self {
         self.calls_bytes_max = bytes;
         self
     }
 
-    /// Tells `listener` each line that functions and jobs print, in place of writing it to standard
-    /// error; [`LogLine`] has an example. It is told on a thread of its own, and keeps nobody
-    /// waiting: if it is too slow for more than 8 MiB, lines are left out, and the next one says
-    /// how many. One that panics is told no more. Lines that come last are told before the cluster
-    /// ends, for five seconds at most.
+    /// Calls `listener` with each line that functions and jobs print, instead of writing it to
+    /// standard error; [`LogLine`] has an example. It runs on a thread of its own and delays
+    /// nothing: if it falls behind by more than 8 MiB, lines are dropped, and the next one says how
+    /// many. After a panic it is called no more. The cluster's end waits up to five seconds for the
+    /// last lines.
     ///
     /// [`Local`](crate::Local) knows which calls ran in the process when a line was printed,
-    /// [`Slurm`](crate::Slurm) the one that did so last. On [`Ray`](crate::Ray) lines stay in Ray's
-    /// own log files, on the nodes.
+    /// [`Slurm`](crate::Slurm) only the latest. On [`Ray`](crate::Ray) lines stay in Ray's own log
+    /// files on the nodes.
     #[must_use]
     pub fn on_log(mut self, listener: impl FnMut(&LogLine) + Send + 'static) -> Self {
         self.log_listener = Some(Box::new(listener));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ns;
 
-/// The planner's settings. Levels and differences of levels are shares: 0.8 is 80 %.
+/// The planner's settings. Levels and their differences are shares: 0.8 is 80 %.
 ///
 /// # Examples
 ///
@@ -25,22 +25,22 @@ pub struct Config {
     /// The weight of a new sample in the smoothed level, above 0 and up to 1: 0.5. With 1
     /// nothing is smoothed.
     pub smoothing: f64,
-    /// How old a sample may be: 5 s.
+    /// The age at which a sample is stale: 5 s.
     #[serde(rename = "stale_after_ns", with = "ns")]
     pub stale_after: Duration,
     /// How many samples in a row must find a node hot, and how many must have come before a
     /// node is known, 1 to 1,000: 3.
     pub sustained_samples: u32,
-    /// The level from which on a node is hot: 0.8.
+    /// The level at which a node is hot: 0.8.
     pub hot_level: f64,
     /// How much colder than the source a target must be: 0.3.
     pub spread: f64,
     /// The level that a target stays below, and below which a hot node has calmed down; not
     /// above `hot_level`: 0.7.
     pub low_water: f64,
-    /// The level from which on P0 and P1 move too if nothing else can; not below `hot_level`: 0.98.
+    /// The level at which P0 and P1 move too if nothing else can; not below `hot_level`: 0.98.
     pub emergency: f64,
-    /// How often a job's use must have been measured before it is believed, 1 to 1,000: 3.
+    /// How many samples a job's usage needs before it is trusted, 1 to 1,000: 3.
     pub usage_samples: u32,
     /// How many times larger than estimated a job may be until then, 1 or more: 2.
     pub estimate_error: f64,
@@ -49,7 +49,7 @@ pub struct Config {
     pub horizon: Duration,
     /// How many times its cost a move must bring, 1 or more: 2.
     pub payback: f64,
-    /// How large a share of its life, past and expected, a job may lose by its move: 0.01.
+    /// The share of its life, past and expected, that a job may lose by a move: 0.01.
     pub loss_max: f64,
     /// How long stopping and starting a job takes, without the transfer: 0.5 s.
     #[serde(rename = "pause_ns", with = "ns")]

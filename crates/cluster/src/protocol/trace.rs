@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// a caller sets ([`Calls::trace`](crate::Calls::trace), [`JobOptions::trace`](crate::JobOptions::trace)),
 /// the function reads ([`CallContext::trace`](crate::CallContext::trace)).
 ///
-/// Nothing here records or sends spans. A program that does gives the header of its present span
-/// to a call, and in the function begins a span below it.
+/// Nothing here records or sends spans. A program that does passes the header of its current span
+/// to a call, and begins a child span in the function.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! The context of code that a worker runs: its machine, and whether its result is still wanted.
+//! The context of code on a worker: its machine, and whether its result is still wanted.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ pub(crate) fn node() -> &'static str {
     NODE.get().map_or("", String::as_str)
 }
 
-/// Says on which machine this process is. A process stays where it is: only the first name counts.
+/// Names the machine of this process. Only the first name counts.
 pub(crate) fn set_node(name: String) {
     let _ = NODE.set(name);
 }
@@ -41,23 +41,22 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// The one of the function that this thread has begun. Fetch it first, and take it along
-    /// into closures that other threads may run. Outside of a remote call it belongs to a
-    /// call that nobody cancels.
+    /// The context of the call that this thread runs. Fetch it before closures that other threads
+    /// may run, and move it into them. Outside of a remote call it is never cancelled.
     #[must_use]
     pub fn current() -> Self {
         CURRENT.with(|current| current.borrow().clone().unwrap_or_default())
     }
 
-    /// True if the caller does not want the result any more. A long function looks now and
-    /// then, and returns anything.
+    /// True if the caller no longer wants the result. A long function checks now and then, and then
+    /// returns any value.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         // Nothing is read because of it.
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// The place in a trace that the caller has set; none if it has set none, or outside of a call.
+    /// The caller's place in a trace, if set; none outside of a call.
     /// [`Calls::trace`](crate::Calls::trace) has an example.
     #[must_use]
     pub fn trace(&self) -> Option<Trace> {

@@ -1,11 +1,11 @@
-//! Remote functions, from the side of the program that has them.
+//! Remote functions, as the program that defines them has them.
 
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
 /// A function that workers on other machines can run: one below
 /// [`#[remote]`](macro@crate::remote).
 ///
-/// The attribute makes a value of the function's name, which is called as before, and which
+/// The attribute turns the function's name into a value that can be called as before and that
 /// [`Cluster::call`](crate::Cluster::call) and [`Chunks::map`](crate::Chunks::map) accept.
 ///
 /// # Examples
@@ -29,7 +29,7 @@ use serde::{de::DeserializeOwned, Deserialize, Serialize};
     label = "put `#[heist_cluster::remote]` above this function"
 )]
 pub trait RemoteFunction: Copy + Send + Sync + 'static {
-    /// Its argument; of several, a tuple; of none, `()`.
+    /// Its argument: a tuple for several, `()` for none.
     type Args: Serialize + DeserializeOwned + Send + 'static;
     /// Its result.
     type Out: Serialize + DeserializeOwned + Send + 'static;
@@ -62,8 +62,7 @@ pub trait RemoteFunction: Copy + Send + Sync + 'static {
 pub struct CallOptions {
     /// The processors that it needs, and the threads of the pool in which it runs.
     pub cpus: u32,
-    /// How many times it may be run again after the backend lost an attempt. With 0 it runs
-    /// at most once.
+    /// The number of retries after lost attempts. With 0 it runs at most once.
     pub retries: u32,
 }
 

@@ -1,5 +1,4 @@
-//! Jobs: long work with explicit state, which can be paused, moved to another machine and
-//! gone on with.
+//! Jobs: long work with explicit state that can be paused, moved to another machine and resumed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,12 +9,12 @@ use super::context;
 use super::running::RunningJob;
 use crate::protocol::trace::Trace;
 
-/// Work that can stop at a safe point and go on elsewhere.
+/// Work that can stop at a safe point and resume elsewhere.
 ///
-/// The value itself is the state: all that a worker needs to go on. It is written down when
-/// the job pauses and when a checkpoint is taken, and read on the machine where the job goes
-/// on. Files, connections and threads do not travel; a job that needs them opens them in
-/// [`run`](Self::run), and leaves nothing behind in statics, as a worker may run many jobs.
+/// The value is the state: everything that a worker needs to continue. It is serialised at each
+/// pause and checkpoint, and read on the machine where the job resumes. Files, connections and
+/// threads do not travel: open them in [`run`](Self::run), and leave nothing in statics, as a
+/// worker may run many jobs.
 ///
 /// Put [`#[job]`](macro@crate::job) above the implementation: it registers the type, so that
 /// workers know it.
@@ -54,19 +53,19 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
     /// The result.
     type Out: Serialize + DeserializeOwned + Send + 'static;
 
-    /// Counts the forms that the state has had. Change it with the fields, and a checkpoint
-    /// of the old form is refused instead of misread.
+    /// The version of the state's form. Increase it with each change of the fields, so that an old
+    /// checkpoint is refused instead of misread.
     const VERSION: u32;
 
-    /// Goes on from the state to the end.
+    /// Runs from the present state to the end.
     ///
-    /// Call [`JobContext::safe_point`] every 50 ms or so, where the state is one from which
-    /// `run` can go on, and return what it returns. Fine-grained work inside uses heist as
-    /// anywhere; the job has a pool of as many threads as it was given processors.
+    /// Call [`JobContext::safe_point`] about every 50 ms, where `run` could start again from the
+    /// state, and return its error with `?`. Use heist for fine-grained work inside: the job has a
+    /// pool with a thread for each of its processors.
     ///
     /// # Errors
     ///
-    /// The error of a safe point; [`Stop::fail`] if there can be no result.
+    /// The error of a safe point, or [`Stop::fail`] if there can be no result.
     fn run(&mut self, context: &JobContext) -> Result<Self::Out, Stop>;
 }
 
@@ -83,14 +82,14 @@ pub trait RegisteredJob: Job {
 /// Why [`Job::run`] ends without a result; [`JobContext`] has an example.
 #[derive(Debug)]
 pub enum Stop {
-    /// The job is to pause here; only safe points say so.
+    /// The job is to pause here; only safe points return it.
     Pause(Pause),
-    /// The job gives up, with a message for those that wait for it.
+    /// The job gives up, with a message for its waiters.
     Fail(String),
 }
 
 impl Stop {
-    /// There will be no result, because of `error`. The job is not run again.
+    /// Ends the job without a result because of `error`. It is not retried.
     #[must_use]
     pub fn fail(error: impl fmt::Display) -> Self {
         Self::Fail(error.to_string())
@@ -150,8 +149,8 @@ impl JobContext {
         self.running.has_begun();
     }
 
-    /// Says that `job` could go on from its present state. Costs a load unless somebody
-    /// wants the state.
+    /// Declares that `job` could resume from its present state. Costs one load unless the state is
+    /// wanted.
     ///
     /// # Errors
     ///
@@ -163,21 +162,19 @@ impl JobContext {
         }
     }
 
-    /// Says how much of the job is done, from 0 to 1. The rebalancer leaves alone what is
-    /// nearly done.
+    /// Reports progress from 0 to 1. The rebalancer leaves nearly finished jobs where they are.
     pub fn set_progress(&self, done: f64) {
         self.running.set_progress(done);
     }
 
-    /// Which attempt at the job this is: 0 at first, and one more each time that it goes on
-    /// elsewhere.
+    /// The number of this attempt: 0 at first, and one more each time that the job resumes.
     #[must_use]
     pub fn epoch(&self) -> u32 {
         self.running.epoch()
     }
 
-    /// The place in a trace that [`JobOptions::trace`](crate::JobOptions::trace) has set, which has
-    /// an example: the same for all attempts.
+    /// The place in a trace set by [`JobOptions::trace`](crate::JobOptions::trace), which has an
+    /// example; the same for all attempts.
     #[must_use]
     pub fn trace(&self) -> Option<Trace> {
         self.trace

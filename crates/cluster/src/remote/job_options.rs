@@ -1,4 +1,4 @@
-//! How a job is to be run.
+//! The options of jobs.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::protocol::cpus::Cpus;
 use crate::protocol::needs::Needs;
 use crate::protocol::trace::Trace;
 
-/// How a job is to be run.
+/// The options of a job: its name, reservations, placement, checkpoints and limits.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ pub struct JobOptions {
     pub id: JobId,
     /// Processors that are reserved for it; a part of one is possible, in thousandths.
     pub cpus: f64,
-    /// Threads of its pool. Without a number as many as it has processors.
+    /// Threads of its pool; by default as many as its processors.
     pub threads: Option<u32>,
     /// Memory that it needs, if it says.
     pub memory_bytes: u64,
@@ -49,19 +49,19 @@ pub struct JobOptions {
     pub resources: BTreeMap<String, u32>,
     /// How important it is.
     pub priority: Priority,
-    /// Where it begins; elsewhere if that machine is not there or has no room.
+    /// Where it begins, if that machine exists and has room.
     pub node: Option<NodeId>,
     /// Whether the rebalancer may move it. A pinned job stays on [`node`](Self::node), and
     /// waits for it.
     pub mobility: Mobility,
-    /// How much work an accident may cost, in milliseconds.
+    /// The work at risk between checkpoints, in milliseconds.
     pub checkpoint_every_ms: u64,
     /// How many attempts may be lost before the job is given up.
     pub losses_max: u32,
     /// How long it may take from its submission to its end, in milliseconds, if there is a limit.
     #[serde(default)]
     pub within_ms: Option<u64>,
-    /// The place of whoever submits it in a trace.
+    /// The submitter's place in a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
 }
@@ -107,8 +107,8 @@ impl JobOptions {
         self
     }
 
-    /// So many of a resource to reserve, as [`Calls::resource`](crate::Calls::resource) does. The
-    /// rebalancer leaves such a job where it is.
+    /// A named resource to reserve, as [`Calls::resource`](crate::Calls::resource) does. The
+    /// rebalancer does not move such a job.
     #[must_use]
     pub fn resource(mut self, name: impl Into<String>, count: u32) -> Self {
         self.resources.insert(name.into(), count);
@@ -127,14 +127,14 @@ impl JobOptions {
         self
     }
 
-    /// Where it is to begin.
+    /// The machine to begin on, if it has room.
     #[must_use]
     pub fn on(mut self, node: impl Into<NodeId>) -> Self {
         self.node = Some(node.into());
         self
     }
 
-    /// Where it is to begin and stay.
+    /// The machine to begin and stay on.
     #[must_use]
     pub fn pin(mut self, node: impl Into<NodeId>) -> Self {
         self.node = Some(node.into());
@@ -142,40 +142,39 @@ impl JobOptions {
         self
     }
 
-    /// Whether the rebalancer may move it, or why not.
+    /// Whether the rebalancer may move it, and if not, the reason.
     #[must_use]
     pub fn mobility(mut self, mobility: Mobility) -> Self {
         self.mobility = mobility;
         self
     }
 
-    /// How often its state is brought to safety: an accident costs so much work at most.
+    /// The interval between checkpoints, and so the most work that a loss can cost.
     #[must_use]
     pub fn checkpoint_every(mut self, interval: std::time::Duration) -> Self {
         self.checkpoint_every_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         self
     }
 
-    /// How many attempts may be lost before it is given up.
+    /// The number of lost attempts after which it fails.
     #[must_use]
     pub fn losses_max(mut self, losses: u32) -> Self {
         self.losses_max = losses;
         self
     }
 
-    /// Given up if it is not over in so long, counted from its submission: it is asked to end, and
-    /// waits for its result return [`RemoteError::TimedOut`](crate::RemoteError::TimedOut). If it
-    /// does not listen it is killed five seconds later, as by
-    /// [`JobHandle::kill`](crate::JobHandle::kill). A driver that goes on with a lost one's job
-    /// counts anew.
+    /// A time limit, counted from the submission: then the job is cancelled, and waits for its
+    /// result return [`RemoteError::TimedOut`](crate::RemoteError::TimedOut). If it ignores that,
+    /// it is killed five seconds later, as by [`JobHandle::kill`](crate::JobHandle::kill). A driver
+    /// that resumes it counts anew.
     #[must_use]
     pub fn within(mut self, time: std::time::Duration) -> Self {
         self.within_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// The place of whoever submits it in a trace, which the job reads with
-    /// [`JobContext::trace`](crate::JobContext::trace), wherever it runs.
+    /// The submitter's place in a trace, which the job reads by
+    /// [`JobContext::trace`](crate::JobContext::trace) wherever it runs.
     ///
     /// # Examples
     ///

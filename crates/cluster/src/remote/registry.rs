@@ -36,9 +36,9 @@ pub(crate) fn libraries() -> Vec<String> {
 pub struct Registration {
     name: &'static str,
     signature: &'static str,
-    /// Of what stands below the attribute.
+    /// Hash of the item below the attribute.
     item: u64,
-    /// From what it was built.
+    /// Hash of its sources and dependencies.
     parts: &'static [Part],
     forms: fn() -> [u64; 2],
     entry: Entry,
@@ -46,7 +46,7 @@ pub struct Registration {
 
 inventory::collect!(Registration);
 
-/// A function or a job that is known by its name only.
+/// A function or a job, type-erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     Function {
@@ -69,14 +69,14 @@ impl Entry {
     }
 }
 
-/// From JSON to the form of arguments or states, and from that of results to JSON.
+/// Conversions from JSON to encoded arguments or states, and from encoded results to JSON.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forms {
     pub(crate) from_json: fn(&[u8]) -> Result<Vec<u8>, BadBytes>,
     pub(crate) to_json: fn(&[u8]) -> Result<Vec<u8>, BadBytes>,
 }
 
-/// Why something could not be read or written, in words.
+/// A message about a value that could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadBytes(pub(crate) String);
 
@@ -236,7 +236,7 @@ pub(crate) fn registry() -> &'static Registry {
 }
 
 impl Fingerprint {
-    /// That of the program, or library, in which this is called; [`Fingerprint`] has an example.
+    /// The fingerprint of the program or library that calls this; [`Fingerprint`] has an example.
     #[must_use]
     pub fn of_this_program() -> Self {
         registry().build().fingerprint()

@@ -1,4 +1,4 @@
-//! How far the chunks of a range or a list have come, and how long the rest may take.
+//! The progress of chunks, and an estimate of the time left.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Told after each chunk.
 pub(super) type Listener<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
-/// How far chunks have come; [`Chunks::on_progress`](crate::Chunks::on_progress) has an example.
-/// Shown, it is a line for people.
+/// The progress of chunks; [`Chunks::on_progress`](crate::Chunks::on_progress) has an example.
+/// Displays as a line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -22,14 +22,14 @@ pub struct Progress {
     pub chunks_open: u64,
     /// The time since the first one was called.
     pub elapsed: Duration,
-    /// How long the rest takes if its items cost what those of the later half of the time did; none
-    /// while nothing is known.
+    /// The estimated time left, from the rate in the later half of the time so far; none until a
+    /// chunk is done.
     pub remaining: Option<Duration>,
 }
 
 impl Progress {
-    /// How much is done, from 0 to 1; [`Chunks::on_progress`](crate::Chunks::on_progress) has an
-    /// example.
+    /// The share that is done, from 0 to 1; [`Chunks::on_progress`](crate::Chunks::on_progress) has
+    /// an example.
     #[must_use]
     pub fn part(&self) -> f64 {
         match self.items {
@@ -58,7 +58,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// The one who listens, and what it is told.
+/// The listener, and the figures for it.
 pub(super) struct Telling<'a> {
     listener: Option<Listener<'a>>,
     began: Instant,
@@ -100,8 +100,8 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// How fast items were done in the later half of the time: what came first, the start of workers
-/// among it, says little about the rest.
+/// The rate in the later half of the time so far: the beginning, in which workers start, says
+/// little about the rest.
 #[derive(Debug, Default)]
 struct Pace {
     /// When so many were done, of the later half and the last one before it.
