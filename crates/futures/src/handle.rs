@@ -13,6 +13,7 @@ use heist_core::hosting::{self, Host};
 use heist_core::JoinError;
 #[cfg(doc)]
 use heist_core::ThreadPoolBuilder;
+use heist_sync::process::Generation;
 use heist_sync::thread;
 
 use crate::block_on::block_on;
@@ -26,6 +27,11 @@ use crate::shield::shielded;
 /// [panic handler](ThreadPoolBuilder::panic_handler), and so does one of the waker of another
 /// executor, or of the destructor of an output that nobody takes, if that is on a worker.
 ///
+/// # Panics
+///
+/// In a child made by `fork` it panics to poll the handle of a future of the parent's, unless that
+/// has ended.
+///
 /// # Cost
 ///
 /// Where a handle is polled with another waker than that of a future of this crate, as in
@@ -34,11 +40,14 @@ use crate::shield::shielded;
 pub struct FutureHandle<T> {
     /// `None` once it was aborted.
     task: Option<FallibleTask<Outcome<T>, Host>>,
+    /// The process whose workers run the future.
+    born: Generation,
 }
 
 impl<T> FutureHandle<T> {
     pub(crate) fn new(task: FallibleTask<Outcome<T>, Host>) -> Self {
-        Self { task: Some(task) }
+        let (task, born) = (Some(task), Generation::present());
+        Self { task, born }
     }
 
     /// Waits for the output: a worker runs jobs meanwhile, any other thread blocks.
@@ -97,9 +106,13 @@ impl<T> Future for FutureHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let born = self.born;
         let Some(task) = self.task.as_mut() else {
             return Poll::Ready(Err(JoinError::Cancelled));
         };
+        if !task.is_finished() {
+            hosting::demand_present(born);
+        }
         ready!(poll_budget(cx));
         let Poll::Ready(outcome) = shielded(cx, |cx| Pin::new(task).poll(cx)) else {
             budget::give_back();

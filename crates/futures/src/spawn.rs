@@ -25,6 +25,10 @@ use crate::shield::with_own;
 /// pending does not keep the pool from ending: when the pool has ended, the next wake-up drops the
 /// future, and its handle says [`Cancelled`](JoinError::Cancelled).
 ///
+/// # Panics
+///
+/// Panics in a child made by `fork`, where the pool has no workers.
+///
 /// # Cost
 ///
 /// One allocation for the future, its state and its output. A panic in the future's destructor
@@ -55,6 +59,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send,
 {
+    host.demand_workers();
     // It captures nothing: then it needs no share of the task while it is called.
     let wake = |runnable: Runnable<Host>, info: ScheduleInfo| {
         let order = match info.woken_while_running {

@@ -3,8 +3,9 @@
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{mpsc, Arc};
+use std::sync::{mpsc, Arc, Barrier};
 use std::task::Poll;
+use std::time::Duration;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_futures::{spawn_future, yield_now, FutureHandle, SpawnFuture};
@@ -235,6 +236,38 @@ fn what_a_future_has_woken_or_spawned_is_run_by_another_worker_while_it_blocks()
             heard.recv().unwrap();
         });
         blocks.join();
+    }
+}
+
+/// Two workers are held up, and each has one that would come after all others.
+#[test]
+fn what_workers_that_are_held_up_have_put_behind_is_run_if_that_is_one_for_each() {
+    // Of so many in a row that a worker spawns, one has to wait its turn.
+    const SPAWNED: usize = 62;
+    let pool = pool(4);
+    for held_up in 1..=3 {
+        let (say, heard) = mpsc::channel();
+        let places = Arc::new(Barrier::new(held_up));
+        let releases: Vec<_> = (0..held_up)
+            .map(|_| {
+                let (release, released) = mpsc::channel::<()>();
+                let (say, places) = (say.clone(), Arc::clone(&places));
+                pool.spawn(move || {
+                    places.wait();
+                    for _ in 0..SPAWNED {
+                        let say = say.clone();
+                        drop(spawn_future(async move { say.send(()).unwrap() }));
+                    }
+                    let _ = released.recv();
+                });
+                release
+            })
+            .collect();
+        for _ in 0..held_up * SPAWNED {
+            let run = heard.recv_timeout(Duration::from_secs(120));
+            assert!(run.is_ok(), "a future never came to its turn");
+        }
+        drop(releases);
     }
 }
 

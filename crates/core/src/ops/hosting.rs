@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use heist_sync::process::Generation;
+
 use crate::base::job::DetachedJob;
 use crate::base::region::Context;
 use crate::base::task::{Carrying, Task};
@@ -137,13 +139,24 @@ impl Host {
         }
     }
 
+    /// Called before a future is spawned.
+    ///
+    /// # Panics
+    ///
+    /// Panics in a forked child of the process that has built the pool.
+    pub fn demand_workers(&self) {
+        self.pool.demand_workers("spawn a future in");
+    }
+
     /// Called before something is left to the thread of this worker.
     ///
     /// # Panics
     ///
-    /// Panics if there is no such worker, or other threads may be in its place.
+    /// Panics if there is no such worker, or other threads may be in its place, and in a forked
+    /// child.
     #[track_caller]
     pub fn demand_own_thread(&self, worker: usize) {
+        self.demand_workers();
         self.pool.demand_place(Place::OnlyOn(worker));
         assert!(
             !self.pool.callers_participate,
@@ -163,6 +176,15 @@ impl fmt::Debug for Host {
             .field(&Arc::as_ptr(&self.pool))
             .finish()
     }
+}
+
+/// Called before a future is waited for that was spawned in this process.
+///
+/// # Panics
+///
+/// Panics in a forked child of that, where no worker will ever run the future.
+pub fn demand_present(born: Generation) {
+    Pool::demand_present(born, "wait for a future of");
 }
 
 /// Calls `last` on the calling worker's thread when its pool has ended; a thread that the pool has

@@ -128,8 +128,17 @@ impl Pool {
     /// Panics in a forked child of the process that built the pool: the workers are the parent's,
     /// and nobody would ever come.
     pub(crate) fn demand_workers(&self, attempt: &str) {
+        Self::demand_present(self.born, attempt);
+    }
+
+    /// As [`demand_workers`](Self::demand_workers), of a pool that was built in this process.
+    ///
+    /// # Panics
+    ///
+    /// Panics in a forked child of that.
+    pub(crate) fn demand_present(born: Generation, attempt: &str) {
         assert!(
-            !self.born.is_past(),
+            !born.is_past(),
             "could not {attempt} a pool that was built before this process was forked: its workers are threads of the parent; build a ThreadPool in the child and call its methods, or let the child call exec"
         );
     }

@@ -168,7 +168,7 @@ impl<P> WorkerState<P> {
                 turns: Cell::new(Turns::new()),
                 queue_passed_ns: Cell::new(None),
                 yielded_ran: Cell::new(0),
-                alone: Cell::new((usize::MAX, 0)),
+                alone: Cell::new((index, 0)),
                 stock: Cell::new(None),
                 looks: Cell::new(0),
                 marks: Cell::new(Marks::default()),

@@ -90,20 +90,25 @@ impl Worker {
     }
 
     /// The oldest of another worker's. This one keeps some more. One that is alone is left to its
-    /// worker, which may be about to take it, until the second look.
+    /// worker, which may be about to take it, until the second look: in each round one such job is
+    /// noted, from the next worker on, so that each comes to be the one.
     pub(crate) fn steal_yielded(&self) -> Option<Job> {
-        let pool = self.pool();
-        let (above, below) = (self.index() + 1.., 0..self.index());
-        let all = pool.workers().len();
-        let mut jobs = above
-            .take_while(|&victim| victim < all)
-            .chain(below)
+        let (pool, noted) = (self.pool(), self.local().alone.get());
+        let (next, before) = (noted.0 + 1..pool.workers().len(), 0..=noted.0);
+        let mut jobs = next
+            .chain(before)
+            .filter(|&victim| victim != self.index())
             .map(|victim| (victim, pool.worker(victim)))
             .find_map(|(index, victim)| {
                 let alone = (index, victim.yielded.taken());
                 match victim.yielded.len() {
                     0 => return None,
-                    1 if self.local().alone.replace(alone) != alone => return None,
+                    1 if alone != noted => {
+                        if self.local().alone.get() == noted {
+                            self.local().alone.set(alone);
+                        }
+                        return None;
+                    }
                     _ => (),
                 }
                 let thief = victim.deque().thief();
