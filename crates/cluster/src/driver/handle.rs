@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::messages::{Checkpoint, Input, Submission, View};
 use super::rates::Rates;
 use super::reactor::{measure, Message, Reactor};
+use super::rebalancer::Rebalancer;
 use super::results::{Results, Shown};
 use super::store::{Description, JobResult, Store, Unfinished};
 use crate::backend::Backend;
@@ -58,9 +59,10 @@ impl Driver {
         let journal = events
             .map(|folder| Journal::open(&folder, events_bytes_max))
             .transpose()?;
-        let planner = rebalance.map(planner).transpose()?;
         let results = Arc::new(Results::default());
         let (sender, receiver) = mpsc::channel();
+        let rebalancer = rebalance.map(|config| rebalancer(config, sender.clone()));
+        let rebalancer = rebalancer.transpose()?;
         let reactor = Reactor {
             backend: Arc::clone(backend),
             sender: sender.clone(),
@@ -69,7 +71,7 @@ impl Driver {
             store: store.clone(),
             journal,
             listener,
-            planner,
+            rebalancer,
             rates: Rates::default(),
             moving: HashMap::new(),
             said: None,
@@ -77,16 +79,13 @@ impl Driver {
             results: Arc::clone(&results),
             counts: Box::new(counts),
         };
-        let failed = |error: io::Error| {
-            ClusterErrorKind::Store(format!("could not start a thread: {error}"))
-        };
         let thread = thread::Builder::new()
             .name("heist-cluster-jobs".to_owned())
             .spawn(move || reactor.run(&receiver))
-            .map_err(failed)?;
+            .map_err(no_thread)?;
         let every = sample_every.unwrap_or(Duration::from_secs(1));
         let (measuring, stop) = mpsc::channel();
-        measure(Arc::downgrade(backend), sender.clone(), every, stop).map_err(failed)?;
+        measure(Arc::downgrade(backend), sender.clone(), every, stop).map_err(no_thread)?;
         Ok(Self {
             sender,
             thread: Mutex::new(Some(thread)),
@@ -261,10 +260,19 @@ impl Driver {
 }
 
 /// The rebalancer, as it is to be.
-fn planner(config: Config) -> Result<Planner, ClusterErrorKind> {
-    Planner::new(config).map_err(|error| {
+fn rebalancer(config: Config, sender: Sender<Message>) -> Result<Rebalancer, ClusterErrorKind> {
+    let planner = Planner::new(config).map_err(|error| {
         ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
-    })
+    })?;
+    let tell = move |answer| {
+        // The reactor may be gone, and then nobody minds.
+        let _ = sender.send(Message::Decided(answer));
+    };
+    Rebalancer::start(planner, tell).map_err(no_thread)
+}
+
+fn no_thread(error: io::Error) -> ClusterErrorKind {
+    ClusterErrorKind::Store(format!("could not start a thread: {error}"))
 }
 
 /// The processors that a job wants.

@@ -12,14 +12,15 @@ use heist_sync::thread;
 use super::journal::Journal;
 use super::machine::Machine;
 use super::messages::{Action, Input, View};
-use super::rates::{Rates, Readings};
+use super::rates::{Measured, Rates, Readings};
+use super::rebalancer::{Answer, Rebalancer};
 use super::results::Results;
 use super::store::{JobResult, Store};
 use crate::backend::{Backend, Node};
 use crate::driver::options::Listener;
 use crate::error::RemoteError;
 use crate::event::{CallCounts, ClusterEvent, EventKind};
-use crate::planner::{JobId, NodeId, Outcome, Planner};
+use crate::planner::{JobId, NodeId, Outcome};
 
 /// How often the state machine looks at the time.
 const TICK: Duration = Duration::from_millis(50);
@@ -28,6 +29,8 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) enum Message {
     Input(Input),
     Readings(Vec<Node>, Readings),
+    /// None if the planner has panicked.
+    Decided(Option<Box<Answer>>),
     End,
 }
 
@@ -70,7 +73,7 @@ pub(super) struct Reactor {
     pub(super) store: Option<Arc<Store>>,
     pub(super) journal: Option<Journal>,
     pub(super) listener: Option<Listener>,
-    pub(super) planner: Option<Planner>,
+    pub(super) rebalancer: Option<Rebalancer>,
     pub(super) rates: Rates,
     /// Jobs that move because the planner wanted it.
     pub(super) moving: HashMap<u64, JobId>,
@@ -109,6 +112,7 @@ impl Reactor {
             match receiver.recv_timeout(left) {
                 Ok(Message::Input(input)) => self.step(input),
                 Ok(Message::Readings(nodes, readings)) => self.measured(&nodes, &readings),
+                Ok(Message::Decided(answer)) => self.decided(answer),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -185,12 +189,8 @@ impl Reactor {
 
     fn move_over(&mut self, job: u64, has_moved: bool) {
         let now = self.now();
-        if let (Some(id), Some(planner)) = (self.moving.remove(&job), &mut self.planner) {
-            let told = match has_moved {
-                true => planner.move_ended(now, &id),
-                false => planner.move_failed(now, &id),
-            };
-            debug_assert!(told.is_ok(), "{told:?}");
+        if let (Some(id), Some(rebalancer)) = (self.moving.remove(&job), &mut self.rebalancer) {
+            rebalancer.move_over(now, id, has_moved);
         }
     }
 
@@ -211,21 +211,54 @@ impl Reactor {
             }
         }
         let views: Vec<_> = self.machine.open().collect();
-        let measured = self.rates.take(now, nodes, readings, &views);
+        let Measured {
+            nodes,
+            jobs,
+            node_usage,
+            job_usage,
+        } = self.rates.take(now, nodes, readings, &views);
         self.say(EventKind::Usage {
-            nodes: measured.node_usage,
-            jobs: measured.job_usage,
+            nodes: node_usage,
+            jobs: job_usage,
             calls: (self.counts)(),
         });
-        let Some(planner) = &mut self.planner else {
+        if let Some(rebalancer) = &mut self.rebalancer {
+            rebalancer.ask(now, nodes, jobs);
+        }
+    }
+
+    fn decided(&mut self, answer: Option<Box<Answer>>) {
+        let Some(answer) = answer else {
+            self.rebalancer = None;
+            // The panic has been shown.
+            let _ = writeln!(
+                io::stderr(),
+                "heist-cluster: the planner panicked; jobs stay where they are from now on"
+            );
             return;
         };
-        let decision = planner.decide(now, &measured.nodes, &measured.jobs);
-        let chosen = match &decision.outcome {
-            Outcome::Move(chosen) => Some(chosen.clone()),
-            Outcome::Stay => None,
+        let now = self.now();
+        let Some(rebalancer) = &mut self.rebalancer else {
+            return;
         };
-        let started = chosen.filter(|chosen| planner.move_started(now, chosen).is_ok());
+        let (planner, decision) = rebalancer.take(*answer);
+        let started = match &decision.outcome {
+            Outcome::Stay => None,
+            Outcome::Move(chosen) => {
+                // Much may have happened while it decided.
+                let could_move = |view: &View| {
+                    view.options.id == chosen.job
+                        && view.node.as_ref() == Some(&chosen.from)
+                        && !view.is_moving
+                };
+                let view = self.machine.open().find(could_move);
+                let view = view.filter(|_| planner.move_started(now, chosen).is_ok());
+                let Some(view) = view else {
+                    return;
+                };
+                Some((view.job, chosen.clone()))
+            }
+        };
         let happening = EventKind::Decided { decision };
         // Figures change with every sample; what is said again without a move is no news.
         let kind = outline(&happening.to_string());
@@ -233,18 +266,11 @@ impl Reactor {
             self.said = Some(kind);
             self.say(happening);
         }
-        if let Some(chosen) = started {
-            let view = views.iter().find(|view| view.options.id == chosen.job);
-            if let Some(view) = view {
-                self.moving.insert(view.job, chosen.job.clone());
-                let to = chosen.to.clone();
-                let expected = Some(chosen);
-                self.step(Input::Move {
-                    job: view.job,
-                    to,
-                    expected,
-                });
-            }
+        if let Some((job, chosen)) = started {
+            self.moving.insert(job, chosen.job.clone());
+            let to = chosen.to.clone();
+            let expected = Some(chosen);
+            self.step(Input::Move { job, to, expected });
         }
     }
 
