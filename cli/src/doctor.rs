@@ -1,4 +1,4 @@
-//! `heist doctor`: what heist sees of the machine and its own settings, and what follows.
+//! `heist doctor`: the machine and heist's settings as heist sees them, and the consequences.
 //!
 //! Every fact comes either from [`Host`], what the standard library and the
 //! kernel answer when asked, or from a [`Tree`], the files in which Linux

@@ -1,4 +1,4 @@
-//! Input that is read whole, up to a limit: it may be a device that has no end.
+//! Reads whole inputs up to a limit, as one may be an endless device.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Says how many bytes are read at most, if it has more.
+/// Fails, naming the limit, if there is more.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     read_from(File::open(path)?, bytes_max)
 }

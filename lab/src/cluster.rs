@@ -83,7 +83,7 @@ enum Action {
     },
 }
 
-/// Does what was asked for, and returns the exit code.
+/// Runs the command, and returns the exit code.
 pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let mut done = |what: fmt::Arguments<'_>| {

@@ -1,4 +1,4 @@
-//! Test programs: building them, running each with a deadline, reading what it says of its tests.
+//! Test programs: builds them, runs each with a deadline, and reads its results.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Running a program within a limit of time, with what it prints kept in files.
+//! Runs a program within a time limit, with its output in files.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Why it did not end well.
+    /// The failure, if any.
     pub fn failure(&self) -> Option<String> {
         match self.status {
             Some(status) if status.success() => None,

@@ -1,4 +1,4 @@
-//! Running one step after the other: each with its name, time and result, a table at the end.
+//! Runs steps one after the other, each with its name, time and result, and a table at the end.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -13,19 +13,19 @@ use wait_timeout::ChildExt as _;
 
 use crate::hung;
 
-/// Runs steps, whatever becomes of those before.
+/// Runs steps regardless of earlier failures.
 #[derive(Debug)]
 pub struct Runner<'a, W> {
     root: PathBuf,
     out: &'a mut W,
-    /// The folder for what the commands print. Without one, that goes where our output goes.
+    /// The folder for the output of commands; without one it goes to ours.
     logs: Option<PathBuf>,
     /// The time that one command may take, and the moment at which all have to have ended.
     limits: Option<(Duration, Instant)>,
     steps: Vec<Step>,
 }
 
-/// The exit code of a program that has nothing to do here, as in automake's tests.
+/// The exit code for "skipped", as in automake's tests.
 const SKIPPED: u8 = 77;
 
 /// How a step ended.

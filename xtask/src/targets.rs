@@ -46,7 +46,7 @@ const PROGRAMS: [&str; 6] = [
     "http-service",
 ];
 
-/// The packages that speak to processes as Unix does.
+/// The packages that need Unix processes.
 const UNIX_ONLY: [&str; 2] = ["heist-cluster", "heist-cluster-suite"];
 
 /// Which of the targets are no Unix systems.

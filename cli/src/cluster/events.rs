@@ -1,4 +1,4 @@
-//! Reading what a run writes down, as it comes.
+//! Follows the event file of a run.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,14 +13,14 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 pub(super) struct Reader {
     path: PathBuf,
     file: File,
-    /// The beginning of a line whose end is not there yet.
+    /// An incomplete last line.
     rest: Vec<u8>,
     /// How many lines were not understood.
     pub(super) not_understood: u64,
 }
 
 impl Reader {
-    /// Opens the file at `path`, and before it the older one that it has followed, if there is one.
+    /// Opens the file at `path`, preceded by the rotated one, if there is one.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let older = File::open(path.with_extension("1.jsonl"));
         let file = older.or_else(|_| File::open(path));
@@ -33,7 +33,7 @@ impl Reader {
         })
     }
 
-    /// The file at the path, if it is another than the one that is read.
+    /// The file at the path, if it is a new one.
     fn newer(&self) -> io::Result<Option<File>> {
         let id = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));
         let newer = match File::open(&self.path) {
@@ -83,7 +83,7 @@ pub(super) fn line(event: &ClusterEvent, began_ms: u64) -> String {
     format!("{at_s:8.1} s  {}", harmless(&text))
 }
 
-/// True if an event is worth a line: neither a measurement nor a refusal to move.
+/// True unless the event is a measurement or a refusal to move.
 pub(super) fn is_notable(what: &EventKind) -> bool {
     !matches!(
         what,
@@ -91,7 +91,7 @@ pub(super) fn is_notable(what: &EventKind) -> bool {
     )
 }
 
-/// The text with its control characters spelt out.
+/// The text with control characters escaped.
 pub(crate) fn harmless(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();

@@ -22,7 +22,7 @@ use super::backend::BackendArgs;
 use super::job_file::JobFile;
 use crate::Usage;
 
-/// How often a name is looked for that no other run has taken.
+/// How many names are tried before giving up on a free one.
 const NAMES_MAX: u32 = 10_000;
 
 /// The folder of a run.
@@ -39,7 +39,7 @@ struct Begun {
     chosen: BackendArgs,
 }
 
-/// The result of a call, as it is written down.
+/// The result of a call, as recorded.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CallResult {
     /// Which `[[call]]`, from 0.
@@ -148,12 +148,12 @@ impl RunFolder {
         self.0.join("slurm")
     }
 
-    /// True if a driver was lost that had jobs in Slurm, which go on without it.
+    /// True if a lost driver had jobs in Slurm, which continue without it.
     pub(super) fn has_left_jobs(&self) -> bool {
         self.shared().exists()
     }
 
-    /// Removes what the nodes of Slurm have shared, as they have no more jobs of the run.
+    /// Removes the folder shared with the nodes of Slurm, which have no jobs of the run left.
     pub(super) fn end_sharing(&self) {
         // If it stays, the next driver asks Slurm in vain for the jobs there.
         let _ = fs::remove_dir_all(self.shared());
@@ -171,8 +171,8 @@ impl RunFolder {
             .with_context(|| format!("cannot write to {}", path.display()))
     }
 
-    /// The results of calls that were noted. A line that was cut off is none, and taken away, so
-    /// that the next one begins a line; one that cannot be understood is none either.
+    /// The recorded results of calls. A torn last line is removed, so that the next one starts a
+    /// line; a line that cannot be parsed is skipped.
     pub(super) fn call_results(&self) -> anyhow::Result<Vec<CallResult>> {
         let path = self.0.join("calls.jsonl");
         let text = match fs::read_to_string(&path) {
@@ -204,8 +204,8 @@ impl RunFolder {
     }
 }
 
-/// Where runs are kept: in the user's folder for state, so that `heist cluster top` finds them
-/// wherever it is started.
+/// The folder of runs: in the user's state folder, so that `heist cluster top` finds them from
+/// anywhere.
 fn home() -> Result<PathBuf, Usage> {
     let absolute = |name| {
         let path = PathBuf::from(std::env::var_os(name)?);
@@ -223,7 +223,7 @@ fn home() -> Result<PathBuf, Usage> {
     Ok(state.join("heist").join("runs"))
 }
 
-/// Makes folders that only this user can read: states and results are his.
+/// Creates folders that only this user can read.
 fn private() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     builder.mode(0o700);

@@ -17,15 +17,15 @@ pub(super) struct History {
     pub(super) now_ms: u64,
     machines: HashMap<NodeId, usize>,
     jobs: HashMap<JobId, usize>,
-    /// From when on a machine is not there.
+    /// When a machine was lost.
     pub(super) gone: HashMap<usize, u64>,
     /// When a machine was measured last.
     measured: HashMap<usize, u64>,
 }
 
 impl History {
-    /// A driver came at this moment. The one before has left, or else what it wrote last, at
-    /// `before_ms`, is the last that is known of it.
+    /// Notes that a driver came now. The one before has left, or was lost after its last event, at
+    /// `before_ms`.
     pub(super) fn connected(&mut self, before_ms: u64, pid: u32, is_first_lost: bool) {
         if is_first_lost {
             let now_ms = std::mem::replace(&mut self.now_ms, before_ms);
@@ -198,7 +198,7 @@ impl History {
         let since_ms = self.measured.insert(at, self.now_ms);
         let machine = &mut self.fleet.machines[at];
         machine.note = processors(usage.cpus);
-        // The first measurement after a driver has come says nothing of the time before it.
+        // The first measurement of a driver says nothing about the time before it.
         if let Some(begin_ms) = since_ms {
             machine.usage.push(Usage {
                 stretch: Stretch {
@@ -216,7 +216,7 @@ impl History {
         self.fleet.jobs[at].outcome = format!("{:.0} % done", usage.progress * 100.0);
     }
 
-    /// A machine that was gone is there.
+    /// A lost machine is back.
     pub(super) fn back(&mut self, machine: usize) {
         if let Some(begin_ms) = self.gone.remove(&machine) {
             self.fleet.machines[machine].absent.push(Stretch {

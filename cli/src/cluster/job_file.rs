@@ -1,7 +1,7 @@
-//! Job files: what is to run on a cluster, written down as TOML.
+//! Job files: the jobs and calls of a run, as TOML.
 //!
-//! Users read [`FORMAT`], in which [`EXAMPLE`] is a complete file. A part of a file that is not
-//! understood is an error with its line.
+//! [`FORMAT`] is the users' documentation, in which [`EXAMPLE`] is a complete file. Unknown parts
+//! of a file are errors with their line.
 
 use std::fmt;
 use std::ops::Range;
@@ -70,7 +70,7 @@ pub(super) struct JobFile {
     pub(super) program: PathBuf,
     /// Settings of the backends.
     pub(super) backends: Tables,
-    /// With which settings jobs are moved, if they are.
+    /// The rebalancer's settings, if it is on.
     pub(super) rebalance: Option<Config>,
     /// In their order, each copy by itself.
     pub(super) jobs: Vec<JobSpec>,
@@ -158,7 +158,7 @@ fn at_line(name: &str, line: usize, what: impl fmt::Display) -> Usage {
 }
 
 impl JobFile {
-    /// Understands `text`, in which relative paths begin at `base`. Errors call it `name`.
+    /// Parses `text`, with paths relative to `base`. Errors call it `name`.
     pub(super) fn parse(text: &str, name: &str, base: &Path) -> Result<Self, Usage> {
         let source = Source { name, text };
         let raw: Raw = toml::from_str(text).map_err(|error| {
@@ -206,7 +206,7 @@ impl JobFile {
         })
     }
 
-    /// Makes sure that the program has what is to run, and can take what it is given.
+    /// Checks that the program has the functions and jobs, and accepts their values.
     pub(super) fn check(&self, program: &ForeignProgram) -> Result<(), Usage> {
         let kinds: Vec<_> = program.jobs().collect();
         let functions: Vec<_> = program.functions().collect();
@@ -249,10 +249,10 @@ impl JobFile {
     }
 }
 
-/// How much an unknown name must have of a known one for that to be meant, from 0 to 1.
+/// How similar an unknown name must be to a known one to be taken for it, from 0 to 1.
 const LIKENESS_MIN: f64 = 0.7;
 
-/// Adds to a message about an unknown name which of the accepted ones is like it.
+/// Adds the most similar accepted name to a message about an unknown one.
 fn with_nearest(message: &str) -> String {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = names.next().filter(|_| message.starts_with("unknown "));

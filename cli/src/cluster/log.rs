@@ -39,12 +39,12 @@ impl Log {
     /// Says something else.
     pub(super) fn say(&self, line: &str) {
         self.status.suspend(|| {
-            // A run does not end because nobody listens.
+            // A closed stderr does not end a run.
             let _ = writeln!(io::stderr(), "{line}");
         });
     }
 
-    /// Shows the lines that workers print, from any thread.
+    /// Shows a line of a worker; callable from any thread.
     pub(super) fn printer(&self) -> impl FnMut(&LogLine) + Send + 'static {
         let status = self.status.clone();
         move |line| {

@@ -11,11 +11,10 @@ use super::folder::RunFolder;
 use super::history::{open_attempt, History};
 use super::run_state::RunState;
 
-/// How many measurements of a machine a page has at most. Neighbours are put together until
-/// there are no more.
+/// The most measurements of a machine on a page. Neighbours are merged until they fit.
 const USAGE_MAX: usize = 2000;
 
-/// How many decisions a page has at most: the last ones, and all moves.
+/// The most decisions on a page: the last ones, and all moves.
 const DECISIONS_MAX: usize = 500;
 
 /// Writes the page about the run in `folder`.
@@ -104,7 +103,7 @@ impl History {
         self.fleet.facts = facts.into_iter().map(fact).collect();
     }
 
-    /// Leaves out what no screen could show and nobody would read.
+    /// Drops more than any screen can show.
     fn thin(&mut self) {
         for machine in &mut self.fleet.machines {
             while machine.usage.len() > USAGE_MAX {
@@ -154,7 +153,7 @@ impl History {
     }
 }
 
-/// The time on the clocks here; nothing if nothing has happened yet.
+/// The local time; empty before the first event.
 fn local_time(unix_ms: u64) -> String {
     let at = i64::try_from(unix_ms).ok().filter(|ms| *ms > 0);
     let at = at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
@@ -179,7 +178,7 @@ fn together(pair: &[Usage]) -> Vec<Usage> {
             let sum = one * length(first) + other * length(second);
             Some(sum / (length(first) + length(second)).max(1.0))
         }
-        // That nothing is known for a moment is not worth a place of its own.
+        // A moment without data gets no entry of its own.
         (one, other) => one.or(other),
     };
     vec![Usage {

@@ -1,8 +1,8 @@
 //! `heist cluster run`: submits the jobs and calls of a job file, writes the log, and shows the
 //! results.
 //!
-//! One thread does it all: it takes what the driver tells, and looks now and then which jobs
-//! and calls are over. So whatever ends the run ends it in one place.
+//! One thread does it all: it receives the driver's events and polls for finished jobs and calls.
+//! So a run ends in one place, whatever the cause.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -35,13 +35,13 @@ use crate::usage::{check_output, Usage};
 /// The most bytes that a job file may have.
 const JOB_FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// How often it is looked which jobs and calls are over.
+/// How often jobs and calls are polled.
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// How long a cluster may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long jobs may take to their next safe point when the run is ended before its time.
+/// How long jobs may take to their next safe point when the run is interrupted.
 const STATE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The exit code after Ctrl-C: 128 and the number of the signal, as shells have it.
@@ -162,7 +162,7 @@ fn count(given: &str, most: u32) -> Result<NonZeroU32, String> {
 }
 
 impl Args {
-    /// The folder of a new run or of one that goes on, with its job file, program and backend.
+    /// The folder of a new or resumed run, with its job file, program and backend.
     fn prepare(&self) -> anyhow::Result<(RunFolder, JobFile, ForeignProgram, BackendArgs)> {
         match &self.resume {
             Some(path) => {
@@ -187,7 +187,7 @@ impl Args {
                 let base = path.parent().unwrap_or(Path::new(""));
                 let job_file = JobFile::parse(&text, &name, base)?;
                 let chosen = self.chosen(None)?;
-                // Errors that need no folder come before there is one.
+                // Errors that need no folder come before it is created.
                 let program = inspect(&job_file)?;
                 let wanted = self.run_folder.as_deref();
                 let folder = RunFolder::create(wanted, path, &text, chosen)?;
@@ -211,7 +211,7 @@ impl Args {
     }
 }
 
-/// True once somebody has ended this process; the second time it ends at once.
+/// True after a first signal to end; a second one ends the process at once.
 fn interrupts() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -240,7 +240,7 @@ struct Run<'a> {
     jobs: Vec<Item<JsonJob>>,
     /// Each with its place in the job file, and which repetition it is.
     calls: Vec<(usize, u32, Item<JsonCall>)>,
-    /// Results that could not be written down, with the reasons.
+    /// Results that could not be recorded, with the reasons.
     not_stored: Vec<String>,
     job_file: &'a JobFile,
     folder: &'a RunFolder,
@@ -343,7 +343,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The state that an earlier part of the run has left, in words.
+    /// The state left by an earlier part of the run, in words.
     fn found(&self) -> String {
         let jobs = self.jobs.iter().filter(|job| job.over.is_some());
         let calls = self.calls.iter().filter(|(.., call)| call.over.is_some());
@@ -356,7 +356,7 @@ impl Run<'_> {
         )
     }
 
-    /// Waits until everything is over, and writes the log. True if somebody ended the run.
+    /// Waits until everything has ended, and writes the log. True if the run was interrupted.
     fn wait(
         &mut self,
         events: &Receiver<ClusterEvent>,
@@ -386,8 +386,8 @@ impl Run<'_> {
         }
     }
 
-    /// Asks the jobs that run for their states, waits a while for them, and takes results that have
-    /// come: whoever resumes the run goes on from there.
+    /// Takes checkpoints of running jobs, within a time limit, and collects results, for a later
+    /// `--resume`.
     fn keep_states(
         &mut self,
         events: &Receiver<ClusterEvent>,
@@ -462,8 +462,8 @@ impl Run<'_> {
         Ok(is_all && self.calls.iter().all(|(.., call)| call.over.is_some()))
     }
 
-    /// The outcome of the run. Open work is let go of: a job goes on when the run is resumed, a
-    /// call is made again.
+    /// The outcome of the run. Open work is abandoned: on resuming, a job continues and a call is
+    /// made again.
     fn end(self, is_interrupted: bool) -> Results {
         let jobs = self.jobs.into_iter().zip(&self.job_file.jobs);
         let jobs = jobs.map(|(item, spec)| {
@@ -502,7 +502,7 @@ impl Run<'_> {
     }
 }
 
-/// Tells what the driver says last. It hangs up when it has left.
+/// Logs the driver's last events, until it hangs up.
 fn listen_to_the_end(events: &Receiver<ClusterEvent>, log: &mut Log) {
     let deadline = Instant::now() + END_PATIENCE;
     loop {

@@ -1,4 +1,4 @@
-//! The state of a run, folded from its events: the present, and the past if a page is to show it.
+//! The state of a run, folded from its events, with its history if a page needs it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +32,7 @@ pub(super) struct RunState {
     pub(super) moves: VecDeque<Remembered>,
     /// The last decisions, the newest last.
     pub(super) decisions: VecDeque<Remembered>,
-    /// All that was, if somebody wants it.
+    /// The history, if wanted.
     history: Option<History>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Node {
     pub(super) cpus: f64,
     /// The share of its processors in use, above 1 if work waits, or why it is not known.
     pub(super) utilisation: Option<Result<f64, String>>,
-    /// When that was so, in milliseconds since 1970.
+    /// When that was measured, in milliseconds since 1970.
     pub(super) measured_ms: u64,
     pub(super) is_gone: bool,
 }
@@ -105,7 +105,7 @@ pub(super) struct Remembered {
 }
 
 impl RunState {
-    /// One that remembers all that was.
+    /// A state that keeps its history.
     pub(super) fn with_history() -> Self {
         Self {
             history: Some(History::default()),
@@ -113,7 +113,7 @@ impl RunState {
         }
     }
 
-    /// All that was, if it was to be remembered.
+    /// The history, if it was kept.
     pub(super) fn take_history(&mut self) -> History {
         self.history.take().unwrap_or_default()
     }
@@ -265,7 +265,7 @@ impl RunState {
                 });
                 remember(&mut self.moves, at_ms, what.to_string(), Vec::new());
             }
-            // Late answers change nothing, and events of later versions cannot be shown.
+            // Late answers change nothing, and events of later versions are ignored.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A terminal that is drawn on, and left as it was found.
+//! A terminal for drawing, restored afterwards.
 
 use std::io::{self, Stdout, Write as _};
 use std::panic;
@@ -33,7 +33,7 @@ impl Screen {
             signal_hook::flag::register(signal, Arc::clone(&is_ended))?;
         }
         terminal::enable_raw_mode()?;
-        // From here on it is given back whatever happens.
+        // From here on the terminal is restored on every path.
         let mut screen = Self {
             out: io::stdout(),
             is_ended,
@@ -91,8 +91,8 @@ impl Screen {
         }
     }
 
-    /// Waits for `patience`, and says whether somebody wants to leave: q, Escape or Ctrl-C.
-    /// So does whoever ends this process. A change of size ends the wait.
+    /// Waits for `patience`, and returns true to quit: on q, Escape, Ctrl-C or a signal to end. A
+    /// change of size ends the wait.
     pub(super) fn is_left_within(&self, patience: Duration) -> io::Result<bool> {
         // Nothing else follows from it.
         if self.is_ended.load(Ordering::Relaxed) {

@@ -13,10 +13,10 @@ use super::run_state::RunState;
 use super::screen::Screen;
 use super::view;
 
-/// How often the file is looked at.
+/// How often the file is polled.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// How many jobs a view has that no screen limits.
+/// The jobs in a view without a screen.
 const JOBS_SHOWN: usize = 1000;
 
 /// Flags of `heist cluster top`
@@ -31,7 +31,7 @@ pub(super) struct Args {
     once: bool,
 }
 
-/// Draws the run anew, until it ends or a key asks for the end.
+/// Redraws the run until it ends or a key quits.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let folder = RunFolder::of_run(args.run_folder.as_deref())?;
     let mut followed = Followed {
@@ -87,7 +87,7 @@ impl Followed {
     }
 }
 
-/// Draws views until the run is over or somebody has seen enough.
+/// Draws views until the run ends or a key quits.
 fn draw(followed: &mut Followed) -> anyhow::Result<()> {
     let mut screen = Screen::enter().context("cannot take over the terminal")?;
     loop {
@@ -95,7 +95,7 @@ fn draw(followed: &mut Followed) -> anyhow::Result<()> {
         let rows = screen.rows()?;
         let all = followed.view(JOBS_SHOWN).len();
         let jobs = followed.state.jobs.len();
-        // Lines that do not fit are taken from the jobs, but for a few.
+        // Jobs give up lines first where the view does not fit.
         let excess = (all + 1).saturating_sub(rows);
         let shown = jobs
             .saturating_sub(if excess > 0 { excess + 1 } else { 0 })

@@ -15,7 +15,7 @@ use variables::{
     RECORD_EVENTS,
 };
 
-/// The variables that heist reads, and the others whose name starts with `HEIST_`.
+/// The variables that heist reads, and unknown ones that start with `HEIST_`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Environment {
     pub(crate) known: Vec<Variable>,
@@ -32,7 +32,7 @@ pub(crate) struct Variable {
     /// Its effect.
     pub(crate) changes: &'static str,
     pub(crate) accepts: &'static str,
-    /// The value as given; bytes that are no text are replaced. `None` if unset.
+    /// The value; invalid UTF-8 is replaced. `None` if unset.
     pub(crate) value: Option<String>,
     pub(crate) state: State,
     #[serde(skip)]

@@ -43,10 +43,9 @@ impl Host {
     }
 }
 
-/// Builds a pool as a program would, since nothing else tells as surely what a
-/// program would get. Only numbers that were asked for are taken at their word:
-/// tens of thousands of threads would keep the machine busy for minutes, and
-/// the memory for billions of events may not be there.
+/// Builds a pool as a program would, the only sure test. Only numbers that were asked for are taken
+/// at their word: tens of thousands of threads would keep the machine busy for minutes, and the
+/// memory for billions of events may not be there.
 fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
     let asked_workers = environment.asked_workers().map(|(workers, _)| workers);
     let mut builder =

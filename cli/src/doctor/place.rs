@@ -1,4 +1,4 @@
-//! How far apart the CPUs are, and so whom a worker of a pinned pool tries first.
+//! The distances between CPUs, and the order in which a worker of a pinned pool tries its victims.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub(crate) struct Place {
     pub(crate) worker_cpu: Option<usize>,
     /// The CPUs whose workers a worker there tries, the nearest first.
     pub(crate) victims: Vec<Victims>,
-    /// The facts that are missing or in doubt, and the assumption in their place.
+    /// Missing or doubtful facts, and the assumptions in their place.
     pub(crate) notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that `heist doctor` knows, gathered in one value that is printed as text or JSON.
+//! All findings of `heist doctor` in one value, printed as text or JSON.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) unreadable: Vec<Unreadable>,
 }
 
-/// The pool that starts when a program does not say what it wants.
+/// The pool with all defaults.
 #[derive(Debug, Serialize)]
 pub(crate) struct DefaultPool {
     /// `None` if it cannot start.
@@ -94,7 +94,7 @@ impl DefaultPool {
     }
 }
 
-/// Explains the number of workers by what was read, or says whose number it is.
+/// Explains the number of workers by the facts, or names its source.
 fn why(workers: usize, topology: &Topology, quotas: &Quotas) -> String {
     let allowed = topology.affinity.as_ref().map(CpuList::len);
     let quota = quotas.tightest();

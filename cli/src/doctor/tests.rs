@@ -1,4 +1,4 @@
-//! Machines that nobody has at hand, made up as trees of files: what doctor says of each.
+//! Machines made up as trees of files, and doctor's report on each.
 
 mod settings;
 
@@ -19,7 +19,7 @@ use super::tree::Tree;
 /// A machine under construction.
 struct Machine {
     root: TempDir,
-    /// The number that the standard library tells, and that heist uses.
+    /// The number from the standard library, which heist uses.
     workers: usize,
 }
 

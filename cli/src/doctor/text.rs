@@ -92,7 +92,7 @@ fn unreadable(page: &mut Page<'_, impl Write>, files: &[Unreadable]) -> io::Resu
     Ok(())
 }
 
-/// One variable: in full if each pool reads it, or if its value is no good; in brief otherwise.
+/// One variable: in full if every pool reads it or its value is bad, else in brief.
 fn setting(page: &mut Page<'_, impl Write>, variable: &Variable) -> io::Result<()> {
     let value = match (&variable.value, variable.complaint()) {
         (None, _) => "unset".to_owned(),

@@ -1,4 +1,4 @@
-//! Cores, SMT siblings, sockets, caches and NUMA nodes, as the kernel describes them.
+//! Cores, SMT siblings, sockets, caches and NUMA nodes, as the kernel reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

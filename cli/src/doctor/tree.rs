@@ -1,4 +1,4 @@
-//! Reading the files in which Linux describes the machine, and remembering what was unreadable.
+//! Reads the files in which Linux describes the machine, and remembers unreadable ones.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -41,7 +41,7 @@ impl<T> Queue<T> {
             let begin = Instant::now();
             let run = || step(worker, task, &mut sum, &mut pushed);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-                // The others would wait for this task for ever.
+                // Otherwise the others would wait for this task for ever.
                 self.abandon();
                 resume_unwind(panic);
             }

@@ -157,7 +157,7 @@ impl Workload for Files {
 
 const UNPOISONED: &str = "nothing that holds this lock can panic";
 
-/// The place for what is found out about one file; filled by the run.
+/// The place for the findings about one file, filled by the run.
 type Slot = Option<Result<FileFacts, String>>;
 
 /// Findings about one file.
@@ -250,7 +250,7 @@ impl Files {
             .to_string()
     }
 
-    /// Reads a file and finds out everything about it.
+    /// Reads and examines a file.
     fn read(&self, index: usize, reader: &mut Reader) -> Result<FileFacts, String> {
         self.load(index, &mut reader.buffer)?;
         reader.table.clear();

@@ -1,5 +1,4 @@
-//! Parses JSON documents of very different sizes, brings each into its canonical
-//! form and sums up what it holds.
+//! Parses JSON documents of very different sizes, canonicalises each and sums up its contents.
 
 use std::fmt::Write as _;
 use std::io;
@@ -148,7 +147,7 @@ impl Workload for Json {
     }
 }
 
-/// The place for what is found out about one document; filled by the run.
+/// The place for the findings about one document, filled by the run.
 type Slot = Option<Result<Document, String>>;
 
 fn filled(slots: Vec<Slot>) -> Vec<Result<Document, String>> {

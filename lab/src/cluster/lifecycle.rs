@@ -17,7 +17,7 @@ const NODES: usize = 3;
 /// How long processes have to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Makes sure that the backend's packages are there, and installs them if they are not.
+/// Finds or installs the backend's packages.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub(crate) fn start(backend: Backend, node: &str) -> anyhow::Result<()> {
         !cluster.node(node)?.lives(),
         "the node {node} of {backend} already runs"
     );
-    // If its daemon has died by itself, others may live.
+    // If its daemon died by itself, other processes may live.
     kill_node(&mut cluster, node)?;
     match backend {
         Backend::Ray => {

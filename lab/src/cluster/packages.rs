@@ -1,4 +1,4 @@
-//! The packages that backends come in: found, or installed once.
+//! The packages of backends: found, or installed once.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) const RAY: &str = "2.60.0";
 pub(super) fn ray(folder: &Path) -> anyhow::Result<PathBuf> {
     let environment = folder.join(format!("ray-{RAY}"));
     let python = environment.join("bin/python");
-    // Written last, so that one that was interrupted is not taken for a whole one.
+    // Written last, so that an interrupted installation does not count.
     let whole = environment.join("whole");
     if whole.is_file() && python.is_file() {
         return Ok(python);

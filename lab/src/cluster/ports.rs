@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use anyhow::Context;
 
-/// Makes sure that nobody listens where we are about to.
+/// Fails if one of the ports is taken.
 pub(super) fn demand_free(address: (&str, u16)) -> anyhow::Result<()> {
     TcpListener::bind(address).map(drop).with_context(|| {
         let (address, port) = address;

@@ -1,5 +1,5 @@
-//! The processes of a cluster: found by what they carry and by whose children they are, and
-//! ended so that nothing else can be hit.
+//! The processes of a cluster: found by their environment and ancestry, and ended without risk to
+//! others.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,8 +19,7 @@ pub(super) const NODE: &str = "HEIST_NODE";
 /// It may not be there before the name is, or else the whole machine would be its children.
 pub(super) const HOST: &str = "HEIST_HOST";
 
-/// A process that no other can be mistaken for: numbers are used again, but not with the same
-/// time of start.
+/// A process, identified beyond doubt: numbers are recycled, but not with the same start time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     /// Its number.
@@ -44,13 +43,13 @@ impl Process {
         Entry::read(self.pid).is_some_and(|now| now.process.start_ticks == self.start_ticks)
     }
 
-    /// Sends it a signal; nothing happens if it has ended.
+    /// Sends a signal, unless it has ended.
     fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return Ok(());
         };
-        // The descriptor stays with the process that has the number now. If that is still the
-        // one that we mean, the signal cannot reach another.
+        // The descriptor stays with the process that has the number now. If that is still ours, the
+        // signal cannot reach another.
         let sent = match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(descriptor) if self.lives() => pidfd_send_signal(&descriptor, signal),
             Ok(_) => Ok(()),
@@ -79,7 +78,7 @@ pub(super) fn members(folder: &Path, known: &[Member]) -> anyhow::Result<Vec<Mem
     let mut entries = Vec::new();
     for entry in fs::read_dir("/proc").context("could not list /proc")? {
         let name = entry.context("could not list /proc")?.file_name();
-        // A process that ends while we look is none of them any more.
+        // A process may end meanwhile.
         let pid = name.to_str().and_then(|name| name.parse().ok());
         entries.extend(pid.and_then(Entry::read));
     }
@@ -121,7 +120,7 @@ pub(super) fn end(
         );
         let kill = start.elapsed() >= grace;
         if kill {
-            // None shall live to see another die and report it: that is not how power fails.
+            // Stopped first, so that none can report another's death: power fails for all at once.
             for signal in [Signal::STOP, Signal::KILL] {
                 left.iter().try_for_each(|process| process.signal(signal))?;
             }
@@ -148,14 +147,14 @@ pub(super) fn end(
 struct Entry {
     process: Process,
     parent: i32,
-    /// Empty if it belongs to somebody else.
+    /// Empty if it belongs to another user.
     environment: Vec<u8>,
-    /// Which namespace its host name is in; `None` if it belongs to somebody else.
+    /// The namespace of its host name; `None` if it belongs to another user.
     host: Option<PathBuf>,
 }
 
 impl Entry {
-    /// `None` if it has ended, even if nobody has taken note of it yet.
+    /// `None` if it has ended, even if not yet reaped.
     fn read(pid: i32) -> Option<Self> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
         Some(Self {

@@ -25,7 +25,7 @@ pub(crate) struct Cluster {
     pub(crate) options: Options,
     /// When it was started, in universal time.
     pub(crate) started_at: String,
-    /// The process that takes it down in the end, if not a person.
+    /// The process that will take it down, if any.
     pub(crate) keeper: Option<Process>,
     /// The state folder.
     pub(crate) folder: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct Node {
     pub(crate) processes: Vec<Process>,
 }
 
-/// Programs without which a cluster is none, or a node is dead.
+/// Programs without which a cluster or node is dead.
 const ESSENTIAL: [&str; 5] = ["raylet", "gcs_server", "slurmd", "slurmctld", "munged"];
 
 impl Node {
@@ -74,7 +74,7 @@ impl Cluster {
         })
     }
 
-    /// Keeps it in its folder, whole or not at all.
+    /// Writes it to its folder atomically.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let path = self.folder.join(FILE);
         let new = path.with_extension("new");
@@ -85,7 +85,7 @@ impl Cluster {
             .with_context(|| format!("could not write {}", path.display()))
     }
 
-    /// Whether every part of it runs, and whoever is to take it down as well.
+    /// Whether every part of it runs, the process that takes it down included.
     pub(crate) fn lives(&self) -> bool {
         self.nodes.iter().all(Node::lives)
             && (self.services.is_empty() || live(&self.services))
@@ -145,7 +145,7 @@ pub(crate) fn folder(backend: Backend) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The sole right to start, change or stop this user's cluster of one backend.
+/// The exclusive right to start, change or stop this user's cluster of one backend.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -166,7 +166,7 @@ impl Lock {
     }
 }
 
-/// Makes sure that `path` is a folder of ours that nobody else may write to.
+/// Checks that `path` is a folder of ours that no other user may write to.
 pub(super) fn private_folder(path: &Path) -> anyhow::Result<()> {
     let attempted = || format!("could not make the folder {}", path.display());
     match DirBuilder::new().mode(0o700).create(path) {
@@ -191,7 +191,7 @@ pub(super) fn random(bytes: u64) -> anyhow::Result<Vec<u8>> {
     Ok(random)
 }
 
-/// Writes what only this user may read.
+/// Writes a file that only this user may read.
 pub(super) fn write_secret(path: &Path, secret: &[u8]) -> anyhow::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);

@@ -1,4 +1,4 @@
-//! How a mutant ends, and how many end how.
+//! The fates of mutants, and their counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) enum Fate {
         model: String,
         sign: String,
     },
-    /// A model did not end that otherwise does, and no other noticed.
+    /// A model that otherwise ends did not, and no other noticed.
     Endless {
         model: String,
         limit: Duration,
@@ -89,7 +89,7 @@ impl fmt::Display for Fate {
     }
 }
 
-/// How many mutants ended how.
+/// The number of mutants by fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Score {
     killed: usize,

@@ -1,4 +1,4 @@
-//! The models that a mutant has to face, each in a process of its own.
+//! The models for a mutant, each in a process of its own.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::model::Models;
 use crate::process::{self, Ended};
 use crate::steps::Line;
 
-/// With this in `HEIST_FAULT` a program breaks nothing and says which names it comes past.
+/// With this in `HEIST_FAULT` a program breaks nothing and lists the names that it passes.
 const SURVEY: &str = "survey";
 /// How the program says so, as does one with a fault planted.
 const REACHED: &str = "fault reached: ";
@@ -39,11 +39,11 @@ pub(crate) struct Model {
 pub(crate) struct Surveyed {
     pub(crate) model: Model,
     pub(crate) time: Duration,
-    /// The names that it comes past.
+    /// The names that it passes.
     pub(crate) reaches: BTreeSet<String>,
 }
 
-/// How a model took a fault.
+/// The reaction of a model to a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It noticed, and said this.

@@ -1,4 +1,4 @@
-//! The files of the repository as the rules see them, and what a rule finds in them.
+//! The files of the repository as the rules see them, and violations.
 
 use std::fmt;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) struct Repository {
 pub(super) struct File {
     /// Counted from the root, with `/` between names.
     pub(super) path: String,
-    /// Bytes that are no text are replaced.
+    /// Invalid UTF-8 is replaced.
     pub(super) text: String,
 }
 

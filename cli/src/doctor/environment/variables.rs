@@ -28,14 +28,14 @@ pub(crate) enum Reader {
     Clusters,
 }
 
-/// The values that the reader of a variable accepts, and what comes of others.
+/// The values that the reader of a variable accepts, and the effect of others.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// Every value; whoever it is passed on to may think otherwise.
+    /// Every value; it is passed on to a stricter reader.
     Any,
     /// Others are an error; the text says what does not start then.
     Refuses(fn(&OsStr) -> bool, &'static str),
-    /// Others are as good as none; the text says for whom.
+    /// Others count as unset; the text says for whom.
     Ignores(fn(&OsStr) -> bool, &'static str),
 }
 
@@ -269,7 +269,7 @@ pub(super) fn parse_workers(value: &OsStr) -> Option<usize> {
     workers.filter(|&workers| workers <= heist::max_num_threads())
 }
 
-/// A number of workers as rayon reads it: just as it stands, or not at all.
+/// A number of workers as rayon reads it, without trimming.
 pub(super) fn parse_as_rayon(value: &OsStr) -> Option<usize> {
     value.to_str()?.parse().ok()
 }

@@ -21,7 +21,7 @@ pub(super) struct Evidence {
     pub(super) metadata: Metadata,
     /// The patches of rayon-core that `Cargo.lock` lists as unused.
     pub(super) unused: Vec<UnusedPatch>,
-    /// The manifests with a patch of rayon-core to which cargo pays no heed.
+    /// The manifests with a patch of rayon-core that cargo ignores.
     pub(super) unheeded: Vec<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct UnusedPatch {
 }
 
 impl Evidence {
-    /// Asks cargo about the project at `path`, a manifest or its folder.
+    /// Asks cargo about the project at `path`, a manifest or a folder.
     ///
     /// Cargo is told to leave `Cargo.lock` alone, and one that is missing or out
     /// of date is an error: what a build uses is settled only once cargo has
@@ -122,8 +122,8 @@ fn find_manifest(path: &Path) -> Result<PathBuf, Usage> {
     )))
 }
 
-/// Cargo heeds the patches of the workspace's root only; this looks at all
-/// other manifests that somebody here may have written.
+/// Cargo applies the patches of the workspace's root only; this checks the other manifests in the
+/// project.
 fn unheeded_patches(metadata: &Metadata) -> Result<Vec<PathBuf>, String> {
     let root = metadata.workspace_root.join("Cargo.toml");
     let local = metadata.packages.iter().filter(|it| it.source.is_none());
