@@ -38,8 +38,9 @@ const READS_MAX: u32 = 16;
 
 /// The output of a worker's process.
 ///
-/// A function has printed before its answer is written, so whoever takes an answer reads first what
-/// was printed: then it is known which call it was, if the process has one at a time.
+/// A function has printed before its answer is written, so whoever takes an answer, or sends the next
+/// call, reads first what was printed: then it is known which call it was, if the process has one at
+/// a time.
 #[derive(Debug)]
 pub(super) struct Words {
     output: PipeReader,
@@ -129,9 +130,14 @@ impl Words {
         lines.rest(|line, goes_on| self.logs.say(&self.node, origins, line, goes_on));
     }
 
-    /// Something begins to run there.
+    /// Something begins to run there: what was printed before is not its own.
     pub(super) fn begin(&self, origin: &Arc<LogOrigin>) {
-        self.state.lock().origins.push(Arc::clone(origin));
+        let mut state = self.state.lock();
+        self.read(&mut state);
+        if state.origins.is_empty() {
+            self.flush(&mut state);
+        }
+        state.origins.push(Arc::clone(origin));
     }
 
     /// It is over.
