@@ -5,7 +5,7 @@
 //! | concurrency only through `heist-sync`; pure policies; a comment and a name at each ordering; sorts that inline what compares; nothing unfinished | `source` |
 //! | how sentences begin, how wide they are, which names they use | `prose` |
 //! | the direction of dependencies; a reason for each; peers only in the benchmark | `manifest` |
-//! | every file of a `src` folder belongs to a module tree | `modules` |
+//! | every file of a `src` folder belongs to a module tree, and beside its folder | `modules` |
 //! | no circles among the files of a crate | `circles` |
 //! | the order of imports; the length of files and functions; an argument at each unsafe site | `layout` |
 //! | an example of each public item of the cluster's crate | `examples` |

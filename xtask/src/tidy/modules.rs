@@ -1,4 +1,5 @@
-//! Every Rust file of a `src` folder belongs to the module tree of a target.
+//! Every Rust file of a `src` folder belongs to the module tree of a target, and lies beside the
+//! folder of its children.
 
 use std::collections::BTreeMap;
 
@@ -72,6 +73,12 @@ pub(super) fn check<'a>(
             violations.push(file.violation(
                 1,
                 "no `mod` declaration leads here, so it is never compiled; declare it or delete it",
+            ));
+        }
+        if let Some(folder) = file.path.strip_suffix("/mod.rs").filter(|_| is_source) {
+            violations.push(file.violation(
+                1,
+                format!("a module stands beside its folder, not in it; call it `{folder}.rs`"),
             ));
         }
     }

@@ -24,7 +24,7 @@ fn every_source_file_is_declared() {
         ),
         ("crates/deque/src/plain.rs", "pub(crate) mod below;"),
         ("crates/deque/src/plain/below.rs", ""),
-        ("crates/deque/src/folder/mod.rs", "mod below;"),
+        ("crates/deque/src/folder.rs", "mod below;"),
         ("crates/deque/src/folder/below.rs", ""),
         ("crates/deque/src/other/os.rs", "mod beside;"),
         ("crates/deque/src/other/beside.rs", ""),
@@ -39,6 +39,15 @@ fn every_source_file_is_declared() {
         ),
         ("bench/src/start.rs", ""),
     ]);
+}
+
+#[test]
+fn a_module_stands_beside_its_folder() {
+    assert_caught(
+        &[(LIB, "mod folder;"), ("crates/deque/src/folder/mod.rs", "")],
+        "crates/deque/src/folder/mod.rs:1",
+        "call it `crates/deque/src/folder.rs`",
+    );
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn policies_name_no_clock_no_thread_and_no_world() {
                 "[package]\nname = \"heist-core\"\n",
             ),
             ("crates/core/src/lib.rs", "mod policy;"),
-            ("crates/core/src/policy/mod.rs", "mod victim;"),
+            ("crates/core/src/policy.rs", "mod victim;"),
             ("crates/core/src/policy/victim.rs", code),
         ])
     };
@@ -195,7 +195,7 @@ fn a_name_stands_once_and_begins_with_its_protocol() {
             "mod sleep;\nfn f(a: &Barrier) { a.light(\"deque.a\"); a.heavy(\"test.a\"); a.heavy(\"test.a\"); }",
         ),
         (
-            "crates/deque/src/sleep/mod.rs",
+            "crates/deque/src/sleep.rs",
             "fn f() { fault::planted(\"sleep.a\"); }",
         ),
     ]);
