@@ -6,15 +6,18 @@ use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::panic;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, CallContext, Cluster, Remote, RemoteError};
 use heist_sync::thread;
 use serde_bytes::ByteBuf;
 
 use crate::stage::PATIENCE;
+use crate::until;
 use crate::work::{stay, sum_of_mix};
 
 /// Adds two numbers.
@@ -51,6 +54,41 @@ pub fn meet(here: PathBuf, other: PathBuf) -> Result<bool, String> {
 #[remote]
 pub fn die() {
     std::process::abort();
+}
+
+/// The number of the worker's process.
+#[remote]
+pub fn own_process_id() -> u32 {
+    std::process::id()
+}
+
+/// Stops the process of the worker that answers calls bound to a node, and says its number: it
+/// lives, and says nothing.
+pub fn stop_worker(cluster: &Cluster, node: &NodeId) -> u32 {
+    let process = cluster.pin(node.clone()).call(own_process_id, ()).get();
+    let process = process.expect("it runs");
+    let mut kill = Command::new("kill");
+    let stopped = kill.args(["-STOP", &process.to_string()]).status();
+    assert!(stopped.expect("kill starts").success());
+    process
+}
+
+/// Calls whose worker has been stopped are run again elsewhere, or say why they are not. Workers of
+/// the cluster may be silent for two seconds.
+pub fn calls_at_a_stopped_worker_end(cluster: &Cluster) {
+    let node = NodeId::from("n2");
+    let stopped = stop_worker(cluster, &node);
+    let bound = cluster.pin("n2").retries(0).call(add, (1, 2));
+    let free = cluster.on("n2").call(add, (3, 4));
+    let error = bound.get().expect_err("nobody answers");
+    assert!(error.is_node_death(), "{error}");
+    assert!(error.to_string().contains("silent for 2s"), "{error}");
+    assert_eq!(free.get(), Ok(7));
+    assert_eq!(cluster.pin("n2").call(add, (5, 6)).get(), Ok(11));
+    let process = format!("/proc/{stopped}");
+    until("the stopped process to end", || {
+        !Path::new(&process).exists()
+    });
 }
 
 /// Sums with the worker's own pool.
@@ -263,7 +301,7 @@ pub fn a_cancelled_call_can_be_killed(cluster: &Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("begun");
     let call = cluster.pin("n2").cpus(2).call(never_end, path.clone());
-    crate::until("the call to begin", || path.exists());
+    until("the call to begin", || path.exists());
     call.cancel();
     call.kill();
     assert_eq!(call.get(), Err(RemoteError::Cancelled));

@@ -65,7 +65,8 @@ impl Place {
             Self::Ray => Cluster::connect_with(Ray::new(), options),
             Self::Slurm => {
                 let shared = folder.join("shared");
-                Cluster::connect_with(Slurm::new().folder(shared), options)
+                let slurm = Slurm::new().folder(shared);
+                Cluster::connect_with(slurm.lost_after(Duration::from_secs(2)), options)
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The suite on worker processes of this machine.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -47,12 +46,6 @@ impl World for Here {
     }
 }
 
-/// The number of the worker's process.
-#[remote]
-fn own_process_id() -> u32 {
-    std::process::id()
-}
-
 /// Fails as the allocator does, without using up the machine's memory.
 #[remote]
 fn use_up_memory() {
@@ -67,14 +60,6 @@ fn use_up_stack(depth: u64) -> u64 {
         0 => frame[0],
         depth => use_up_stack(depth - 1) + frame[1],
     }
-}
-
-/// Stops the worker's process of a node: it lives, and says nothing.
-fn stop(cluster: &Cluster, node: &NodeId) {
-    let process = cluster.pin(node.clone()).call(own_process_id, ()).get();
-    let process = process.expect("it runs").to_string();
-    let stopped = Command::new("kill").args(["-STOP", &process]).status();
-    assert!(stopped.expect("kill starts").success());
 }
 
 /// A cluster whose workers may not be silent for long.
@@ -92,21 +77,15 @@ fn a_job_survives_its_stopped_node() {
         events: &events,
         folder: folder.path(),
     };
-    let stop = |node: &NodeId| stop(&cluster, node);
+    let stop = |node: &NodeId| {
+        calls::stop_worker(&cluster, node);
+    };
     jobs::a_job_survives_its_node(&stage, &stop, Fate::Death);
 }
 
 #[test]
-fn calls_on_a_stopped_node_go_elsewhere_or_say_why_they_do_not() {
-    let cluster = Cluster::connect(watched()).expect("workers");
-    stop(&cluster, &NodeId::from("n2"));
-    let bound = cluster.pin("n2").retries(0).call(calls::add, (1, 2));
-    let free = cluster.on("n2").call(calls::add, (3, 4));
-    let error = bound.get().expect_err("nobody answers");
-    assert!(error.is_node_death(), "{error}");
-    assert!(error.to_string().contains("silent for 2s"), "{error}");
-    assert_eq!(free.get(), Ok(7));
-    assert_eq!(cluster.pin("n2").call(calls::add, (5, 6)).get(), Ok(11));
+fn calls_at_a_stopped_worker_go_elsewhere_or_say_why_they_do_not() {
+    calls::calls_at_a_stopped_worker_end(&Cluster::connect(watched()).expect("workers"));
 }
 
 /// A call for which nobody has the resource is refused with what there is; so is a job, and a name
@@ -213,7 +192,7 @@ fn lines_of_jobs_come_with_their_attempt() {
 #[test]
 fn a_stopped_node_holds_up_nobody() {
     let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
-    stop(&cluster, &NodeId::from("n2"));
+    calls::stop_worker(&cluster, &NodeId::from("n2"));
     let large = serde_bytes::ByteBuf::from(vec![1; 8 << 20]);
     let held_up = cluster.pin("n2").call(calls::mirror, large);
     assert_eq!(cluster.pin("n1").call(calls::add, (1, 2)).get(), Ok(3));
@@ -277,7 +256,7 @@ fn calls_have_as_much_memory_as_they_may() {
     let options = Options::new().calls_bytes_max(BYTES);
     let backend = Here::backend(Path::new(""));
     let cluster = Cluster::connect_with(backend, options).expect("workers");
-    stop(&cluster, &NodeId::from("n2"));
+    calls::stop_worker(&cluster, &NodeId::from("n2"));
     let large = serde_bytes::ByteBuf::from(vec![1; BYTES as usize]);
     let held = cluster.pin("n2").call(calls::mirror, large);
     held.cancel();
@@ -334,7 +313,7 @@ fn a_large_job_for_a_stopped_node_holds_up_nobody() {
     let endless = endless.checkpoint_every(Duration::from_millis(100));
     let beside = cluster.submit(Counting::new(u64::MAX, 1000), endless);
     let beside = beside.expect("submit");
-    stop(&cluster, &NodeId::from("n2"));
+    calls::stop_worker(&cluster, &NodeId::from("n2"));
     let large = Counting::new(1, 1).ballast(8 << 20);
     let held_up = cluster.submit(large, JobOptions::new("large").pin("n2"));
     let held_up = held_up.expect("submit");

@@ -81,6 +81,17 @@ fn calls_of_different_kinds_share_a_connection() {
     });
 }
 
+/// Slurm does not notice it.
+#[test]
+fn calls_at_a_stopped_worker_go_elsewhere_or_say_why_they_do_not() {
+    let Some(_turn) = world::turn::<OnSlurm>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let slurm = OnSlurm::backend(folder.path()).lost_after(Duration::from_secs(2));
+    calls::calls_at_a_stopped_worker_end(&Cluster::connect(slurm).expect("Slurm can be used"));
+}
+
 #[test]
 fn killed_calls_give_their_processors_back() {
     world::on::<OnSlurm>(|stage| {

@@ -103,6 +103,7 @@ pub(crate) mod link;
 mod local;
 mod queue;
 mod ray;
+mod silence;
 pub(crate) mod slurm;
 
 pub use crate::error::BackendError;

@@ -17,7 +17,11 @@ pub(crate) struct Link {
     outgoing: Outgoing<u64>,
     waiting: Arc<Waiting>,
     signs: Arc<Signs>,
+    /// None once it has been called.
+    on_close: Mutex<Option<OnClose>>,
 }
+
+type OnClose = Box<dyn FnOnce(End) -> End + Send>;
 
 /// The end of a connection.
 #[derive(Clone, Debug)]
@@ -115,25 +119,33 @@ impl Link {
             outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
             waiting,
             signs,
+            on_close: Mutex::new(Some(Box::new(on_close))),
         });
         let reading = Arc::clone(&link);
         thread::Builder::new()
             .name("heist-cluster-link".to_owned())
             .spawn(move || {
-                let waiting = &reading.waiting;
-                let why = waiting.read(input, limits);
-                let replies = waiting.replies.lock().take();
-                reading.close();
-                // A waiter that is told may try again at once, and must not find the dead worker.
-                let end = on_close(End {
-                    why,
-                    is_own_doing: false,
-                });
-                for (_, reply) in replies.into_iter().flatten() {
-                    reply(Err(waiting.ended(&end)));
-                }
+                let why = reading.waiting.read(input, limits);
+                reading.end(why);
             })?;
         Ok(link)
+    }
+
+    /// Is at its end because of `why`, if it was not before, whoever still holds the other one.
+    pub(crate) fn end(&self, why: String) {
+        let Some(on_close) = self.on_close.lock().take() else {
+            return;
+        };
+        let replies = self.waiting.replies.lock().take();
+        self.close();
+        // A waiter that is told may try again at once, and must not find the dead worker.
+        let end = on_close(End {
+            why,
+            is_own_doing: false,
+        });
+        for (_, reply) in replies.into_iter().flatten() {
+            reply(Err(self.waiting.ended(&end)));
+        }
     }
 
     /// Sends a request. `reply` learns the answer, or that there will be none. One that is not

@@ -94,6 +94,7 @@ pub struct Slurm {
     arguments: Vec<String>,
     cpus_max: Option<u32>,
     linger: Duration,
+    silence: Duration,
     variables: Vec<String>,
 }
 
@@ -115,6 +116,7 @@ impl Slurm {
             arguments: Vec::new(),
             cpus_max: None,
             linger: Duration::from_secs(5),
+            silence: Duration::from_secs(60),
             variables: Vec::new(),
         }
     }
@@ -190,6 +192,25 @@ impl Slurm {
         self
     }
 
+    /// How long a worker for calls may show no sign of life before it is lost: a minute, and two
+    /// seconds at least. Its allocation is ended then, and its calls are tried again. Slurm itself
+    /// does not notice a process that is stopped, nor always that a node was away for a moment.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// // Where workers may be swapped out for long.
+    /// let patient = heist_cluster::Slurm::new().lost_after(Duration::from_secs(300));
+    /// # drop(patient);
+    /// ```
+    #[must_use]
+    pub fn lost_after(mut self, silence: Duration) -> Self {
+        self.silence = silence.max(Duration::from_secs(2));
+        self
+    }
+
     /// Workers run the test program that is running, and there the test that
     /// [`test_worker!`](macro@crate::test_worker) stands for, which has an example.
     #[must_use]
@@ -236,7 +257,7 @@ impl BackendOptions for Slurm {
                 "Slurm has no nodes in the partition {partition}; `sinfo` shows those that it has"
             )));
         }
-        let calls = Calls::new(Arc::clone(&site), self.cpus_max, self.linger);
+        let calls = Calls::new(Arc::clone(&site), self.cpus_max, self.linger, self.silence);
         let watched = Arc::new(Watched::default());
         let watcher = Watcher::new(Arc::clone(&site), Arc::clone(&calls), Arc::clone(&watched));
         let (sender, receiver) = mpsc::channel();

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::words::Words;
 use crate::backend::link::{End, Link};
+use crate::backend::silence::{Pulse, Silence};
 use crate::log::Logs;
 use crate::planner::NodeId;
 
@@ -22,10 +23,7 @@ pub(super) struct Running {
     pub(super) began: Instant,
     /// It has answered.
     pub(super) is_proven: bool,
-    /// Its signs of life when they were last looked at.
-    signs: u64,
-    /// How often in a row there was no new one.
-    silent_rounds: u32,
+    silence: Silence,
     /// Why it is made to end, if it is.
     sentence: Option<String>,
 }
@@ -68,21 +66,14 @@ impl Running {
             words: started.words,
             began: Instant::now(),
             is_proven: false,
-            signs: 0,
-            silent_rounds: 0,
+            silence: Silence::default(),
             sentence: None,
         }
     }
 
-    /// How often in a row, this time included, there was no new sign of life.
-    pub(super) fn look(&mut self) -> u32 {
-        let signs = self.link.signs();
-        if signs == self.signs {
-            self.silent_rounds += 1;
-        } else {
-            (self.signs, self.silent_rounds) = (signs, 0);
-        }
-        self.silent_rounds
+    /// Looks whether it lives.
+    pub(super) fn look(&mut self) -> Pulse {
+        self.silence.look(self.link.signs())
     }
 
     /// Makes it end, because of `sentence`.

@@ -15,24 +15,18 @@ use super::words::Words;
 use crate::backend::hosted::{Attempts, Host, Opened};
 use crate::backend::link::{End, Link};
 use crate::backend::queue::{Queue, Room, Standing};
+use crate::backend::silence::{self, Pulse, LOOKS};
 use crate::backend::{BackendError, CallSpec, Cpus, Placement, Reply};
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
 use crate::private::Folder;
 use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
-use crate::protocol::{Ask, Frame, Limits, Request};
+use crate::protocol::{Frame, Limits};
 
 /// A worker that lives for less without work, or that never answers, does so again.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
 /// How many short lives in a row a node may have before it is given up.
 const SHORT_LIVES_MAX: u32 = 5;
-
-/// How often a worker is looked at in the time for which it may be silent. Its signs of life are
-/// counted and no clock is asked: a driver that was stopped itself finds its workers alive.
-const ROUNDS: u32 = 4;
-
-/// The number of the request that asks for a sign of life. No other request has it.
-const HELLO: u64 = u64::MAX - 1;
 
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -143,13 +137,12 @@ impl Shared {
     /// Asks a worker for a sign of life.
     fn greet(self: &Arc<Self>, at: usize, link: &Link) {
         let weak = Arc::downgrade(self);
-        let request = Request::frame(HELLO, self.fingerprint, Ask::Hello, Vec::new());
         let reply = move |answer: Result<Frame, BackendError>| {
             if let (Ok(_), Some(shared)) = (answer, weak.upgrade()) {
                 shared.answered(at);
             }
         };
-        link.send(HELLO, request, Box::new(reply));
+        silence::greet(link, self.fingerprint, Box::new(reply));
     }
 
     /// A worker has answered: it takes work, if it did not before.
@@ -176,9 +169,9 @@ impl Shared {
                 continue;
             };
             match running.look() {
-                0 => heard.push((at, Arc::clone(&running.link))),
-                ROUNDS.. => running.kill(format!("it was silent for {:?}", self.silence)),
-                _ => {}
+                Pulse::Heard => heard.push((at, Arc::clone(&running.link))),
+                Pulse::Silent => {}
+                Pulse::Lost => running.kill(format!("it was silent for {:?}", self.silence)),
             }
         }
         drop(state);
@@ -314,7 +307,7 @@ impl Shared {
 
 /// Looks for silent workers, until somebody hangs up `stop`.
 pub(super) fn watch(shared: &Arc<Shared>, stop: Receiver<()>) -> io::Result<()> {
-    let (weak, period) = (Arc::downgrade(shared), shared.silence / ROUNDS);
+    let (weak, period) = (Arc::downgrade(shared), shared.silence / LOOKS);
     let watching = move || {
         while stop.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
             let Some(shared) = weak.upgrade() else {

@@ -10,16 +10,20 @@ use std::time::{Duration, Instant};
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 
-use super::command::{command, output};
+use super::batch;
 use super::guard;
 use super::pools::{end, Kind, Phase, Pools, Worker};
 use super::process::{self, Process};
 use super::site::Site;
+use crate::backend::silence::{self, Pulse, LOOKS};
 use crate::backend::{CallSpec, Reply};
 use crate::error::BackendError;
 use crate::planner::NodeId;
 use crate::protocol::reading::Reading;
 use crate::protocol::{Answer, Ask, Frame, Outcome, Request};
+
+/// How often they are looked after.
+pub(super) const TICK: Duration = Duration::from_millis(500);
 
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_millis(1500);
@@ -30,6 +34,8 @@ pub(super) struct Calls {
     /// Processors of all workers together, if limited.
     cpus_max: Option<u32>,
     linger: Duration,
+    /// How long a worker may be silent.
+    silence: Duration,
     /// Numbers of requests that are no calls, which count from below.
     next_request: AtomicU64,
     state: Mutex<Pools>,
@@ -42,11 +48,17 @@ impl fmt::Debug for Calls {
 }
 
 impl Calls {
-    pub(super) fn new(site: Arc<Site>, cpus_max: Option<u32>, linger: Duration) -> Arc<Self> {
+    pub(super) fn new(
+        site: Arc<Site>,
+        cpus_max: Option<u32>,
+        linger: Duration,
+        silence: Duration,
+    ) -> Arc<Self> {
         Arc::new(Self {
             site,
             cpus_max,
             linger,
+            silence,
             next_request: AtomicU64::new(1 << 63),
             state: Mutex::default(),
         })
@@ -78,10 +90,8 @@ impl Calls {
         let process = state
             .workers
             .values()
-            .find_map(|worker| match &worker.phase {
-                Phase::Busy(process, call) if *call == id => Some(process.clone()),
-                _ => None,
-            });
+            .find(|worker| matches!(worker.phase, Phase::Busy(call) if call == id))
+            .and_then(|worker| worker.process.clone());
         let reply = match (waiting, is_hard) {
             (Some((_, reply)), _) => Some(reply),
             (None, true) => state.replies.remove(&id),
@@ -95,7 +105,7 @@ impl Calls {
         match process {
             Some(process) if is_hard => {
                 // If it has ended meanwhile, that is what is wanted.
-                let _ = output(command("scancel").arg(process.slurm_job.to_string()));
+                let _ = batch::cancel(&[process.slurm_job]);
             }
             // The number is that of the call, with a bit that no call has.
             Some(process) => {
@@ -111,7 +121,7 @@ impl Calls {
         let deadline = Instant::now() + USAGE_PATIENCE;
         let processes: Vec<_> = {
             let state = self.state.lock();
-            let processes = state.workers.values().filter_map(Worker::process);
+            let processes = state.workers.values().filter_map(Worker::ready);
             processes.cloned().collect()
         };
         let asked: Vec<_> = processes
@@ -153,14 +163,14 @@ impl Calls {
     /// Ends the workers that have nothing to do: something else wants their room.
     pub(super) fn make_room(&self) {
         let mut state = self.state.lock();
-        let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(..));
-        let idle = state.workers.values_mut().filter(|worker| is_idle(worker));
+        let idle = state.workers.values_mut().filter(|worker| worker.is_idle());
         let idle: Vec<_> = idle.filter_map(end).collect();
         drop(state);
         idle.iter().for_each(Process::close);
     }
 
-    /// Does what time has made due: idle workers end, and starts are tried again.
+    /// Does what time has made due: workers that are idle or silent end, and starts are tried
+    /// again.
     pub(super) fn tick(self: &Arc<Self>) {
         self.site.guard.look();
         let mut state = self.state.lock();
@@ -170,15 +180,50 @@ impl Calls {
         let tired: Vec<_> = state
             .workers
             .values_mut()
-            .filter_map(|worker| match &worker.phase {
-                Phase::Idle(_, since) if is_due(*since) => end(worker),
+            .filter_map(|worker| match worker.phase {
+                Phase::Idle(since) if is_due(since) => end(worker),
                 _ => None,
             })
             .collect();
+        let every = (self.silence / LOOKS).as_millis() / TICK.as_millis();
+        state.ticks += 1;
+        let is_look = state.ticks.is_multiple_of(every.max(1));
         drop(state);
+        if is_look {
+            self.look();
+        }
         tired.iter().for_each(Process::close);
         if has_waiting {
             self.dispatch();
+        }
+    }
+
+    /// Ends the workers that have been silent for too long, whatever Slurm knows of their nodes,
+    /// and asks the others for a sign of life.
+    fn look(&self) {
+        let (mut heard, mut lost) = (Vec::new(), Vec::new());
+        let mut state = self.state.lock();
+        for worker in state.workers.values_mut() {
+            let Some(process) = worker.process.clone() else {
+                continue;
+            };
+            match worker.silence.look(process.link.signs()) {
+                Pulse::Heard => heard.push(process),
+                Pulse::Silent => {}
+                Pulse::Lost => lost.extend(end(worker)),
+            }
+        }
+        drop(state);
+        for process in heard {
+            silence::greet(&process.link, self.site.fingerprint, Box::new(|_| ()));
+        }
+        for process in &lost {
+            process.kill(format!("it was silent for {:?}", self.silence));
+        }
+        if !lost.is_empty() {
+            let slurm_jobs: Vec<_> = lost.iter().map(|process| process.slurm_job).collect();
+            // If that cannot be done now, the guardian does it in the end.
+            let _ = batch::cancel(&slurm_jobs);
         }
     }
 
@@ -188,7 +233,7 @@ impl Calls {
         state.is_closed = true;
         let waiting: Vec<_> = state.pools.drain().collect();
         let replies = std::mem::take(&mut state.replies);
-        let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(..) | Phase::Ending);
+        let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(_) | Phase::Ending);
         let has_others = !state.workers.values().all(is_idle);
         let processes: Vec<_> = state.workers.values_mut().filter_map(end).collect();
         drop(state);
@@ -214,14 +259,14 @@ impl Calls {
         let next = || self.state.lock().next();
         while let Some((worker, process, call)) = next() {
             let this = Arc::clone(self);
-            let (id, back) = (call.id, process.clone());
+            let id = call.id;
             process.speaks_for(&call.origin);
             process.link.send(
                 id,
                 call.request,
                 Box::new(move |answer| {
                     if answer.is_ok() {
-                        this.is_idle(worker, back);
+                        this.is_idle(worker);
                     }
                     let reply = this.state.lock().replies.remove(&id);
                     // Otherwise it was cancelled.
@@ -276,37 +321,40 @@ impl Calls {
             Ok(process) => process,
             Err(said) => return self.gone(worker, &said),
         };
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return process.close();
+        }
+        // It may have ended already.
+        if let Some(worker) = state.workers.get_mut(&worker) {
+            worker.process = Some(process.clone());
+        }
+        drop(state);
         // Its first answer says that it is ours; the program may be the wrong one.
-        // Only uniqueness matters.
-        let id = self.next_request.fetch_add(1, Ordering::Relaxed);
         let this = Arc::clone(self);
-        let back = process.clone();
-        process.link.send(
-            id,
-            self.request(id, Ask::Usage),
-            Box::new(move |answer| {
-                if answer.is_ok() {
-                    this.is_idle(worker, back);
-                    this.dispatch();
-                }
-            }),
-        );
+        let answered = move |answer: Result<Frame, BackendError>| {
+            if answer.is_ok() {
+                this.is_idle(worker);
+                this.dispatch();
+            }
+        };
+        silence::greet(&process.link, self.site.fingerprint, Box::new(answered));
     }
 
-    fn is_idle(&self, worker: u64, process: Process) {
+    fn is_idle(&self, worker: u64) {
         let mut state = self.state.lock();
         let state = &mut *state;
         let Some(worker) = state.workers.get_mut(&worker) else {
             return;
         };
-        if state.is_closed {
-            worker.phase = Phase::Ending;
-            return process.close();
+        // One that was silent may answer after all.
+        if matches!(worker.phase, Phase::Ending) {
+            return;
         }
         if let Some(pool) = state.pools.get_mut(&worker.kind) {
             (pool.failures, pool.retry_at) = (0, None);
         }
-        worker.phase = Phase::Idle(process, Instant::now());
+        worker.phase = Phase::Idle(Instant::now());
     }
 
     /// A worker has ended, or could not be started; `said` is what srun had to say.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batch::{self, Row};
-use super::calls::Calls;
+use super::calls::{Calls, TICK};
 use super::site::Site;
 use super::tracked::Tracked;
 use super::watched::Watched;
@@ -20,8 +20,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often Slurm is asked while a job is between two nodes, and otherwise.
 const ASK_EVERY_CHANGING: Duration = Duration::from_millis(250);
 const ASK_EVERY: Duration = Duration::from_secs(1);
-/// How often calls are looked after while no job runs.
-const TICK: Duration = Duration::from_millis(500);
 
 /// A request of the driver to the watcher.
 pub(super) enum Message {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::command::is_rejection;
 use super::process::Process;
+use crate::backend::silence::Silence;
 use crate::backend::{CallSpec, Needs, Reply};
 use crate::planner::NodeId;
 
@@ -23,6 +24,8 @@ pub(super) struct Pools {
     /// Replies that wait for a worker's answer, by the number of the call.
     pub(super) replies: HashMap<u64, Reply>,
     pub(super) next_worker: u64,
+    /// How often it was looked for what time has made due.
+    pub(super) ticks: u128,
     pub(super) is_closed: bool,
 }
 
@@ -56,43 +59,46 @@ pub(super) struct Worker {
     pub(super) kind: Kind,
     /// The failures of its pool when it was started.
     pub(super) failures: u32,
+    /// None while Slurm has it in its queue.
+    pub(super) process: Option<Process>,
+    pub(super) silence: Silence,
     pub(super) phase: Phase,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
-    /// Slurm has it in its queue, or it has not said anything yet.
+    /// It has not answered yet.
     Starting,
-    Idle(Process, Instant),
-    Busy(Process, u64),
+    Idle(Instant),
+    /// With this call.
+    Busy(u64),
     /// It was told to end.
     Ending,
 }
 
 impl Worker {
-    pub(super) fn process(&self) -> Option<&Process> {
-        match &self.phase {
-            Phase::Idle(process, _) | Phase::Busy(process, _) => Some(process),
-            Phase::Starting | Phase::Ending => None,
-        }
+    /// Its process, if it answers calls.
+    pub(super) fn ready(&self) -> Option<&Process> {
+        let is_ready = matches!(self.phase, Phase::Idle(_) | Phase::Busy(_));
+        self.process.as_ref().filter(|_| is_ready)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.phase, Phase::Idle(_))
     }
 
     /// Its process, if it has nothing to do and can answer calls of this kind.
     fn idle_for(&self, kind: &Kind) -> Option<&Process> {
-        let Phase::Idle(process, _) = &self.phase else {
-            return None;
-        };
+        let process = self.ready().filter(|_| self.is_idle())?;
         let is_there = kind.node.as_ref().is_none_or(|node| *node == process.node);
         (self.kind.has_as_much(kind) && is_there).then_some(process)
     }
 }
 
-/// Takes the process from a worker that is to end.
+/// Gives a worker no call any more, and returns its process, which is to end.
 pub(super) fn end(worker: &mut Worker) -> Option<Process> {
-    match std::mem::replace(&mut worker.phase, Phase::Ending) {
-        Phase::Idle(process, _) | Phase::Busy(process, _) => Some(process),
-        Phase::Starting | Phase::Ending => None,
-    }
+    worker.phase = Phase::Ending;
+    worker.process.clone()
 }
 
 impl Pools {
@@ -113,7 +119,7 @@ impl Pools {
                     .find_map(|(id, worker)| Some((*id, worker.idle_for(kind)?.clone(), worker)));
                 let (id, process, worker) = found?;
                 let (call, reply) = pool.waiting.pop_front()?;
-                worker.phase = Phase::Busy(process.clone(), call.id);
+                worker.phase = Phase::Busy(call.id);
                 replies.insert(call.id, reply);
                 Some((id, process, call))
             })
@@ -152,6 +158,8 @@ impl Pools {
             let worker = Worker {
                 kind: kind.clone(),
                 failures,
+                process: None,
+                silence: Silence::default(),
                 phase: Phase::Starting,
             };
             self.workers.insert(id, worker);
@@ -164,7 +172,7 @@ impl Pools {
     pub(super) fn start_failed(&mut self, worker: &Worker, said: &str) -> Vec<(CallSpec, Reply)> {
         let kind = &worker.kind;
         let has_others = self.workers.values().any(|other| {
-            let process = other.process();
+            let process = other.ready();
             let node = kind.node.as_ref();
             other.kind.has_as_much(kind)
                 && process.is_some_and(|process| node.is_none_or(|node| *node == process.node))

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use heist_sync::thread::{self, JoinHandle};
+use heist_sync::Mutex;
 
 use super::log::Speaker;
 use super::site::Site;
-use crate::backend::link::Link;
+use crate::backend::link::{End, Link};
 use crate::log::lines::{harmless, Lines};
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
@@ -31,6 +32,33 @@ pub(super) struct Process {
     pub(super) node: NodeId,
     pub(super) slurm_job: u64,
     speaker: Arc<Speaker>,
+    srun: Arc<Srun>,
+}
+
+/// The `srun` of a worker.
+#[derive(Debug)]
+struct Srun {
+    /// None when it has ended.
+    child: Mutex<Option<Child>>,
+    /// Why it is made to end, if it is.
+    sentence: OnceLock<String>,
+}
+
+impl Srun {
+    /// Waits for its end, and says why that was.
+    fn ended(&self, errors: Option<JoinHandle<String>>) -> String {
+        // Its words are at their end when it is, unless somebody else holds them.
+        let errors = errors.filter(|_| self.sentence.get().is_none());
+        let lines = errors.and_then(|errors| errors.join().ok());
+        let status = self.child.lock().take().map(|mut child| child.wait());
+        match (self.sentence.get(), lines, status) {
+            (Some(sentence), ..) => sentence.clone(),
+            (None, Some(lines), _) if !lines.is_empty() => lines,
+            (None, _, Some(Ok(status))) => format!("srun ended with {status}"),
+            (None, _, Some(Err(error))) => format!("srun cannot be waited for: {error}"),
+            (None, _, None) => "srun has ended".to_owned(),
+        }
+    }
 }
 
 impl Process {
@@ -42,6 +70,17 @@ impl Process {
     /// Lets it end, and with it the allocation.
     pub(super) fn close(&self) {
         self.link.close();
+    }
+
+    /// Ends its `srun` and the connection, because of `sentence`.
+    pub(super) fn kill(&self, sentence: String) {
+        let why = self.srun.sentence.get_or_init(|| sentence);
+        if let Some(child) = self.srun.child.lock().as_mut() {
+            // It may have ended, which is what is wanted.
+            let _ = child.kill();
+        }
+        // It has a helper, which holds the pipes as well.
+        self.link.end(why.clone());
     }
 }
 
@@ -78,28 +117,25 @@ pub(super) fn start(
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let speaker = Arc::new(Speaker::default());
     let words = |errors| listen(errors, site.logs.clone(), Arc::clone(&speaker));
-    let errors = child.stderr.take().map(words);
-    let ended = move |mut child: Child| {
-        let status = child.wait();
-        let lines = errors.and_then(|errors| errors.ok()?.join().ok());
-        match (lines, status) {
-            (Some(lines), _) if !lines.is_empty() => lines,
-            (_, Ok(status)) => format!("srun ended with {status}"),
-            (_, Err(error)) => format!("srun cannot be waited for: {error}"),
-        }
-    };
+    let errors = child.stderr.take().and_then(|errors| words(errors).ok());
+    let srun = Arc::new(Srun {
+        child: Mutex::new(Some(child)),
+        sentence: OnceLock::new(),
+    });
     let begun = output.and_then(|output| {
         let mut output = BufReader::with_capacity(1 << 16, output);
         greeting(&mut output).map(|greeting| (output, greeting))
     });
     let (Some((output, (slurm_job, node))), Some(input)) = (begun, input) else {
-        return Err(ended(child));
+        return Err(srun.ended(errors));
     };
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
     speaker.node.get_or_init(|| node.clone());
-    let closed = move |end| {
-        on_close(ended(child));
-        end
+    let ending = Arc::clone(&srun);
+    let closed = move |end: End| {
+        let why = ending.ended(errors);
+        on_close(why.clone());
+        End { why, ..end }
     };
     let link = Link::open(name, output, input, site.limits, closed);
     // Without its threads the input is closed, and the worker ends.
@@ -109,6 +145,7 @@ pub(super) fn start(
         node,
         slurm_job,
         speaker,
+        srun,
     })
 }
 

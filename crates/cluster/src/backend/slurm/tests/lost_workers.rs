@@ -1,4 +1,4 @@
-//! Workers for calls whose driver dies.
+//! Workers for calls whose driver or `srun` is lost.
 
 use super::*;
 use crate::log::LogOrigin;
@@ -51,13 +51,8 @@ fn the_workers_of_a_lost_driver_end_wherever_they_are() {
             .stderr(Stdio::null())
             .spawn()
             .expect("a driver");
-        let own = || {
-            let entries = fs::read_dir(folder.path()).expect("a folder").flatten();
-            let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-            names.find(|name| name.starts_with("driver-"))
-        };
-        until("a driver", || own().is_some());
-        let name = name_of(Path::new(&own().expect("it is there")));
+        until("a driver", || driver_of(folder.path()).is_some());
+        let name = driver_of(folder.path()).expect("it is there");
         let queued = || {
             let mut squeue = command("squeue");
             output(squeue.args(["--noheader", &format!("--name={name}")])).expect("Slurm is there")
@@ -88,10 +83,56 @@ fn calling_driver() {
         return;
     };
     let backend = connect(Slurm::new().folder(folder));
+    let answer = hello(&backend, 1).recv();
+    panic!("the driver was to be lost before: {answer:?}");
+}
+
+/// Neither Slurm nor the worker notices that: the worker is heard no more.
+#[test]
+fn a_call_whose_srun_is_stopped_fails_and_nothing_of_it_stays() {
+    let Some(cluster) = Fixture::find() else {
+        return;
+    };
+    let folder = cluster.folder.path();
+    let slurm = Slurm::new().lost_after(Duration::from_secs(2));
+    let backend = connect(slurm.folder(folder));
+    let answered = |answer: Receiver<_>| answer.recv_timeout(PATIENCE).expect("an end");
+    assert!(answered(hello(&backend, 1)).is_ok());
+    let name = format!("--job-name={}", driver_of(folder).expect("it is there"));
+    let sruns = processes(&["srun", &name]);
+    assert!(!sruns.is_empty());
+    sruns.iter().for_each(|(pid, _)| signal("STOP", *pid));
+    let error = answered(hello(&backend, 2)).expect_err("nobody answers");
+    assert!(error.is_node_death(), "{error}");
+    assert!(
+        error.to_string().contains("it was silent for 2s"),
+        "{error}"
+    );
+    assert!(answered(hello(&backend, 3)).is_ok());
+    let is_there =
+        |(pid, _): &(u32, String)| processes(&["srun", &name]).iter().any(|it| it.0 == *pid);
+    // Its helper, which was stopped as well, is left to the guardian.
+    drop(backend);
+    until("what was stopped to end", || !sruns.iter().any(is_there));
+}
+
+/// The name of the workers of the driver whose folder lies in this one.
+fn driver_of(folder: &Path) -> Option<String> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    let mut folders = entries.map(|entry| entry.path());
+    let own = folders.find(|path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("driver-"))
+    })?;
+    Some(name_of(&own))
+}
+
+/// A call of the worker itself.
+fn hello(backend: &Arc<dyn Backend>, id: u64) -> Receiver<Result<Frame, BackendError>> {
     let call = CallSpec {
-        id: 1,
+        id,
         request: protocol::Request::frame(
-            1,
+            id,
             Fingerprint::of_this_program(),
             protocol::Ask::Hello,
             Vec::new(),
@@ -101,12 +142,11 @@ fn calling_driver() {
         objects: Vec::new(),
         origin: Arc::new(LogOrigin::Call {
             function: "hello".to_owned(),
-            call: 1,
+            call: id,
             trace: None,
         }),
     };
     let (sender, answered) = mpsc::channel();
     backend.call(call, Box::new(move |answer| drop(sender.send(answer))));
-    let answer = answered.recv();
-    panic!("the driver was to be lost before: {answer:?}");
+    answered
 }
