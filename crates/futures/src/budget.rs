@@ -10,25 +10,41 @@ use std::task::{Context, Poll};
 /// How often the leaves of a future may be ready in one poll.
 const BUDGET: u32 = 128;
 
+/// How often leaves may still be ready.
+#[derive(Clone, Copy)]
+struct Left {
+    times: u32,
+    /// False outside of this crate's polls. Another executor's begin unseen, and so a budget that
+    /// is used up there is a new one at once.
+    is_of_a_poll: bool,
+}
+
 thread_local! {
-    static LEFT: Cell<u32> = const { Cell::new(BUDGET) };
+    static LEFT: Cell<Left> = const {
+        Cell::new(Left { times: BUDGET, is_of_a_poll: false })
+    };
 }
 
 /// Calls `poll`, which polls a future from the top, with a budget of its own.
 pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
-    struct Before(u32);
+    struct Before(Left);
     impl Drop for Before {
         fn drop(&mut self) {
             LEFT.with(|left| left.set(self.0));
         }
     }
     // A job that runs inside of a poll may poll another future.
-    let _before = Before(LEFT.with(|left| left.replace(BUDGET)));
+    let budget = Left {
+        times: BUDGET,
+        is_of_a_poll: true,
+    };
+    let _before = Before(LEFT.with(|left| left.replace(budget)));
     poll()
 }
 
 /// For leaves that may be ready again and again: pending, and woken at once, if the present poll of
-/// the future has seen 128 of them; else counts one more.
+/// the future has seen 128 of them; else counts one more. On other executors each 129th on a thread
+/// is pending once.
 ///
 /// The handles of this crate do so by themselves.
 ///
@@ -49,19 +65,29 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
 /// assert_eq!(heist::futures::block_on(sum).unwrap(), 1_000);
 /// ```
 pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
-    LEFT.with(|left| match left.get().checked_sub(1) {
-        Some(rest) => {
-            left.set(rest);
-            Poll::Ready(())
-        }
-        None => {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        }
-    })
+    let is_left = LEFT.with(|left| {
+        let mut budget = left.get();
+        let is_left = budget.times > 0;
+        budget.times = match is_left {
+            true => budget.times - 1,
+            false if budget.is_of_a_poll => 0,
+            false => BUDGET,
+        };
+        left.set(budget);
+        is_left
+    });
+    if is_left {
+        return Poll::Ready(());
+    }
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 /// The leaf that has counted was not ready after all.
 pub(crate) fn give_back() {
-    LEFT.with(|left| left.set(left.get() + 1));
+    LEFT.with(|left| {
+        let mut budget = left.get();
+        budget.times += 1;
+        left.set(budget);
+    });
 }

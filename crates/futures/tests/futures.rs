@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_futures::{block_on, poll_budget, spawn_future, yield_now, JoinError, SpawnFuture};
@@ -259,6 +260,30 @@ fn futures_that_wake_themselves_let_jobs_from_outside_and_each_other_have_their_
     selfish
         .into_iter()
         .for_each(heist_futures::FutureHandle::join);
+}
+
+/// Another executor says nothing of its polls, in which handles and streams have a budget too.
+#[test]
+fn handles_and_streams_are_awaited_without_end_on_another_executor() {
+    let pool = pool(2);
+    let (say, heard) = mpsc::channel();
+    let task = async move {
+        for n in 0..1_000 {
+            assert_eq!(pool.spawn_future(async move { n }).await.unwrap(), n);
+        }
+        let mut items = pool.install(|| {
+            use heist::futures::IntoStream;
+            use heist::iter::IntoParallelIterator;
+            (0..1_000).into_par_iter().into_stream(1)
+        });
+        for n in 0..1_000 {
+            assert_eq!(futures_lite::StreamExt::next(&mut items).await, Some(n));
+        }
+        say.send(()).unwrap();
+    };
+    std::thread::spawn(|| futures_lite::future::block_on(task));
+    let ended = heard.recv_timeout(Duration::from_secs(120));
+    assert!(ended.is_ok(), "a handle was never ready");
 }
 
 #[test]
