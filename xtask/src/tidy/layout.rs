@@ -118,12 +118,15 @@ fn check_lengths(file: &File, facts: &Facts, lines: &[&str], found: &mut Vec<Vio
     }
 }
 
-/// True if the last of the lines, or a comment close above it, argues for its safety.
+/// True if the last of the lines, or a comment close above it, argues for its safety. The duties of
+/// a function do not argue for a block in it.
 fn has_argument(lines: &[&str]) -> bool {
     let mut code = 0;
+    let is_block = lines.last().is_some_and(|line| line.contains("unsafe {"));
     let mut lines = lines.iter().rev().map(|line| line.trim_start());
     lines.any(|line| {
         code += usize::from(!line.starts_with("//"));
-        code <= ARGUMENT_REACH + 1 && (line.contains("SAFETY:") || line.contains("# Safety"))
+        code <= ARGUMENT_REACH + 1
+            && (line.contains("SAFETY:") || !is_block && line.contains("# Safety"))
     })
 }

@@ -86,6 +86,10 @@ fn each_unsafe_site_has_an_argument() {
             8,
         ),
         ("struct A;\nimpl A {\n    unsafe fn f() {}\n}", 5),
+        (
+            "/// # Safety\n///\n/// 1. Do.\nunsafe fn f() {\n    unsafe { g() }\n}",
+            7,
+        ),
     ] {
         let text = format!("//! The head.\n\n{code}\n");
         assert_caught(
