@@ -1,11 +1,11 @@
 //! Backends place work on machines, start it there and carry messages.
 //!
-//! Retries, epochs, checkpoints and the rebalancer lie above this interface, once for all
-//! backends. A backend finds a place, delivers bytes, says when a machine
-//! is lost, and never runs a call twice of its own accord.
+//! Retries, epochs, checkpoints and the rebalancer sit above this interface, once for all backends.
+//! A backend finds a place, delivers bytes, reports lost machines, and never runs a call twice by
+//! itself.
 //!
-//! Programs choose one of the three that are here. [`BackendOptions`] and [`Backend`] are for those
-//! who write another, or look at what passes through one.
+//! Programs choose one of the three here. [`BackendOptions`] and [`Backend`] are for writing
+//! another, or observing one.
 //!
 //! # Examples
 //!
@@ -115,13 +115,13 @@ pub use ray::Ray;
 pub use slurm::Slurm;
 
 /// The choice of a backend and its settings: [`Local`], [`Ray`] or [`Slurm`]. The [module](self)
-/// has an example of one's own.
+/// has an example of another.
 pub trait BackendOptions {
-    /// Reaches the backend, and starts what it needs here.
+    /// Connects to the backend, and starts its local processes.
     ///
     /// # Errors
     ///
-    /// Says what could not be started or reached.
+    /// Fails if something cannot be started or reached.
     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError>;
 }
 
@@ -129,23 +129,23 @@ pub trait BackendOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Program {
-    /// Goes into every request.
+    /// The fingerprint of the build, for every request.
     pub fingerprint: Fingerprint,
     /// The parts of that.
     pub(crate) build: Arc<Build>,
-    /// The names of its libraries that have [`export!`](macro@crate::export).
+    /// The names of its libraries with [`export!`](macro@crate::export).
     pub libraries: Vec<String>,
     /// How large messages may be.
     pub limits: Limits,
-    /// Its executable, if that is not the one that is running.
+    /// Its executable, if not the running one.
     pub executable: Option<PathBuf>,
-    /// Where lines go that workers print.
+    /// The destination of lines that workers print.
     pub(crate) logs: Logs,
 }
 
 impl Program {
-    /// The executable that is run as a worker: the one that was `named`, or this program if it
-    /// can be its own worker. `option` names it otherwise.
+    /// The executable for workers: the one that was `named`, or this program if it can be its own
+    /// worker. Errors recommend `option`.
     fn worker(
         &self,
         named: Option<PathBuf>,
@@ -183,13 +183,13 @@ impl Program {
 pub struct Node {
     /// The backend's name for it.
     pub id: NodeId,
-    /// Processors that the backend gives away there.
+    /// Processors that the backend allocates there.
     pub cpus: f64,
-    /// Memory that the backend gives away there; 0 if it does not say.
+    /// Memory that the backend allocates there; 0 if unknown.
     pub memory_bytes: u64,
     /// False if the backend has lost it.
     pub is_alive: bool,
-    /// The resources beside processors and memory that it has.
+    /// Its resources beside processors and memory.
     #[serde(default)]
     pub resources: BTreeMap<String, u32>,
 }
@@ -213,17 +213,17 @@ impl Node {
     }
 }
 
-/// Where something is to run, as [`Calls`](crate::Calls) say; those have an example.
+/// The placement of a call or a job; [`Calls`](crate::Calls) has an example.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Placement {
     /// On this machine.
     pub node: Option<NodeId>,
-    /// There and nowhere else; otherwise elsewhere if there is no room.
+    /// True if no other machine will do when there is no room.
     pub is_pinned: bool,
-    /// Preferably where these lie.
+    /// Data to be near, if possible.
     pub near: Vec<ObjectId>,
-    /// The resources beside processors that are reserved for it.
+    /// The resources to reserve beside processors.
     pub needs: Needs,
 }
 
@@ -241,11 +241,11 @@ pub struct CallSpec {
     pub placement: Placement,
     /// The shared data among its arguments.
     pub objects: Vec<ObjectId>,
-    /// The function and the number of the call, for lines that it prints.
+    /// The origin of lines that it prints: the function and the number of the call.
     pub origin: Arc<LogOrigin>,
 }
 
-/// Takes the answer to a request, or why there is none. Called once, on any thread; must not wait.
+/// Receives the answer to a request, or an error. Called once, on any thread; must not block.
 ///
 /// # Examples
 ///
@@ -267,9 +267,9 @@ pub struct StartSpec {
     pub epoch: u32,
     /// The name of its type.
     pub kind: String,
-    /// The name for people.
+    /// The display name.
     pub name: String,
-    /// From where it goes on.
+    /// The state from which it resumes.
     pub state: Arc<Vec<u8>>,
     /// Processors to reserve.
     pub cpus: Cpus,
@@ -277,17 +277,17 @@ pub struct StartSpec {
     pub threads: u32,
     /// The machine on which it is to run.
     pub placement: Placement,
-    /// How often its state is wanted, in milliseconds, for backends whose jobs see to that
-    /// themselves.
+    /// The interval between checkpoints in milliseconds, for backends whose jobs take them on their
+    /// own.
     pub checkpoint_every_ms: u64,
     /// The shared data that its first state refers to.
     pub objects: Vec<ObjectId>,
-    /// The place in a trace of whoever submitted it.
+    /// The submitter's place in a trace.
     pub trace: Option<Trace>,
 }
 
 impl StartSpec {
-    /// For lines that it prints.
+    /// The origin of lines that it prints.
     fn origin(&self) -> LogOrigin {
         LogOrigin::Job {
             job: JobId::from(self.name.as_str()),
@@ -301,34 +301,34 @@ impl StartSpec {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum JobEvent {
-    /// It has its state and runs.
+    /// It received its state and runs.
     Running {
         /// The machine on which it runs.
         node: NodeId,
     },
     /// Its state at a safe point.
     Snapshot {
-        /// How much was done, from 0 to 1.
+        /// The progress, from 0 to 1.
         progress: f64,
-        /// From where another attempt can go on.
+        /// The state from which another attempt can resume.
         state: Vec<u8>,
     },
-    /// Its state was wanted, and could not be sent, for this reason. It runs on.
+    /// Its state was requested and could not be sent, for this reason. It continues.
     Unsent(String),
-    /// It is over, in order.
+    /// It ended in order.
     Ended {
         /// The way in which it ended.
         outcome: JobOutcome,
         /// The result or the state.
         payload: Vec<u8>,
     },
-    /// The worker refused it. Another attempt would meet the same.
+    /// The worker refused it, as it would another attempt.
     Refused(Refusal),
     /// The backend lost it.
     Lost(BackendError),
 }
 
-/// Takes what becomes of a job, with the epoch. Called on any thread; must not wait.
+/// Receives the events of a job with their epoch. Called on any thread; must not block.
 ///
 /// # Examples
 ///
@@ -342,10 +342,10 @@ pub enum JobEvent {
 /// ```
 pub type JobEvents = Arc<dyn Fn(u32, JobEvent) + Send + Sync>;
 
-/// Places work, and carries messages; the [module](self) has an example.
+/// A backend: places work and carries messages. The [module](self) has an example.
 ///
-/// Every method may be called on any thread. None but [`nodes`](Self::nodes), [`put`](Self::put),
-/// [`fetch`](Self::fetch) and [`usage`](Self::usage) waits for other machines.
+/// Every method may be called on any thread. Only [`nodes`](Self::nodes), [`put`](Self::put),
+/// [`fetch`](Self::fetch) and [`usage`](Self::usage) wait for other machines.
 pub trait Backend: Send + Sync {
     /// The name for people.
     fn name(&self) -> &'static str;
@@ -354,59 +354,56 @@ pub trait Backend: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Says why they are not known.
+    /// Fails if they are not known.
     fn nodes(&self) -> Result<Vec<Node>, BackendError>;
 
     /// Has a worker answer a request, when there is room.
     fn call(&self, call: CallSpec, reply: Reply);
 
-    /// The answer to the request `id` is not wanted: it need not begin, and is asked to end
-    /// if it has. With `is_hard` it is made to end, with its worker if need be; what else
-    /// runs there is lost, and told so.
+    /// Cancels the request `id`: it need not begin, and is asked to end if it has. With `is_hard`
+    /// it is killed, with its worker if need be; other work there is reported as lost.
     fn cancel(&self, id: u64, is_hard: bool);
 
-    /// Keeps data that calls share.
+    /// Stores shared data.
     ///
     /// # Errors
     ///
-    /// Says why it could not be kept.
+    /// Fails if it cannot be kept.
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError>;
 
-    /// Gives back shared data.
+    /// Returns shared data.
     ///
     /// # Errors
     ///
-    /// Says why it could not be had.
+    /// Fails if it cannot be read.
     fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError>;
 
-    /// Drops shared data, which has no users left.
+    /// Drops shared data that has no users left.
     fn forget(&self, id: ObjectId);
 
-    /// Starts an attempt at a job, when there is room, and tells `events` of it until it has
-    /// ended, was refused or lost.
+    /// Starts an attempt at a job when there is room, and calls `events` until it has ended, was
+    /// refused or is lost.
     fn start(&self, start: StartSpec, events: JobEvents);
 
-    /// Asks an attempt to pause. It ends as paused, if it does not end first.
+    /// Asks an attempt to pause. It ends as paused, unless it ends first.
     fn pause(&self, job: u64, epoch: u32);
 
     /// Asks an attempt for its state.
     fn snapshot(&self, job: u64, epoch: u32);
 
-    /// Gives up an attempt, running or not; whatever it still says is not wanted.
+    /// Abandons an attempt, running or not; its further events are ignored.
     fn stop(&self, job: u64, epoch: u32);
 
-    /// Ends what still runs of a job, given up or not, with its worker if need be; what else runs
-    /// there is lost, and told so. Nothing more is said of the job. A backend whose
-    /// [`stop`](Self::stop) does so already has nothing to do.
+    /// Kills all attempts at a job that still run, abandoned or not, with their workers if need be;
+    /// other work there is reported as lost. No event of the job follows. A backend whose
+    /// [`stop`](Self::stop) does this already has nothing to do.
     fn kill(&self, job: u64) {
         let _ = job;
     }
 
-    /// The resources that each machine has used, or why they are unknown. Waits for two seconds at
-    /// most.
+    /// The usage of each machine, or the reason why it is unknown. Waits for at most two seconds.
     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)>;
 
-    /// Ends the cluster: gives up all running and waiting work, tells every waiter, and refuses
-    /// later requests.
+    /// Ends the cluster: abandons all work, tells every waiter, and refuses later requests.
     fn close(&self);
 }

@@ -1,4 +1,4 @@
-//! The backends by their names, for programs whose users choose one.
+//! Backends by name, for programs whose users choose one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use super::{Backend, BackendError, BackendOptions, Local, Program, Ray, Slurm};
 
-/// The backends that can be named, for messages.
+/// The accepted names, for messages.
 const NAMES: &str = "local, ray, slurm";
 
 /// A backend that a program's user chooses by its name: `local`, `ray` or `slurm`.
 ///
-/// All other settings come from the backend's own environment variables; only [`Local`] is told how
-/// large it is.
+/// All other settings come from the backend's environment variables; only [`Local`] takes sizes.
 ///
 /// # Examples
 ///
@@ -36,11 +35,11 @@ pub enum BackendKind {
 }
 
 impl BackendKind {
-    /// With so many nodes, and so many processors on each, if numbers are given.
+    /// Sets the number of nodes and the processors of each, if given.
     ///
     /// # Errors
     ///
-    /// A backend that finds its nodes instead of making them takes no numbers.
+    /// Fails if numbers are given for a backend that finds its nodes instead of starting them.
     pub fn sized(self, nodes: Option<u32>, cpus: Option<u32>) -> Result<Self, BackendError> {
         match self {
             Self::Local(mut local) => {

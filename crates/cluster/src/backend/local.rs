@@ -30,13 +30,13 @@ mod workers;
 
 use workers::{watch, Item, Process, Shared, State, Whereabouts};
 
-/// How long all workers together have to say what they used.
+/// The time in which all workers together must report their usage.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Begins the names of folders with shared data.
 const PREFIX: &str = "heist-cluster-";
 
-/// How long a worker may be silent, unless the user says otherwise.
+/// The default of [`Local::lost_after`].
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Worker processes on this machine: nothing to install, and the same semantics as a
@@ -61,7 +61,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 ///
 /// # Cost
 ///
-/// A process for each node, which starts in some milliseconds, and is replaced when it dies.
+/// A process for each node, which starts in a few milliseconds and is replaced when it dies.
 #[derive(Clone, Debug)]
 pub struct Local {
     nodes: u32,
@@ -93,26 +93,26 @@ impl Local {
         }
     }
 
-    /// The most nodes there can be. Each is a process, and takes some descriptors of the driver.
+    /// The most nodes. Each is a process, and takes some of the driver's descriptors.
     pub const NODES_MAX: u32 = 4096;
 
-    /// How many nodes, at least one and [`NODES_MAX`](Self::NODES_MAX) at most; a cluster with more
-    /// is refused. They are called `n1`, `n2` and so on.
+    /// The number of nodes, from 1 to [`NODES_MAX`](Self::NODES_MAX); connecting fails with more.
+    /// They are called `n1`, `n2` and so on.
     #[must_use]
     pub fn nodes(mut self, nodes: u32) -> Self {
         self.nodes = nodes.max(1);
         self
     }
 
-    /// How many processors each node gives away, at least one.
+    /// The processors of each node, at least one.
     #[must_use]
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus.max(1);
         self
     }
 
-    /// How much memory each node gives away. Without this any call has as much as it asks for. It
-    /// is counted, and no function is kept from using more.
+    /// The memory of each node, by which calls with [`Calls::memory`](crate::Calls::memory) are
+    /// placed; unlimited by default. It is counted, not enforced.
     ///
     /// [`Calls::resource`](crate::Calls::resource) has an example.
     #[must_use]
@@ -121,8 +121,8 @@ impl Local {
         self
     }
 
-    /// How many of the resource `name` each node gives away, such as GPUs; none, unless this says
-    /// so. They are counted, and mean nothing else here.
+    /// How many of the resource `name`, such as `gpu`, each node has; none by default. They are
+    /// only counted.
     ///
     /// [`Calls::resource`](crate::Calls::resource) has an example.
     #[must_use]
@@ -131,9 +131,9 @@ impl Local {
         self
     }
 
-    /// How long a worker may show no sign of life before it is lost: 30 s, and 100 ms at least.
-    /// Its process is ended then, its work is tried again, and another takes its place. A
-    /// function that computes is not silent; a process that is stopped is.
+    /// How long a worker may show no sign of life: 30 s by default, at least 100 ms. Then it is
+    /// killed and replaced, and its work retried. A function that computes does not make it silent;
+    /// a stopped process is.
     ///
     /// # Examples
     ///
@@ -151,7 +151,7 @@ impl Local {
         self
     }
 
-    /// Workers run this program, which has the same remote functions as this one, and calls
+    /// Runs another program as workers; it has the same remote functions and calls
     /// [`init`](crate::init).
     ///
     /// # Examples
@@ -167,8 +167,8 @@ impl Local {
         self
     }
 
-    /// Workers run the test program that is running, and there the test that
-    /// [`test_worker!`](macro@crate::test_worker) stands for, which has an example.
+    /// Runs this test program as workers, by the test that
+    /// [`test_worker!`](macro@crate::test_worker) defines, which has an example.
     #[must_use]
     pub fn under_test_harness(mut self) -> Self {
         self.arguments = crate::protocol::environment::test_worker_arguments();

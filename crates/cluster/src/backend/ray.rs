@@ -1,4 +1,4 @@
-//! The backend for many machines: a Ray cluster, whose workers load the program's library.
+//! The backend that uses Ray: its workers load the program's library.
 //!
 //! A side-car, a Python process beside this one, speaks to Ray for us: actors answer calls,
 //! one after the other, an attempt at a job has an actor of its own, shared data is in Ray's
@@ -33,18 +33,18 @@ mod usage;
 use self::shared::{answer_to, frame, request, Shared};
 use self::sidecar::{Op, Process, Sidecar};
 
-/// How long Ray may take to let us in.
+/// The time limit for connecting to Ray.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
-/// How long shared data may take, and what Ray knows about its nodes.
+/// The time limit for shared data, and for questions about nodes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A [Ray](https://www.ray.io) cluster that is up already, 2.40 or a later 2.x.
+/// A running [Ray](https://www.ray.io) cluster, 2.40 or a later 2.x.
 ///
-/// The program's remote functions are in a library crate that has
-/// [`export!`](macro@crate::export) and the crate types `cdylib` and `rlib`. This machine
-/// has a Python with the cluster's release of Ray; the nodes need nothing but Ray.
+/// The program's remote functions are in a library crate with [`export!`](macro@crate::export) and
+/// the crate types `cdylib` and `rlib`. This machine has a Python with the cluster's release of
+/// Ray; the nodes need nothing but Ray.
 ///
-/// Settings that are not given come from the environment:
+/// The environment supplies missing settings:
 ///
 /// | what | variable | otherwise |
 /// |---|---|---|
@@ -57,12 +57,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// (`RAY_grpc_client_keepalive_time_ms` and `RAY_grpc_client_keepalive_timeout_ms`); the nodes
 /// should have the same.
 ///
-/// A node is called as `ray start --node-name` said, or its label `heist-node`, or by its
-/// address. Its id in Ray is understood as well.
+/// The name of a node is that of `ray start --node-name`, or its label `heist-node`, or its
+/// address; its id in Ray works as well.
 ///
 /// The output of remote functions is in Ray's log files. Arguments, results and states of more than
-/// a mebibyte go through the object stores of the nodes, and have to fit there. With Ray's head
-/// node all is lost.
+/// a mebibyte go through the nodes' object stores, and must fit there. Losing Ray's head node loses
+/// everything.
 ///
 /// Calls are answered by workers, processes of some 50 MiB, which keep their processors while
 /// calls wait and a tenth of a second longer; a call reserves one processor at least. A worker
@@ -90,8 +90,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Cost
 ///
-/// To connect takes seconds, and each node some seconds more until the first worker there has
-/// loaded the library. A call costs about ten milliseconds then.
+/// Connecting takes seconds, and the first worker of each node some more to load the library. Then
+/// a call costs about ten milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Ray {
     address: Option<String>,
@@ -100,28 +100,27 @@ pub struct Ray {
 }
 
 impl Ray {
-    /// The cluster that the environment says.
+    /// The cluster that the environment names.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where the head of the cluster listens: `host:port`, or `auto`.
+    /// The address of the head of the cluster: `host:port`, or `auto`.
     #[must_use]
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
         self
     }
 
-    /// The Python that has Ray.
+    /// A Python with Ray.
     #[must_use]
     pub fn python(mut self, python: impl Into<PathBuf>) -> Self {
         self.python = Some(python.into());
         self
     }
 
-    /// The library with the remote functions and jobs of this program, built from the same
-    /// code as the program.
+    /// The library with the remote functions and jobs, built from the same code as this program.
     #[must_use]
     pub fn cdylib(mut self, path: impl Into<PathBuf>) -> Self {
         self.cdylib = Some(path.into());

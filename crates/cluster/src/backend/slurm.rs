@@ -40,27 +40,24 @@ mod watched;
 /// The commands of Slurm that this backend runs.
 const COMMANDS: [&str; 6] = ["sinfo", "srun", "sbatch", "squeue", "scontrol", "scancel"];
 
-/// The oldest version that has what is used here.
+/// The oldest version that works.
 const VERSION_MIN: (u32, u32) = (21, 8);
 
 /// The machines of Slurm, through its commands: `sinfo`, `srun`, `sbatch`, `squeue`,
 /// `scontrol` and `scancel`.
 ///
-/// Remote functions run in workers that `srun` places; a worker answers call after call, and
-/// its allocation ends when it has had nothing to do for a while. Jobs are batch jobs. Slurm
-/// alone decides where things run and when there is room; to put a call
-/// [near](crate::Cluster::near) some data means nothing, as the data is equally near
-/// everywhere.
+/// Remote functions run in workers that `srun` places; a worker answers call after call, and its
+/// allocation ends after some idle time. Jobs are batch jobs. Slurm alone decides on placement;
+/// [`near`](crate::Cluster::near) has no effect, as shared data is equally near everywhere.
 ///
-/// All nodes and the driver share a [folder](Self::folder). The workers are processes of the
-/// same program, which lies where all nodes find it, and calls [`init`](crate::init) first in
-/// its `main`.
+/// All nodes and the driver share a [folder](Self::folder). The workers are processes of the same
+/// program, on a path that all nodes share; it calls [`init`](crate::init) first in its `main`.
 ///
-/// A job survives its node, because Slurm queues it again, and its driver, because it needs none:
-/// its result lies in the folder. For the former the administrator allows jobs to be requeued
-/// (`JobRequeue`), as is usual. A job that moves keeps its number in Slurm if `RequeueExitHold` has
-/// the exit code 85; otherwise it is submitted anew. A job gets whole processors; one that needs
-/// less than one shares it with others if the partition has `OverSubscribe=YES`.
+/// A job survives the loss of its node, because Slurm requeues it (where `JobRequeue` allows that,
+/// as is usual), and of its driver, because its result stays in the folder. A job that moves keeps
+/// its number in Slurm if `RequeueExitHold` contains the exit code 85; otherwise it is submitted
+/// anew. Jobs get whole processors; one that needs less shares its processor if the partition has
+/// `OverSubscribe=YES`.
 ///
 /// # Examples
 ///
@@ -83,8 +80,8 @@ const VERSION_MIN: (u32, u32) = (21, 8);
 ///
 /// # Cost
 ///
-/// A call costs two milliseconds once a worker is there, and some 100 ms if one must be placed,
-/// more if the partition is full. While there are jobs, `squeue` is asked about them now and then.
+/// A call costs two milliseconds on an existing worker, and some 100 ms if one must be placed, more
+/// if the partition is full. While there are jobs, `squeue` is polled now and then.
 #[derive(Clone, Debug)]
 pub struct Slurm {
     partition: Option<String>,
@@ -121,27 +118,25 @@ impl Slurm {
         }
     }
 
-    /// Uses this partition, or these with commas between.
+    /// Uses this partition, or a list of partitions separated by commas.
     #[must_use]
     pub fn partition(mut self, name: impl Into<String>) -> Self {
         self.partition = Some(name.into());
         self
     }
 
-    /// Gives `srun` and `sbatch` these arguments too, such as `--account=physics` or
-    /// `--time=01:00:00`.
+    /// Adds arguments for `srun` and `sbatch`, such as `--account=physics` or `--time=01:00:00`.
     #[must_use]
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.extra.extend(arguments.into_iter().map(Into::into));
         self
     }
 
-    /// Passes these variables of this program's environment on to functions and jobs, if they are
-    /// set.
+    /// Passes on these variables of this program's environment, if set, to functions and jobs.
     ///
-    /// Without this they have Slurm's variables, those whose names begin with `HEIST_`, `RUST_` or
-    /// `LC_`, and `PATH`, `LD_LIBRARY_PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`,
-    /// `LANGUAGE`, `TZ` and `TMPDIR`. All else stays here, as there may be secrets in it.
+    /// By default they get Slurm's variables, those that begin with `HEIST_`, `RUST_` or `LC_`, and
+    /// `PATH`, `LD_LIBRARY_PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LANGUAGE`, `TZ` and
+    /// `TMPDIR`. All others stay here, as they may hold secrets.
     ///
     /// # Examples
     ///
@@ -154,21 +149,21 @@ impl Slurm {
         self
     }
 
-    /// Keeps shared data, and the states and results of jobs, in this folder, which must be on a
-    /// file system that all nodes share. One driver at a time uses it. Its contents outlive a
-    /// driver that is lost, and another one goes on from them.
+    /// Keeps shared data and the states and results of jobs in this folder, on a file system that
+    /// all nodes share. One driver at a time uses it. Its contents outlive a lost driver, for the
+    /// next one to resume from.
     ///
-    /// Without this it is a new folder in `$XDG_STATE_HOME/heist-cluster`, or in
-    /// `.local/state/heist-cluster` of the home directory, and vanishes with the cluster. That of a
-    /// driver that was lost is removed when the next one on this machine connects without a folder,
-    /// and its jobs end then: no other driver would know of them.
+    /// By default it is a new folder in `$XDG_STATE_HOME/heist-cluster`, or in
+    /// `.local/state/heist-cluster` of the home directory, and removed with the cluster. That of a
+    /// lost driver is removed, and its jobs end, when the next driver on this machine connects
+    /// without a folder: no other would know of them.
     #[must_use]
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
         self.folder = Some(path.into());
         self
     }
 
-    /// Workers run this program, which has the same remote functions as this one, and calls
+    /// Runs another program as workers; it has the same remote functions and calls
     /// [`init`](crate::init).
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
@@ -176,25 +171,25 @@ impl Slurm {
         self
     }
 
-    /// Workers for calls have so many processors together at most, at least one. Without
-    /// this it is as many as the partition has.
+    /// The most processors of all workers for calls together, at least one; by default those of the
+    /// partition.
     #[must_use]
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus_max = Some(cpus.max(1));
         self
     }
 
-    /// A worker without a call goes back after this time: five seconds, unless this says
-    /// otherwise. A new one takes some 100 ms, if there is room.
+    /// The idle time after which a worker ends: five seconds by default. A new one takes some 100
+    /// ms, if there is room.
     #[must_use]
     pub fn linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
     }
 
-    /// How long a worker for calls may show no sign of life before it is lost: a minute, and two
-    /// seconds at least. Its allocation is ended then, and its calls are tried again. Slurm itself
-    /// does not notice a process that is stopped, nor always that a node was away for a moment.
+    /// How long a worker for calls may show no sign of life: a minute by default, at least two
+    /// seconds. Then its allocation is ended and its calls are retried. Slurm itself does not
+    /// notice a stopped process, nor always that a node was away for a moment.
     ///
     /// # Examples
     ///
@@ -211,8 +206,8 @@ impl Slurm {
         self
     }
 
-    /// Workers run the test program that is running, and there the test that
-    /// [`test_worker!`](macro@crate::test_worker) stands for, which has an example.
+    /// Runs this test program as workers, by the test that
+    /// [`test_worker!`](macro@crate::test_worker) defines, which has an example.
     #[must_use]
     pub fn under_test_harness(mut self) -> Self {
         self.arguments = crate::protocol::environment::test_worker_arguments();
@@ -275,7 +270,7 @@ impl BackendOptions for Slurm {
     }
 }
 
-/// Makes sure that Slurm can be used from here.
+/// Checks that Slurm is usable from here.
 fn check_commands() -> Result<(), BackendError> {
     for name in COMMANDS {
         let text = output(command(name).arg("--version")).map_err(|error| {
