@@ -40,7 +40,9 @@ pub(crate) struct Args {
     ///
     /// Cargo only warns of a [patch] that it does not use, and the program then
     /// runs on rayon's own core. This asks cargo where rayon-core comes from,
-    /// and says why if it is not the stand-in from heist's compat/rayon-core.
+    /// and says why if it is not the stand-in from heist's compat/rayon-core. It
+    /// also says whose iterators the program has, rayon's or those of heist's
+    /// compat/rayon, and which packages bring the real rayon.
     ///
     /// It looks at the whole workspace, with all features and for all
     /// platforms, as Cargo.lock has them: that file holds one rayon-core for

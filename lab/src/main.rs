@@ -3,7 +3,7 @@
 //! - `cluster` (on Linux): test clusters of real backends on one machine.
 //! - `programs`: published programs on rayon and on heist, with times.
 //! - `rayon_tests`: rayon's own tests on the stand-in.
-//! - `rayon_iterators`: rayon's own tests of iterators on heist.
+//! - `rayon_iterators`: rayon's own tests of iterators on the package in its place, or on heist.
 //! - `coverage`: how much of rayon's public iterators heist has.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
 //! - `size`: what the compiler takes and makes of five chains, beside rayon.
@@ -48,8 +48,8 @@ enum Laboratory {
     Programs(programs::Args),
     /// Run rayon's own tests, as published, on the stand-in for rayon-core.
     RayonTests(rayon_tests::Args),
-    /// Run rayon's own tests of iterators, as published, on heist.
-    RayonIterators(rayon_tests::Args),
+    /// Run rayon's own tests, as published, on the package in rayon's place, or on heist.
+    RayonIterators(rayon_iterators::IteratorArgs),
     /// Say how much of rayon's public iterators heist has, and what is missing.
     Coverage(coverage::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.

@@ -1,8 +1,9 @@
 //! Rayon's own tests of parallel iterators on ours: an oracle that somebody else wrote.
 //!
 //! The published package comes from the registry. Its tests, unit tests and the examples in its
-//! documentation are built with our crate under the name `rayon`; nothing in them is changed.
-//! Tests that use rayon's private parts, or count on them, are left out by name.
+//! documentation are built with our package under the name `rayon`: the one in rayon's place, which
+//! has the plumbing too, or the crate heist. Nothing in them is changed. Tests that use rayon's
+//! private parts, or count on them, are left out by name.
 
 mod package;
 
@@ -14,13 +15,21 @@ use xtask::build;
 
 use crate::published;
 use crate::rayon_tests::{check_count, Args, RAYON};
-use package::{CUT_OUT, LEFT_OUT};
+use package::On;
 use xtask::libtest;
 
-/// How many tests there must be, so that none is lost unnoticed: those of the published
-/// package without those that are left out.
-const UNIT: usize = 187;
-const INTEGRATION: usize = 73;
+/// How to run them, and on which package.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct IteratorArgs {
+    /// The package that is called rayon.
+    #[arg(long, value_enum, default_value_t = On::Rayon)]
+    on: On,
+    #[command(flatten)]
+    all: Args,
+}
+
+/// The number of examples in the documentation of the published package. It tells that none is
+/// lost unnoticed, as [`On::counts`] does for the tests.
 const DOCUMENTATION: usize = 246;
 
 /// Runs the tests, and returns whether all passed.
@@ -29,14 +38,14 @@ const DOCUMENTATION: usize = 246;
 ///
 /// Fails if the package cannot be fetched or the report cannot be written. Tests that do not
 /// build are failures.
-pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<bool> {
+pub(crate) fn run(root: &Path, args: &IteratorArgs, out: &mut impl Write) -> anyhow::Result<bool> {
     let suites = Suites::prepare(root, args)?;
-    let passed = args.rounds(out, |out| suites.run(out))?;
+    let passed = args.all.rounds(out, |out| suites.run(out))?;
     writeln!(out, "\nleft out:")?;
-    for (file, reason) in LEFT_OUT {
+    for (file, reason) in args.on.left_out() {
         writeln!(out, "  {file}: {reason}")?;
     }
-    for (file, test, reason) in CUT_OUT {
+    for (file, test, reason) in args.on.cut_out() {
         writeln!(out, "  {file}, {test}: {reason}")?;
     }
     writeln!(out, "{}", if passed { "all passed" } else { "FAILED" })?;
@@ -46,6 +55,7 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
 /// The packages that are built, each test program by itself, so that one which does not build
 /// does not hide the others.
 struct Suites {
+    on: On,
     folder: PathBuf,
     target: PathBuf,
     deadline: Duration,
@@ -56,36 +66,38 @@ struct Suites {
 }
 
 impl Suites {
-    fn prepare(root: &Path, args: &Args) -> anyhow::Result<Self> {
-        let folder = build::target_folder(root, "rayon-iterators");
-        let heist = root.join("crates/heist");
+    fn prepare(root: &Path, args: &IteratorArgs) -> anyhow::Result<Self> {
+        let IteratorArgs { on, all } = *args;
+        let folder = build::target_folder(root, on.folder());
         let original = published::unpack("rayon", RAYON, &folder)?;
         let tests = folder.join("tests");
-        let names = package::write_tests(&original, &heist, &tests)?;
+        let names = package::write_tests(&original, on, root, &tests)?;
         let docs = folder.join("docs");
-        package::write_docs(&original, &heist, &docs)?;
+        package::write_docs(&original, on, root, &docs)?;
         Ok(Self {
+            on,
             target: folder.join("target"),
-            deadline: Duration::from_secs(args.deadline),
+            deadline: Duration::from_secs(all.deadline),
             folder,
             tests,
             names,
-            docs: (!args.no_doc).then_some(docs),
+            docs: (!all.no_doc).then_some(docs),
         })
     }
 
     fn run(&self, out: &mut impl Write) -> anyhow::Result<bool> {
         libtest::write_head(out)?;
         let mut all_passed = true;
+        let (unit, expected) = self.on.counts();
         let (found, passed) = self.build_and_run("unit tests", &["--quiet", "--lib"], out)?;
-        all_passed &= passed & check_count("the unit tests", found, UNIT, out)?;
+        all_passed &= passed & check_count("the unit tests", found, unit, out)?;
         let mut integration = 0;
         for name in &self.names {
             let (found, passed) = self.build_and_run(name, &["--quiet", "--test", name], out)?;
             integration += found;
             all_passed &= passed;
         }
-        all_passed &= check_count("the integration tests", integration, INTEGRATION, out)?;
+        all_passed &= check_count("the integration tests", integration, expected, out)?;
         if let Some(docs) = &self.docs {
             let log = self.log("documentation");
             let results = libtest::run_doc_tests(docs, &self.target, self.deadline * 4, &log)?;

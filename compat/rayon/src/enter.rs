@@ -3,8 +3,16 @@
 /// Runs `op` on the calling worker, or else on one of the global pool. So a caller from outside
 /// runs no item itself, and the pool is built with rayon's defaults.
 pub(crate) fn enter<R: Send>(op: impl FnOnce() -> R + Send) -> R {
-    match rayon_core::current_thread_index() {
-        Some(_) => op(),
-        None => rayon_core::scope(|_| op()),
+    if rayon_core::current_thread_index().is_some() {
+        return op();
     }
+    let (mut input, mut output) = (Some(op), None);
+    on_worker(&mut || output = input.take().map(|op| op()));
+    output.expect("a closure is called once")
+}
+
+/// As [`scope`](rayon_core::scope), in one copy for all loops: there are nearly as many as calls of
+/// consumers, and each would have all that leads into a pool.
+fn on_worker(op: &mut (dyn FnMut() + Send)) {
+    rayon_core::scope(|_| op());
 }

@@ -14,22 +14,33 @@ use crate::Usage;
 /// The package that rayon runs on, and that heist has a stand-in for.
 pub(super) const RAYON_CORE: &str = "rayon-core";
 
+/// The package with the iterators, which heist has another in the place of.
+pub(super) const RAYON: &str = "rayon";
+
 /// All that the judgement rests on.
 #[derive(Debug)]
 pub(super) struct Evidence {
     /// The graph of the whole workspace, with all features and for all platforms.
     pub(super) metadata: Metadata,
-    /// The patches of rayon-core that `Cargo.lock` lists as unused.
+    /// The patches of rayon-core and rayon that `Cargo.lock` lists as unused.
     pub(super) unused: Vec<UnusedPatch>,
-    /// The manifests with a patch of rayon-core that cargo ignores.
-    pub(super) unheeded: Vec<PathBuf>,
+    /// The patches of either that cargo ignores.
+    pub(super) unheeded: Vec<Unheeded>,
 }
 
 /// A package that a patch offers and that the graph has no place for.
 #[derive(Debug, Deserialize)]
 pub(super) struct UnusedPatch {
-    name: String,
+    pub(super) name: String,
     pub(super) version: Version,
+}
+
+/// A patch in a manifest where cargo ignores it.
+#[derive(Debug)]
+pub(super) struct Unheeded {
+    pub(super) manifest: PathBuf,
+    /// The package that it would replace.
+    pub(super) name: &'static str,
 }
 
 impl Evidence {
@@ -70,20 +81,24 @@ impl Evidence {
     }
 }
 
-/// The patches of rayon-core that a `Cargo.lock` lists as unused.
+/// The patches of rayon-core and rayon that a `Cargo.lock` lists as unused.
 pub(super) fn unused_patches(lock: Lock) -> Vec<UnusedPatch> {
     let mut unused = lock.patch.unused;
-    unused.retain(|patch| patch.name == RAYON_CORE);
+    unused.retain(|patch| [RAYON_CORE, RAYON].contains(&&*patch.name));
     unused
 }
 
-/// Whether a manifest patches rayon-core, by that name or another.
-pub(super) fn has_patch(manifest: Manifest) -> bool {
-    let entries = manifest.patch.into_values().flatten();
-    entries.into_iter().any(|(name, entry)| {
-        let package = entry.get("package").and_then(toml::Value::as_str);
-        package.unwrap_or(&name) == RAYON_CORE
-    })
+/// Those of rayon-core and rayon that a manifest patches, by that name or another.
+pub(super) fn patched(manifest: Manifest) -> Vec<&'static str> {
+    let entries: Vec<_> = manifest.patch.into_values().flatten().collect();
+    let is_patched = |package: &&str| {
+        entries.iter().any(|(name, entry)| {
+            let renamed = entry.get("package").and_then(toml::Value::as_str);
+            renamed.unwrap_or(name) == *package
+        })
+    };
+    let packages = [RAYON_CORE, RAYON];
+    packages.into_iter().filter(is_patched).collect()
 }
 
 /// The part of a `Cargo.lock` that is of interest.
@@ -124,15 +139,16 @@ fn find_manifest(path: &Path) -> Result<PathBuf, Usage> {
 
 /// Cargo applies the patches of the workspace's root only; this checks the other manifests in the
 /// project.
-fn unheeded_patches(metadata: &Metadata) -> Result<Vec<PathBuf>, String> {
+fn unheeded_patches(metadata: &Metadata) -> Result<Vec<Unheeded>, String> {
     let root = metadata.workspace_root.join("Cargo.toml");
     let local = metadata.packages.iter().filter(|it| it.source.is_none());
     let mut unheeded = Vec::new();
     for package in local.filter(|package| package.manifest_path != root) {
         let path = package.manifest_path.as_std_path();
-        if read(path, has_patch)? {
-            unheeded.push(path.to_owned());
-        }
+        unheeded.extend(read(path, patched)?.into_iter().map(|name| Unheeded {
+            manifest: path.to_owned(),
+            name,
+        }));
     }
     Ok(unheeded)
 }

@@ -1,4 +1,4 @@
-//! The judgement: the origin of the project's rayon-core, the reasons, and the cure.
+//! The judgement: the origins of the project's rayon-core and rayon, the reasons, and the cure.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use cargo_metadata::semver::{Version, VersionReq};
 use cargo_metadata::{Metadata, Package, PackageId};
 use serde::Serialize;
 
-use super::evidence::{Evidence, UnusedPatch, RAYON_CORE};
+use super::evidence::{Evidence, UnusedPatch, RAYON, RAYON_CORE};
 
 /// The judgement on one workspace, with what it rests on.
 #[derive(Debug, Serialize)]
@@ -17,8 +17,12 @@ pub(super) struct Finding {
     pub(super) verdict: Verdict,
     /// The packages called rayon-core that something uses; cargo lets a graph
     /// have only one of those that heist and rayon publish.
-    pub(super) rayon_cores: Vec<RayonCore>,
-    pub(super) rayon: Vec<Named>,
+    pub(super) rayon_cores: Vec<Replaceable>,
+    /// The packages called rayon that something uses. If one is a stand-in, its users have heist's
+    /// iterators, and those of another have rayon's.
+    pub(super) rayon: Vec<Replaceable>,
+    /// The packages that depend on a rayon which is no stand-in.
+    pub(super) real_rayon_users: Vec<Named>,
     /// The packages other than rayon that depend on rayon or rayon-core directly.
     pub(super) users: Vec<Named>,
     /// The crate heist itself, and the packages that depend on it directly.
@@ -26,6 +30,8 @@ pub(super) struct Finding {
     pub(super) heist_users: Vec<Named>,
     /// Why the project does not run on heist; empty if it does.
     pub(super) reasons: Vec<Reason>,
+    /// Why a patch of rayon has not brought heist's iterators; empty if there is none.
+    pub(super) iterators: Vec<Reason>,
 }
 
 /// The runtime of the project.
@@ -44,10 +50,11 @@ pub(super) enum Verdict {
     Neither,
 }
 
-/// A package that is called rayon-core.
+/// A package that is called rayon-core or rayon.
 #[derive(Debug, Serialize)]
-pub(super) struct RayonCore {
-    pub(super) version: Version,
+pub(super) struct Replaceable {
+    #[serde(flatten)]
+    pub(super) package: Named,
     /// `crates.io`, a folder, or a source as cargo writes it.
     pub(super) origin: String,
     pub(super) is_stand_in: bool,
@@ -62,8 +69,8 @@ pub(super) struct RayonCore {
 /// A package by name and version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Named {
-    name: String,
-    version: Version,
+    pub(super) name: String,
+    pub(super) version: Version,
 }
 
 /// One thing that keeps the project from running on heist, and what to do about it.
@@ -87,15 +94,20 @@ impl Finding {
         // the stand-in in heist's own.
         let mut cores = named(metadata, RAYON_CORE);
         cores.retain(|core| !users_of(metadata, &[core]).is_empty());
-        let rayon = named(metadata, "rayon");
+        let mut rayon = named(metadata, RAYON);
+        rayon.retain(|it| !users_of(metadata, &[it]).is_empty());
         let heist = native(metadata);
 
         let core_users = users_of(metadata, &cores);
-        let needs = needs(&core_users);
+        let core_needs = needs(&core_users, RAYON_CORE);
         let mut users = [core_users, users_of(metadata, &rayon)].concat();
-        users.retain(|user| user.name != "rayon");
+        users.retain(|user| user.name != RAYON);
+        let mut real = rayon.clone();
+        real.retain(|it| !is_stand_in(it));
+        let real_users = users_of(metadata, &real);
 
-        let rayon_cores: Vec<RayonCore> = cores.into_iter().map(RayonCore::new).collect();
+        let rayon_cores: Vec<Replaceable> = cores.into_iter().map(Replaceable::new).collect();
+        let rayon: Vec<Replaceable> = rayon.into_iter().map(Replaceable::new).collect();
         let verdict = judge(&rayon_cores, !heist.is_empty());
         Self {
             heist_version: env!("CARGO_PKG_VERSION"),
@@ -103,18 +115,25 @@ impl Finding {
             verdict,
             reasons: match verdict.is_on_heist() {
                 true => Vec::new(),
-                false => reasons(evidence, &rayon_cores, &needs),
+                false => reasons(evidence, &rayon_cores, &core_needs),
             },
+            iterators: unused_patches(evidence, RAYON, &rayon, &needs(&real_users, RAYON)),
             rayon_cores,
             heist_users: names(&users_of(metadata, &heist)),
-            rayon: names(&rayon),
+            rayon,
+            real_rayon_users: names(&real_users),
             users: names(&users),
             heist: names(&heist),
         }
     }
 }
 
-impl RayonCore {
+/// Whether it says that it is heist's.
+fn is_stand_in(package: &Package) -> bool {
+    package.metadata["heist"]["stands-in-for"] == package.name.as_str()
+}
+
+impl Replaceable {
     fn new(package: &Package) -> Self {
         let source = package.source.as_ref();
         let origin = match source {
@@ -127,9 +146,9 @@ impl RayonCore {
         };
         let kind = source.and_then(|source| source.repr.split('+').next());
         Self {
-            version: package.version.clone(),
+            package: package.into(),
             origin,
-            is_stand_in: package.metadata["heist"]["stands-in-for"] == RAYON_CORE,
+            is_stand_in: is_stand_in(package),
             is_from_registry: matches!(kind, Some("registry" | "sparse")),
             patch_table: source.map(|source| match source.is_crates_io() {
                 true => "crates-io".to_owned(),
@@ -154,7 +173,7 @@ impl fmt::Display for Named {
     }
 }
 
-fn judge(rayon_cores: &[RayonCore], has_heist: bool) -> Verdict {
+fn judge(rayon_cores: &[Replaceable], has_heist: bool) -> Verdict {
     let others = || rayon_cores.iter().filter(|core| !core.is_stand_in);
     if others().any(|core| core.is_from_registry) {
         Verdict::Registry
@@ -169,10 +188,10 @@ fn judge(rayon_cores: &[RayonCore], has_heist: bool) -> Verdict {
     }
 }
 
-/// A package that needs some version of rayon-core.
+/// A package that needs some version of rayon-core or rayon.
 type Need = (Named, VersionReq);
 
-fn reasons(evidence: &Evidence, rayon_cores: &[RayonCore], needs: &[Need]) -> Vec<Reason> {
+fn reasons(evidence: &Evidence, rayon_cores: &[Replaceable], needs: &[Need]) -> Vec<Reason> {
     if rayon_cores.is_empty() {
         return vec![Reason {
             why: "nothing in the graph uses rayon-core: that is fine for a project that does \
@@ -184,21 +203,8 @@ fn reasons(evidence: &Evidence, rayon_cores: &[RayonCore], needs: &[Need]) -> Ve
         }];
     }
     let root = evidence.metadata.workspace_root.join("Cargo.toml");
-    let mut reasons = Vec::new();
-    for manifest in &evidence.unheeded {
-        reasons.push(Reason {
-            why: format!(
-                "{} patches rayon-core, and cargo ignores that: it heeds the patches of the \
-                 workspace's root only",
-                manifest.display()
-            ),
-            cure: format!("move the [patch] to {root}"),
-        });
-    }
+    let mut reasons = unused_patches(evidence, RAYON_CORE, rayon_cores, needs);
     for core in rayon_cores.iter().filter(|core| !core.is_stand_in) {
-        for patch in &evidence.unused {
-            reasons.push(unused(patch, core, needs));
-        }
         if !core.is_from_registry {
             reasons.push(Reason {
                 why: format!(
@@ -224,22 +230,49 @@ fn reasons(evidence: &Evidence, rayon_cores: &[RayonCore], needs: &[Need]) -> Ve
     reasons
 }
 
-/// Why cargo keeps `core` although a patch offers another.
-fn unused(patch: &UnusedPatch, core: &RayonCore, needs: &[Need]) -> Reason {
-    let offers = format!(
-        "a [patch] offers rayon-core {} and is not used",
-        patch.version
-    );
-    if patch.version == core.version {
-        return match &core.patch_table {
+/// Why patches of the package `name` have not replaced all of `found`.
+fn unused_patches(
+    evidence: &Evidence,
+    name: &str,
+    found: &[Replaceable],
+    needs: &[Need],
+) -> Vec<Reason> {
+    let root = evidence.metadata.workspace_root.join("Cargo.toml");
+    let mut real = found.iter().filter(|it| !it.is_stand_in).peekable();
+    if real.peek().is_none() {
+        return Vec::new();
+    }
+    let unheeded = evidence.unheeded.iter().filter(|it| it.name == name);
+    let unheeded = unheeded.map(|patch| Reason {
+        why: format!(
+            "{} patches {name}, and cargo ignores that: it heeds the patches of the workspace's \
+             root only",
+            patch.manifest.display()
+        ),
+        cure: format!("move the [patch] to {root}"),
+    });
+    let mut reasons: Vec<Reason> = unheeded.collect();
+    for package in real {
+        let patches = evidence.unused.iter().filter(|it| it.name == name);
+        reasons.extend(patches.map(|patch| unused(patch, package, needs)));
+    }
+    reasons
+}
+
+/// Why cargo keeps a package although a patch offers another.
+fn unused(patch: &UnusedPatch, kept: &Replaceable, needs: &[Need]) -> Reason {
+    let name = &patch.name;
+    let offers = format!("a [patch] offers {name} {} and is not used", patch.version);
+    if patch.version == kept.package.version {
+        return match &kept.patch_table {
             Some(table) => Reason {
-                why: format!("{offers}: it is not for packages from {}", core.origin),
+                why: format!("{offers}: it is not for packages from {}", kept.origin),
                 cure: format!("put it under [patch.{table}]"),
             },
             None => Reason {
                 why: format!(
                     "{offers}: cargo replaces no package that a path dependency names, as here {}",
-                    core.origin
+                    kept.origin
                 ),
                 cure: "let the path dependency name the stand-in".to_owned(),
             },
@@ -252,8 +285,8 @@ fn unused(patch: &UnusedPatch, core: &RayonCore, needs: &[Need]) -> Reason {
         .collect();
     if unmet.is_empty() {
         return Reason {
-            why: format!("{offers}: Cargo.lock holds {}", core.version),
-            cure: "`cargo update -p rayon-core` takes the version of the patch".to_owned(),
+            why: format!("{offers}: Cargo.lock holds {}", kept.package.version),
+            cure: format!("`cargo update -p {name}` takes the version of the patch"),
         };
     }
     Reason {
@@ -264,11 +297,11 @@ fn unused(patch: &UnusedPatch, core: &RayonCore, needs: &[Need]) -> Reason {
     }
 }
 
-/// Which versions of rayon-core its users need.
-fn needs(core_users: &[&Package]) -> Vec<Need> {
+/// Which versions of the package `name` its users need.
+fn needs(users: &[&Package], name: &str) -> Vec<Need> {
     let mut needs = Vec::new();
-    for user in core_users {
-        let needed = user.dependencies.iter().filter(|it| it.name == RAYON_CORE);
+    for user in users {
+        let needed = user.dependencies.iter().filter(|it| it.name == name);
         needs.extend(needed.map(|it| (Named::from(*user), it.req.clone())));
     }
     needs

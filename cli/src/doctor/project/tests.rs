@@ -3,7 +3,7 @@
 use cargo_metadata::Metadata;
 use serde_json::{json, Value};
 
-use super::evidence::{has_patch, unused_patches, Evidence};
+use super::evidence::{patched, unused_patches, Evidence, Unheeded};
 use super::finding::{Finding, Verdict};
 use super::text;
 
@@ -53,7 +53,7 @@ impl Graph {
     /// Gives the newest package the mark of the stand-in.
     fn marked(mut self) -> Self {
         let newest = self.packages.last_mut().unwrap();
-        newest["metadata"] = json!({ "heist": { "stands-in-for": "rayon-core" } });
+        newest["metadata"] = json!({ "heist": { "stands-in-for": newest["name"] } });
         self
     }
 
@@ -71,7 +71,13 @@ impl Graph {
         Finding::new(&Evidence {
             metadata,
             unused: unused_patches(toml::from_str(lock).unwrap()),
-            unheeded: unheeded.iter().map(Into::into).collect(),
+            unheeded: unheeded
+                .iter()
+                .map(|manifest| Unheeded {
+                    manifest: manifest.into(),
+                    name: "rayon-core",
+                })
+                .collect(),
         })
     }
 }
@@ -318,26 +324,91 @@ fn the_crate_heist_is_mentioned_beside_rayon_and_suffices_alone() {
 #[test]
 fn a_patch_is_found_under_any_source_and_name() {
     for (manifest, expected) in [
-        ("[patch.crates-io]\nrayon-core = { path = \"x\" }", true),
+        (
+            "[patch.crates-io]\nrayon-core = { path = \"x\" }",
+            &["rayon-core"][..],
+        ),
         (
             "[patch.'https://example.org']\nrayon-core.git = \"x\"",
-            true,
+            &["rayon-core"],
         ),
         (
             "[patch.crates-io]\nmine = { package = \"rayon-core\", path = \"x\" }",
-            true,
+            &["rayon-core"],
         ),
-        ("[patch.crates-io]\nrayon = { path = \"x\" }", false),
+        ("[patch.crates-io]\nrayon = { path = \"x\" }", &["rayon"]),
         (
             "[patch.crates-io]\nrayon-core = { package = \"other\", path = \"x\" }",
-            false,
+            &[],
         ),
-        ("[dependencies]\nrayon-core = \"1\"", false),
+        ("[dependencies]\nrayon-core = \"1\"", &[]),
     ] {
         assert_eq!(
-            has_patch(toml::from_str(manifest).unwrap()),
+            patched(toml::from_str(manifest).unwrap()),
             expected,
             "{manifest}"
         );
     }
+}
+
+#[test]
+fn the_iterators_are_those_of_the_rayon_that_is_used() {
+    let real = Graph::with_rayon_core("1.13.0", None).marked().finding();
+    let words = words_of(&real);
+    let line = "iterators rayon's: rayon 1.12.0 comes from crates.io; the real rayon is brought \
+                by app 0.1.0";
+    assert!(words.contains(line), "{words}");
+
+    let in_place = |graph: Graph| {
+        graph
+            .package("core@1.13.0", None, &[])
+            .package("rayon@1.12.0", None, &[("rayon-core@1.13.0", "^1.13.0")])
+            .marked()
+            .package("rayon-core@1.13.0", None, &[])
+            .marked()
+    };
+    let all = Graph::default().package("app@0.1.0", None, &[("rayon@1.12.0", "^1.12")]);
+    let all = in_place(all).finding();
+    assert_eq!(all.verdict, Verdict::StandIn);
+    let words = words_of(&all);
+    let line = "iterators heist's: rayon 1.12.0 is the stand-in from /project/rayon used by";
+    assert!(words.contains(line), "{words}");
+
+    let both = Graph::default()
+        .package(
+            "app@0.1.0",
+            None,
+            &[("rayon@1.12.0", "^1.12"), ("old@0.2.0", "^0.2")],
+        )
+        .package("old@0.2.0", Some(CRATES_IO), &[("rayon@0.9.0", "^0.9")])
+        .package("rayon@0.9.0", Some(CRATES_IO), &[]);
+    let both = in_place(both).finding();
+    let words = words_of(&both);
+    assert!(words.contains("iterators heist's and rayon's: "), "{words}");
+    let line = "the real rayon is brought by old 0.2.0 used by";
+    assert!(words.contains(line), "{words}");
+    let json = serde_json::to_value(&both).unwrap();
+    assert_eq!(json["real_rayon_users"][0]["name"], "old");
+}
+
+#[test]
+fn a_patch_of_rayon_that_is_not_used_says_why_and_leaves_the_verdict() {
+    let lock = unused("1.13.0").replace("rayon-core", "rayon");
+    let finding = Graph::with_rayon_core("1.13.0", None)
+        .marked()
+        .finding_with(&lock, &[]);
+    assert_eq!(finding.verdict, Verdict::StandIn);
+    let [reason] = finding.iterators.as_slice() else {
+        panic!("one reason, not {:?}", finding.iterators);
+    };
+    assert_eq!(
+        reason.why,
+        "a [patch] offers rayon 1.13.0 and is not used: Cargo.lock holds 1.12.0"
+    );
+    assert!(
+        reason.cure.contains("`cargo update -p rayon`"),
+        "{}",
+        reason.cure
+    );
+    assert!(words_of(&finding).contains(&reason.why));
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::super::page::Page;
-use super::finding::{Finding, Named, RayonCore, Verdict};
+use super::finding::{Finding, Named, Replaceable, Verdict};
 
 /// How many packages are named before the rest is only counted.
 const SHOWN: usize = 6;
@@ -16,11 +16,17 @@ pub(super) fn write(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
         page.row("why", &reason.why)?;
         page.rows("cure", reason.cure.lines().map(String::from).collect())?;
     }
+    if !finding.rayon.is_empty() {
+        page.row("iterators", &iterators(finding))?;
+    }
+    for reason in &finding.iterators {
+        page.row("why", &reason.why)?;
+        page.rows("cure", reason.cure.lines().map(String::from).collect())?;
+    }
     if !finding.rayon_cores.is_empty() {
-        page.row(
-            "used by",
-            &listed(&[&*finding.rayon, &*finding.users].concat()),
-        )?;
+        let rayon = finding.rayon.iter().map(|it| it.package.clone());
+        let users: Vec<Named> = rayon.chain(finding.users.iter().cloned()).collect();
+        page.row("used by", &listed(&users))?;
     }
     if !finding.heist.is_empty() {
         let heist = listed(&finding.heist);
@@ -47,12 +53,26 @@ fn verdict(finding: &Finding) -> String {
     }
 }
 
-fn described(core: &RayonCore) -> String {
-    let comes = match core.is_stand_in {
+fn described(it: &Replaceable) -> String {
+    let comes = match it.is_stand_in {
         true => "is the stand-in from",
         false => "comes from",
     };
-    format!("rayon-core {} {comes} {}", core.version, core.origin)
+    format!("{} {comes} {}", it.package, it.origin)
+}
+
+/// The origin of the iterators, sorts and loops that the users of rayon have.
+fn iterators(finding: &Finding) -> String {
+    let rayon: Vec<String> = finding.rayon.iter().map(described).collect();
+    let rayon = rayon.join("; ");
+    let stand_ins = finding.rayon.iter().filter(|it| it.is_stand_in).count();
+    let whose = match stand_ins {
+        0 => "rayon's",
+        all if all == finding.rayon.len() => return format!("heist's: {rayon}"),
+        _ => "heist's and rayon's",
+    };
+    let users = listed(&finding.real_rayon_users);
+    format!("{whose}: {rayon}; the real rayon is brought by {users}")
 }
 
 fn listed(packages: &[Named]) -> String {

@@ -577,6 +577,7 @@ pub trait ParallelExtend<T: Send> {
 /// part that the iterator is, or the producer that it lends. Where an adaptor wants to cut it
 /// unopened, a part of heist's cuts itself; the items of any other iterator are collected first.
 #[expect(unnameable_types, reason = "a detail of the adaptors")]
+#[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Lazy<I: ParallelIterator>(pub(super) State<I>);
 
 pub(super) enum State<I: ParallelIterator> {
