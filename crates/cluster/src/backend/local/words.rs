@@ -38,9 +38,9 @@ const READS_MAX: u32 = 16;
 
 /// The output of a worker's process.
 ///
-/// A function has printed before its answer is written, so whoever takes an answer, or sends the next
-/// call, reads first what was printed: then it is known which call it was, if the process has one at
-/// a time.
+/// A function has printed before its answer is written, so whoever takes an answer, or sends the
+/// next call, reads first what was printed: then it is known which call it was, if the process has
+/// one at a time.
 #[derive(Debug)]
 pub(super) struct Words {
     output: PipeReader,
