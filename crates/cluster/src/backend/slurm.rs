@@ -189,14 +189,15 @@ impl Slurm {
 
     /// How long a worker for calls may show no sign of life: a minute by default, at least two
     /// seconds. Then its allocation is ended and its calls are retried. Slurm itself does not
-    /// notice a stopped process, nor always that a node was away for a moment.
+    /// notice a stopped process, nor always that a node was away for a moment. A worker that Slurm
+    /// suspends is silent, too.
     ///
     /// # Examples
     ///
     /// ```
     /// use std::time::Duration;
     ///
-    /// // Where workers may be swapped out for long.
+    /// // Where jobs of a higher priority may suspend workers for so long.
     /// let patient = heist_cluster::Slurm::new().lost_after(Duration::from_secs(300));
     /// # drop(patient);
     /// ```
