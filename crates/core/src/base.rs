@@ -16,6 +16,7 @@ pub(crate) mod latch;
 pub(crate) mod live;
 pub(crate) mod on_stack;
 pub(crate) mod once;
+pub(crate) mod orphans;
 pub(crate) mod recorder;
 pub(crate) mod region;
 pub(crate) mod slot_job;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
 use heist_core::hosting::{self, Host, Hosted, Order};
 #[cfg(doc)]
-use heist_core::{spawn, JoinError};
+use heist_core::{spawn, with_propagation, JoinError, Once, ThreadPoolBuilder, Waiting};
 use pin_project_lite::pin_project;
 
 use crate::budget::with_budget;
@@ -22,8 +22,22 @@ use crate::shield::with_own;
 /// On a worker the future's first poll is the newest of the worker's jobs, as with
 /// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes when it is woken, and
 /// then the future waits for as many others as are ready, and 61 more, at most. A future that is
-/// pending does not keep the pool from ending: when the pool has ended, the next wake-up drops the
-/// future, and its handle says [`Cancelled`](JoinError::Cancelled).
+/// pending does not keep the pool from ending: when the pool has ended, the next wake-up has the
+/// future dropped, by a thread of that purpose, and its handle says
+/// [`Cancelled`](JoinError::Cancelled).
+///
+/// # Deadlocks
+///
+/// A future that another thread wakes, a timer say, waits for any worker, as a job from outside
+/// does. A frame that runs its [descendants](Waiting::Descendants) only, also one in
+/// [`with_propagation`] or the initialiser of a [`Once`], does not take it: the future could have
+/// begun anywhere. If such a frame waits for it on the last worker that is free, it waits for ever,
+/// unless the pool has a [compensation worker](ThreadPoolBuilder::compensation_workers), which comes
+/// out for it.
+///
+/// In a pool [without threads](ThreadPoolBuilder::serial), a thread that wakes a future polls it
+/// there, in the middle of the wake-up, if nobody else is in the pool. A channel that wakes its
+/// receivers under a lock may then wait for itself.
 ///
 /// # Panics
 ///

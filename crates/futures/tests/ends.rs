@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
 use heist_futures::{block_on, yield_now, JoinError, SpawnFuture};
@@ -113,6 +114,38 @@ fn a_waker_that_is_dropped_on_a_foreign_thread_after_the_end_drops_the_future_on
                 // The handler belongs to the pool, which had ended.
                 assert_eq!(payloads.iter().count(), 0);
             }
+        }
+    }
+}
+
+/// Channels wake under their lock, and take it again where a receiver is dropped.
+#[test]
+fn a_channel_may_wake_a_future_whose_pool_has_ended() {
+    for round in 0..20 {
+        let (pool, _panics) = pool(1);
+        let (send, receive) = async_channel::unbounded::<()>();
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                let receive = receive.clone();
+                pool.spawn_future(async move { receive.recv().await })
+            })
+            .collect();
+        // Each of them is pending by then.
+        pool.spawn_future(async {}).join();
+        pool.shutdown();
+        let (say, heard) = mpsc::channel();
+        thread::spawn(move || {
+            match round % 2 {
+                0 => drop(send.try_send(())),
+                _ => drop(send.close()),
+            }
+            drop((send, receive));
+            say.send(()).unwrap();
+        });
+        let woken = heard.recv_timeout(Duration::from_secs(120));
+        assert!(woken.is_ok(), "the channel waits for itself");
+        for future in waiting {
+            assert!(matches!(block_on(future), Err(JoinError::Cancelled)));
         }
     }
 }

@@ -281,7 +281,7 @@ fn handles_and_streams_are_awaited_without_end_on_another_executor() {
         }
         say.send(()).unwrap();
     };
-    std::thread::spawn(|| futures_lite::future::block_on(task));
+    thread::spawn(|| futures_lite::future::block_on(task));
     let ended = heard.recv_timeout(Duration::from_secs(120));
     assert!(ended.is_ok(), "a handle was never ready");
 }

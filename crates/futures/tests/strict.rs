@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc};
 
 use heist_core::{
-    join, scope, spawn, submit, with_propagation, with_waiting, Strand, ThreadPool,
+    join, scope, spawn, submit, with_propagation, with_waiting, Once, Strand, ThreadPool,
     ThreadPoolBuilder, Waiting,
 };
 use heist_futures::{block_on, spawn_future, yield_now, FutureHandle, SpawnFuture};
@@ -183,6 +183,25 @@ fn futures_that_wake_each_other_and_submit_jobs_are_joined() {
 }
 
 /// It has let others go first on top of a wait that is over.
+/// The worker may not take it, and there is no other, but for the one that comes out.
+#[test]
+fn a_compensation_worker_runs_a_future_that_another_thread_wakes() {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.compensation_workers(1).build().expect("a pool");
+    for _ in 0..50 {
+        let wait = || {
+            let (send, receive) = async_channel::bounded(1);
+            let future = spawn_future(async move { receive.recv().await.unwrap() });
+            std::thread::spawn(move || send.try_send(3).unwrap());
+            future.join()
+        };
+        assert_eq!(pool.install(|| strictly(wait)), 3);
+        assert_eq!(pool.install(|| within(1, wait)), 3);
+        let once = Once::new();
+        assert_eq!(pool.install(|| *once.get_or_init(wait)), 3);
+    }
+}
+
 #[test]
 fn what_was_left_by_a_wait_is_there_for_the_next() {
     in_each_way(|| {

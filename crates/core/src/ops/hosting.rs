@@ -65,7 +65,7 @@ impl Host {
         Self { pool, context }
     }
 
-    /// Queues a task in its pool. Drops it if the pool has ended.
+    /// Queues a task in its pool. If the pool has ended, another thread drops it.
     ///
     /// In a forked child it is forgotten: a copy, whose original runs in the parent.
     #[expect(
@@ -90,7 +90,7 @@ impl Host {
         // The share of its run goes on with it.
         let is_kept = || worker.map_or_else(|| pool.is_kept_alive(), Worker::keep_pool);
         if order != Order::Again && !is_kept() {
-            return unwind::discard(task);
+            return pool.orphans.add(Box::new(task));
         }
         let job = match context.clone() {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
@@ -110,8 +110,8 @@ impl Host {
         }
     }
 
-    /// Queues a job that only this worker runs, behind those that came there before. Drops it if
-    /// the pool has ended, and forgets it in a forked child.
+    /// Queues a job that only this worker runs, behind those that came there before. If
+    /// the pool has ended, another thread drops it; in a forked child it is forgotten.
     #[expect(
         clippy::mem_forget,
         reason = "what the parent has is not the child's to drop"
@@ -122,7 +122,7 @@ impl Host {
             return std::mem::forget(job);
         }
         if !pool.is_kept_alive() {
-            return unwind::discard(job);
+            return pool.orphans.add(Box::new(job));
         }
         pool.queue_at(Place::OnlyOn(worker), self.detached(job));
     }

@@ -93,6 +93,7 @@ impl Pool {
                 posting: Mutex::new(()),
                 clock: Clock::start(),
                 born: Generation::present(),
+                orphans: Arc::default(),
                 alert: Alert::new(),
                 recording: config.record_events.is_some(),
                 handlers: std::mem::take(&mut config.handlers),

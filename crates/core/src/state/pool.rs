@@ -10,6 +10,7 @@ use heist_sync::thread::JoinHandle;
 use heist_sync::{CachePadded, Clock, Mutex};
 
 use crate::base::live::Live;
+use crate::base::orphans::Orphans;
 use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::sleep::{Jobs, Sleep};
@@ -59,6 +60,8 @@ pub(crate) struct Pool {
     pub(crate) clock: Clock,
     /// The process in which it was built, and has its workers.
     pub(crate) born: Generation,
+    /// Tasks that were woken after its end.
+    pub(crate) orphans: Arc<Orphans>,
     pub(crate) alert: Alert,
     pub(crate) recording: bool,
     pub(crate) handlers: Handlers,
