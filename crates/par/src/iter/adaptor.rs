@@ -32,7 +32,7 @@ mod with_policy;
 mod zip;
 
 pub use blocks::{ExponentialBlocks, UniformBlocks};
-pub use cancel::WithCancellation;
+pub use cancel::{Completion, WithCancellation};
 pub use chain::Chain;
 pub use chunks::{Chunks, FoldChunks, FoldChunksWith};
 pub use each::{Cloned, Copied, Inspect, Update};

@@ -28,7 +28,13 @@ use crate::vec::IntoIter;
 ///
 /// Adaptors, such as [`map`](Self::map), give another parallel iterator and do nothing yet.
 /// Consumers, such as [`for_each`](Self::for_each), run the whole chain, each item on one worker,
-/// and return when all is done. An external caller participates in the global pool.
+/// and return when all is done.
+///
+/// An external caller participates in the global pool: items run on the calling thread too, which
+/// saves two changes of threads (rayon's never do). Where they must not, because they rely on what
+/// only the pool's threads have or on the caller's locks and thread-locals being out of their way,
+/// build that pool with `ThreadPoolBuilder::callers(Callers::Move)`, or run the loop in
+/// `ThreadPool::install` of any pool.
 ///
 /// Names and meanings are those of [`Iterator`] where it has them. Items are handed on in no
 /// particular order of time, but the results of ordered consumers, such as
@@ -664,7 +670,12 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
 
     /// Combines all items by `op`, neighbours with neighbours, in an order of time that depends on
     /// which workers are free: `op` should be associative. `identity()` gives a value that changes
-    /// nothing it is combined with, and may come in any number of times.
+    /// nothing it is combined with.
+    ///
+    /// It is called once, if there are no items, and else never. rayon begins each part of its own
+    /// with one, as its contract allows, and this one's does too: so where `identity()` does change
+    /// something, as in `reduce(|| 1, |a, b| a + b)`, rayon adds as many ones as it has made parts,
+    /// and this method none.
     ///
     /// # Examples
     ///
@@ -786,7 +797,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// begins another one.
     ///
     /// The consumer's result is that of the items before it. How many those are depends on chance:
-    /// look at the token to see whether they are all.
+    /// [`completion`](WithCancellation::completion) tells whether they are all.
     ///
     /// # Cost
     ///
@@ -800,13 +811,14 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     ///
     /// let token = CancellationToken::new();
     /// let seen = (0..u32::MAX).into_par_iter().with_cancellation(&token);
+    /// let completion = seen.completion();
     /// // Anybody may set it, from any thread: here one of the items does.
     /// seen.for_each(|n| {
     ///     if n == 1_000 {
     ///         token.cancel();
     ///     }
     /// });
-    /// assert!(token.is_cancelled());
+    /// assert!(!completion.is_complete());
     /// ```
     fn with_cancellation(self, token: &CancellationToken) -> WithCancellation<Self> {
         WithCancellation::new(self, token.clone())

@@ -209,6 +209,44 @@ fn a_loop_under_a_cancelled_token_does_nothing() {
 }
 
 #[test]
+fn a_loop_tells_whether_the_token_kept_items_back() {
+    const LEN: usize = 10_000;
+    let run = |cancel_at: usize| {
+        let (token, seen) = (CancellationToken::new(), AtomicUsize::new(0));
+        let numbers = (0..LEN).into_par_iter().with_cancellation(&token);
+        let completion = numbers.completion();
+        pool().install(|| {
+            numbers.for_each(|n| {
+                seen.fetch_add(1, Ordering::Relaxed);
+                if n == cancel_at {
+                    token.cancel();
+                }
+            });
+        });
+        token.cancel();
+        assert_eq!(completion.is_complete(), seen.into_inner() == LEN);
+        completion.is_complete()
+    };
+    for cancel_at in [0, 1, LEN / 2, LEN - 2, LEN - 1] {
+        run(cancel_at);
+    }
+    assert!(run(LEN), "it was cancelled behind the loop");
+}
+
+#[test]
+fn no_loop_is_cut_that_has_no_items_or_whose_consumer_wants_no_more() {
+    let token = CancellationToken::new();
+    let found = (0..1_000_u32).into_par_iter().with_cancellation(&token);
+    let (clone, completion) = (found.clone(), found.completion());
+    assert!(found.any(|n| n == 0) && completion.is_complete());
+    token.cancel();
+    let none = (0..0_u32).into_par_iter().with_cancellation(&token);
+    let of_none = none.completion();
+    assert!(none.count() == 0 && of_none.is_complete());
+    assert!(clone.count() == 0 && !completion.is_complete());
+}
+
+#[test]
 fn a_scan_gives_what_a_sequential_scan_gives() {
     for len in [0, 1, 2, 1_000, 100_000] {
         // Not commutative, so that the order shows.
