@@ -284,6 +284,45 @@ fn items_below_stateless_adaptors_are_not_collected_first() {
 }
 
 #[test]
+fn a_search_ends_below_each_adaptor_that_opens() {
+    // Collecting so many numbers would take all memory.
+    fn found<T: Send>(adapt: impl FnOnce(Numbers<'static>) -> Option<T>) {
+        static PIECES: AtomicUsize = AtomicUsize::new(0);
+        assert!(adapt(numbers(usize::MAX, &PIECES)).is_some());
+    }
+
+    found(|all| all.inspect(|_| ()).find_any(|_| true));
+    found(|all| all.update(|n| *n ^= 1).find_any(|_| true));
+    found(|all| all.flat_map_iter(|n| [n, n]).find_any(|_| true));
+    found(|all| all.map(Some).flatten_iter().find_any(|_| true));
+    found(|all| all.map(|_| &7).cloned().find_any(|_| true));
+    found(|all| all.map(|_| &7).copied().find_any(|_| true));
+    found(|all| all.map(Some).while_some().find_any(|_| true));
+    found(|all| all.take_any(9).reduce_with(usize::max));
+    found(|all| all.skip_any(9).find_any(|_| true));
+    found(|all| all.take_any_while(|n| *n == 0).min());
+    found(|all| all.skip_any_while(|n| *n == 0).find_any(|_| true));
+    let enough = |sum, n| if n < 9 { Some(sum + n) } else { None };
+    found(|all| all.try_fold(|| 0, enough).find_any(Option::is_none));
+}
+
+#[test]
+fn folds_take_all_items_of_a_foreign_producer() {
+    let pieces = AtomicUsize::new(0);
+    let sum = numbers(10_000, &pieces).fold(|| 0, |sum, n| sum + n);
+    assert_eq!(sum.sum::<usize>(), 49_995_000);
+    let texts = numbers(3_000, &pieces)
+        .inspect(|_| ())
+        .flat_map_iter(|n| [n, n])
+        .fold_with(Vec::new(), |mut all, n| {
+            all.push(n);
+            all
+        });
+    let all = texts.reduce(Vec::new, |a, b| [a, b].concat());
+    assert!(all.iter().copied().eq((0..3_000).flat_map(|n| [n, n])));
+}
+
+#[test]
 fn what_does_not_tell_its_length_is_driven_too() {
     assert_eq!(Tree(0..LEN).sum::<usize>(), LEN * (LEN - 1) / 2);
     let odd: Vec<_> = Tree(0..LEN).filter(|n| n % 2 == 1).collect();

@@ -8,7 +8,7 @@
 use super::{IndexedPart, Part};
 
 /// The rest of a consumer, which gets a part.
-pub trait Continuation<T: Send>: Send {
+pub trait Continuation<T>: Send {
     /// The result.
     type Output: Send;
 
@@ -17,7 +17,7 @@ pub trait Continuation<T: Send>: Send {
 }
 
 /// The same, of a consumer that needs the length.
-pub trait IndexedContinuation<T: Send> {
+pub trait IndexedContinuation<T> {
     /// The result.
     type Output;
 
@@ -26,7 +26,7 @@ pub trait IndexedContinuation<T: Send> {
 }
 
 /// An adaptor without its base: it is put together again over another part.
-pub(crate) trait Adaptor<T: Send>: Send {
+pub(crate) trait Adaptor<T>: Send {
     /// The items of the whole.
     type Output: Send;
     /// The adaptor over that part.
@@ -44,7 +44,6 @@ pub(crate) struct Over<A, K> {
 
 impl<T, A, K> Continuation<T> for Over<A, K>
 where
-    T: Send,
     A: Adaptor<T>,
     K: Continuation<A::Output>,
 {
@@ -55,33 +54,35 @@ where
     }
 }
 
-/// `open` of an adaptor `$name` whose base is `base: I`, and whose closure lies in `$op`.
+/// `open` of an adaptor `$name` whose base is `base: I`, and which has the other fields `$field`.
 macro_rules! open {
-    ($name:ident { $op:ident }) => {
+    ($name:ident $(<$($arg:ident),+>)? { $($field:ident),* }) => {
         const IS_LENT: bool = I::IS_LENT;
 
         fn open<K: $crate::part::Continuation<Self::Output>>(self, then: K) -> K::Output {
-            let Self { base, $op } = self;
-            let adaptor = $name { base: (), $op };
+            let Self { base, $($field),* } = self;
+            let adaptor = $name $(::<(), $($arg),+>)? { base: (), $($field),* };
             base.open($crate::part::Over { adaptor, then })
         }
     };
 }
 pub(crate) use open;
 
-/// The adaptor `$name` over another part: what it makes of items of type `T`.
+/// The adaptor `$name` over another part: what it makes of items of type `$item`.
 macro_rules! adaptor {
-    ($name:ident<$closure:ident> { $op:ident } $(, $result:ident)?; $output:ty where $($bounds:tt)+) => {
-        impl<T: Send, $closure $(, $result)?> $crate::part::Adaptor<T> for $name<(), $closure>
-        where
-            $($bounds)+
+    (
+        [$($generics:tt)+] $name:ident<$($arg:ident),*> { $($field:ident),* }
+        $item:ty => $output:ty $(where $($bounds:tt)+)?
+    ) => {
+        impl<$($generics)+> $crate::part::Adaptor<$item> for $name<() $(, $arg)*>
+        $(where $($bounds)+)?
         {
             type Output = $output;
-            type Over<Base: Part<Output = T>> = $name<Base, $closure>;
+            type Over<Base: Part<Output = $item>> = $name<Base $(, $arg)*>;
 
-            fn over<Base: Part<Output = T>>(self, base: Base) -> $name<Base, $closure> {
-                let $op = self.$op;
-                $name { base, $op }
+            fn over<Base: Part<Output = $item>>(self, base: Base) -> Self::Over<Base> {
+                let Self { base: (), $($field),* } = self;
+                $name { base, $($field),* }
             }
         }
     };

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::debug_without_closures;
 use super::shared::Shared;
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, IndexedPart, Part};
 
 /// Clones of the items: see [`cloned`](crate::iter::ParallelIterator::cloned).
 #[derive(Clone, Debug)]
@@ -100,6 +100,7 @@ macro_rules! each {
             }
 
             forward!(base);
+            open!($name { $($op)? });
         }
 
         impl<$($generic)+> IndexedPart for $name<$($arg),+>
@@ -150,3 +151,8 @@ each! {
     where [I: Part, F: Fn(&mut I::Output) + Sync + Send]
     item => { let mut item = item; op(&mut item); item }, I::Output
 }
+
+adaptor!(['a, T: 'a + Clone + Send] Cloned<> {} &'a T => T);
+adaptor!(['a, T: 'a + Copy + Send] Copied<> {} &'a T => T);
+adaptor!([T: Send, F] Inspect<F> { op } T => T where F: Fn(&T) + Sync + Send);
+adaptor!([T: Send, F] Update<F> { op } T => T where F: Fn(&mut T) + Sync + Send);

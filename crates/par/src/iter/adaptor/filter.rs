@@ -70,4 +70,4 @@ where
     open!(Filter { predicate });
 }
 
-adaptor!(Filter<P> { predicate }; T where P: Fn(&T) -> bool + Sync + Send);
+adaptor!([T: Send, P] Filter<P> { predicate } T => T where P: Fn(&T) -> bool + Sync + Send);

@@ -67,4 +67,4 @@ where
     open!(FilterMap { op });
 }
 
-adaptor!(FilterMap<P> { op }, R; R where P: Fn(T) -> Option<R> + Sync + Send, R: Send);
+adaptor!([T, P, R] FilterMap<P> { op } T => R where P: Fn(T) -> Option<R> + Sync + Send, R: Send);

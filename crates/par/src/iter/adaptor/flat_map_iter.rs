@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::debug_without_closures;
 use super::shared::Shared;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The items of the sequences that a closure makes: see
 /// [`flat_map_iter`](crate::iter::ParallelIterator::flat_map_iter).
@@ -60,6 +60,12 @@ where
     }
 
     forward!(base, steps);
+    open!(FlatMapIter { op });
+}
+
+adaptor! {
+    [T, F, SI] FlatMapIter<F> { op } T => SI::Item
+    where F: Fn(T) -> SI + Sync + Send, SI: IntoIterator<Item: Send>
 }
 
 /// The items of sequences: see [`flatten_iter`](crate::iter::ParallelIterator::flatten_iter).
@@ -105,4 +111,7 @@ where
     }
 
     forward!(base, steps);
+    open!(FlattenIter {});
 }
+
+adaptor!([T: IntoIterator<Item: Send>] FlattenIter<> {} T => T::Item);

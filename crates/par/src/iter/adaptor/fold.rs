@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use crate::iter::Try;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The result of each part's fold: see [`fold`](crate::iter::ParallelIterator::fold).
 pub type Fold<I, ID, F> = FoldParts<I, Call<ID>, Plain, F>;
@@ -167,6 +167,12 @@ where
     }
 
     forward!(base);
+    open!(FoldParts<S, O, F> { seed, so_far, done, op });
+}
+
+adaptor! {
+    [T, S: Seed, O: Outcome<S::Value>, F] FoldParts<S, O, F> { seed, so_far, done, op } T => O::Given
+    where F: Fn(S::Value, T) -> O::Given + Sync + Send
 }
 
 /// The result of a fold whose accumulators are of type `A`.

@@ -65,7 +65,7 @@ where
     open!(Map { op });
 }
 
-adaptor!(Map<F> { op }, R; R where F: Fn(T) -> R + Sync + Send, R: Send);
+adaptor!([T, F, R] Map<F> { op } T => R where F: Fn(T) -> R + Sync + Send, R: Send);
 
 impl<I, F, R> IndexedPart for Map<I, F>
 where

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::quota::Quota;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// So many of the items, wherever they lie: see
 /// [`take_any`](crate::iter::ParallelIterator::take_any).
@@ -70,7 +70,10 @@ impl<I: Part> Part for TakeAny<I> {
     }
 
     forward!(base);
+    open!(TakeAny { quota });
 }
+
+adaptor!([T: Send] TakeAny<> { quota } T => T);
 
 /// All but so many of the items, wherever they lie: see
 /// [`skip_any`](crate::iter::ParallelIterator::skip_any).
@@ -117,4 +120,7 @@ impl<I: Part> Part for SkipAny<I> {
     }
 
     forward!(base, steps);
+    open!(SkipAny { quota });
 }
+
+adaptor!([T: Send] SkipAny<> { quota } T => T);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::debug_without_closures;
 use super::quota::Quota;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The items until a closure says no to one: see
 /// [`take_any_while`](crate::iter::ParallelIterator::take_any_while).
@@ -77,6 +77,12 @@ where
     }
 
     forward!(base);
+    open!(TakeAnyWhile { predicate, taking });
+}
+
+adaptor! {
+    [T: Send, P] TakeAnyWhile<P> { predicate, taking } T => T
+    where P: Fn(&T) -> bool + Sync + Send
 }
 
 /// The items since a closure said no to one: see
@@ -139,4 +145,13 @@ where
     }
 
     forward!(base, steps);
+    open!(SkipAnyWhile {
+        predicate,
+        skipping
+    });
+}
+
+adaptor! {
+    [T: Send, P] SkipAnyWhile<P> { predicate, skipping } T => T
+    where P: Fn(&T) -> bool + Sync + Send
 }

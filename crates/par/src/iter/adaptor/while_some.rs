@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::quota::Quota;
-use crate::part::{forward, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The contents of the options, until an empty one is found: see
 /// [`while_some`](crate::iter::ParallelIterator::while_some).
@@ -65,4 +65,7 @@ where
     }
 
     forward!(base);
+    open!(WhileSome { some });
 }
+
+adaptor!([T: Send] WhileSome<> { some } Option<T> => T);
