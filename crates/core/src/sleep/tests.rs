@@ -87,6 +87,21 @@ fn a_publication_wakes_one_sleeper_and_no_second_while_that_one_searches() {
 }
 
 #[test]
+fn a_publication_of_several_jobs_wakes_one_more_as_long_as_somebody_sleeps() {
+    let sleep = sleep(3);
+    assert_eq!(sleep.wake_another(), 0, "nobody sleeps");
+    for worker in 0..2 {
+        let _ = announce(&sleep, worker);
+    }
+    assert!(!sleep.somebody_searches());
+    assert_eq!(sleep.published(&nowhere()), 1);
+    assert!(sleep.somebody_searches());
+    assert_eq!(sleep.wake_another(), 1);
+    assert_eq!(counts(&sleep), (2, 0));
+    assert_eq!(sleep.wake_another(), 0);
+}
+
+#[test]
 fn the_last_searcher_passes_the_search_on() {
     let sleep = sleep(3);
     let _ = announce(&sleep, 1);

@@ -21,9 +21,13 @@ impl Worker {
         let stays = self.deque().service();
         let (pool, local) = (self.pool(), self.local());
         let is_brief = || local.is_caller.get() && local.calls.get().is_brief(self.pool().now_ns());
-        match pool.sleep.published_by(pool, is_brief) {
-            Some(woke) => self.state().counters.wakes.add(woke as u64),
-            None => self.signal_self(),
+        let woke = match pool.sleep.published_by(pool, is_brief) {
+            Some(0) if self.deque().waiting() > 1 && !is_brief() => Some(pool.sleep.wake_another()),
+            woke => woke,
+        };
+        self.state().counters.wakes.add(woke.unwrap_or(0) as u64);
+        if woke != Some(0) || pool.sleep.somebody_searches() {
+            self.signal_self();
         }
         self.offer_pieces(self.wait_mode().once());
         stays
