@@ -189,6 +189,28 @@ pub fn errors_and_panics_are_values(cluster: &Cluster) {
     );
 }
 
+/// Reads all of the standard input, itself and with a program that it starts.
+#[remote]
+pub fn read_input() -> Result<u64, String> {
+    let read = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    let program = Command::new("cat").status();
+    match (read, program) {
+        (Ok(bytes), Ok(status)) if status.success() => Ok(bytes),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// A function that reads its standard input finds it empty, and takes no request from the worker.
+pub fn the_input_of_a_function_is_empty(cluster: &Cluster) {
+    let mut read = cluster.pin("n2").call(read_input, ());
+    let sums = (0..10).map(|number| cluster.pin("n2").call(add, (number, 1)));
+    let sums: Vec<_> = sums.collect();
+    assert_eq!(read.wait_timeout(PATIENCE), Some(Ok(Ok(0))));
+    for (number, sum) in (1..).zip(sums) {
+        assert_eq!(sum.get(), Ok(number));
+    }
+}
+
 /// A function runs in a pool of as many threads as it has processors.
 pub fn a_function_has_a_pool(cluster: &Cluster) {
     let sum = cluster.call(sum_in_parallel, 100_000).get();

@@ -237,7 +237,7 @@ macro_rules! suite {
         heist_cluster::test_worker!();
 
         $crate::suite!(@calls $world:
-            arguments_and_results_arrive, errors_and_panics_are_values, a_function_has_a_pool, calls_on_one_node_run_together,
+            arguments_and_results_arrive, errors_and_panics_are_values, the_input_of_a_function_is_empty, a_function_has_a_pool, calls_on_one_node_run_together,
             shared_data_reaches_all_calls, a_pinned_call_runs_where_it_should,
             cancelled_calls_end, a_cancelled_call_can_be_killed, calls_end_at_their_deadline,
             a_deaf_call_is_killed_after_its_deadline, many_calls_come_back,

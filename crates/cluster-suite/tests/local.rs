@@ -1,6 +1,8 @@
 //! The suite on worker processes of this machine.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -52,6 +54,20 @@ fn use_up_memory() {
     std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u64; 1 << 40]>());
 }
 
+/// Starts a program that stays, with its number in a file, and ends the worker.
+#[remote]
+fn die_and_leave_a_program(file: PathBuf) {
+    let mut stays = Command::new("sh");
+    stays
+        .args(["-c", "echo $$ > \"$0\"; exec sleep 600"])
+        .arg(&file);
+    stays.spawn().expect("sh starts");
+    until("the program to stay", || {
+        fs::read_to_string(&file).is_ok_and(|number| number.ends_with('\n'))
+    });
+    std::process::abort();
+}
+
 /// Uses up the stack.
 #[remote]
 fn use_up_stack(depth: u64) -> u64 {
@@ -86,6 +102,28 @@ fn a_job_survives_its_stopped_node() {
 #[test]
 fn calls_at_a_stopped_worker_go_elsewhere_or_say_why_they_do_not() {
     calls::calls_at_a_stopped_worker_end(&Cluster::connect(watched()).expect("workers"));
+}
+
+/// A program that a function has started does not keep the connection of a dead worker open.
+#[test]
+fn a_worker_that_leaves_a_program_behind_is_lost_all_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("stays");
+    let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
+    let mut died = cluster
+        .pin("n2")
+        .retries(0)
+        .call(die_and_leave_a_program, file.clone());
+    let died = died.wait_timeout(PATIENCE);
+    let stays = fs::read_to_string(&file).expect("it was started");
+    let killed = Command::new("kill").args(["-KILL", stays.trim()]).status();
+    assert!(
+        killed.expect("kill starts").success(),
+        "it stayed until then"
+    );
+    let error = died.expect("it was noticed").expect_err("it died");
+    assert!(error.to_string().contains("SIGABRT"), "{error}");
+    assert_eq!(cluster.pin("n2").call(calls::add, (5, 6)).get(), Ok(11));
 }
 
 /// A call for which nobody has the resource is refused with what there is; so is a job, and a name
@@ -164,13 +202,13 @@ fn calls_with_a_resource_have_it_for_themselves() {
 
 /// True if nobody else has the file meanwhile.
 #[remote]
-fn take_alone(path: std::path::PathBuf) -> bool {
-    let made = std::fs::OpenOptions::new()
+fn take_alone(path: PathBuf) -> bool {
+    let made = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(&path);
     thread::yield_now();
-    made.is_ok() && std::fs::remove_file(&path).is_ok()
+    made.is_ok() && fs::remove_file(&path).is_ok()
 }
 
 #[test]
@@ -214,7 +252,7 @@ fn work_that_ends_its_worker_twice_is_not_run_again() {
             "{error:?}"
         );
         assert!(error.to_string().contains("SIGABRT"), "{error}");
-        let attempts = std::fs::read_to_string(&file).expect("it was there");
+        let attempts = fs::read_to_string(&file).expect("it was there");
         assert_eq!(attempts.lines().count(), 2 * call);
     }
     for node in ["n1", "n2", "n3"] {
@@ -397,7 +435,7 @@ fn any_text_names_a_job() {
         let stored = cluster.stored_result::<Counting>(&name.into());
         assert!(stored.expect("it can be read").is_some(), "{name:?}");
     }
-    let around = std::fs::read_dir(folder.path()).expect("it is there");
+    let around = fs::read_dir(folder.path()).expect("it is there");
     let around: Vec<_> = around
         .map(|entry| entry.expect("an entry").file_name())
         .collect();

@@ -71,6 +71,9 @@ fn taken(name: &str) -> Option<String> {
 
 fn serve(answers: &str) -> io::Result<()> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // Otherwise functions and the programs that they start would read what is meant for us, and
+    // hold the connection when we are dead.
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     if answers == "socket" {
         let output = UnixStream::from(input.as_fd().try_clone_to_owned()?);
         serve_streams(input, output)

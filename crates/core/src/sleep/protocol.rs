@@ -185,8 +185,8 @@ impl Sleep {
         }
     }
 
-    /// P4: wakes one sleeping worker, though others search: there are several jobs for them. Returns
-    /// how many it woke.
+    /// P4: wakes one sleeping worker, though others search: there are several jobs for them.
+    /// Returns how many it woke.
     pub(crate) fn wake_another(&self) -> usize {
         usize::from(self.counts().sleeping() > 0 && self.wake_sleeper())
     }
