@@ -254,6 +254,14 @@ fn lose(mut driver: Command) {
     lost.wait().expect("it is a child");
 }
 
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "waited for {what}");
+        thread::yield_now();
+    }
+}
+
 #[test]
 fn a_job_moves_under_the_number_that_it_has_in_slurm() {
     let Some(cluster) = Fixture::find() else {
@@ -270,13 +278,17 @@ fn a_job_moves_under_the_number_that_it_has_in_slurm() {
     assert_eq!(job.runs(1), to);
     assert_eq!(cluster.slurm_job(1), number);
     assert!(job.is_done_up_to(1) >= paused, "it went on from there");
-    let readings = job.backend.usage();
-    let reading = readings
-        .iter()
-        .find(|(node, _)| *node == to)
-        .expect("a node");
-    let reading = reading.1.as_ref().expect("a reading");
-    assert_eq!((reading.jobs[0].job, reading.jobs[0].epoch), (1, 1));
+    let is_read = |(node, reading): (NodeId, Result<Reading, _>)| {
+        let is_ours = |reading: Reading| {
+            let mut jobs = reading.jobs.iter();
+            jobs.any(|read| (read.job, read.epoch) == (1, 1))
+        };
+        node == to && reading.is_ok_and(is_ours)
+    };
+    // The process writes it now and then, beside what it does.
+    until("a reading of the job", || {
+        job.backend.usage().into_iter().any(is_read)
+    });
     job.finishes(1, 600);
 }
 

@@ -15,14 +15,6 @@ fn processes(words: &[&str]) -> Vec<(u32, String)> {
     pids.filter_map(line).filter(has_all).collect()
 }
 
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = std::time::Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(std::time::Instant::now() < deadline, "waited for {what}");
-        thread::yield_now();
-    }
-}
-
 fn signal(name: &str, pid: u32) {
     let mut kill = Command::new("kill");
     let sent = kill.args(["-s", name, &pid.to_string()]).status();
