@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<Outcome> 
     let text = heist.text()? as f64 / rayon.text()? as f64;
     for chains in [&heist, &rayon] {
         let (ms, bytes) = (chains.least.as_millis(), chains.text()?);
-        writeln!(out, "{:5} {ms:>6} ms {bytes:>8} bytes", chains.library)?;
+        writeln!(out, "{:5} {ms:>6} ms {bytes:>8} bytes", chains.package)?;
     }
     writeln!(out, "ratio {time:>9.2} {text:>14.2}")?;
     Ok(outcome(time, text))
@@ -60,28 +60,28 @@ fn outcome(time: f64, text: f64) -> Outcome {
 /// The chains on one of the libraries.
 struct Chains<'a> {
     root: &'a Path,
-    library: &'static str,
+    package: &'static str,
     folder: PathBuf,
     /// The time of the fastest turn.
     least: Duration,
 }
 
 impl<'a> Chains<'a> {
-    fn new(root: &'a Path, library: &'static str) -> Self {
+    fn new(root: &'a Path, package: &'static str) -> Self {
         Self {
             root,
-            library,
+            package,
             folder: target_folder(root, "size"),
             least: Duration::MAX,
         }
     }
 
     fn object(&self) -> PathBuf {
-        self.folder.join(format!("{}.o", self.library))
+        self.folder.join(format!("{}.o", self.package))
     }
 
     fn compile(&mut self) -> anyhow::Result<()> {
-        let program = format!("chains-on-{}", self.library);
+        let program = format!("chains-on-{}", self.package);
         let source = format!("bench/size/src/bin/{program}.rs");
         let file = File::options().append(true).open(self.root.join(&source));
         file.and_then(|file| file.set_modified(SystemTime::now()))
@@ -107,7 +107,7 @@ impl<'a> Chains<'a> {
     fn text(&self) -> anyhow::Result<u64> {
         let output = output(Command::new("size").arg("-A").arg(self.object()))?;
         let text = text_of(&String::from_utf8_lossy(&output.stdout));
-        ensure!(text > 0, "size has found no code in {}", self.library);
+        ensure!(text > 0, "size has found no code in {}", self.package);
         Ok(text)
     }
 }

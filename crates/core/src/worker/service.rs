@@ -27,6 +27,7 @@ impl Worker {
         };
         self.state().counters.wakes.add(woke.unwrap_or(0) as u64);
         if woke != Some(0) || pool.sleep.somebody_searches() {
+            // P4, or a wake-up that was left to the lookout: the next push is looked at as well.
             self.signal_self();
         }
         self.offer_pieces(self.wait_mode().once());
