@@ -75,6 +75,7 @@ pub(super) fn run(what: &str) -> io::Result<i32> {
         start,
         epoch,
         sender,
+        has_begun: false,
         checkpoints: 0,
         snapshot_at: Instant::now(),
         is_snapshot_asked: false,
@@ -97,6 +98,8 @@ struct Running {
     start: Start,
     epoch: u32,
     sender: Sender<Happened>,
+    /// Whether it has said where it runs.
+    has_begun: bool,
     /// How many were written.
     checkpoints: u64,
     /// When the last one was asked for.
@@ -179,12 +182,17 @@ impl Running {
         Name::new(kind, self.attempt)
     }
 
-    fn begun(&self, answer: &Frame) {
+    fn begun(&mut self, answer: &Frame) {
         if let Some(Outcome::Done) = outcome(answer) {
-            let node = Frame::new(&context::node(), Vec::new());
-            if let Err(error) = self.folder.show(self.name(Kind::Running), &node) {
-                complain(&format!("could not say that the job runs: {error}"));
-            }
+            self.say_where();
+        }
+    }
+
+    fn say_where(&mut self) {
+        self.has_begun = true;
+        let node = Frame::new(&context::node(), Vec::new());
+        if let Err(error) = self.folder.show(self.name(Kind::Running), &node) {
+            complain(&format!("could not say that the job runs: {error}"));
         }
     }
 
@@ -241,7 +249,12 @@ impl Running {
     }
 
     /// Writes down how it ended.
-    fn end(&self, answer: &Frame) -> io::Result<i32> {
+    fn end(&mut self, answer: &Frame) -> io::Result<i32> {
+        if !self.has_begun {
+            // The end of a short job is heard before its beginning. Without a node the driver could
+            // not tell from where its lines come.
+            self.say_where();
+        }
         let (kind, code) = match outcome(answer) {
             Some(Outcome::Job(JobOutcome::Paused { .. })) => (Kind::Paused, PAUSED_CODE),
             Some(Outcome::Job(JobOutcome::Finished)) => (Kind::Over, 0),
@@ -260,4 +273,49 @@ fn outcome(answer: &Frame) -> Option<Outcome> {
 /// Goes to the log of the batch job.
 fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "heist-cluster: {what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::fingerprint::Fingerprint;
+
+    #[test]
+    fn a_job_that_ends_before_it_is_heard_to_begin_says_where_it_ran() {
+        let path = tempfile::tempdir().expect("a folder");
+        let folder = JobFolder::new(path.path().to_owned());
+        let attempt = Attempt {
+            submission: 1,
+            restarts: 0,
+        };
+        let mut running = Running {
+            folder: folder.clone(),
+            attempt,
+            start: Start {
+                job: 1,
+                kind: String::new(),
+                fingerprint: Fingerprint::of_this_program(),
+                attempt,
+                epoch: 0,
+                threads: 1,
+                checkpoint_every_ms: 1000,
+                slurm_job: None,
+                first_submission: 1,
+                trace: None,
+            },
+            epoch: 0,
+            sender: mpsc::channel().0,
+            has_begun: false,
+            checkpoints: 0,
+            snapshot_at: Instant::now(),
+            is_snapshot_asked: false,
+            is_pausing: false,
+        };
+        let outcome = Outcome::Job(JobOutcome::Finished);
+        let answer = Frame::new(&Answer { id: 0, outcome }, Vec::new());
+        assert_eq!(running.end(&answer).expect("it is written"), 0);
+        for kind in [Kind::Running, Kind::Over] {
+            assert!(folder.has(Name::new(kind, attempt)), "{kind:?}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::planner::{JobId, NodeId};
 use crate::protocol::job_folder::JobFolder;
 use crate::protocol::trace::Trace;
 
-/// How much of a job's output is read at once; what is left comes the next time.
+/// How much of a job's output is read at once; what is left comes the next time, if there is one.
 const READ_BYTES_MAX: u64 = 1 << 18;
 
 /// The calls for which a worker speaks, one after the other. Lines and answers come by different
@@ -66,15 +66,17 @@ impl JobLog {
 
     /// Passes on what has come, as the words of that attempt.
     pub(super) fn pass_on(&mut self, logs: &Logs, node: &NodeId, epoch: u32, is_last: bool) {
-        // It comes with the first word, and can perhaps be read the next time.
-        let Ok(bytes) = tail(&self.path, self.read) else {
-            return;
-        };
-        self.read += bytes.len() as u64;
         let (job, trace) = (self.job.clone(), self.trace);
         let origin = [Arc::new(LogOrigin::Job { job, epoch, trace })];
         let mut say = |line: &[u8], goes_on| logs.say(node, &origin, line, goes_on);
-        self.lines.take(&bytes, &mut say);
+        // It comes with the first word, and can perhaps be read the next time.
+        while let Ok(bytes) = tail(&self.path, self.read) {
+            self.read += bytes.len() as u64;
+            self.lines.take(&bytes, &mut say);
+            if !is_last || bytes.is_empty() {
+                break;
+            }
+        }
         if is_last {
             self.lines.rest(say);
         }
@@ -118,8 +120,15 @@ mod tests {
         log.pass_on(&logs, &node, 0, false);
         std::fs::write(&path, "old\none\ntwo\nend").expect("it is written");
         log.pass_on(&logs, &node, 1, true);
+        let long = [b"x".repeat(READ_BYTES_MAX as usize), b"\nlast".to_vec()].concat();
+        let mut more = std::fs::read(&path).expect("it is read");
+        more.extend(long);
+        std::fs::write(&path, more).expect("it is written");
+        log.pass_on(&logs, &node, 1, true);
         logs.close();
-        let told: Vec<_> = told.try_iter().collect();
+        let mut told: Vec<_> = told.try_iter().collect();
+        assert_eq!(told.pop().as_deref(), Some("[n1 job sum, attempt 1] last"));
+        told.truncate(3);
         let of = |attempt, text| format!("[n1 job sum, attempt {attempt}] {text}");
         assert_eq!(told, [of(0, "one"), of(1, "two"), of(1, "end")]);
     }
