@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use wait_timeout::ChildExt as _;
 
+use crate::hung;
 use crate::steps::Line;
 
 /// How a program ended, and what it wrote to its standard output.
@@ -32,7 +33,7 @@ impl Ended {
     }
 }
 
-/// Runs `command` for at most `limit`. Its output goes to the file `log`, and so do its
+/// Runs `command` for at most `limit`, and stops what it started as well. Its output goes to the file `log`, and so do its
 /// errors, unless there is another file for them.
 ///
 /// # Errors
@@ -66,7 +67,7 @@ pub fn run(
         .with_context(|| format!("could not start {}", Line(command)))?;
     let status = child.wait_timeout(limit)?;
     if status.is_none() {
-        child.kill()?;
+        hung::kill(&hung::family(child.id()));
         child.wait()?;
     }
     let time = start.elapsed();
@@ -80,6 +81,8 @@ pub fn run(
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -103,12 +106,20 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_that_never_ends_is_stopped() {
+    fn a_program_that_never_ends_is_stopped_with_what_it_started() {
         let folder = tempfile::tempdir().unwrap();
-        let mut endless = Command::new("tail");
-        endless.args(["-f", "/dev/null"]);
-        let limit = Duration::from_millis(1);
-        let ended = run(&mut endless, &folder.path().join("log"), None, limit).unwrap();
-        assert!(ended.failure().unwrap().contains("did not end within"));
+        let pipe = folder.path().join("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let mut endless = Command::new("sh");
+        endless
+            .args(["-c", r#"(sleep 3600) > "$0" & wait"#])
+            .arg(&pipe);
+        let log = folder.path().join("log");
+        let ended = thread::spawn(move || run(&mut endless, &log, None, Duration::from_secs(2)));
+        // It has its end when no process has the pipe.
+        assert!(fs::read(pipe).unwrap().is_empty());
+        let failure = ended.join().unwrap().unwrap().failure();
+        assert!(failure.unwrap().contains("did not end within"));
     }
 }
