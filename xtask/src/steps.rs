@@ -23,6 +23,7 @@ pub struct Runner<'a, W> {
     /// The time that one command may take, and the moment at which all have to have ended.
     limits: Option<(Duration, Instant)>,
     steps: Vec<Step>,
+    since: Instant,
 }
 
 /// The exit code for "skipped", as in automake's tests.
@@ -55,6 +56,7 @@ impl<'a, W: Write> Runner<'a, W> {
             logs: None,
             limits: None,
             steps: Vec::new(),
+            since: Instant::now(),
         }
     }
 
@@ -97,6 +99,7 @@ impl<'a, W: Write> Runner<'a, W> {
             }),
             limits: self.limits,
             steps: Vec::new(),
+            since: self.since,
         };
         let (first, second) = thread::scope(|scope| {
             let second = scope.spawn(|| second(&mut other));
@@ -198,7 +201,8 @@ impl<'a, W: Write> Runner<'a, W> {
     pub fn finish(mut self) -> io::Result<bool> {
         let width = self.steps.iter().map(|step| step.name.len()).max();
         let width = width.unwrap_or(0).max("total".len());
-        let total = self.steps.iter().map(|step| step.time).sum();
+        // Some have run beside others.
+        let total = self.since.elapsed();
         self.steps.sort_by_key(|step| Reverse(step.time));
         writeln!(self.out)?;
         for step in &self.steps {
