@@ -20,7 +20,7 @@ use anyhow::Context;
 use xtask::build;
 
 use crate::published;
-use crate::rayon_tests::RAYON;
+use crate::published::RAYON;
 use report::{Report, LEAST_PERCENT};
 use surface::{surface, Entry};
 use world::World;

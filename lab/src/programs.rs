@@ -1,8 +1,8 @@
 //! Published programs, unmodified, on rayon and on heist: their own tests, equal results, times.
 //!
-//! A recipe in `compat/programs` names the package; of each two copies are prepared, one
-//! on real rayon and one on the stand-in, which share nothing but the source. A test
-//! that fails on real rayon too is no fault of heist's; one that fails on heist only is.
+//! A recipe in `compat/programs` names the package; of each three copies are prepared: on real
+//! rayon, on rayon over heist's core, and on heist's iterators. A test that fails on real rayon
+//! too is no fault of heist's; one that fails on heist only is.
 
 mod job;
 mod own_tests;
@@ -19,7 +19,7 @@ use xtask::build;
 use xtask::machine;
 
 use crate::published::{set_runtime, unpack, Runtime};
-use job::Driver;
+use job::{Driver, SIDES};
 use own_tests::OwnTests;
 use recipe::Recipe;
 use report::{Findings, Report};
@@ -61,14 +61,16 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
         None => None,
     };
     let work = build::target_folder(root, "programs");
-    let sides = [
-        Side::new(&work, "rayon", Runtime::Rayon),
-        Side::new(
-            &work,
-            "heist",
-            Runtime::StandIn(root.join("compat/rayon-core")),
-        ),
+    let runtimes = [
+        Runtime::default(),
+        Runtime::core(root),
+        Runtime::iterators(root),
     ];
+    let sides = std::array::from_fn(|at| Side {
+        name: SIDES[at],
+        runtime: runtimes[at].clone(),
+        work: work.clone(),
+    });
     let mut report = Report::new();
     for (recipe, driver) in recipes {
         writeln!(out, "\n== {} {}", recipe.name, recipe.version)?;
@@ -93,91 +95,97 @@ pub(crate) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
 fn examine(
     recipe: &Recipe,
     driver: &Path,
-    sides: &[Side; 2],
+    sides: &[Side; 3],
     args: &Args,
     findings: &mut Findings,
 ) -> anyhow::Result<()> {
     if !args.no_tests {
-        let [rayon, heist] = Side::packages(sides, recipe)?;
-        let run = |side: &Side, package: &Path| {
-            let features = recipe.features.join(",");
-            let mut arguments = vec!["--release", "--features", &features];
-            arguments.extend(recipe.tests.iter().map(String::as_str));
-            OwnTests::run(package, &side.target(), &arguments, &side.logs(recipe))
-        };
-        findings.tests = Some([run(&sides[0], &rayon)?, run(&sides[1], &heist)?]);
+        let packages = Side::prepare(sides, &recipe.features, |side| {
+            unpack(&recipe.name, &recipe.version, &side.folder())
+        })?;
+        let features = recipe.features.join(",");
+        let mut arguments = vec!["--release", "--features", &features];
+        if !recipe.default_features {
+            arguments.push("--no-default-features");
+        }
+        arguments.extend(recipe.tests.iter().map(String::as_str));
+        for (side, package) in sides.iter().zip(&packages) {
+            let logs = side.logs(recipe);
+            let tests = OwnTests::run(package, &side.target(), &arguments, &logs)?;
+            findings.tests.push(tests);
+        }
     }
     if args.rounds > 0 {
         let folders = Side::drivers(sides, recipe, driver)?;
-        let programs = [
-            sides[0].build(recipe, &folders[0])?,
-            sides[1].build(recipe, &folders[1])?,
-        ];
-        let logs = [sides[0].logs(recipe), sides[1].logs(recipe)];
-        let kept = folders.each_ref().map(|folder| folder.join(KEPT));
-        let drivers = [0, 1].map(|side| Driver {
-            program: &programs[side],
-            folder: &kept[side],
-            logs: &logs[side],
-        });
+        let mut drivers = Vec::new();
+        for (side, folder) in sides.iter().zip(&folders) {
+            drivers.push(Driver {
+                program: side.build(recipe, folder)?,
+                folder: folder.join(KEPT),
+                logs: side.logs(recipe),
+            });
+        }
         findings.rounds = Some(job::run(&drivers, args.rounds)?);
     }
     Ok(())
 }
 
-/// One of the two runtimes, with the folder of all that runs on it.
+/// One of the runtimes, with the folder of all that runs on it.
 struct Side {
+    name: &'static str,
     runtime: Runtime,
-    folder: PathBuf,
+    /// The folder of all sides.
+    work: PathBuf,
 }
 
 impl Side {
-    fn new(work: &Path, name: &str, runtime: Runtime) -> Self {
-        Self {
-            runtime,
-            folder: work.join(name),
-        }
+    fn folder(&self) -> PathBuf {
+        self.work.join(self.name)
     }
 
-    /// Where cargo builds; what programs have in common is built once.
+    /// Where cargo builds; what programs and sides have in common is built once.
     fn target(&self) -> PathBuf {
-        self.folder.join("target")
+        self.work.join("target")
     }
 
     fn logs(&self, recipe: &Recipe) -> PathBuf {
-        self.folder.join("logs").join(&recipe.name)
+        self.folder().join("logs").join(&recipe.name)
     }
 
-    /// Unpacks the package on both sides.
-    fn packages(sides: &[Self; 2], recipe: &Recipe) -> anyhow::Result<[PathBuf; 2]> {
-        Self::prepare(sides, &recipe.features, |side| {
-            unpack(&recipe.name, &recipe.version, &side.folder)
-        })
+    /// The program of a job is called after its side as well: all lie in one folder.
+    fn driver_name(&self, recipe: &Recipe) -> String {
+        format!("driver-{}-on-{}", recipe.name, self.name)
     }
 
-    /// Writes the package of the driver on both sides.
-    fn drivers(sides: &[Self; 2], recipe: &Recipe, driver: &Path) -> anyhow::Result<[PathBuf; 2]> {
+    /// Writes the package of the driver on every side.
+    fn drivers(sides: &[Self; 3], recipe: &Recipe, driver: &Path) -> anyhow::Result<Vec<PathBuf>> {
         Self::prepare(sides, &[], |side| {
-            let folder = side.folder.join(recipe.driver_name());
-            write_driver(&folder, &recipe.driver_manifest(), driver)
+            let name = side.driver_name(recipe);
+            let folder = side.folder().join(&name);
+            write_driver(&folder, &recipe.driver_manifest(&name), driver)
                 .with_context(|| format!("could not write the driver in {}", folder.display()))?;
             Ok(folder)
         })
     }
 
-    /// Makes a package on both sides and sets what it runs on. The versions that are found for
-    /// rayon hold for both.
+    /// Makes a package on every side and sets what it runs on. The versions that are found for
+    /// rayon hold for all.
     fn prepare(
-        sides: &[Self; 2],
+        sides: &[Self; 3],
         features: &[String],
         make: impl Fn(&Self) -> anyhow::Result<PathBuf>,
-    ) -> anyhow::Result<[PathBuf; 2]> {
-        let [rayon, heist] = [make(&sides[0])?, make(&sides[1])?];
-        set_runtime(&rayon, &sides[0].runtime, features)?;
-        fs::copy(rayon.join("Cargo.lock"), heist.join("Cargo.lock"))
-            .context("could not copy the versions found for rayon")?;
-        set_runtime(&heist, &sides[1].runtime, features)?;
-        Ok([rayon, heist])
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for side in sides {
+            let folder = make(side)?;
+            if let Some(first) = folders.first() {
+                fs::copy(first.join("Cargo.lock"), folder.join("Cargo.lock"))
+                    .context("could not copy the versions found for rayon")?;
+            }
+            set_runtime(&folder, &side.runtime, features)?;
+            folders.push(folder);
+        }
+        Ok(folders)
     }
 
     /// Builds the driver in `folder`, and returns the program.
@@ -193,7 +201,11 @@ impl Side {
             "the driver in {} does not build; see cargo's messages above",
             folder.display()
         );
-        let name = format!("{}{}", recipe.driver_name(), std::env::consts::EXE_SUFFIX);
+        let name = format!(
+            "{}{}",
+            self.driver_name(recipe),
+            std::env::consts::EXE_SUFFIX
+        );
         Ok(self.target().join("release").join(name))
     }
 }

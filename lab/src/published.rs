@@ -1,4 +1,4 @@
-//! Published packages, unpacked and prepared to run on real rayon or on the stand-in.
+//! Published packages, unpacked and prepared to run on real rayon or on what stands in for it.
 //!
 //! Cargo does the fetching, so its configuration (mirrors, proxies, offline) applies, and the
 //! copies that it keeps in its own folders are never touched.
@@ -13,17 +13,30 @@ use anyhow::Context;
 /// real rayon is held to it as well.
 pub(crate) const RAYON_CORE: &str = "1.13.0";
 
+/// The version of rayon that our package calls itself.
+pub(crate) const RAYON: &str = "1.12.0";
+
 /// Files at the top of cargo's copy that are no part of ours. Without the lock file, cargo takes
 /// the newest versions that fit, as it does for users of the package.
 const LEFT_OUT: [&str; 2] = [".cargo-ok", "Cargo.lock"];
 
-/// The runtime under a package's parallel work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Runtime {
-    /// rayon-core as published.
-    Rayon,
-    /// The stand-in, whose package lies in this folder.
-    StandIn(PathBuf),
+/// Our stand-ins for packages under a program's parallel work, each with the package's name and
+/// our folder. Without any the program is on real rayon.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Runtime(pub(crate) Vec<(&'static str, PathBuf)>);
+
+impl Runtime {
+    /// Rayon's iterators on heist's workers.
+    pub(crate) fn core(root: &Path) -> Self {
+        Self(vec![("rayon-core", root.join("compat/rayon-core"))])
+    }
+
+    /// Heist's iterators and workers.
+    pub(crate) fn iterators(root: &Path) -> Self {
+        let Self(mut patches) = Self::core(root);
+        patches.push(("rayon", root.join("compat/rayon")));
+        Self(patches)
+    }
 }
 
 /// Unpacks the package `name` at exactly `version` into `folder/NAME-VERSION`, and returns
@@ -71,16 +84,20 @@ pub(crate) fn set_runtime(
     let patched = with_runtime(&manifest, runtime)
         .with_context(|| format!("could not prepare {}", path.display()))?;
     write(&path, &patched)?;
-    run_cargo(
-        folder,
-        &["update", "--quiet", "rayon-core", "--precise", RAYON_CORE],
-    )
-    .with_context(|| {
-        format!(
-            "could not settle on rayon-core {RAYON_CORE} in {}",
-            folder.display()
-        )
-    })?;
+    let mut versions = vec![("rayon-core", RAYON_CORE)];
+    if runtime.0.iter().any(|&(name, _)| name == "rayon") {
+        versions.push(("rayon", RAYON));
+    }
+    for (name, version) in versions {
+        run_cargo(folder, &["update", "--quiet", name, "--precise", version]).with_context(
+            || {
+                format!(
+                    "could not settle on {name} {version} in {}",
+                    folder.display()
+                )
+            },
+        )?;
+    }
     let features = features.join(",");
     let metadata = run_cargo(
         folder,
@@ -102,44 +119,52 @@ fn with_runtime(manifest: &str, runtime: &Runtime) -> anyhow::Result<String> {
     if !table.contains_key("workspace") {
         text.push_str("\n[workspace]\n");
     }
-    if let Runtime::StandIn(folder) = runtime {
+    if !runtime.0.is_empty() {
         // Cargo strips patches from what it publishes, so a second table can only be ours.
         anyhow::ensure!(
             !table.contains_key("patch"),
             "the manifest has a table [patch] already"
         );
+        text.push_str("\n[patch.crates-io]\n");
+    }
+    for (name, folder) in &runtime.0 {
         // A string of TOML, quotes and backslashes included.
         let folder = toml::Value::from(&*folder.to_string_lossy());
-        text.push_str(&format!(
-            "\n[patch.crates-io]\nrayon-core = {{ path = {folder} }}\n"
-        ));
+        text.push_str(&format!("{name} = {{ path = {folder} }}\n"));
     }
     Ok(text)
 }
 
-/// Looks in what `cargo metadata` says for where rayon-core comes from.
+/// Looks in what `cargo metadata` says for where rayon-core comes from, and each package that
+/// has a stand-in.
 fn verify(metadata: &[u8], runtime: &Runtime) -> anyhow::Result<()> {
     let metadata: serde_json::Value = serde_json::from_slice(metadata)
         .context("`cargo metadata` answered with something that is no JSON")?;
-    let packages = metadata["packages"].as_array();
-    let found: Vec<String> = packages
-        .into_iter()
-        .flatten()
-        .filter(|package| package["name"] == "rayon-core")
-        .map(|package| match package["source"].as_str() {
-            Some(_) => format!("{} of the registry", package["version"]),
-            None => package["manifest_path"].as_str().unwrap_or("").to_owned(),
-        })
-        .collect();
-    let wanted = match runtime {
-        Runtime::Rayon => format!("\"{RAYON_CORE}\" of the registry"),
-        Runtime::StandIn(folder) => folder.join("Cargo.toml").display().to_string(),
+    let from_registry = ("rayon-core", format!("\"{RAYON_CORE}\" of the registry"));
+    let patched = |(name, folder): &(&'static str, PathBuf)| {
+        (*name, folder.join("Cargo.toml").display().to_string())
     };
-    anyhow::ensure!(
-        found == [wanted.as_str()],
-        "rayon-core should be {wanted} alone, but cargo resolves it to {found:?}; the program \
-         must ask for a rayon that accepts rayon-core {RAYON_CORE}"
-    );
+    let mut wanted: Vec<_> = runtime.0.iter().map(patched).collect();
+    if wanted.is_empty() {
+        wanted.push(from_registry);
+    }
+    for (name, wanted) in wanted {
+        let packages = metadata["packages"].as_array();
+        let found: Vec<String> = packages
+            .into_iter()
+            .flatten()
+            .filter(|package| package["name"] == name)
+            .map(|package| match package["source"].as_str() {
+                Some(_) => format!("{} of the registry", package["version"]),
+                None => package["manifest_path"].as_str().unwrap_or("").to_owned(),
+            })
+            .collect();
+        anyhow::ensure!(
+            found == [wanted.as_str()],
+            "{name} should be {wanted} alone, but cargo resolves it to {found:?}; the program \
+             must ask for a rayon that accepts rayon-core {RAYON_CORE}"
+        );
+    }
     Ok(())
 }
 
@@ -226,10 +251,10 @@ mod tests {
     fn the_manifest_gains_only_what_the_runtime_needs() {
         let alone = "[package]\nname = \"a\"\n";
         assert_eq!(
-            with_runtime(alone, &Runtime::Rayon).unwrap(),
+            with_runtime(alone, &Runtime::default()).unwrap(),
             "[package]\nname = \"a\"\n\n[workspace]\n"
         );
-        let stand_in = Runtime::StandIn("/with \"quotes\"/core".into());
+        let stand_in = Runtime(vec![("rayon-core", "/with \"quotes\"/core".into())]);
         let text = with_runtime("[workspace]\n", &stand_in).unwrap();
         let table: toml::Table = text.parse().unwrap();
         assert_eq!(
@@ -258,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_second_patch_is_refused() {
-        let stand_in = Runtime::StandIn("/core".into());
+        let stand_in = Runtime::core(Path::new("/repo"));
         let once = with_runtime("", &stand_in).unwrap();
         let error = with_runtime(&once, &stand_in).unwrap_err();
         assert!(error.to_string().contains("[patch]"), "{error}");
@@ -266,20 +291,25 @@ mod tests {
 
     #[test]
     fn a_patch_that_cargo_did_not_use_is_noticed() {
-        let stand_in = Runtime::StandIn("/repo/core".into());
+        let stand_in = Runtime(vec![("rayon-core", "/repo/core".into())]);
+        let iterators = Runtime(vec![
+            ("rayon-core", "/repo/core".into()),
+            ("rayon", "/repo/rayon".into()),
+        ]);
         let registry = br#"{"packages": [
             {"name": "rayon-core", "version": "1.13.0", "source": "registry+x", "manifest_path": "/r/Cargo.toml"}]}"#;
         let local = br#"{"packages": [
             {"name": "rayon", "version": "1.12.0", "source": "registry+x", "manifest_path": "/s/Cargo.toml"},
             {"name": "rayon-core", "version": "1.13.0", "source": null, "manifest_path": "/repo/core/Cargo.toml"}]}"#;
         let none = br#"{"packages": []}"#;
-        verify(registry, &Runtime::Rayon).unwrap();
+        verify(registry, &Runtime::default()).unwrap();
         verify(local, &stand_in).unwrap();
         for (metadata, runtime) in [
             (&registry[..], &stand_in),
-            (local, &Runtime::Rayon),
+            (local, &Runtime::default()),
+            (local, &iterators),
             (none, &stand_in),
-            (none, &Runtime::Rayon),
+            (none, &Runtime::default()),
         ] {
             let error = verify(metadata, runtime).unwrap_err().to_string();
             assert!(error.contains("cargo resolves it to"), "{error}");

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use xtask::build;
 
-use crate::published;
-use crate::rayon_tests::{check_count, Args, RAYON};
+use crate::published::{self, RAYON};
+use crate::rayon_tests::{check_count, Args};
 use package::On;
 use xtask::libtest;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use xtask::build;
 
-use crate::published::{self, Runtime};
+use crate::published::{self, Runtime, RAYON};
 use core_package::REPLACED;
 use xtask::libtest::{self, Program, Results};
 
@@ -49,9 +49,6 @@ impl Args {
         Ok(passed)
     }
 }
-
-/// The version of rayon whose tests they are.
-pub(crate) const RAYON: &str = "1.12.0";
 
 /// How many tests there must be, so that none is lost unnoticed: those of the published
 /// packages and those that are replaced. Two of rayon-core and one of rayon are marked as
@@ -116,7 +113,7 @@ impl Suites {
         let tests = core_package::write_tests(&original, &stand_in, &folder.join("core-tests"))?;
         let docs = core_package::write_docs(&original, &stand_in, &folder.join("core-docs"))?;
         let rayon = published::unpack("rayon", RAYON, &folder.join("on-heist"))?;
-        published::set_runtime(&rayon, &Runtime::StandIn(stand_in), &[])?;
+        published::set_runtime(&rayon, &Runtime::core(root), &[])?;
         let docs = match args.no_doc {
             true => Vec::new(),
             false => vec![("rayon-core", docs), ("rayon", rayon.clone())],
@@ -204,7 +201,7 @@ impl Suites {
             return Ok(false);
         }
         let original = published::unpack("rayon", RAYON, &self.folder.join("on-rayon"))?;
-        published::set_runtime(&original, &Runtime::Rayon, &[])?;
+        published::set_runtime(&original, &Runtime::default(), &[])?;
         let programs = libtest::build(&original, &self.target, &["--test", MAY_HANG])?;
         let mut hangs = 0;
         for program in programs.iter().cycle().take(COMPARISONS) {

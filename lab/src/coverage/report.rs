@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::surface::{Entry, Kind};
-use crate::rayon_tests::RAYON;
+use crate::published::RAYON;
 
 /// The least share that passes.
 pub(super) const LEAST_PERCENT: usize = 90;

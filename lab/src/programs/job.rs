@@ -1,11 +1,14 @@
-//! The timed job: our driver around the package's public interface, run on both runtimes in turn.
+//! The timed job: our driver around the package's public interface, run on the runtimes in turn.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context;
 use xtask::process;
+
+/// Real rayon, rayon over heist's core, and heist's iterators.
+pub(crate) const SIDES: [&str; 3] = ["rayon", "core", "heist"];
 
 /// How long one run may take; a job is meant to take a second.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
@@ -18,28 +21,29 @@ struct Run {
     result: String,
 }
 
-/// The runs of both drivers: of each round, the time on rayon and on heist.
+/// The runs of all drivers.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Rounds {
-    pub(crate) wall_ns: Vec<[u64; 2]>,
+    /// The times of each round, side by side.
+    pub(crate) wall_ns: Vec<[u64; 3]>,
     /// The result that every run printed.
     pub(crate) result: String,
 }
 
 /// A driver, ready to run in a folder of its own.
 #[derive(Debug)]
-pub(crate) struct Driver<'a> {
-    pub(crate) program: &'a Path,
-    pub(crate) folder: &'a Path,
-    pub(crate) logs: &'a Path,
+pub(crate) struct Driver {
+    pub(crate) program: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) logs: PathBuf,
 }
 
-impl Driver<'_> {
+impl Driver {
     fn run(&self) -> anyhow::Result<Run> {
-        std::fs::create_dir_all(self.folder)
+        std::fs::create_dir_all(&self.folder)
             .with_context(|| format!("could not create {}", self.folder.display()))?;
-        let mut command = Command::new(self.program);
-        command.current_dir(self.folder);
+        let mut command = Command::new(&self.program);
+        command.current_dir(&self.folder);
         let errors = self.logs.join("job.err");
         let ended = process::run(
             &mut command,
@@ -58,33 +62,31 @@ impl Driver<'_> {
     }
 }
 
-/// Runs both drivers `rounds` times, after one run of each that does not count. The one that
-/// goes first changes from round to round.
-pub(crate) fn run(drivers: &[Driver<'_>; 2], rounds: u32) -> anyhow::Result<Rounds> {
-    let [rayon, heist] = drivers;
-    let first = rayon.run()?.result;
-    let check = |run: Run, on: &str| {
-        anyhow::ensure!(
-            run.result == first,
-            "the results differ: the first run on rayon says\n{first}\nbut a run on {on} says\n{}",
-            run.result
-        );
-        Ok(run.wall_ns)
-    };
-    check(heist.run()?, "heist")?;
+/// Runs the drivers, one for each side, `rounds` times, after one run of each that does not
+/// count. The one that goes first changes from round to round.
+pub(crate) fn run(drivers: &[Driver], rounds: u32) -> anyhow::Result<Rounds> {
+    let mut first: Option<String> = None;
     let mut wall_ns = Vec::new();
-    for round in 0..rounds {
-        wall_ns.push(if round % 2 == 0 {
-            let on_rayon = check(rayon.run()?, "rayon")?;
-            [on_rayon, check(heist.run()?, "heist")?]
-        } else {
-            let on_heist = check(heist.run()?, "heist")?;
-            [check(rayon.run()?, "rayon")?, on_heist]
-        });
+    for round in 0..=rounds as usize {
+        let mut times = [0; SIDES.len()];
+        for turn in 0..SIDES.len() {
+            let side = (round + turn) % SIDES.len();
+            let run = drivers[side].run()?;
+            let first = first.get_or_insert_with(|| run.result.clone());
+            anyhow::ensure!(
+                run.result == *first,
+                "the results differ: the first run on rayon says\n{first}\nbut a run on {} says\n{}",
+                SIDES[side],
+                run.result
+            );
+            times[side] = run.wall_ns;
+        }
+        wall_ns.push(times);
     }
+    wall_ns.remove(0);
     Ok(Rounds {
         wall_ns,
-        result: first,
+        result: first.unwrap_or_default(),
     })
 }
 
@@ -109,7 +111,7 @@ fn read(output: &str) -> anyhow::Result<Run> {
 
 impl Rounds {
     /// Median, smallest and largest of `of` over the rounds.
-    pub(crate) fn spread(&self, of: impl Fn([u64; 2]) -> f64) -> [f64; 3] {
+    pub(crate) fn spread(&self, of: impl Fn([u64; 3]) -> f64) -> [f64; 3] {
         let mut values: Vec<f64> = self.wall_ns.iter().copied().map(of).collect();
         values.sort_by(f64::total_cmp);
         let middle = f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]);
@@ -144,10 +146,10 @@ mod tests {
     #[test]
     fn the_median_lies_between_the_two_middles() {
         let rounds = Rounds {
-            wall_ns: vec![[4, 8], [1, 1], [2, 6], [5, 5]],
+            wall_ns: vec![[4, 0, 8], [1, 0, 1], [2, 0, 6], [5, 0, 5]],
             result: "x".into(),
         };
-        let ratio = rounds.spread(|[rayon, heist]| heist as f64 / rayon as f64);
+        let ratio = rounds.spread(|[rayon, _, heist]| heist as f64 / rayon as f64);
         assert_eq!(ratio, [1.5, 1.0, 3.0]);
     }
 
@@ -164,14 +166,14 @@ mod tests {
             path
         };
         let (one, other) = (program("one", 1), program("other", 2));
-        let driver = |program| Driver {
-            program,
-            folder: folder.path(),
-            logs: folder.path(),
+        let driver = |program: &PathBuf| Driver {
+            program: program.clone(),
+            folder: folder.path().into(),
+            logs: folder.path().into(),
         };
-        let rounds = run(&[driver(&one), driver(&one)], 3).unwrap();
-        assert_eq!(rounds.wall_ns, [[5, 5]; 3]);
-        let error = run(&[driver(&one), driver(&other)], 1).unwrap_err();
+        let rounds = run(&[&one, &one, &one].map(driver), 3).unwrap();
+        assert_eq!(rounds.wall_ns, [[5, 5, 5]; 3]);
+        let error = run(&[&one, &one, &other].map(driver), 1).unwrap_err();
         assert!(error.to_string().contains("the results differ"), "{error}");
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Recipe {
     pub(crate) version: String,
     /// The sort of program, in a few words.
     pub(crate) kind: String,
+    #[serde(default = "yes", rename = "default-features")]
+    pub(crate) default_features: bool,
     /// Features beyond the default ones, such as the one that brings in rayon.
     #[serde(default)]
     pub(crate) features: Vec<String>,
@@ -22,6 +24,10 @@ pub(crate) struct Recipe {
     #[serde(default = "every_target_with_tests")]
     pub(crate) tests: Vec<String>,
     pub(crate) job: Job,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn every_target_with_tests() -> Vec<String> {
@@ -50,22 +56,18 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// The manifest of the package that the driver is built as.
-    pub(crate) fn driver_manifest(&self) -> String {
+    /// The manifest of the package `name`, as which the driver is built.
+    pub(crate) fn driver_manifest(&self, name: &str) -> String {
         let mut package = toml::Table::new();
         package.insert("version".into(), format!("={}", self.version).into());
+        package.insert("default-features".into(), self.default_features.into());
         package.insert("features".into(), self.features.clone().into());
         let mut dependencies = self.job.dependencies.clone();
         dependencies.insert(self.name.clone(), package.into());
         let dependencies = toml::Table::from_iter([("dependencies".into(), dependencies.into())]);
         format!(
-            "[package]\nname = \"{}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n{dependencies}",
-            self.driver_name()
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n{dependencies}"
         )
-    }
-
-    pub(crate) fn driver_name(&self) -> String {
-        format!("driver-{}", self.name)
     }
 }
 
@@ -135,7 +137,7 @@ mod tests {
         let text = format!("{SHORT}[job.dependencies]\nrayon = \"1.11\"\n");
         let manifest: toml::Table = Recipe::parse(&text)
             .unwrap()
-            .driver_manifest()
+            .driver_manifest("driver-a")
             .parse()
             .unwrap();
         assert_eq!(manifest["package"]["name"].as_str(), Some("driver-a"));

@@ -5,15 +5,15 @@ use std::fmt;
 
 use xtask::machine;
 
-use super::job::Rounds;
+use super::job::{Rounds, SIDES};
 use super::own_tests::OwnTests;
 use super::recipe::Recipe;
 
 /// Findings about one program.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// On rayon and on heist; none if they were left out.
-    pub(crate) tests: Option<[OwnTests; 2]>,
+    /// Side by side; none if they were left out.
+    pub(crate) tests: Vec<OwnTests>,
     /// None if the job was left out.
     pub(crate) rounds: Option<Rounds>,
     /// The error that ended the examination, if one did.
@@ -32,35 +32,41 @@ impl Findings {
             let ms: Vec<String> = ms.map(|ms| format!("{ms:.1}")).collect();
             format!("ms on {name}, round by round: {}", ms.join(" "))
         };
+        let sides = SIDES.iter().enumerate();
         self.rounds.as_ref().map_or(Vec::new(), |rounds| {
-            vec![times(rounds, 0, "rayon"), times(rounds, 1, "heist")]
+            sides
+                .map(|(side, name)| times(rounds, side, name))
+                .collect()
         })
     }
 
-    /// The tests that pass on rayon and not on heist.
-    fn lost(&self) -> Vec<&str> {
-        self.tests
-            .iter()
-            .flat_map(|[rayon, heist]| rayon.lost_on(heist))
+    /// The tests that pass on rayon and not on another side, with the name of that.
+    fn lost(&self) -> Vec<(&str, &str)> {
+        let Some((rayon, others)) = self.tests.split_first() else {
+            return Vec::new();
+        };
+        let others = SIDES[1..].iter().zip(others);
+        others
+            .flat_map(|(name, other)| rayon.lost_on(other).into_iter().map(|test| (*name, test)))
             .collect()
     }
 }
 
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some([rayon, heist]) = &self.tests {
-            writeln!(f, "tests on rayon: {rayon}")?;
-            writeln!(f, "tests on heist: {heist}")?;
-            for test in &rayon.failed {
-                writeln!(f, "fails on rayon: {test}")?;
-            }
+        for (name, tests) in SIDES.iter().zip(&self.tests) {
+            writeln!(f, "tests on {name}: {tests}")?;
         }
-        for test in self.lost() {
-            writeln!(f, "FAILS ON HEIST ONLY: {test}")?;
+        for test in self.tests.iter().take(1).flat_map(|rayon| &rayon.failed) {
+            writeln!(f, "fails on rayon: {test}")?;
+        }
+        for (name, test) in self.lost() {
+            writeln!(f, "FAILS, AND NOT ON RAYON, on {name}: {test}")?;
         }
         if let Some(rounds) = &self.rounds {
-            writeln!(f, "result on both: {}", rounds.result.replace('\n', ", "))?;
-            writeln!(f, "time: {}", Ratio(rounds))?;
+            writeln!(f, "result on all: {}", rounds.result.replace('\n', ", "))?;
+            writeln!(f, "core/rayon: {}", Ratio(rounds, 1))?;
+            writeln!(f, "heist/rayon: {}", Ratio(rounds, 2))?;
         }
         if let Some(error) = &self.error {
             writeln!(f, "FAILED: {error}")?;
@@ -69,12 +75,18 @@ impl fmt::Display for Findings {
     }
 }
 
-/// The median of the rounds' ratios, with the ends.
-struct Ratio<'a>(&'a Rounds);
+/// The median of the rounds' ratios of a side to rayon, with the ends.
+struct Ratio<'a>(&'a Rounds, usize);
+
+impl Ratio<'_> {
+    fn spread(&self) -> [f64; 3] {
+        self.0.spread(|ns| ns[self.1] as f64 / ns[0] as f64)
+    }
+}
 
 impl fmt::Display for Ratio<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [median, min, max] = self.0.spread(|[rayon, heist]| heist as f64 / rayon as f64);
+        let [median, min, max] = self.spread();
         write!(f, "{median:.3} [{min:.3}-{max:.3}]")
     }
 }
@@ -118,33 +130,43 @@ impl Report {
             "program",
             "kind",
             "tests on rayon",
-            "tests on heist",
+            "on core",
+            "on heist",
             "job",
             "rayon",
+            "core",
             "heist",
+            "core/rayon",
             "heist/rayon",
             "verdict",
         ];
         let mut rows = vec![header.map(String::from)];
         for (recipe, findings) in &self.programs {
-            let tests = findings.tests.as_ref();
-            let tests = tests.map(|sides| sides.each_ref().map(OwnTests::to_string));
-            let [on_rayon, on_heist] = tests.unwrap_or(["-", "-"].map(String::from));
+            let tests = |side: usize| {
+                let tests = findings.tests.get(side);
+                tests.map_or("-".to_owned(), OwnTests::to_string)
+            };
             let rounds = findings.rounds.as_ref();
             let seconds = |side: usize| {
                 rounds.map_or("-".to_owned(), |rounds| {
                     format!("{:.3} s", rounds.spread(|ns| ns[side] as f64 / 1e9)[0])
                 })
             };
+            let ratio = |side: usize| {
+                rounds.map_or("-".to_owned(), |rounds| Ratio(rounds, side).to_string())
+            };
             rows.push([
                 format!("{} {}", recipe.name, recipe.version),
                 recipe.kind.clone(),
-                on_rayon,
-                on_heist,
+                tests(0),
+                tests(1),
+                tests(2),
                 recipe.job.what.clone(),
                 seconds(0),
                 seconds(1),
-                rounds.map_or("-".to_owned(), |rounds| Ratio(rounds).to_string()),
+                seconds(2),
+                ratio(1),
+                ratio(2),
                 if findings.passed() {
                     "passed"
                 } else {
@@ -153,7 +175,31 @@ impl Report {
                 .to_owned(),
             ]);
         }
-        aligned(&rows)
+        aligned(&rows) + &self.summary()
+    }
+
+    /// The ratios of all programs, in short.
+    fn summary(&self) -> String {
+        let mut text = String::new();
+        for (side, name) in SIDES.iter().enumerate().skip(1) {
+            let timed = self
+                .programs
+                .iter()
+                .filter_map(|(_, found)| found.rounds.as_ref());
+            let mut ratios: Vec<f64> = timed
+                .map(|rounds| Ratio(rounds, side).spread()[0])
+                .collect();
+            ratios.sort_by(f64::total_cmp);
+            if let (Some(least), Some(most)) = (ratios.first(), ratios.last()) {
+                let middle =
+                    f64::midpoint(ratios[(ratios.len() - 1) / 2], ratios[ratios.len() / 2]);
+                text.push_str(&format!(
+                    "\n{name}/rayon over {} programs: median {middle:.3}, from {least:.3} to {most:.3}\n",
+                    ratios.len()
+                ));
+            }
+        }
+        text
     }
 
     /// The text of the record.
@@ -211,7 +257,7 @@ mod tests {
     fn an_error_fails_the_run_and_a_slow_job_does_not() {
         let mut findings = Findings {
             rounds: Some(Rounds {
-                wall_ns: vec![[1_000_000, 100_000_000]],
+                wall_ns: vec![[1_000_000, 2_000_000, 100_000_000]],
                 result: "sum 7".into(),
             }),
             ..Findings::default()
@@ -219,7 +265,7 @@ mod tests {
         assert!(findings.passed());
         assert!(findings
             .to_string()
-            .contains("time: 100.000 [100.000-100.000]"));
+            .contains("heist/rayon: 100.000 [100.000-100.000]"));
         findings.error = Some("it broke".into());
         assert!(!findings.passed());
         assert!(findings.to_string().contains("FAILED: it broke"));
