@@ -16,17 +16,18 @@ use crate::thief::Thief;
 pub struct Deque<K: 'static>(State<K>);
 
 impl<K> Deque<K> {
-    /// The memory with which a deque begins.
+    /// The memory that a new deque takes, in bytes.
     pub const LEAST_BYTES: usize = Reserved::PIECE;
 
-    /// A deque with up to `slots` places, or fewer if the process may not have so many addresses.
+    /// A deque of up to `slots` jobs, or fewer if the process may not reserve so much address
+    /// space.
     ///
-    /// The addresses are reserved. A deque begins with 64 KiB of memory and takes more, 64 bytes a
-    /// place, when it needs them.
+    /// The address space is reserved at once. A deque begins with 64 KiB of memory and takes more,
+    /// 64 bytes a slot, when it needs it.
     ///
     /// # Errors
     ///
-    /// Fails if the system has no memory for the beginning.
+    /// Fails if the system has no memory for the first slots.
     ///
     /// # Panics
     ///
@@ -35,7 +36,7 @@ impl<K> Deque<K> {
         State::new(slots, barrier).map(Self)
     }
 
-    /// From now on, or no more, the system has no memory for more slots: for a model.
+    /// For a model: from now on the system refuses memory for more slots, or no longer does.
     #[cfg(heist_loom)]
     pub fn refuse_memory(&self, refuses: bool) {
         self.0.slots.refuse_memory(refuses);
@@ -45,8 +46,8 @@ impl<K> Deque<K> {
     ///
     /// # Safety
     ///
-    /// 1. One thread at a time uses it. When another takes over, everything that the former did
-    ///    happens before that.
+    /// 1. One thread at a time uses it. When another thread takes over, everything that the former
+    ///    owner did happens before that.
     #[inline(always)]
     #[must_use]
     pub unsafe fn owner(&self) -> &Owner<K> {

@@ -7,11 +7,11 @@ use heist_sync::Mutex;
 
 use crate::queue::Queue;
 
-/// A first-in, first-out queue that anybody may push to and take from.
+/// A first-in, first-out queue that any thread may push to and take from.
 ///
 /// A locked ring: submissions from outside are rare beside the jobs that they set off, and a lock
-/// held for some ten instructions keeps their order strict. Whether it is empty can be asked
-/// without the lock, so that idle workers do not contend for it.
+/// held for some ten instructions keeps their order strict. Idle workers do not contend for the
+/// lock: whether the queue is empty can be read without it.
 ///
 /// # Examples
 ///
@@ -44,11 +44,11 @@ impl<T: Send> Injector<T> {
     pub fn push(&self, item: T) {
         let mut queue = self.queue.lock();
         queue.push(item);
-        // Relaxed: a hint; whoever sleeps on it runs a barrier before.
+        // Relaxed: a hint; a worker that goes to sleep because of it runs a barrier before.
         self.len.store(queue.len(), Ordering::Relaxed);
     }
 
-    /// Takes the item at the front.
+    /// Takes the oldest item, if there is one.
     #[inline]
     pub fn take(&self) -> Option<T> {
         if self.is_empty() {
@@ -58,7 +58,7 @@ impl<T: Send> Injector<T> {
         let (item, empty) = queue.take();
         self.len.store(queue.len(), Ordering::Relaxed);
         drop(queue);
-        // Not under the lock: the system takes its time.
+        // Not under the lock: giving memory back is a system call.
         drop(empty);
         item
     }

@@ -1,18 +1,18 @@
 //! The work-stealing deque and the injector.
 //!
-//! Four nouns. The [`Owner`] of a [`Deque`] pushes jobs at one end and takes them back there, as
-//! on a stack. Any number of [`Thief`]s take the oldest job from the other end. An [`Injector`] is
-//! the queue for threads that own no deque: only the owner ever adds to a deque.
+//! There are four nouns. The [`Owner`] of a [`Deque`] pushes jobs at one end and takes them back
+//! there, as on a stack. Any number of [`Thief`]s take the oldest job from the other end. An
+//! [`Injector`] is the queue for threads that own no deque: only the owner ever adds to a deque.
 //!
-//! A job lies in a [`Slot`]: a kind, and a payload whose meaning is the kind's. The deque neither
-//! knows jobs nor runs them.
+//! A job lies in a [`Slot`]: a kind, and a payload whose meaning depends on the kind. The deque
+//! does not interpret jobs and never runs them.
 //!
 //! The states, the races, the ordering of every access and the argument why no job is lost or taken
 //! twice are in `README.md` beside this crate.
 //!
 //! # Examples
 //!
-//! A deque of numbers, which whoever takes one copies.
+//! A deque of numbers, each copied by the thread that takes it.
 //!
 //! ```
 //! use heist_deque::{Deque, Slot, Steal};
@@ -21,7 +21,7 @@
 //!
 //! struct Number;
 //! let read = |slot: NonNull<Slot<Number>>| {
-//!     // Sound: the slots below hold numbers, and this is one that was just taken.
+//!     // Sound: each pushed slot below holds a number, and this one was just taken.
 //!     unsafe { Slot::payload(slot).cast::<u64>().read() }
 //! };
 //!
@@ -29,7 +29,7 @@
 //! // Sound: this is the only thread here.
 //! let (owner, thief) = (unsafe { deque.owner() }, deque.thief());
 //! for number in [1_u64, 2] {
-//!     // Sound: the slot is vacant; then it holds a number, which may go anywhere.
+//!     // Sound: the slot is vacant until it is written, and any thread may take a number.
 //!     unsafe {
 //!         let slot = owner.vacant();
 //!         Slot::payload(slot).cast().write(number);

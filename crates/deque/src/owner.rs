@@ -13,7 +13,7 @@ use heist_sync::{fault, Backoff};
 use crate::slot::Slot;
 use crate::state::{address, State, ALL, ANSWERED, ANSWERING, ASKED};
 
-/// After so many jobs that could go elsewhere, the owner looks whether there is room.
+/// The owner checks for room once for so many jobs that could go to the injector instead.
 const STEP: usize = 1024;
 
 /// The owner's end of a deque.
@@ -33,28 +33,28 @@ const STEP: usize = 1024;
 #[repr(transparent)]
 pub struct Owner<K: 'static> {
     pub(crate) deque: State<K>,
-    /// There is one at a time: neither `Send` nor `Sync`.
+    /// Makes it neither `Send` nor `Sync`: one thread at a time is the owner.
     alone: PhantomData<*const ()>,
 }
 
 impl<K> Owner<K> {
-    /// The slot for the next job. Its payload is the owner's until it is pushed.
+    /// The slot for the next job. The owner may write its payload until it is pushed.
     #[inline(always)]
     #[must_use]
     pub fn vacant(&self) -> NonNull<Slot<K>> {
         self.deque.local.tail.get()
     }
 
-    /// True if there is certainly a slot for a job that could go elsewhere. If not, the owner may
-    /// ask to [`make_room`](Self::make_room).
+    /// True if there is certainly a slot for a job that could go to the injector instead. If not,
+    /// the owner may try to [`make_room`](Self::make_room).
     #[inline(always)]
     #[must_use]
     pub fn has_room(&self) -> bool {
         address(self.deque.local.tail.get()) < self.deque.local.mark.get()
     }
 
-    /// Room for some more jobs that could go elsewhere, which leave `reserve` slots to those that
-    /// cannot. False if there is none.
+    /// Makes room for some more jobs that could go to the injector instead, and leaves `reserve`
+    /// slots for those that cannot. False if there is no room.
     pub fn make_room(&self, reserve: usize) -> bool {
         let deque = &self.deque;
         let size = size_of::<Slot<K>>();
@@ -69,14 +69,14 @@ impl<K> Owner<K> {
         self.has_room()
     }
 
-    /// How many jobs wait in the deque: an estimate.
+    /// An estimate of the number of jobs in the deque.
     #[must_use]
     pub fn waiting(&self) -> usize {
         let below = address(self.deque.top());
         address(self.deque.local.tail.get()).saturating_sub(below) / size_of::<Slot<K>>()
     }
 
-    /// More slots, if the system has memory for them.
+    /// Adds slots, if the system has memory for them.
     fn grow(&self) -> bool {
         let deque = &self.deque;
         let present = deque.len();
@@ -128,7 +128,7 @@ impl<K> Owner<K> {
     ///
     /// # Safety
     ///
-    /// 1. It is the vacant slot, and its payload is what `kind` says.
+    /// 1. It is the [`vacant`](Self::vacant) slot, and its payload is of `kind`.
     /// 2. The job may be taken and run by another thread, until it is retracted.
     #[inline(always)]
     #[must_use]
@@ -140,14 +140,13 @@ impl<K> Owner<K> {
         unsafe { self.push_ahead(slot, kind) }
     }
 
-    /// As [`push`](Self::push), and leaves the tail where it is: the caller knows it. It must
-    /// be [found](Self::find_tail) or [set](Self::set_tail) before anything else of the owner's is
-    /// called but `push_ahead`, [`retract_ahead`](Self::retract_ahead) and what leaves the jobs
-    /// alone.
+    /// As [`push`](Self::push), but does not move the tail, whose place the caller knows. The
+    /// caller must [find](Self::find_tail) or [set](Self::set_tail) the tail before it calls any
+    /// method that moves jobs, other than `push_ahead` and [`retract_ahead`](Self::retract_ahead).
     ///
     /// # Safety
     ///
-    /// 1. It is the lowest vacant slot above those in use, and its payload is what `kind` says.
+    /// 1. It is the lowest vacant slot above those in use, and its payload is of `kind`.
     /// 2. The job may be taken and run by another thread, until it is retracted.
     #[inline(always)]
     #[must_use]
@@ -162,7 +161,7 @@ impl<K> Owner<K> {
         address(slot) >= self.deque.hot.poll.load(Ordering::Relaxed)
     }
 
-    /// The tail is there: the caller knows it.
+    /// Sets the tail to `slot`.
     ///
     /// # Safety
     ///
@@ -194,7 +193,7 @@ impl<K> Owner<K> {
     }
 
     /// True if somebody has [signalled](crate::Thief::signal) the owner, or waits for its answer:
-    /// it should [`service`](Self::service) the deque, if it has not pushed for long.
+    /// the owner should [`service`](Self::service) the deque, if it has not pushed for long.
     #[inline(always)]
     #[must_use]
     pub fn is_signalled(&self) -> bool {
@@ -202,8 +201,9 @@ impl<K> Owner<K> {
         self.deque.hot.poll.load(Ordering::Relaxed) == 0
     }
 
-    /// As [`is_signalled`](Self::is_signalled), after the owner has stored elsewhere what thieves may
-    /// take: true, or a thread that signals and then runs a heavy barrier sees that store.
+    /// As [`is_signalled`](Self::is_signalled), for an owner that has just published work elsewhere
+    /// than in the deque: if this is false, a thread that signals and then runs a heavy barrier
+    /// sees what the owner stored before.
     #[inline]
     #[must_use]
     pub fn hears_a_signal(&self) -> bool {
@@ -216,8 +216,8 @@ impl<K> Owner<K> {
     #[inline(always)]
     #[must_use]
     pub fn is_newest(&self, slot: NonNull<Slot<K>>) -> bool {
-        // A difference, because the compiler would otherwise keep the address of the slot above in
-        // a register of its own over the closure of a join.
+        // Compares a difference, because the compiler would otherwise keep the address of the slot
+        // above in a register of its own during the closure of a join.
         let used = address(self.deque.local.tail.get()).wrapping_sub(address(slot));
         used == size_of::<Slot<K>>()
     }
@@ -235,9 +235,8 @@ impl<K> Owner<K> {
         unsafe { self.retract_ahead(slot) }
     }
 
-    /// As [`retract`](Self::retract), and leaves the tail where it is, as
-    /// [`push_ahead`](Self::push_ahead) does; but if a thief has the job, the tail is above
-    /// it.
+    /// As [`retract`](Self::retract), but does not move the tail, like
+    /// [`push_ahead`](Self::push_ahead); if a thief has the job, the tail is then above it.
     ///
     /// # Safety
     ///
@@ -253,7 +252,7 @@ impl<K> Owner<K> {
         address(slot) >= self.deque.hot.split.load(Ordering::Relaxed) || self.retract_slowly(slot)
     }
 
-    /// A job that is public, or that a thief has asked us for.
+    /// Retracts a job that is public, or for which a thief has asked.
     #[cold]
     #[inline(never)]
     fn retract_slowly(&self, slot: NonNull<Slot<K>>) -> bool {
@@ -277,12 +276,12 @@ impl<K> Owner<K> {
         is_ours
     }
 
-    /// The job in `slot`, which a thief took, is done, and those above it are gone: the slot is
-    /// vacant again.
+    /// Makes `slot` vacant again: the job in it, which a thief took, is done, and those above it
+    /// are gone.
     ///
     /// # Safety
     ///
-    /// 1. The slot, and those above it, are in use no more.
+    /// 1. The slot and those above it are no longer in use.
     pub unsafe fn reclaim(&self, slot: NonNull<Slot<K>>) {
         let deque = &self.deque;
         let mut patience = Patience::new(deque.born);
@@ -298,8 +297,8 @@ impl<K> Owner<K> {
         deque.unlock();
     }
 
-    /// Retracts the newest job if it is of a kind that is wanted. `None` also if thieves have taken
-    /// it: then they have taken all older ones.
+    /// Retracts the newest job if its kind is `wanted`. `None` also if thieves have taken it, and
+    /// so all older ones.
     ///
     /// # Safety
     ///
@@ -313,7 +312,7 @@ impl<K> Owner<K> {
         if unsafe { self.retract(slot) } {
             return Some((kind, slot));
         }
-        // Taken, as is all below it: what is wanted there is free again.
+        // Taken, as is all below it: the slots of wanted kinds there are vacant again.
         let mut tail = slot;
         while let Some((_, below)) = self.newest_if(tail, &wanted) {
             // SAFETY: slots live as long as the deque.
@@ -358,7 +357,7 @@ impl<K> Owner<K> {
         let taken = kind.map(|kind| {
             // SAFETY: `top` is a job, so there is a slot behind it.
             let next = unsafe { top.add(1) };
-            // It is public now: the pop that looks for it will ask.
+            // It is public now: the pop that looks for it will take the lock.
             let split = deque.hot.split.load(Ordering::Relaxed).max(address(next));
             if !fault::planted("deque.take_oldest.split") {
                 deque.hot.split.store(split, Ordering::Relaxed);
@@ -370,11 +369,11 @@ impl<K> Owner<K> {
         taken
     }
 
-    /// Answers a signal: makes the jobs public, and is ready for the next signal, which is heard at
-    /// the next push.
+    /// Answers a signal: makes the jobs public, and resets the poll word, so that the next push
+    /// notices a new signal.
     ///
-    /// False if the job that was just pushed had no slot, and none can be had: it is not in the
-    /// deque then, and no thief has it.
+    /// False if the job that was just pushed had no slot, and none can be had: then it is not in
+    /// the deque, and no thief has taken it.
     #[cold]
     #[inline(never)]
     #[must_use]
@@ -383,7 +382,7 @@ impl<K> Owner<K> {
         let tail = deque.local.tail.get();
         let stays = address(tail) <= deque.end() || self.grow();
         if !stays {
-            // (8) Where no thief takes it from.
+            // (8) No thief takes from the spare.
             // SAFETY: the newest job lies there.
             let spare = unsafe { tail.sub(1) };
             // SAFETY: slots live as long as the deque.
@@ -406,8 +405,8 @@ impl<K> Owner<K> {
                 deque.unlock();
                 return;
             }
-            // A thief holds the lock. It may be about to ask: answer, for we may be silent for long
-            // afterwards. If it needs no answer, it takes what it wants.
+            // A thief holds the lock, and may be about to ask: answer, for the owner may be silent
+            // for long afterwards. A thief that needs no answer takes what it wants.
             if self.answer(self.deque.local.tail.get())
                 || deque.hot.split.load(Ordering::Relaxed) == ALL
             {
@@ -433,7 +432,7 @@ impl<K> Owner<K> {
             return false;
         }
         self.deque.publish(end);
-        // (6) Release: the thief sees the new split point, and that what we retracted is gone.
+        // (6) Release: the thief sees the new split point, and that retracted jobs are gone.
         let order = fault::ordering("deque.answer", Ordering::Release);
         hot.request.store(ANSWERED, order);
         true
@@ -446,7 +445,7 @@ impl<K> fmt::Debug for Owner<K> {
     }
 }
 
-/// Waiting for the lock, which is held for some instructions only, unless its holder lost its
+/// Waits for the lock, which is held for a few instructions, unless its holder has lost its
 /// processor.
 struct Patience {
     backoff: Backoff,
@@ -468,7 +467,7 @@ impl Patience {
     }
 }
 
-/// In a forked child: the thread that holds the lock is the parent's.
+/// Aborts in a forked child: the thread that holds the lock exists only in the parent.
 #[cold]
 fn orphaned() -> ! {
     eprintln!(

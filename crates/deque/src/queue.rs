@@ -1,4 +1,4 @@
-//! A queue under somebody's lock, whose memory goes back to the system.
+//! A queue that its user locks, and that gives its memory back to the system.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 
 use heist_sync::Reserved;
 
-/// A first-in, first-out queue for whoever holds its lock.
+/// A first-in, first-out queue, to be kept under a lock.
 ///
-/// The first items are in a ring, and those for which it has no room in blocks of memory that are
-/// the system's again when they are empty, whatever the allocator keeps.
+/// The first items are in a ring. Those for which it has no room are in blocks of memory of their
+/// own, which go back to the system when they are empty, whatever the allocator does.
 ///
 /// # Examples
 ///
@@ -25,15 +25,15 @@ use heist_sync::Reserved;
 /// ```
 pub struct Queue<T> {
     ring: VecDeque<T>,
-    /// All of them are newer than those in the ring.
+    /// The items in blocks are newer than those in the ring.
     blocks: VecDeque<Block<T>>,
     len: usize,
 }
 
-/// So many items lie in the ring at most.
+/// The most items in the ring.
 const RING: usize = 1024;
 
-/// A queue that has been shrunk keeps room for so many.
+/// A queue that has been shrunk keeps room for so many items.
 const FEW: usize = 4;
 
 impl<T> Queue<T> {
@@ -78,8 +78,8 @@ impl<T> Queue<T> {
         last.push(item);
     }
 
-    /// The oldest item, and the block of which it was the last: to be dropped when the lock is
-    /// free, because the system takes its time.
+    /// Takes the oldest item, and the block that this leaves empty: drop the block after unlocking,
+    /// because that is a system call.
     pub fn take(&mut self) -> (Option<T>, Option<Block<T>>) {
         self.len = self.len.saturating_sub(1);
         let item = self.ring.pop_front();
@@ -114,10 +114,11 @@ impl<T> fmt::Debug for Queue<T> {
     }
 }
 
-/// Room for some thousand items of a [`Queue`], which are put in and taken out once each, in order.
+/// A block of memory for some thousand items of a [`Queue`], each put in and taken out once, in
+/// order.
 pub struct Block<T> {
     memory: Reserved,
-    /// Those from `first` on and below `end` are there.
+    /// The items from `first` up to `end`, exclusive, are there.
     first: usize,
     end: usize,
     items: PhantomData<T>,

@@ -1,4 +1,4 @@
-//! The places of a deque, and the memory in which they lie.
+//! The slots of a deque, and their memory.
 
 use std::fmt;
 use std::io;
@@ -10,15 +10,15 @@ use heist_sync::cell::UnsafeCell;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 use heist_sync::Reserved;
 
-/// Words of payload in a slot: together with the kind, one cache line. The types that stand for
-/// atomics in a model need more.
+/// Words of payload in a slot: together with the kind, one cache line. A model's stand-ins for
+/// atomics are larger, and need more.
 const PAYLOAD_WORDS: usize = if cfg!(any(heist_loom, heist_shuttle)) {
     63
 } else {
     7
 };
 
-/// How many bytes a job can keep in its slot.
+/// The bytes of payload in a slot.
 pub const PAYLOAD: usize = PAYLOAD_WORDS * size_of::<u64>();
 
 /// A place for one job: its kind and its payload.
@@ -58,8 +58,8 @@ impl<K> Slot<K> {
         unsafe { NonNull::new_unchecked(payload.cast()) }
     }
 
-    /// Reads or writes the payload's first word, so that loom notices if somebody else could at the
-    /// same time.
+    /// Reads or writes the payload's first word, so that loom notices if another thread could at
+    /// the same time.
     ///
     /// # Safety
     ///
@@ -98,40 +98,40 @@ impl<K> fmt::Debug for Slot<K> {
     }
 }
 
-/// The slots of one deque, which stay where they are.
+/// The slots of one deque, at fixed addresses.
 pub(crate) struct Slots<K: 'static> {
     first: NonNull<Slot<K>>,
     most: usize,
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     memory: Reserved,
-    /// Whether a model has no memory for more. For the owner.
+    /// Whether the model refuses memory for more slots. Only the owner reads it.
     #[cfg(any(heist_loom, heist_shuttle))]
     refuses: std::cell::Cell<bool>,
 }
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 impl<K> Slots<K> {
-    /// A load waits for an earlier store whose address agrees in the lower twelve bits. The deque's
-    /// user puts it at the beginning of a page; the slots begin further up in theirs, so that it
-    /// takes a deep nesting to meet.
+    /// The offset of the first slot in its page. A load waits for an earlier store whose address
+    /// has the same lower twelve bits. The deque's user places the deque itself at the beginning of
+    /// a page; with this offset, only deep nesting brings a slot to the same bits.
     const OFFSET: usize = 1024;
 
-    /// How many slots there are at the beginning.
+    /// The number of slots in a new deque.
     const FEW: usize = Self::in_pieces(1);
 
-    /// How many slots fit into so many pieces of memory, less one behind the last.
+    /// The slots that fit into so many pieces of memory, not counting the one behind the last.
     const fn in_pieces(pieces: usize) -> usize {
         (pieces * Reserved::PIECE - Self::OFFSET) / size_of::<Slot<K>>() - 1
     }
 
-    /// How many pieces so many slots take, with the one behind the last.
+    /// The pieces that so many slots and the one behind the last take.
     fn pieces(slots: usize) -> Option<usize> {
         let bytes = slots.checked_add(1)?.checked_mul(size_of::<Slot<K>>())?;
         Some(bytes.checked_add(Self::OFFSET)?.div_ceil(Reserved::PIECE))
     }
 
-    /// Reserves up to `most` vacant slots and one more behind them that stays vacant; some are
-    /// there at once. Fewer, if the process may not have so many addresses.
+    /// Reserves up to `most` vacant slots and one more behind them that stays vacant, or fewer if
+    /// the process may not have so much address space. The first piece is committed at once.
     pub(crate) fn new(most: usize) -> io::Result<Self> {
         let mut pieces = Self::pieces(most).ok_or(io::ErrorKind::OutOfMemory)?;
         let memory = loop {
@@ -155,13 +155,13 @@ impl<K> Slots<K> {
         })
     }
 
-    /// How many slots there are at the beginning.
+    /// The number of slots in a new deque.
     pub(crate) fn few(&self) -> usize {
         Self::FEW.min(self.most)
     }
 
-    /// Twice as many slots as there are, or as many as there can be: how many there are then, which
-    /// are as many as before if the system has no memory for more.
+    /// Doubles the `present` slots, up to the limit. Returns the new number, which is `present` if
+    /// the system has no memory for more.
     pub(crate) fn grow(&self, present: usize) -> usize {
         let slots = present.saturating_mul(2).min(self.most);
         let committed = Self::pieces(slots)
@@ -173,8 +173,7 @@ impl<K> Slots<K> {
         }
     }
 
-    /// Gives back all slots but those of the beginning, of which there are `present`: how many are
-    /// left.
+    /// Gives back the memory of all `present` slots except the first few. Returns the new number.
     ///
     /// # Safety
     ///
@@ -193,8 +192,8 @@ impl<K> Slots<K> {
     }
 }
 
-/// For the atomics of a model, which zeroes do not make: all slots are made at once. A model that
-/// asks for many begins with two, and grows by one.
+/// The slots of a model, whose atomics are not made by zeroed memory: all are made at once. A model
+/// that asks for eight slots begins with two, and grows by one.
 #[cfg(any(heist_loom, heist_shuttle))]
 impl<K> Slots<K> {
     pub(crate) fn new(most: usize) -> io::Result<Self> {
@@ -230,7 +229,7 @@ impl<K> Slots<K> {
 
     /// # Safety
     ///
-    /// None is needed here; the other one gives memory back.
+    /// Always safe; the version for programs gives memory back.
     pub(crate) unsafe fn shrink(&self, present: usize) -> usize {
         present
     }
@@ -242,7 +241,7 @@ impl<K> Slots<K> {
         self.first
     }
 
-    /// How many there can be.
+    /// The largest number of slots.
     pub(crate) fn most(&self) -> usize {
         self.most
     }

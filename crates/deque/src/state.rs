@@ -1,10 +1,10 @@
 //! The state of the split deque: the words that its owner and its thieves share.
 //!
-//! The jobs lie in an array, oldest first. Below the *split point* they are public and change hands
-//! under a lock; from it on they are the owner's, who pushes and takes back with plain stores and
-//! one look at the split point. A thief that finds only private jobs raises the split point as high
-//! as it goes and asks the owner to publish; if the owner stays silent, a heavy barrier does it
-//! without the owner.
+//! The jobs lie in an array, oldest first. Below the *split point* they are public, and are taken
+//! under a lock; above it they are private to the owner, which pushes and takes back with plain
+//! stores and one look at the split point. A thief that finds only private jobs raises the split
+//! point to the maximum and asks the owner to publish; if the owner does not answer, a heavy
+//! barrier publishes the jobs without it.
 //!
 //! After the split deque of Lace (van Dijk and van de Pol, "Lace: non-blocking split deque for
 //! work-stealing", Euro-Par 2014 workshops), with the claim of Cilk-5's THE protocol (Frigo,
@@ -33,13 +33,13 @@ const HELD: u32 = 1;
 pub(crate) const NONE: u32 = 0;
 /// The owner is asked to publish its jobs.
 pub(crate) const ASKED: u32 = 1;
-/// The owner is at it.
+/// The owner is publishing.
 pub(crate) const ANSWERING: u32 = 2;
-/// It has.
+/// The owner has published.
 pub(crate) const ANSWERED: u32 = 3;
 
-/// The words that owner and thieves look at all the time, on one cache line: the owner reads the
-/// first two at each push and pop, and they change only when somebody steals.
+/// The words that owner and thieves share, on one cache line: the owner reads the first two at each
+/// push and pop, and they change only when somebody steals.
 #[repr(C)]
 pub(crate) struct Hot<K: 'static> {
     /// Jobs at lower addresses are public.
@@ -57,7 +57,8 @@ pub(crate) struct Hot<K: 'static> {
 pub(crate) struct Local<K: 'static> {
     /// The slot behind the newest job.
     pub(crate) tail: Cell<NonNull<Slot<K>>>,
-    /// The slot at which the owner next asks whether there is room for a job that may go elsewhere.
+    /// The slot at which the owner next checks whether there is room for a job that could go to the
+    /// injector instead.
     pub(crate) mark: Cell<usize>,
 }
 
@@ -71,14 +72,14 @@ pub(crate) struct State<K: 'static> {
     pub(crate) hot: CachePadded<Hot<K>>,
     pub(crate) local: CachePadded<Local<K>>,
     pub(crate) slots: Slots<K>,
-    /// The address behind the last slot that may hold a job: there is one more, into which the
-    /// owner writes before it finds that there is no room, and which no thief takes from. Changed
-    /// by the owner, and lowered under the lock.
+    /// The address behind the last slot that may hold a job. One more slot follows, the spare: the
+    /// owner writes there before it finds that there is no room, and no thief takes from it.
+    /// Changed by the owner, and lowered under the lock.
     pub(crate) end: AtomicUsize,
     pub(crate) barrier: Barrier,
-    /// There is no heavy barrier, or no more: everything is public for good, from the next time
-    /// that the owner moves the split point. Set by a thief whose barrier the system
-    /// refused, too.
+    /// True if the system has no heavy barrier, or has withdrawn it: from the next time that the
+    /// owner moves the split point, everything is public for good. A thief whose barrier is refused
+    /// sets it too.
     pub(crate) fenced: AtomicBool,
     pub(crate) born: Generation,
 }
@@ -143,13 +144,13 @@ impl<K> State<K> {
         unsafe { NonNull::new_unchecked(self.hot.top.load(Ordering::Relaxed)) }
     }
 
-    /// See the field.
+    /// The address behind the last slot that may hold a job.
     pub(crate) fn end(&self) -> usize {
         // Relaxed: the owner's own write, or the lock orders it.
         self.end.load(Ordering::Relaxed)
     }
 
-    /// How many slots there are, without the one behind the last.
+    /// The number of slots, not counting the spare.
     pub(crate) fn len(&self) -> usize {
         (self.end() - address(self.slots.first())) / size_of::<Slot<K>>()
     }
@@ -157,8 +158,8 @@ impl<K> State<K> {
     pub(crate) fn set_len(&self, len: usize) {
         // SAFETY: there are so many slots, and one behind them.
         let end = unsafe { self.slots.first().add(len) };
-        // (8) Release: who finds that a slot is not the spare any more sees what the owner did
-        // there before.
+        // (8) Release: a thief that finds that a slot is no longer the spare sees what the owner
+        // did there before.
         // Equivalent (deque.set_len): to the models, which have a heavy barrier: a thief that finds
         // the slot below the split point has met with the owner since it was emptied. Without such
         // a barrier everything is below it.
@@ -166,8 +167,8 @@ impl<K> State<K> {
         self.end.store(address(end), order);
     }
 
-    /// Makes the jobs below `end` public, because a thief wants some. Called by the owner with the
-    /// right to move the split: under the lock, or answering.
+    /// Makes the jobs below `end` public, because a thief wants some. The owner calls it while it
+    /// may move the split point: under the lock, or while it answers.
     pub(crate) fn publish(&self, end: NonNull<Slot<K>>) {
         let lowest = if fault::planted("deque.publish.lowest") {
             end
@@ -178,7 +179,7 @@ impl<K> State<K> {
     }
 
     /// Makes the newer half of the jobs below `end` private again, because no thief has come for
-    /// the one that was there. Called as `publish` is.
+    /// the public ones. To be called as `publish` is.
     pub(crate) fn withdraw_half(&self, end: NonNull<Slot<K>>) {
         let top = self.top();
         let jobs = (address(end) - address(top)) / size_of::<Slot<K>>();
@@ -188,24 +189,24 @@ impl<K> State<K> {
 
     pub(crate) fn set_split(&self, slot: NonNull<Slot<K>>) {
         let split = if self.is_fenced() { ALL } else { address(slot) };
-        // Relaxed: the owner is who relies on it; thieves look under the lock.
+        // Relaxed: only the owner relies on it without the lock; thieves look under the lock.
         self.hot.split.store(split, Ordering::Relaxed);
     }
 
     pub(crate) fn is_fenced(&self) -> bool {
-        // Relaxed: whoever misses that it was switched on goes on as before.
+        // Relaxed: a thread that misses the change goes on as before.
         self.fenced.load(Ordering::Relaxed)
     }
 
-    /// True if this is the slot behind the last. For thieves, under the lock.
+    /// True if this is the spare. For thieves, under the lock.
     pub(crate) fn is_spare(&self, slot: NonNull<Slot<K>>) -> bool {
         // (8) Acquire: pairs with the release in `set_len`.
-        // Equivalent (deque.spare.end): to the models, as is said there.
+        // Equivalent (deque.spare.end): to the models, as in `set_len`.
         let order = fault::ordering("deque.spare.end", Ordering::Acquire);
         address(slot) >= self.end.load(order) && !fault::planted("deque.spare")
     }
 
-    /// The next push is nothing special, unless there is no slot for it.
+    /// Forgets the signal: the next push asks for service only if there is no slot for it.
     pub(crate) fn reset_poll(&self) {
         self.hot.poll.store(self.end(), Ordering::Relaxed);
     }

@@ -15,15 +15,15 @@ use crate::state::{address, State, ALL, ANSWERED, ASKED, NONE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Steal<T> {
-    /// There was nothing to take, or nothing that the thief may ask for now.
+    /// There was nothing to take, or only private jobs, for which the thief may not ask now.
     Empty,
-    /// Somebody else was at it; another try may succeed.
+    /// Another thread held the lock; another try may succeed.
     Retry,
     /// The oldest job.
     Success(T),
 }
 
-/// How often a thief looks for the owner's answer before it does without: about as long as the
+/// How often a thief looks for the owner's answer before it forces one: about as long as the
 /// barrier takes.
 const PATIENCE: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
     1
@@ -40,12 +40,12 @@ pub struct Thief<K: 'static> {
 impl<K> Thief<K> {
     /// Tries to take the oldest job.
     ///
-    /// `claim` is told its kind and its slot; it runs under the deque's lock, so it should only
-    /// copy what the thief needs of a job that nobody waits for. The slot of a job that its owner
-    /// waits for stays the thief's until it lets the owner know.
+    /// `claim` gets its kind and its slot. It runs under the deque's lock, so it should do no more
+    /// than copy a job that nobody waits for. A job that its owner waits for stays in its slot,
+    /// which is the thief's until it tells the owner that the job is done.
     ///
-    /// If all jobs are private, the owner is asked for some, provided that `may_ask` says so. The
-    /// answer comes at the owner's next push or pop, or the thief forces it after some
+    /// If all jobs are private, the thief asks the owner for them, provided that `may_ask` returns
+    /// true. The answer comes at the owner's next push or pop, or the thief forces it after some
     /// microseconds.
     ///
     /// # Safety
@@ -60,9 +60,9 @@ impl<K> Thief<K> {
         unsafe { self.steal_if(may_ask, |_, _| true, claim) }
     }
 
-    /// As [`steal`](Self::steal), but leaves the oldest job where it is if the thief does not want
-    /// it. It is asked under the deque's lock: by the slot, before the owner is asked for anything,
-    /// and then by the kind too.
+    /// As [`steal`](Self::steal), but leaves the oldest job where it is unless `wants` returns
+    /// true. `wants` runs under the deque's lock: first with the slot alone, before the owner is
+    /// asked for anything, and then with the kind too.
     ///
     /// # Safety
     ///
@@ -77,7 +77,7 @@ impl<K> Thief<K> {
         let deque = &self.deque;
         let hot = &deque.hot;
         if self.is_empty() {
-            // Hungry: the next push shall be public at once.
+            // Hungry: signal, so that the next push is public at once.
             if !deque.is_fenced() && hot.poll.load(Ordering::Relaxed) != 0 && may_ask() {
                 hot.poll.store(0, Ordering::Relaxed);
             }
@@ -94,8 +94,8 @@ impl<K> Thief<K> {
         let top = deque.top();
         let stolen = if !wants(top, None)
             || is_private(top) && !(asks && !self.is_empty() && self.expose(top))
-            // (8) Not from the slot behind the last, which the owner may empty. Before the kind: if
-            // it is not the last any more, what was emptied is not seen below.
+            // (8) Not from the spare, which the owner may empty. The check comes before the load of
+            // the kind: if the slot is no longer the spare, an emptied job is not seen below.
             || deque.is_spare(top)
         {
             Steal::Empty
@@ -131,8 +131,8 @@ impl<K> Thief<K> {
         })
     }
 
-    /// Makes the jobs of a silent owner public. Called under the lock. False if that cannot be
-    /// done.
+    /// Makes the owner's private jobs public, if need be without its help. Called under the lock.
+    /// False if that cannot be done.
     #[cold]
     fn expose(&self, top: NonNull<Slot<K>>) -> bool {
         let deque = &self.deque;
@@ -142,7 +142,7 @@ impl<K> Thief<K> {
             let order = fault::ordering("deque.expose.answered", Ordering::Acquire);
             hot.request.load(order) == ANSWERED
         };
-        // (4) Release: who answers comes after all that thieves did before.
+        // (4) Release: the answer comes after all that thieves did before.
         let order = fault::ordering("deque.expose.asked", Ordering::Release);
         hot.request.store(ASKED, order);
         // Relaxed: an owner that sees the split point and not yet the request is as good as silent,
@@ -151,19 +151,19 @@ impl<K> Thief<K> {
         hot.poll.store(0, Ordering::Relaxed);
         let mut exposed = true;
         if !(0..PATIENCE).any(|_| {
-            // Looks first: loom lets no thread miss after a pause what came before it.
+            // Looks first: after a pause, loom's threads see everything that came before it.
             let answered = answered();
             if !answered {
                 hint::spin_loop();
             }
             answered
         }) {
-            // (3) Every pop from now on sees the split point; of every earlier one, we see that its
-            // job is gone.
+            // (3) Every pop from now on sees the split point; of every earlier one, this thief sees
+            // that its job is gone.
             let ordered =
                 deque.barrier.heavy("deque.expose.heavy") || fault::planted("deque.expose.refused");
-            // (5) Closes the request, unless the owner is answering it. Relaxed: our own store is
-            // what it replaces, and of an answer `answered` tells.
+            // (5) Closes the request, unless the owner is answering it. Relaxed: it replaces this
+            // thread's own store, and an answer is acquired in `answered`.
             let closed = hot
                 .request
                 .compare_exchange(ASKED, NONE, Ordering::Relaxed, Ordering::Relaxed)
@@ -187,12 +187,12 @@ impl<K> Thief<K> {
         exposed
     }
 
-    /// Signals the owner: its next push will tell it. (7) A thread that runs a heavy barrier
-    /// afterwards sees every job whose push did not.
+    /// Signals the owner, which hears it at its next push. (7) A thread that runs a heavy barrier
+    /// afterwards sees every job whose push missed the signal.
     #[inline]
     pub fn signal(&self) {
         let poll = &self.deque.hot.poll;
-        // Not to take the line from the owner for nothing.
+        // Looks first, so as not to take the cache line from the owner for nothing.
         if poll.load(Ordering::Relaxed) != 0 {
             poll.store(0, Ordering::Relaxed);
         }

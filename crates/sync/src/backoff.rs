@@ -1,12 +1,12 @@
-//! Waiting for another thread that needs some instructions only.
+//! Waiting for another thread that needs only a few more instructions.
 
 use crate::{hint, thread};
 
 /// Waits a little longer each time: spins, lets others run, and at last sleeps.
 ///
-/// For what another thread is in the middle of, and done with in nanoseconds, unless it has lost
-/// its processor. Letting others run is not enough then: under a real-time policy it lets those run
-/// only that are as urgent.
+/// Use it where another thread is done within nanoseconds, unless it has lost its processor. In
+/// that case yielding is not enough: under a real-time policy a yield runs only threads that are at
+/// least as urgent. Hence the sleep.
 ///
 /// # Examples
 ///
@@ -24,17 +24,17 @@ pub struct Backoff {
     waits: u32,
 }
 
-/// How often it spins: about as long as a heavy barrier takes.
+/// The number of spins: together about as long as a heavy barrier takes.
 const SPINS: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
     0
 } else {
     100
 };
-/// How often it lets others run before it sleeps.
+/// The number of yields before it sleeps.
 const YIELDS: u32 = 50;
 
 impl Backoff {
-    /// Has not waited yet.
+    /// A backoff that has not waited yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -52,7 +52,7 @@ impl Backoff {
         }
     }
 
-    /// True if it does not only spin any more.
+    /// True once the next wait yields or sleeps.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.waits >= SPINS

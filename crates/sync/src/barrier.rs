@@ -1,11 +1,11 @@
-//! A pair of memory barriers of which the frequent side is almost free.
+//! A pair of memory barriers whose frequent side is almost free.
 //!
 //! Two threads that each store one thing and then load the other's need a full barrier between the
 //! two on both sides, or both loads may miss both stores. Where one side runs millions of times a
 //! second and the other almost never, the system can do the frequent side's part: a *membarrier*
 //! makes every running thread of the process pass a full barrier, and only the rare side asks for
-//! it. Linux has a system call of that name; on Windows it is `FlushProcessWriteBuffers`. Nothing
-//! else that is used here has one.
+//! it. Linux has a system call of that name; on Windows it is `FlushProcessWriteBuffers`. The other
+//! systems that heist supports have none.
 //!
 //! [`light`](Barrier::light) then only keeps the compiler from moving accesses across, and
 //! [`heavy`](Barrier::heavy) is the system call. The meaning is that of the asymmetric fences of
@@ -13,7 +13,7 @@
 //! do; **two light ones order nothing**.
 //!
 //! Where the system does not offer membarrier the frequent side still pays nothing, and the heavy
-//! barrier says that it has ordered nothing: its caller must look again later.
+//! barrier returns that it has ordered nothing: its caller must look again later.
 //!
 //! Under a model both are fences, which is right exactly as long as each pair has one heavy side.
 
@@ -37,8 +37,7 @@ pub enum BarrierRequest {
 /// The barriers that a program got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierMode {
-    /// The heavy side orders the light one: a system call of some microseconds, by whatever name
-    /// the system knows it.
+    /// The heavy side orders the light one, by a system call of some microseconds.
     Membarrier,
     /// The heavy side is a fence for its caller and orders nobody else.
     Fence,
@@ -104,8 +103,8 @@ impl Barrier {
         })
     }
 
-    /// A membarrier that the system refuses from now on: for a model of that, the light side is
-    /// nothing and the heavy one says that it has ordered nothing.
+    /// For a model: a membarrier that the system refuses from now on. The light side is nothing,
+    /// and the heavy one returns that it has ordered nothing.
     #[cfg(heist_loom)]
     #[must_use]
     pub fn withdrawn() -> Self {
@@ -120,7 +119,7 @@ impl Barrier {
         self.is_withdrawn
     }
 
-    /// In a program only the system knows, and only when it is asked.
+    /// In a program, only the next system call can tell.
     #[cfg(not(heist_loom))]
     #[inline(always)]
     fn is_withdrawn(&self) -> bool {
@@ -151,7 +150,8 @@ impl Barrier {
     #[cold]
     #[must_use]
     pub fn heavy(&self, name: &'static str) -> bool {
-        // Pairs with the fences of those who pay for one, and in a model with the one in `light`.
+        // Pairs with the fences of threads that pay for one, and in a model with the one in
+        // `light`.
         fault::fence(name, Ordering::SeqCst);
         self.mode == BarrierMode::Membarrier && !self.is_withdrawn() && imp::membarrier()
     }
@@ -163,8 +163,8 @@ mod imp {
 
     #[inline(always)]
     pub(super) fn light(_name: &'static str) {
-        // The compiler may not move accesses across; the processor is made to keep to it by
-        // `membarrier`, when that matters.
+        // Keeps the compiler from moving accesses across; `membarrier` keeps the processor from it,
+        // when that matters.
         crate::atomic::compiler_fence(super::Ordering::SeqCst);
     }
 
@@ -178,8 +178,8 @@ mod imp {
         }
 
         /// Tells the kernel that this process will call `membarrier`, before any thread relies on
-        /// it, and tries. Again for each pool: to register twice costs nothing, and a seccomp
-        /// filter may have come since the last time.
+        /// it, and tries it. Done again for each pool: registering twice costs nothing, and a
+        /// seccomp filter may have been installed since the last time.
         pub(in super::super) fn register() -> bool {
             call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier()
         }

@@ -6,8 +6,8 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Fails with `Unsupported` on systems other than Linux; and if the system refuses, because none of
-/// the processors exists and is open to the process.
+/// Fails with `Unsupported` on systems other than Linux; and if the process may use none of the
+/// processors.
 ///
 /// # Examples
 ///
@@ -26,8 +26,8 @@ pub fn bind_current_thread(processors: &[usize]) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Fails with `Unsupported` on systems other than Linux, where it is the process that has one; and
-/// if the system refuses a lower one than the thread has.
+/// Fails with `Unsupported` on systems other than Linux, where niceness belongs to the process; and
+/// if the thread may not lower its niceness.
 ///
 /// # Examples
 ///
@@ -73,7 +73,7 @@ mod imp {
     }
 }
 
-// The threads of a model are none of the system's.
+// The threads of a model are unknown to the system.
 #[cfg(any(heist_loom, heist_shuttle))]
 mod imp {
     use std::io;

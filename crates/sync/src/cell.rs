@@ -1,7 +1,6 @@
 //! Cells whose accesses a model can watch.
 
-/// `std`'s `UnsafeCell` behind the interface that loom needs in order to see when an access begins
-/// and ends.
+/// `std`'s `UnsafeCell` behind loom's interface, which shows when an access begins and ends.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);

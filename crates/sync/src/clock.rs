@@ -8,7 +8,7 @@ const IS_MISSING: bool = cfg!(all(target_family = "wasm", target_os = "unknown")
 
 /// How long ago something began.
 ///
-/// Where the system has no clock that is always 0.
+/// Where the system has no clock, the answer is always 0.
 ///
 /// # Examples
 ///

@@ -1,10 +1,10 @@
-//! The control groups that the process is in, with what they limit it to.
+//! The control groups that the process is in, and their limits.
 
 use std::path::Path;
 
-/// The least of what the groups that `groups` names, in the form of `/proc/self/cgroup`, and those
-/// above them limit their processes to. They are mounted at `root`, and `limit` reads what the one
-/// in a folder says, if it has this controller.
+/// The lowest limit of the groups that `groups` names, in the form of `/proc/self/cgroup`, and of
+/// those above them. The groups are mounted at `root`, and `limit` reads the limit of the group in
+/// a folder, if it has this controller.
 pub(crate) fn narrowest<T: Ord>(
     root: &Path,
     groups: &str,

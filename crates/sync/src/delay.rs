@@ -1,9 +1,9 @@
 //! Delays at the instants that protocols stand on, so that a soak meets interleavings which are
 //! rare otherwise.
 //!
-//! Built with `--cfg heist_soak`, each named ordering and fence and each light barrier comes past
+//! Built with `--cfg heist_soak`, each named ordering and fence and each light barrier calls
 //! [`at`]. Mostly that costs some nanoseconds; sometimes the thread spins, yields or sleeps there.
-//! A program built without comes past nothing.
+//! A program built without it calls nothing.
 //!
 //! Each thread draws from a generator of its own, seeded with its number and the environment
 //! variable `HEIST_SOAK_SEED`. For some thousand instants at a time it aims at the names of one
@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use crate::atomic::{AtomicU64, Ordering};
 
-/// How many instants a thread aims at the same class of names.
+/// The number of instants for which a thread aims at the same class of names.
 const PHASE: u32 = 4096;
 const CLASSES: u64 = 8;
-/// One out of so many instants of the class that is aimed at is delayed.
+/// One out of so many instants of the targeted class is delayed.
 const AIMED: u64 = 1 << 6;
 /// One out of so many of all others.
 const OTHERS: u64 = 1 << 12;
@@ -105,7 +105,7 @@ static SPINS: AtomicU64 = AtomicU64::new(0);
 static YIELDED: AtomicU64 = AtomicU64::new(0);
 static SLEPT: AtomicU64 = AtomicU64::new(0);
 
-/// The instant of that name: perhaps the calling thread is held up.
+/// The instant of that name, at which the calling thread may be held up.
 pub fn at(name: &'static str) {
     let mut dice = DICE.get();
     if dice.random == 0 {
@@ -175,7 +175,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// How often what happens.
+/// The share of each kind of delay.
 #[must_use]
 pub fn rates() -> String {
     let spins = DELAYS - YIELDS - SLEEPS;

@@ -1,14 +1,14 @@
 //! Names for orderings and fences, so that a test can break one at a time.
 //!
-//! A model that passes proves little unless it fails on a wrong program. Each ordering and fence
-//! that a protocol stands on is written through this module with a name. In a program the name
+//! A model that passes proves little unless it fails on a wrong program. Each ordering and fence on
+//! which a protocol relies is written through this module, with a name. In a program the name
 //! vanishes: [`ordering`] is the identity and [`fence`] the fence. Built with `--cfg heist_loom`
 //! and run with the environment variable `HEIST_FAULT` set to one of the names, that ordering
 //! becomes `Relaxed` and that fence nothing, and a model must fail: `cargo xtask mutate` tries
-//! each. With `NAME:acquire` or `NAME:release` an ordering that is both keeps that half. A
-//! condition that is [`planted`] breaks what is no ordering.
+//! each. With `NAME:acquire` or `NAME:release`, an acquire-release ordering keeps that half. Faults
+//! other than weak orderings are conditions in the code, [`planted`].
 //!
-//! Built with `--cfg heist_soak`, a thread is now and then held up where a name stands.
+//! Built with `--cfg heist_soak`, a thread is now and then delayed at a named access.
 //!
 //! # Examples
 //!
@@ -75,8 +75,8 @@ pub fn planted(name: &'static str) -> bool {
     planted_at(name).is_some()
 }
 
-/// The part of the planted fault's name behind `name`: nothing, or which half of an ordering stays.
-/// `None` if it is another's.
+/// The rest of the planted fault's name behind `name`: empty, or the half of an ordering that
+/// stays. `None` if another fault is planted.
 #[cfg(heist_loom)]
 fn planted_at(name: &'static str) -> Option<&'static str> {
     use std::collections::HashSet;
@@ -99,6 +99,6 @@ fn planted_at(name: &'static str) -> Option<&'static str> {
     rest
 }
 
-/// As a fault this plants none, and says which names the program comes past.
+/// This fault plants nothing, and prints the names that the program reaches.
 #[cfg(heist_loom)]
 const SURVEY: &str = "survey";

@@ -4,7 +4,7 @@
 //! condition variable beside the word give the same meaning: a waiter looks at the word under the
 //! lock, and a waker passes through the lock after the word has changed, so either the waiter sees
 //! the change or the waker finds it waiting. (32-bit Linux has two forms of the call, for two
-//! widths of time; what is left to std there is not worth telling them apart.)
+//! widths of time; telling them apart is not worth it for so few users.)
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::atomic::{AtomicU32, Ordering};
 /// A 32-bit atomic word that threads can sleep on until it changes.
 ///
 /// The word carries the meaning; [`wait`](Self::wait) and [`wake_one`](Self::wake_one) only save
-/// the processor. A waker changes the word first and wakes afterwards; a waiter loops until the
+/// processor time. A waker changes the word first and wakes afterwards; a waiter loops until the
 /// word has the value that it needs.
 ///
 /// # Examples

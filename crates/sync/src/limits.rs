@@ -1,4 +1,4 @@
-//! How many threads the system allows a process.
+//! The number of threads that the system allows a process.
 
 /// A limit on threads, and the setting that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,10 +9,10 @@ pub struct ThreadLimit {
     pub setting: &'static str,
 }
 
-/// The lowest limit on threads that is known, if the system tells of one.
+/// The lowest known limit on threads, if the system has one.
 ///
-/// To be under it does not mean that so many threads can be had: other programs count, and each
-/// thread takes memory. Reads some small files.
+/// Fewer threads than this may still fail to start: those of other programs count too, and each
+/// takes memory. Reads some small files.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ mod imp {
     use super::ThreadLimit;
     use crate::control_groups::narrowest;
 
-    /// A worker has a stack with its guard, and a deque with a part that is not in use yet.
+    /// The memory mappings of a worker: a stack and its guard, a deque and its reserved part.
     const MAPPINGS_OF_A_WORKER: u64 = 4;
 
     pub(super) fn limits() -> [Option<ThreadLimit>; 4] {
@@ -59,7 +59,7 @@ mod imp {
         read_to_string(file).ok()?.trim().parse().ok()
     }
 
-    /// The limit on the threads of the user, which binds everybody but root.
+    /// The limit on the threads of the user, which does not bind root.
     fn processes() -> Option<u64> {
         let mut limit = libc::rlimit {
             rlim_cur: libc::RLIM_INFINITY,
@@ -74,7 +74,7 @@ mod imp {
         binds.then_some(limit.rlim_cur as u64)
     }
 
-    /// The limit of the process's control group, or of the narrowest above it.
+    /// The lowest limit of the process's control group and those above it.
     fn group() -> Option<u64> {
         let groups = read_to_string("/proc/self/cgroup").ok()?;
         narrowest(Path::new("/sys/fs/cgroup"), &groups, "pids", |folder| {

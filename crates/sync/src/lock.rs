@@ -1,7 +1,7 @@
 //! A lock and a condition variable that do not poison.
 //!
-//! heist runs no user code under a lock, so a panic under one is a bug of ours that ends the
-//! process; a poisoned state would only add a branch to each use.
+//! heist runs no user code under a lock, so a panic under one is a bug of heist; a poisoned state
+//! would only add a branch to each use.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl<T> Mutex<T> {
 pub struct Condvar(backend::Condvar);
 
 impl Condvar {
-    /// A condition that nobody waits for.
+    /// A condition variable without waiters.
     #[must_use]
     pub fn new() -> Self {
         Self(backend::Condvar::new())

@@ -1,9 +1,9 @@
 //! Address space that becomes memory piece by piece.
 //!
-//! A deque's slots must not move, and nobody knows beforehand how many there will be. So the
-//! addresses are reserved, which costs nothing but addresses: the system promises no memory for
-//! them, also where it promises no more than it has (strict overcommit), and locks none into memory
-//! (`mlockall`). Pieces are committed from the start as they are needed, and given back.
+//! A deque's slots must not move, and nobody knows beforehand how many there will be. So address
+//! space is reserved, which costs no memory, not even where the system promises only memory that it
+//! has (strict overcommit) or locks all of it (`mlockall`). Pieces are committed as they are
+//! needed, from the start upwards, and given back.
 //!
 //! | system | reserve | commit | give back |
 //! |---|---|---|---|
@@ -15,15 +15,14 @@
 use std::io;
 use std::ptr::NonNull;
 
-/// Reserved address space, given back when this is dropped. Committed memory is zeroed, and may be
-/// used by whoever knows that it is committed.
+/// Reserved address space, given back when this is dropped. Committed memory is zeroed.
 #[derive(Debug)]
 pub struct Reserved {
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: it is an address, and what lies there is the user's business.
+// SAFETY: it is an address, and its user answers for accesses to the memory there.
 unsafe impl Send for Reserved {}
 // SAFETY: as above.
 unsafe impl Sync for Reserved {}
@@ -36,7 +35,7 @@ impl Reserved {
     ///
     /// # Errors
     ///
-    /// Fails if the process may not have so many addresses more.
+    /// Fails if the process may not have so much more address space.
     ///
     /// # Panics
     ///
@@ -76,24 +75,24 @@ impl Reserved {
         self.len
     }
 
-    /// Makes `len` bytes from `offset` on memory. Committed bytes stay as they are. False if the
-    /// system has no more.
+    /// Commits memory for `len` bytes from `offset` on. Bytes that are committed already keep their
+    /// contents. False if the system has no more memory.
     ///
     /// # Panics
     ///
-    /// Panics if that is not within what was reserved, in whole pieces.
+    /// Panics if the range is not of whole pieces, or not within the reservation.
     #[must_use]
     pub fn commit(&self, offset: usize, len: usize) -> bool {
         // SAFETY: within the reservation.
         unsafe { imp::commit(self.piece(offset, len), len) }
     }
 
-    /// Gives the memory of `len` bytes from `offset` on back to the system. They can be used as
-    /// before, and are zero. False if the system keeps them as they are.
+    /// Gives the memory of `len` bytes from `offset` on back to the system. The bytes stay usable,
+    /// and are zero. False if they stay as they are.
     ///
     /// # Safety
     ///
-    /// 1. They are committed, and no thread writes to them meanwhile. Readers see what was there,
+    /// 1. They are committed, and no thread writes to them meanwhile. Readers see the old contents
     ///    or zeroes.
     ///
     /// # Panics
@@ -125,7 +124,7 @@ impl Drop for Reserved {
     }
 }
 
-/// The most bytes of address space that the process may have, if there is a limit (`ulimit -v`).
+/// The limit on the process's address space in bytes (`ulimit -v`), if there is one.
 #[must_use]
 pub fn address_space_limit() -> Option<u64> {
     imp::address_space_limit()
@@ -218,7 +217,7 @@ mod imp {
     ///
     /// 1. As of [`Reserved::give_back`](super::Reserved::give_back).
     pub(super) unsafe fn give_back(_: NonNull<u8>, _: usize) -> bool {
-        // Decommitted pages could not be read any more.
+        // Decommitting is out: late readers of the pages would fault.
         false
     }
 

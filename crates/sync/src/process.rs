@@ -1,15 +1,15 @@
 //! Noticing that the process is a child made by `fork`.
 //!
-//! Such a child has a copy of its parent's memory, and of its parent's threads only the one that
-//! called `fork`. To wait for one of the others is to wait for ever. So whatever has threads notes
-//! the [`Generation`] in which they were started, and looks whether it
+//! Such a child has a copy of its parent's memory, but of its parent's threads only the one that
+//! called `fork`. Waiting for one of the others never ends. So the owner of threads notes the
+//! [`Generation`] in which they were started, and checks whether it
 //! [`is_past`](Generation::is_past) before it waits for them.
 //!
 //! A child made by `vfork`, `posix_spawn` or the bare system call is not noticed; the first two can
 //! do nothing but call `exec`. Without `fork` (Windows, WebAssembly), and under a model, there is
 //! one generation.
 
-/// How many times `fork` lies between the first process of a program and this one.
+/// The number of forks between the first process of a program and this one.
 ///
 /// # Examples
 ///
@@ -24,21 +24,21 @@
 pub struct Generation(u32);
 
 impl Generation {
-    /// The one that is running.
+    /// The generation of the running process.
     #[inline]
     #[must_use]
     pub fn present() -> Self {
         Self(imp::present())
     }
 
-    /// The number itself, for a word that is not only this.
+    /// The bare number, to be packed into a word.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.0
     }
 
-    /// True if this was noted by a forefather of the process: then the threads of that time are not
-    /// here, but for the one that called `fork`.
+    /// True if an ancestor of the process noted this generation: of the threads of that time, only
+    /// the one that called `fork` is here.
     #[inline]
     #[must_use]
     pub fn is_past(self) -> bool {
@@ -46,14 +46,14 @@ impl Generation {
     }
 }
 
-/// From now on generations are counted, and in each new child `tidy_up` runs on the thread that
-/// called `fork`, before it goes on. The first call decides.
+/// Starts to count generations, and has `tidy_up` run in each new child on the thread that called
+/// `fork`, before it goes on. Only the first call has an effect.
 ///
 /// `tidy_up` must not panic, and must not wait: another thread may have held any lock.
 ///
 /// # Panics
 ///
-/// Panics if the system has no memory left to note it.
+/// Panics if the system has no memory left to register the handler.
 pub fn after_fork(tidy_up: fn()) {
     imp::after_fork(tidy_up);
 }
@@ -69,7 +69,7 @@ mod imp {
 
     #[inline]
     pub(super) fn present() -> u32 {
-        // Relaxed: it changes in a child that has one thread yet.
+        // Relaxed: it changes in a child that still has a single thread.
         PRESENT.load(Ordering::Relaxed)
     }
 

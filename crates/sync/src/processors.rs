@@ -1,7 +1,7 @@
-//! The processors that the process may use, at this moment: which, and how many.
+//! The processors that the process may use at this moment, and their number.
 
-/// How many processors the process may use: those of its affinity mask, and no more than the quota
-/// of its control group, or of one above it, is worth. At least 1.
+/// The number of processors that the process may use: those of its affinity mask, but no more than
+/// the quota of its control group, or of one above it, is worth. At least 1.
 ///
 /// The mask is that of the process's first thread, so that a thread which has pinned itself to one
 /// processor gets the same answer as all others. A quota of 2.5 processors is worth 2. On systems
@@ -15,7 +15,7 @@
 #[must_use]
 pub fn usable_processors() -> usize {
     if cfg!(any(heist_loom, heist_shuttle)) {
-        // One thread at a time runs in a model, and its clock is not the model's.
+        // In a model one thread runs at a time, whatever the machine.
         1
     } else {
         imp::usable_processors()
@@ -91,7 +91,7 @@ mod imp {
     }
 }
 
-/// How many processors the narrowest quota is worth, of the control groups that `groups` names and
+/// The processors that the lowest quota is worth, of the control groups that `groups` names and
 /// those above them.
 #[cfg(any(target_os = "linux", test))]
 fn quota(root: &std::path::Path, groups: &str) -> Option<usize> {

@@ -1,12 +1,11 @@
-//! How much stack a thread has.
+//! The size of a thread's stack.
 
-/// The stack of Rust's threads if nothing else is said, in bytes.
+/// The default stack of Rust's threads, in bytes.
 const USUAL: usize = 2 << 20;
 
-/// The size of the calling thread's stack in bytes; where the system does not tell, or is not
-/// asked, what threads usually have.
+/// The size of the calling thread's stack in bytes; the usual size where the system does not tell.
 ///
-/// Not for often: of a program's first thread Linux has to read a file to know it.
+/// Not for frequent calls: for the first thread of a program, the C library on Linux reads a file.
 #[must_use]
 pub fn stack_size() -> usize {
     imp::stack_size().unwrap_or(USUAL)

@@ -25,7 +25,7 @@ pub enum Distance {
     Cache,
     /// The same NUMA node.
     Node,
-    /// Another NUMA node, at this distance as the firmware tells it: 10 would be the own node, 20
+    /// Another NUMA node, at this distance by the firmware's account: 10 is the node itself, 20
     /// takes twice as long to reach.
     Remote(u8),
 }
@@ -106,7 +106,7 @@ impl CoreClass {
     }
 }
 
-/// One processor. Two of them share a core, or a cache, if the numbers are the same.
+/// One processor. Two of them share a core, or a cache, if its number is the same in both.
 #[derive(Clone, Copy, Debug)]
 struct Processor {
     id: usize,
@@ -119,10 +119,10 @@ struct Processor {
 /// The processors that are switched on, and how far apart they are: SMT siblings, shared caches,
 /// NUMA nodes, kinds of cores.
 ///
-/// On Linux this is read from `/sys/devices`. Systems differ in what they show there, and firmware
-/// errs: what is missing or contradicts itself is left out, and [`notes`](Self::notes) say so. So
-/// the worst that can happen is a machine all of whose processors are equally far apart, which is
-/// also the answer on other systems.
+/// On Linux this is read from `/sys/devices`. Systems differ in the files that they have there, and
+/// firmware errs: missing or contradictory facts are left out, and [`notes`](Self::notes) say so.
+/// At worst all processors of the machine are equally far apart, which is also the answer on other
+/// systems.
 ///
 /// # Examples
 ///
@@ -145,7 +145,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// That of this machine.
+    /// The topology of this machine.
     ///
     /// # Cost
     ///
@@ -171,8 +171,8 @@ impl Topology {
         }
     }
 
-    /// That of another Linux machine: `path` is a folder with a copy of its `sys/devices`, or a
-    /// file with facts from there.
+    /// The topology of another Linux machine: `path` is a folder with a copy of its `sys/devices`,
+    /// or a file with facts from there.
     ///
     /// Such a file has lines `path = value`, where the path begins below `sys/devices`. A line for
     /// `cpu{0-3}` holds for each of these processors. In a line for `cpu@` there are several sets
@@ -218,10 +218,10 @@ impl Topology {
         self.processors.iter().map(|processor| processor.id)
     }
 
-    /// How far it is from processor `a` to processor `b`.
+    /// The distance from processor `a` to processor `b`.
     ///
-    /// The way back can be longer or shorter between NUMA nodes, if the firmware says so. A
-    /// processor that this does not know is taken for one of the same node.
+    /// Between NUMA nodes the way back can be longer or shorter, if the firmware says so. An
+    /// unknown processor counts as one of the same node.
     ///
     /// # Examples
     ///
@@ -307,8 +307,8 @@ impl Topology {
         &self.classes
     }
 
-    /// The things that the system does not show, or in contradiction to itself, and the assumption
-    /// in their place: a sentence for each.
+    /// The facts that the system does not show, or contradicts, and the assumption made instead: a
+    /// sentence for each.
     ///
     /// # Examples
     ///
@@ -342,8 +342,7 @@ impl Topology {
     }
 }
 
-/// These processors as Linux writes them, for messages: ascending ones that follow each other as a
-/// range.
+/// Formats processors as Linux does, for messages: consecutive ones as a range.
 ///
 /// # Examples
 ///

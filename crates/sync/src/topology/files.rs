@@ -1,4 +1,4 @@
-//! The files that describe a machine: those of a folder, or recorded ones; and the lists in them.
+//! The files that describe a machine, in a folder or recorded, and the lists in them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ pub(super) enum Files<'a> {
 
 impl Files<'_> {
     /// The files whose values are recorded there; [`Topology::read`](super::Topology::read)
-    /// describes the form. A line that is not of it is the same as a file that is not there.
+    /// describes the form. A line of another form counts as a missing file.
     pub(super) fn recorded(text: &str) -> Self {
         let mut files = BTreeMap::new();
         let lines = text.lines().filter(|line| !line.starts_with('#'));

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::files::{parse_list, parse_number, Files};
 use super::{processor_list, CoreClass, NumaNode, Processor, Topology};
 
-/// The distance between two nodes of which nothing is known: that which the kernel takes.
+/// The distance between two nodes of which nothing is known: the kernel's default.
 const REMOTE: u8 = 20;
-/// No processor has more caches.
+/// The most caches of a processor that are looked at.
 const MOST_CACHES: usize = 16;
 
 impl Topology {
-    /// That of the machine with these files.
+    /// The topology of the machine that these files describe.
     pub(super) fn of(files: &Files<'_>) -> Self {
         let mut notes = Vec::new();
         let Some(online) = list_in(files, "system/cpu/online").filter(|list| !list.is_empty())
@@ -57,8 +57,8 @@ fn number_in(files: &Files<'_>, path: &str) -> Option<usize> {
     parse_number(&files.text(path)?)
 }
 
-/// For each processor the number of its core. Processors whose sets of siblings are the same share
-/// one, so that it does not matter if some contradict each other.
+/// The number of each processor's core. Processors with the same set of siblings share one, so that
+/// contradictions between sets do no harm.
 fn cores(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<usize> {
     let mut known = BTreeMap::new();
     let mut alone = Vec::new();
@@ -83,7 +83,7 @@ fn cores(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<us
     cores
 }
 
-/// For each processor the number of its cache of the last level, if it is known.
+/// The number of each processor's last-level cache, if it is known.
 fn caches(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<Option<usize>> {
     let mut known = BTreeMap::new();
     let mut without = Vec::new();
@@ -145,8 +145,8 @@ fn nodes(files: &Files<'_>, online: &[usize], notes: &mut Vec<String>) -> Vec<Nu
     }]
 }
 
-/// The distance of each node from each. In the file of a node stands one for each that is online,
-/// with processors or without.
+/// The distance of each node from each. A node's file has one for each node that is online, with
+/// processors or without.
 fn distances(files: &Files<'_>, nodes: &[NumaNode], notes: &mut Vec<String>) -> Vec<Vec<u8>> {
     if nodes.len() == 1 {
         return vec![vec![10]];
