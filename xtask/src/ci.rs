@@ -24,14 +24,14 @@ pub struct Args {
     slow: bool,
 }
 
-/// The time that a step may take: twice the longest on two cores.
+/// The time limit of a step: twice the longest on two cores.
 const EACH: Duration = Duration::from_secs(20 * 60);
 
-/// The time that all may take: less than the hour and a half after which a run is cut off.
+/// The time limit of all steps: less than the hour and a half after which a run is cut off.
 const ALL: Duration = Duration::from_secs(85 * 60);
 
-/// Runs the steps, and returns whether all passed. Where `CI` is set, what they print is kept in
-/// `target/ci`, and the report has only what tells why one failed.
+/// Runs the steps, and returns whether all passed. Where `CI` is set, their output is kept in
+/// `target/ci`, and the report has only the lines that show why a step failed.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     Ok(runner.finish()?)
 }
 
-/// Cargo with these arguments, none of which has a space.
+/// Cargo with these arguments, which are separated by spaces.
 fn cargo(arguments: &str) -> Command {
     let mut command = Command::new("cargo");
     command.args(arguments.split(' '));
@@ -81,7 +81,7 @@ fn tidy_step(root: &Path, out: &mut impl Write) -> io::Result<Outcome> {
     })
 }
 
-/// The tests, the models, and what becomes of the models where the code is wrong.
+/// The tests, the models, and the mutants that the models must catch.
 fn test_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     runner.command("test", &mut cargo("test --workspace --no-fail-fast"))?;
     let release = "test --release -p heist-core --tests";
@@ -108,7 +108,7 @@ fn slow_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     bench_steps(runner)
 }
 
-/// The engines, on three nodes each: most of their time they wait.
+/// The cluster backends, on three nodes each: most of the time they wait.
 fn cluster_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     for (name, arguments) in [
         ("cluster chaos", "chaos --minutes 2"),
@@ -120,7 +120,7 @@ fn cluster_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The benchmark is a workspace of its own; these steps keep it from rotting. They need no peer but
+/// The checks of the benchmark, which is a workspace of its own. The only peer that they need is
 /// rayon, and a peer may declare a newer compiler than it needs.
 fn bench_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     let manifest = "--manifest-path bench/Cargo.toml";

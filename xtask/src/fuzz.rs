@@ -9,18 +9,18 @@ use anyhow::Context;
 use crate::build;
 use crate::steps::Runner;
 
-/// How to fuzz.
+/// The options of `cargo xtask fuzz`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// How long for each target, in seconds.
+    /// The seconds for each target.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
 }
 
-/// How long the fuzzer runs for each target in the gate, in seconds.
+/// The seconds for each target in the gate.
 const GATE_SECONDS: u32 = 20;
 
-/// The programs in `fuzz/`, and how long their inputs are at most.
+/// The programs in `fuzz/`, and the longest input of each, in bytes.
 const TARGETS: [(&str, u32); 2] = [("pipelines", 40), ("frames", 200)];
 
 /// Makes the compiler count which edges of the program have been taken.
@@ -67,7 +67,7 @@ fn add_step<W: Write>(
     if !compiler.is_ok_and(|status| status.success()) {
         return Ok(runner.skip(name, "there is no C++ compiler to build the fuzzer with")?);
     }
-    // With a target, the flags are not for build scripts.
+    // With a target named, the flags do not apply to build scripts.
     let version = Command::new("rustc").arg("-vV").output();
     let version = version
         .context("could not ask rustc for its version")?

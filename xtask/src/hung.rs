@@ -1,10 +1,10 @@
-//! The processes below a command that does not end: which they are, and where their threads stand.
+//! The processes below a command that does not end, and the stacks of their threads.
 
 use std::fs;
 use std::io::{self, Write};
 use std::process::Command;
 
-/// A process and those that it started, first the oldest. Empty where there is no `/proc`.
+/// A process and those that it started, oldest first. Empty where there is no `/proc`.
 #[must_use]
 pub fn family(root: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -49,7 +49,7 @@ pub fn report(family: &[u32], out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Ends them all, the youngest first.
+/// Ends them all, youngest first.
 pub fn kill(family: &[u32]) {
     let processes = family.iter().rev().map(u32::to_string);
     // One that has ended meanwhile is no failure.

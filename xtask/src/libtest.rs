@@ -40,7 +40,7 @@ pub struct Results {
     pub timed_out: bool,
     /// How long it ran.
     pub time: Duration,
-    /// All that it printed.
+    /// Its output.
     pub output: String,
 }
 
@@ -146,7 +146,7 @@ pub fn run(program: &Program, deadline: Duration, log: &Path) -> anyhow::Result<
     let mut command = Command::new(&program.path);
     command
         .current_dir(&program.folder)
-        // As cargo would; ours may be set, to the folder of this package.
+        // Set as cargo would; here it may be that of this package.
         .env("CARGO_MANIFEST_DIR", &program.folder);
     let mut results = run_command(&mut command, deadline, log)?;
     if results.broken.is_some() {

@@ -35,10 +35,10 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the models for one tool are.
+/// The models for one tool.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Models {
-    /// The packages that have some.
+    /// The packages that have such models.
     packages: Vec<String>,
     in_test_files: bool,
     in_unit_tests: bool,

@@ -16,7 +16,7 @@ use crate::steps::Line;
 pub struct Ended {
     /// `None` if it was stopped at the limit.
     pub status: Option<ExitStatus>,
-    /// From start to end.
+    /// The time from start to end.
     pub time: Duration,
     /// Its standard output.
     pub output: String,
@@ -33,8 +33,8 @@ impl Ended {
     }
 }
 
-/// Runs `command` for at most `limit`, and stops what it started as well. Its output goes to the file `log`, and so do its
-/// errors, unless there is another file for them.
+/// Runs `command` for at most `limit`, then stops it and the processes that it started. Its output
+/// goes to the file `log`, and so do its errors, unless there is another file for them.
 ///
 /// # Errors
 ///
@@ -117,7 +117,7 @@ mod tests {
             .arg(&pipe);
         let log = folder.path().join("log");
         let ended = thread::spawn(move || run(&mut endless, &log, None, Duration::from_secs(2)));
-        // It has its end when no process has the pipe.
+        // The pipe ends when no process holds it.
         assert!(fs::read(pipe).unwrap().is_empty());
         let failure = ended.join().unwrap().unwrap().failure();
         assert!(failure.unwrap().contains("did not end within"));

@@ -2,16 +2,15 @@
 //!
 //! | sanitizer | finds | built with |
 //! |---|---|---|
-//! | address | accesses to memory that is not there any more; leaks | the stable compiler |
-//! | leak | memory that nothing points to in the end | the stable compiler |
-//! | thread | accesses that nothing orders | the nightly one, and a `std` that is built along |
+//! | address | accesses to memory that was freed; leaks | the stable compiler |
+//! | leak | memory that nothing points to at the end | the stable compiler |
+//! | thread | data races | the nightly compiler, and a `std` built with the sanitizer |
 //!
-//! A sanitizer that finds nothing proves little unless it finds what was planted: before
-//! each run a small program with such a fault must be caught.
+//! A sanitizer that finds nothing proves little unless it finds a planted fault: before each run it
+//! must catch one in a small program.
 //!
-//! The thread sanitizer knows neither membarrier nor the other fences. It need not: slots
-//! are handed over through releases and acquires, and what the barriers decide is only who
-//! gets them.
+//! The thread sanitizer knows neither membarrier nor the other fences. It need not: slots are
+//! handed over by release and acquire, and the barriers decide only which thread gets one.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -21,25 +20,25 @@ use std::process::{Command, Output, Stdio};
 use crate::build;
 use crate::steps::Runner;
 
-/// Under which sanitizer.
+/// The sanitizers to run.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// One after the other if none is named.
+    /// All of them in turn if none is named.
     sanitizer: Option<Sanitizer>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Sanitizer {
-    /// Accesses to memory that is not there any more, and leaks.
+    /// Accesses to memory that was freed, and leaks.
     Address,
-    /// Leaks only: faster, and with the frames that a program has.
+    /// Leaks only: faster, and with stack frames of the usual size.
     Leak,
     /// Data races. Needs a nightly compiler with the component `rust-src`.
     Thread,
 }
 
 const PACKAGES: [&str; 3] = ["heist-deque", "heist-core", "heist-par"];
-/// The only target on which they are tried.
+/// The only target on which they are run.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Runs the tests, and returns whether nothing was found.
@@ -58,7 +57,7 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<bool
     Ok(runner.finish()?)
 }
 
-/// Adds to the gate what there is time for.
+/// Adds to the gate the runs for which it has time.
 ///
 /// # Errors
 ///
@@ -112,14 +111,14 @@ fn add_step<W: Write>(
     command
         .args(["--target", TARGET, "--target-dir"])
         .arg(build::target_folder(&runner.root(), &sanitizer.to_string()))
-        // The last, as they may name tests.
+        // Last, as they may name tests.
         .args(tests)
         .env("RUSTFLAGS", build::flags(&sanitizer.flags()));
     Ok(runner.command(&name, &mut command)?)
 }
 
 impl Sanitizer {
-    /// The compiler's word for it.
+    /// The compiler's name for it.
     fn word(self) -> &'static str {
         match self {
             Self::Address => "address",
@@ -144,7 +143,7 @@ impl Sanitizer {
         command
     }
 
-    /// A program with a fault, and what the sanitizer says of it.
+    /// A program with a fault, and the sanitizer's report of it.
     fn planted(self) -> (&'static str, &'static str) {
         match self {
             Self::Address => (
@@ -165,8 +164,8 @@ impl Sanitizer {
         }
     }
 
-    /// Builds and runs an empty program, which must pass, and one with a fault, which must
-    /// not. Not every toolchain has what they need. The error is the reason.
+    /// Builds and runs an empty program, which must pass, and one with a fault, which must not.
+    /// Some toolchains lack the parts for this; the error says which.
     fn works(self, root: &Path) -> Result<(), String> {
         if !cfg!(all(
             target_arch = "x86_64",
@@ -215,7 +214,7 @@ impl Sanitizer {
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let mut command = self.tool("rustc");
         if self == Self::Thread {
-            // For the probe the `std` that is there will do.
+            // For the probe the installed `std` will do.
             command.arg("-Cunsafe-allow-abi-mismatch=sanitizer");
         }
         let mut compiler = command

@@ -12,13 +12,13 @@ use crate::build;
 use crate::machine;
 use crate::steps::Runner;
 
-/// How to soak.
+/// The options of `cargo xtask soak`.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
-    /// How long, in hours.
+    /// The hours to run.
     #[arg(long, conflicts_with = "minutes")]
     hours: Option<f64>,
-    /// How long, in minutes; 2 if nothing else is said.
+    /// The minutes to run; 2 by default.
     #[arg(long)]
     minutes: Option<f64>,
     /// The seed of the rounds and the delays; a new one each time if none is given.
@@ -27,7 +27,7 @@ pub struct Args {
     /// Repeat this round only, which a failure has named.
     #[arg(long, requires = "seed")]
     round: Option<u64>,
-    /// Without delays, and without debug assertions: the library as programs get it.
+    /// Without delays and debug assertions: the library as programs use it.
     #[arg(long)]
     plain: bool,
     /// Keep what was found in bench/record/DATE-NAME.md.
@@ -66,7 +66,7 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     add_step(runner, &Args::default()).map(drop)
 }
 
-/// Returns where the report will be.
+/// Returns the path of the report to be.
 fn add_step<W: Write>(runner: &mut Runner<'_, W>, args: &Args) -> anyhow::Result<PathBuf> {
     let name = if args.plain { "soak-plain" } else { "soak" };
     let folder = build::target_folder(&runner.root(), name);
@@ -98,7 +98,7 @@ fn add_step<W: Write>(runner: &mut Runner<'_, W>, args: &Args) -> anyhow::Result
         command
     };
     if !args.plain {
-        // Only in this mode is there anything to test.
+        // The package has tests in this mode only.
         let mut test = cargo(&["test", "--package", "heist-sync", "--lib", "delay"]);
         runner.command("soak delays", &mut test)?;
     }

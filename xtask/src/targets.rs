@@ -10,10 +10,10 @@ use anyhow::Context;
 use crate::build;
 use crate::steps::Runner;
 
-/// The use of the targets.
+/// The options of `cargo xtask targets`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Only name them, one a line.
+    /// Only list them, one a line.
     #[arg(long)]
     list: bool,
 }
@@ -49,7 +49,7 @@ const PROGRAMS: [&str; 6] = [
 /// The packages that need Unix processes.
 const UNIX_ONLY: [&str; 2] = ["heist-cluster", "heist-cluster-suite"];
 
-/// Which of the targets are no Unix systems.
+/// The targets that are not Unix systems.
 const NO_UNIX: [&str; 2] = ["windows", "wasm32"];
 
 /// Checks the libraries for each target, and returns whether all is well.

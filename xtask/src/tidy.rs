@@ -32,7 +32,7 @@ pub use repository::Violation;
 use layout::UnsafeSites;
 use repository::Repository;
 
-/// All that tidy says of the repository.
+/// The findings of tidy.
 #[derive(Debug)]
 pub struct Report {
     /// In the order of files and lines.

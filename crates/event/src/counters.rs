@@ -1,30 +1,30 @@
-//! How often each thing happened, and where the time went.
+//! The counters of workers and pools: how often each thing happened, and where the time went.
 
 use std::fmt;
 use std::time::Duration;
 
 /// The work of one worker since its pool was built.
 ///
-/// Read from a running pool the fields are each exact but not all of the same instant. Once the
-/// pool is idle they obey, summed over all workers, `jobs = pops + steals + injected + mailed` and
-/// `pushes = pops + steals`.
+/// Read from a running pool, each field is exact, but not all are of the same instant. In an idle
+/// pool the sums over all workers obey `jobs = pops + steals + injected + mailed` and `pushes =
+/// pops + steals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerCounters {
-    /// Jobs that the worker pushed on its own deque and that have left it again, but for those of
-    /// joins with a context that were not stolen, which nothing here counts.
+    /// Jobs that the worker pushed on its own deque and that have left it again. Unstolen jobs of
+    /// joins with a context are not counted.
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,
-    /// Jobs that the worker ran, wherever it took them from. Counted when they begin, so that
-    /// whoever learns that a job is done finds it counted.
+    /// Jobs that the worker ran, wherever it took them from. They are counted when they begin, so
+    /// that a thread that learns that a job is done finds it counted.
     pub jobs: u64,
     /// Jobs that the worker took from a victim's deque.
     pub steals: u64,
-    /// Steal attempts that found the victim's deque empty, or jobs that the victim keeps to itself
-    /// and could not be asked for.
+    /// Steal attempts that found the victim's deque empty, or only private jobs for which the thief
+    /// could not ask.
     pub steals_empty: u64,
-    /// Steal attempts that saw a job and found somebody else at the deque.
+    /// Steal attempts that saw a job and found another thread at the deque.
     pub steals_lost: u64,
     /// Jobs that the worker took from the injector, where submissions from outside the pool wait,
     /// or from a queue of jobs with a hint.
@@ -44,7 +44,7 @@ pub struct WorkerCounters {
 }
 
 impl WorkerCounters {
-    /// Applies `op` to each field of `self` and `other`: the one list of fields.
+    /// Applies `op` to each field of `self` and `other`. This is the one list of the fields.
     fn zip(&self, other: &Self, op: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             pushes: op(self.pushes, other.pushes),
@@ -118,8 +118,7 @@ impl PoolCounters {
     ///
     /// # Panics
     ///
-    /// Panics if the two snapshots have different numbers of workers: they are not of the same
-    /// pool.
+    /// Panics if the snapshots have different numbers of workers, and so are not of the same pool.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         assert_eq!(

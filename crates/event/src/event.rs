@@ -55,7 +55,7 @@ pub enum EventKind {
     Injected,
     /// The worker ran out of work and began to look for some.
     SearchBegin,
-    /// The worker stopped looking: it found a job, or what it waited for is done.
+    /// The worker stopped looking: it found a job, or its wait is over.
     SearchEnd,
     /// The worker fell asleep.
     Sleep,

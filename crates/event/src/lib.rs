@@ -1,8 +1,8 @@
 //! The vocabulary of heist: what can happen in a pool, as plain data.
 //!
-//! Two nouns. An [`Event`] is one thing that happened on one worker at one moment: it found a job
-//! in a victim's deque, it fell asleep. The [counters](PoolCounters) say how often each thing
-//! happened and where the time went. The runtime writes both, `heist-observe` reads them, and
+//! There are two nouns. An [`Event`] is one thing that happened on one worker at one moment: it
+//! found a job in a victim's deque, it fell asleep. The [counters](PoolCounters) say how often each
+//! thing happened and where the time went. The runtime writes both, `heist-observe` reads them, and
 //! neither knows the other: they meet in these types.
 //!
 //! Events are recorded only where a pool was built with a recorder; counters are always on.

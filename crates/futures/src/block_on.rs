@@ -33,8 +33,8 @@ impl Wake for Signal {
 /// # Deadlocks
 ///
 /// A job that a worker runs meanwhile lies on top of the waiting frame, which goes on when that job
-/// has ended. So a future that waits for such a job's waiter waits for ever. Spawned futures have
-/// no frame, and do not: await them in place of calling `block_on` in one.
+/// has ended. So if that job waits, in turn, for the frame below it, both wait for ever. Spawned
+/// futures have no frame and no such problem: inside one, await instead of calling `block_on`.
 ///
 /// # Panics
 ///

@@ -14,8 +14,8 @@ const BUDGET: u32 = 128;
 #[derive(Clone, Copy)]
 struct Left {
     times: u32,
-    /// False outside of this crate's polls. Another executor's begin unseen, and so a budget that
-    /// is used up there is a new one at once.
+    /// False outside this crate's polls. The beginnings of another executor's polls are unknown, so
+    /// there a used-up budget is renewed at once.
     is_of_a_poll: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
             LEFT.with(|left| left.set(self.0));
         }
     }
-    // A job that runs inside of a poll may poll another future.
+    // A job that runs inside a poll may poll another future.
     let budget = Left {
         times: BUDGET,
         is_of_a_poll: true,
@@ -42,11 +42,11 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// For leaves that may be ready again and again: pending, and woken at once, if the present poll of
-/// the future has seen 128 of them; else counts one more. On other executors each 129th on a thread
-/// is pending once.
+/// Charges the budget of the present poll, for a leaf that may be ready again and again. After 128
+/// of them in one poll of the future this is pending, and wakes the future at once. On other
+/// executors each 129th call on a thread is pending once.
 ///
-/// The handles of this crate do so by themselves.
+/// The handles of this crate call it themselves.
 ///
 /// # Examples
 ///
@@ -83,7 +83,7 @@ pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
-/// The leaf that has counted was not ready after all.
+/// Takes back a charge: the leaf was not ready after all.
 pub(crate) fn give_back() {
     LEFT.with(|left| {
         let mut budget = left.get();

@@ -29,7 +29,7 @@ use crate::shield::shielded;
 ///
 /// # Panics
 ///
-/// In a child made by `fork` it panics to poll the handle of a future of the parent's, unless that
+/// In a child made by `fork`, polling the handle of one of the parent's futures panics, unless that
 /// has ended.
 ///
 /// # Cost
@@ -86,7 +86,7 @@ impl<T> FutureHandle<T> {
         self.task.as_ref().is_none_or(FallibleTask::is_finished)
     }
 
-    /// Stops the future: it is polled no more, but for a poll that is under way, and a worker drops
+    /// Stops the future: it is not polled again after a poll that is under way, and a worker drops
     /// it. From now on the handle says [`Cancelled`](JoinError).
     ///
     /// # Examples
@@ -160,7 +160,7 @@ impl<T> Drop for Output<T> {
 }
 
 impl<T> Outcome<T> {
-    /// Of a poll on a worker, which ended so.
+    /// The outcome of a poll on a worker.
     pub(crate) fn new(result: thread::Result<T>) -> Self {
         match result {
             Ok(output) => Self::Ready(Output(Some(output))),

@@ -1,4 +1,4 @@
-//! Futures in a pool that is named.
+//! Futures in a named pool.
 
 use std::future::Future;
 
@@ -13,7 +13,7 @@ use crate::spawn::spawn_in;
 #[cfg(doc)]
 use crate::spawn_future;
 
-/// Futures in a pool that is named.
+/// Futures in a named pool.
 pub trait SpawnFuture {
     /// As [`spawn_future`], in this pool.
     ///
@@ -36,14 +36,13 @@ pub trait SpawnFuture {
     /// polled only there, and dropped there.
     ///
     /// No thread from outside may take that worker's place meanwhile, so the pool must be one whose
-    /// [callers move](Callers::Move). When it ends, each worker drops the local futures
-    /// that it has, before its exit handler, and their handles say
-    /// [`Cancelled`](JoinError::Cancelled); a thread of
-    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) drops them when
-    /// the thread ends.
+    /// [callers move](Callers::Move). When the pool ends, each worker drops its local futures,
+    /// before its exit handler, and their handles say [`Cancelled`](JoinError::Cancelled); a thread
+    /// of [`use_current_thread`](ThreadPoolBuilder::use_current_thread) drops them when the thread
+    /// ends.
     ///
-    /// The polls of a worker's local futures come in the order in which they were woken, after its
-    /// own jobs, also in the middle of a job that waits for something else.
+    /// A worker polls its local futures in the order in which they were woken, after its own jobs,
+    /// and also in the middle of a job that waits for something else.
     ///
     /// # Panics
     ///

@@ -1,9 +1,9 @@
 //! Sockets and timers for futures on the workers, by the crate `async-io`.
 //!
-//! A future that waits for one of these is pending like any other. The reactor, a thread with the
-//! name `async-io` that is no worker, wakes it: that thread is started by the first socket or timer
-//! of the process, and stays. It has nothing to do with pools, so that it serves all of them, and
-//! local futures too. A forked child does not have it.
+//! A future that waits for one of these is pending like any other. The reactor wakes it: a thread
+//! named `async-io`, which is not a worker. The first socket or timer of the process starts that
+//! thread, and it stays. It is independent of pools, so it serves all of them, and local futures
+//! too. A forked child does not have it.
 //!
 //! Anything on top of `async-io` and of the traits of `futures-io` works in the same way:
 //! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants

@@ -8,12 +8,12 @@
 //! | [`yield_now`] | letting others have their turn |
 //! | [`IntoStream`] | the items of a parallel iterator, computed ahead of whoever awaits them |
 //! | `io`, with the feature of that name | sockets and timers |
-//! | [`poll_budget`] | leaves that are always ready, and should not be so for ever |
+//! | [`poll_budget`] | leaves that could be ready for ever, and should let others have their turn |
 //!
-//! A future is polled by one worker at a time. When it is woken it goes to the deque of the worker
-//! that wakes it; if it yields, or the worker has woken three in a row, it goes behind all that the
-//! worker has. In both places it can be stolen at once. Woken by another thread, it waits as a job
-//! from outside does.
+//! A future is polled by one worker at a time. When a worker wakes it, it goes to that worker's
+//! deque; if it yields, or the worker has woken three in a row, it goes behind all the worker's
+//! jobs. In both places it can be stolen at once. Woken by a thread outside the pool, it waits as a
+//! job from outside does.
 //!
 //! Programs use it as the feature `futures` of the crate `heist`.
 //!

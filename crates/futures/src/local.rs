@@ -1,9 +1,9 @@
 //! Local futures: made on a worker's thread, polled there only, and dropped there.
 //!
-//! Such a future lies in a thread-local table of its worker's thread, so that the compiler sees to
-//! it that no other thread comes near. A key to its place travels in its stead, in a task like that
-//! of any future. Each wake-up goes to the worker's mailbox, which nobody else reads; a worker that
-//! sleeps is woken for it.
+//! Such a future is kept in a thread-local table of its worker, so that the compiler keeps other
+//! threads from it. A task like that of any other future carries a key to its place in the table.
+//! Each wake-up goes to the worker's mailbox, which no other thread reads; a sleeping worker is
+//! woken for it.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -108,7 +108,7 @@ where
     spawn(host, worker, Local::new(State::New(make)))
 }
 
-/// Runs what stands for a local future, on that worker only.
+/// Runs the stand-in of a local future on that worker only.
 fn spawn<M, F>(host: Host, worker: usize, local: Local<M, F>) -> FutureHandle<F::Output>
 where
     M: FnOnce() -> F + Send + 'static,
@@ -148,7 +148,7 @@ impl<M, F> Local<M, F> {
     }
 }
 
-// The pinned future lies elsewhere.
+// The pinned future is in the table.
 impl<M, F> Unpin for Local<M, F> {}
 
 impl<M, F> Future for Local<M, F>
@@ -180,14 +180,14 @@ where
 impl<M, F> Drop for Local<M, F> {
     fn drop(&mut self) {
         if let State::Kept(key) = &self.state {
-            // Another thread comes here only when the pool has ended, and then it is gone, or
-            // about to go.
+            // Another thread comes here only when the pool has ended; then the future has been
+            // dropped, or is about to be.
             drop(take(key));
         }
     }
 }
 
-/// Where a future lies.
+/// The place of a future.
 struct Key {
     thread: ThreadId,
     pools: u32,
@@ -198,7 +198,7 @@ struct Key {
 struct Entry {
     /// A `Pin<Box<F>>`.
     future: Box<dyn Any>,
-    /// From the first poll on.
+    /// A future after its first poll.
     waker: Option<Waker>,
 }
 
@@ -206,7 +206,7 @@ struct Entry {
 struct Table {
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
-    /// Of how many pools that have ended the thread was a worker. Keys of theirs may be left.
+    /// The number of ended pools of which the thread was a worker. Keys of theirs may be left.
     pools: u32,
 }
 
@@ -235,7 +235,7 @@ fn keep(entry: Entry) -> Key {
     })
 }
 
-/// The future of this key, unless it lies on another thread, or its pool has ended.
+/// The future of this key, unless it is on another thread or its pool has ended.
 fn take(key: &Key) -> Option<Entry> {
     if key.thread != thread::current().id() {
         return None;
@@ -248,7 +248,7 @@ fn take(key: &Key) -> Option<Entry> {
         table.free.push(key.index);
         table.entries[key.index].take()
     });
-    // If it cannot be had, the thread's values are being dropped.
+    // If the table is gone, the thread's locals are being dropped.
     taken.ok().flatten()
 }
 
@@ -261,7 +261,7 @@ fn drop_all() {
             table.free.clear();
             mem::take(&mut table.entries)
         });
-        // More may have been spawned by those that were dropped.
+        // The dropped futures may have spawned more.
         if entries.is_empty() {
             break;
         }
@@ -269,7 +269,7 @@ fn drop_all() {
             if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(future))) {
                 first_panic.get_or_insert(payload);
             }
-            // A task that is woken when its pool has ended is dropped, and its handle knows.
+            // Waking a task whose pool has ended drops it, and its handle reports that.
             if let Some(waker) = waker {
                 waker.wake();
             }

@@ -1,7 +1,7 @@
-//! Wakers of others, whose panics are held back.
+//! Foreign wakers, whose panics are held back.
 //!
-//! `async-task` aborts the process if the waker of whoever awaits a task panics. Those of this
-//! crate do not, and are known by where they lie while a future is polled with them.
+//! `async-task` aborts the process if the waker of whoever awaits a task panics. The wakers of this
+//! crate do not panic; they are recognised by their address while a future is polled with them.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,7 @@ use std::task::{Context, Wake, Waker};
 use heist_core::hosting;
 
 thread_local! {
-    /// That with which this crate polls a future now, or null.
+    /// The waker with which this crate polls a future now, or null.
     static OWN: Cell<*const Waker> = const { Cell::new(ptr::null()) }
 }
 

@@ -20,20 +20,20 @@ use crate::shield::with_own;
 /// handle to its output, which is a future too.
 ///
 /// On a worker the future's first poll is the newest of the worker's jobs, as with
-/// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes when it is woken, and
-/// then the future waits for as many others as are ready, and 61 more, at most. A future that is
-/// pending does not keep the pool from ending: when the pool has ended, the next wake-up has the
-/// future dropped, by a thread of that purpose, and its handle says
+/// [`spawn`](spawn()), and it is stolen like any other. Each later poll comes after a wake-up,
+/// behind at most as many others as are ready then, and 61 more. A future that is pending does not
+/// keep the pool from ending: when the pool has ended, the next wake-up leads to the future being
+/// dropped, on a thread of its own for such futures, and its handle says
 /// [`Cancelled`](JoinError::Cancelled).
 ///
 /// # Deadlocks
 ///
 /// A future that another thread wakes, a timer say, waits for any worker, as a job from outside
-/// does. A frame that runs its [descendants](Waiting::Descendants) only, also one in
-/// [`with_propagation`] or the initialiser of a [`Once`], does not take it: the future could have
-/// begun anywhere. If such a frame waits for it on the last worker that is free, it waits for ever,
-/// unless the pool has a [compensation worker](ThreadPoolBuilder::compensation_workers), which comes
-/// out for it.
+/// does. A frame that runs only its [descendants](Waiting::Descendants), such as one in
+/// [`with_propagation`] or the initialiser of a [`Once`], does not take it, since the future could
+/// have begun anywhere. If such a frame waits for it on the last free worker, it waits for ever,
+/// unless the pool has a [compensation worker](ThreadPoolBuilder::compensation_workers), which
+/// steps in.
 ///
 /// In a pool [without threads](ThreadPoolBuilder::serial), a thread that wakes a future polls it
 /// there, in the middle of the wake-up, if nobody else is in the pool. A channel that wakes its
@@ -74,7 +74,7 @@ where
     F::Output: Send,
 {
     host.demand_workers();
-    // It captures nothing: then it needs no share of the task while it is called.
+    // The closure captures nothing, so the task need not be kept alive while it is called.
     let wake = |runnable: Runnable<Host>, info: ScheduleInfo| {
         let order = match info.woken_while_running {
             true => Order::Again,
@@ -88,7 +88,7 @@ where
     FutureHandle::new(task.fallible())
 }
 
-/// A future that is to be polled.
+/// A future that is ready to be polled.
 struct Scheduled(Runnable<Host>);
 
 impl Hosted for Scheduled {
@@ -101,15 +101,16 @@ impl Hosted for Scheduled {
     }
 }
 
-/// As long as a thread has credit, those that it wakes or spawns come next. Two futures that wake
-/// each other, or each of which spawns another, would else keep a worker from all others.
+/// The credit of a thread. As long as it lasts, the futures that the thread wakes or spawns come
+/// next. Without a bound, two futures that wake each other, or a chain that spawns for ever, would
+/// keep a worker from all others.
 const CREDIT: u32 = 61;
-/// Three wake-ups in a row, as with tokio.
+/// The cost of a wake-up: three in a row, as with tokio.
 const WAKE: u32 = 20;
-/// A worker's own jobs may come before a spawned one so often at most.
+/// The cost of a spawn.
 const SPAWN: u32 = 1;
 
-/// The order of something that costs so much. Once a thread's credit is used up it has it again.
+/// The order of an action of this cost. A thread that has used up its credit gets it anew.
 fn order(cost: u32) -> Order {
     thread_local! {
         static LEFT: Cell<u32> = const { Cell::new(CREDIT) }

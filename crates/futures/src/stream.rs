@@ -18,8 +18,8 @@ use heist_sync::thread;
 use crate::handle::FutureHandle;
 use crate::spawn::spawn_in;
 
-/// No more parts are kept: enough to halve the longest range of all to a single item. Parts of an
-/// iterator that does not know how much is left may be split for ever.
+/// The most parts that are kept: enough to halve the longest possible range down to a single item.
+/// An iterator that does not know its length could be split for ever.
 const MOST_PARTS: usize = 128;
 
 /// The items of a parallel iterator as a stream.
@@ -28,10 +28,10 @@ pub trait IntoStream: ParallelIterator + 'static {
     /// pool, while others are awaited.
     ///
     /// At most `bound` items have been begun and not been taken: when the consumer is slow, workers
-    /// do something else. Of an iterator that gives none or several for each item of its source, as
-    /// `filter` and `flat_map_iter` do, the bound is for those of the source. No worker and no
-    /// thread is blocked meanwhile. Dropping the stream drops the items that nobody has taken;
-    /// those that a worker is about are finished first.
+    /// do something else. Where an adaptor yields none or several items for each item of its
+    /// source, as `filter` and `flat_map_iter` do, the bound counts those of the source. No worker
+    /// and no thread is blocked meanwhile. Dropping the stream drops the items that nobody has
+    /// taken; those that a worker is computing are finished first.
     ///
     /// # Panics
     ///
@@ -79,16 +79,16 @@ pub struct ParStream<I: ParallelIterator> {
     /// The parts that nobody has begun, those of the first items last.
     rest: Vec<I>,
     bound: usize,
-    /// Parts that workers are about, in the order of their items.
+    /// Parts that workers are computing, in the order of their items.
     batches: VecDeque<Batch<I>>,
-    /// Of the last part that was finished.
+    /// The items of the last finished part.
     ready: vec::IntoIter<I::Item>,
 }
 
 /// A part of the items, or the panic of one of them.
 struct Batch<I: ParallelIterator> {
     items: FutureHandle<thread::Result<Done<I>>>,
-    /// How many steps of the iterator it is.
+    /// The number of steps of the iterator in it.
     steps: usize,
     len: Option<usize>,
     /// True if more of the items may come back with it: then nothing behind it is begun.

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Is ready when the future was polled once more, behind those that were woken before.
+/// Returns a future that lets others have their turn: it is pending once, and its task goes behind
+/// those that were woken before.
 ///
 /// # Examples
 ///

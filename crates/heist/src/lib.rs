@@ -1,16 +1,16 @@
-//! A work-stealing runtime: fork-join, scopes, task groups and parallel loops that spread irregular
-//! work over the cores by themselves.
+//! A work-stealing runtime: fork-join, scopes, task groups, and parallel loops that balance
+//! irregular work across the cores.
 //!
-//! Every worker has a deque of its own. It pushes the jobs that it makes to one end and takes the
+//! Every worker has a deque of its own. It pushes the jobs that it makes at one end and takes the
 //! newest back from there; a worker that has nothing to do steals the oldest job from the other end
-//! of somebody else's. So busy workers do not wait for each other, and idle ones find work wherever
-//! it is.
+//! of another worker's deque. So busy workers do not wait for each other, and idle ones find work
+//! wherever it is.
 //!
 //! # The nouns
 //!
-//! - A *pool* ([`ThreadPool`]) has some *workers*, threads with a deque each. Free functions use
-//!   the pool of the worker that calls them, or else the global pool, which is built on first use
-//!   with one worker per processor.
+//! - A *pool* ([`ThreadPool`]) has *workers*, threads with a deque each. Free functions use the
+//!   pool of the worker that calls them, or else the global pool, which is built on first use with
+//!   one worker per processor.
 //! - A *job* is a closure that a worker may run. The worker that makes it is its *owner*, the one
 //!   that steals it a *thief*, the one it is stolen from the *victim*.
 //!
@@ -18,26 +18,26 @@
 //!
 //! | I have | use |
 //! |---|---|
-//! | two things to do, and need both results | [`join`](join()) |
+//! | two things to do, whose results I both need | [`join`](join()) |
 //! | a recursion that does little but join | [`with_context`] |
-//! | a collection, and something to do with each item | [`prelude`]: `par_iter()` and all that follows, see the [`guide`] |
+//! | a collection, and something to do with each item | [`prelude`]: `par_iter()` and its adaptors, see the [`guide`] |
 //! | a loop over indices | [`parallel_for`](parallel_for()), [`parallel_reduce`](parallel_reduce()), [`tiles`] |
 //! | a slice to sort | [`par_sort`](slice::ParallelSliceMut::par_sort) and its kin |
 //! | jobs that borrow from here | [`scope`](scope()) |
 //! | jobs that come one by one | [`TaskGroup`] |
-//! | a value that I need later, or that async code awaits | [`submit`](submit()) |
-//! | something that nobody waits for | [`spawn`](spawn()) |
+//! | a job whose result I need later, or await in async code | [`submit`](submit()) |
+//! | a job that nobody waits for | [`spawn`](spawn()) |
 //! | jobs that must run in order, one at a time | [`Strand`] |
 //! | something to do on each worker | [`broadcast`](broadcast()) |
 //! | an urgent job beside long ones, or one for idle times | [`job`]`().`[`priority`](JobBuilder::priority) |
-//! | a job for a certain worker | [`spawn_on`](spawn_on()), [`JobBuilder::only_on`] |
+//! | a job for a particular worker | [`spawn_on`](spawn_on()), [`JobBuilder::only_on`] |
 //! | a call that blocks, in the middle of a job | [`blocking`](blocking()) |
 //! | a value that is made on first use, in parallel | [`Lazy`], [`Once`] |
 //! | something that may have to stop early | [`with_cancellation`] |
-//! | a tracing span, or what else a thread has, around all parts of a call | [`with_propagation`] |
+//! | a tracing span, or other thread-local state, around all parts of a call | [`with_propagation`] |
 //! | data that lies near some processors | [`pools_per_node`], [`ThreadPoolBuilder::pin`] |
 //!
-//! Names and meanings are those of rayon where rayon has them.
+//! Where rayon has the same operation, it has the same name and meaning here.
 //!
 //! # Examples
 //!
@@ -65,10 +65,10 @@
 //!
 //! # Seeing what happened
 //!
-//! Every pool counts, always: [`ThreadPool::counters`] says for each worker how many jobs it ran,
+//! Every pool always counts: [`ThreadPool::counters`] says for each worker how many jobs it ran,
 //! stole and failed to steal, and how long it worked, searched and slept. A pool built with
-//! [`ThreadPoolBuilder::record_events`] also remembers when. The module `observe`, a feature of
-//! that name, turns that into a picture.
+//! [`ThreadPoolBuilder::record_events`] also records when. The module `observe`, a feature of that
+//! name, turns that into a picture.
 //!
 //! ```
 //! let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -79,21 +79,21 @@
 //!
 //! # When not to use it
 //!
-//! For waiting: a job that blocks on a file, a socket or a lock blocks its worker, unless it says
-//! so by [`blocking`] in a pool with compensation workers. And a worker that waits for a stolen job
-//! runs other jobs meanwhile, on the same stack, so do not hold a lock over a `join` that another
-//! job of the pool could want.
+//! Do not use it to wait: a job that blocks on a file, a socket or a lock blocks its worker, unless
+//! it does so inside [`blocking`] in a pool with compensation workers. And a worker that waits for
+//! a stolen job runs other jobs meanwhile, on the same stack: do not hold a lock across a `join` if
+//! another job of the pool could want it.
 //!
 //! # Environment
 //!
 //! | variable | changes |
 //! |---|---|
-//! | `HEIST_NUM_THREADS` | the number of workers of pools that were not told one; 0 means one per processor |
+//! | `HEIST_NUM_THREADS` | the number of workers of pools built without one; 0 means one per processor |
 //! | `RAYON_NUM_THREADS` | the same, if the former is not set |
-//! | `HEIST_GLOBAL` | `explicit`: a call outside of any pool panics, unless the program has built the global pool; `implicit`: such a call builds it |
+//! | `HEIST_GLOBAL` | `explicit`: a call outside any pool panics, unless the program has built the global pool; `implicit`: such a call builds it |
 //! | `HEIST_BANNER` | 1: each pool that starts says so in a line on standard error |
-//! | `HEIST_RECORD_EVENTS` | how many events each worker keeps in pools that were not told; 0: none |
-//! | `HEIST_BARRIER` | how idle workers see what busy ones do. `membarrier`: the system interrupts these when that matters; `fence`: they take a lock for each job; `auto`: the former where the system can |
+//! | `HEIST_RECORD_EVENTS` | the number of events that each worker keeps, in pools built without one; 0: none |
+//! | `HEIST_BARRIER` | the barrier between thieves and owners. `membarrier`: the system interrupts the owners when a thief needs it; `fence`: owners take a lock for each job; `auto`: the former where the system has it |
 //!
 //! A malformed value is an error when a pool is built.
 //!
@@ -104,7 +104,7 @@
 //! | Linux | threads | membarrier, from 4.14 on and unless a sandbox refuses it |
 //! | Windows | threads | its own form of membarrier |
 //! | macOS and other Unix | threads | fences |
-//! | WebAssembly | none; the global pool is its caller, which runs everything in place | fences |
+//! | WebAssembly | no threads: the caller is the global pool, and runs everything in place | fences |
 //!
 //! Where there are no threads, [`ThreadPoolBuilder::build`] fails with an error that [says
 //! so](ThreadPoolBuildError::is_unsupported), and a job of [`spawn`](spawn()) runs when the caller

@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("fleet/page.js");
 ///
 /// # Panics
 ///
-/// Panics if an attempt or a move names a machine or a job that there is not.
+/// Panics if an attempt or a move names a machine or a job that does not exist.
 ///
 /// # Examples
 ///

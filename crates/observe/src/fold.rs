@@ -1,4 +1,4 @@
-//! From the events that each worker recorded to lanes of spans.
+//! Folds the events that each worker recorded into a lane of spans.
 
 use std::ops::Range;
 
@@ -28,13 +28,12 @@ impl From<Folded> for Run {
 
 /// Folds the events of each worker into a lane, within `window_ns`.
 ///
-/// The window is in the recorder's time; what lies outside is cut off, and the
-/// spans count from its start. Every job becomes a span, also one that began
-/// while its worker waited inside another.
+/// The window is in the recorder's time; what lies outside is cut off, and the spans count from its
+/// start. Every job becomes a span, even one that began while its worker waited inside another.
 ///
-/// A recorder is bounded, so the oldest events of a worker may be missing. A job whose begin was
-/// not recorded is drawn from the first moment that is known, a job without an end up to the end
-/// of the window. [`Lane::unknown_until_ns`] says from when on the lane can be trusted.
+/// A recorder is bounded, so the oldest events of a worker may be missing. A job whose beginning is
+/// missing is drawn from the first moment that is known, a job without an end up to the end of the
+/// window. [`Lane::unknown_until_ns`] says from when on the lane can be trusted.
 ///
 /// # Examples
 ///
@@ -102,7 +101,7 @@ fn fold_worker(
             EventKind::SearchEnd => search.end(at_ns, &mut spans),
             EventKind::Sleep => sleep.begin(at_ns),
             EventKind::Wake => sleep.end(at_ns, &mut spans),
-            // A kind of a newer version says nothing about these spans.
+            // A kind that a newer version added has no effect on these spans.
             _ => {}
         }
     }
@@ -123,7 +122,7 @@ fn fold_worker(
 fn known_from_ns(worker: &WorkerEvents, window_ns: &Range<u64>) -> u64 {
     match worker.events.first() {
         Some(first) if worker.dropped > 0 => first.at_ns.clamp(window_ns.start, window_ns.end),
-        // Everything was overwritten and nothing is left: nothing is known.
+        // All events were overwritten: nothing is known.
         None if worker.dropped > 0 => window_ns.end,
         _ => window_ns.start,
     }
@@ -174,7 +173,7 @@ struct Toggle {
 
 /// Whether the condition holds.
 enum ToggleState {
-    /// No event has told yet; an end means that it has held from the first moment.
+    /// Unknown until the first event; an end means that it has held from the first moment.
     Unseen,
     Out,
     Since(u64),

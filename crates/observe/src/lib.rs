@@ -1,9 +1,8 @@
 //! Timelines from the events that a pool recorded, and the pages that show them.
 //!
-//! Three nouns. A [`Span`] is a stretch of time that one worker spent on one
-//! thing: a task, a search, sleep. A [`Lane`] is everything one worker did. A
-//! [`Run`] is one execution: its lanes, the [`Steal`]s between them, and the
-//! figures to print beside it.
+//! There are three nouns. A [`Span`] is a stretch of time that one worker spent on one thing: a
+//! task, a search, sleep. A [`Lane`] is everything one worker did. A [`Run`] is one execution: its
+//! lanes, the [`Steal`]s between them, and the figures to print beside it.
 //!
 //! The machines of a cluster have a page of their own, see [`fleet`].
 //!

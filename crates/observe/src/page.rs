@@ -1,4 +1,4 @@
-//! A page that loads nothing: style, script and data are inside it.
+//! A self-contained page: style, script and data are inside it.
 //!
 //! The data is JSON in a script element of a type that no browser executes.
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 const STYLE: &str = include_str!("page/frame.css");
 const SCRIPT: &str = include_str!("page/frame.js");
 
-/// Where the script puts what it draws.
+/// The element into which the script draws.
 pub(crate) const DRAWN: &str =
     "<noscript><p>The timelines are drawn by a script inside this page; \
      switch scripts on to see them.</p></noscript>\n\

@@ -14,8 +14,8 @@ mod merge;
 
 const SCRIPT: &str = include_str!("report/page.js");
 
-/// How many spans a page carries at most. Beyond that, neighbours too thin to
-/// be seen apart are merged, and the page says how many.
+/// The most spans of a page. Beyond that, neighbours too thin to be seen apart are merged, and the
+/// page says how many.
 const SPANS_MAX: usize = 200_000;
 
 /// The page that shows `runs` one below the other, on one time axis.

@@ -38,7 +38,7 @@ impl Fate {
         }
     }
 
-    /// The one that says more, of one model and the next.
+    /// The more telling of two fates, from one model and the next.
     pub(super) fn or(self, other: Self) -> Self {
         match self {
             Self::Endless { .. } => self,
@@ -46,7 +46,7 @@ impl Fate {
         }
     }
 
-    /// Which model kills it.
+    /// The model that kills it.
     pub(super) fn model(&self) -> Option<&str> {
         match self {
             Self::Killed { model, .. } | Self::WronglyExplained { model } => Some(model),

@@ -14,13 +14,13 @@ use crate::steps::Line;
 
 /// With this in `HEIST_FAULT` a program breaks nothing and lists the names that it passes.
 const SURVEY: &str = "survey";
-/// How the program says so, as does one with a fault planted.
+/// The line by which a program reports a name that it passes, also with a fault planted.
 const REACHED: &str = "fault reached: ";
 
-/// A model may take this long without a fault.
+/// The time limit of a model without a fault.
 const SURVEY_LIMIT: Duration = Duration::from_secs(900);
-/// How long a model has at least, and how many times its usual time, until a mutant is taken to
-/// keep it from ending.
+/// The least time, and the multiple of its usual time, after which a model counts as kept from
+/// ending by a mutant.
 const LEAST: Duration = Duration::from_secs(60);
 const PATIENCE: u32 = 8;
 
@@ -75,7 +75,7 @@ pub(crate) fn build(root: &Path, out: &mut impl std::io::Write) -> anyhow::Resul
     Ok(models)
 }
 
-/// Runs all tests without a fault, and returns those that come past a name, quickest first.
+/// Runs all tests without a fault, and returns those that pass a name, quickest first.
 pub(crate) fn survey(root: &Path, models: &[Model]) -> anyhow::Result<Vec<Surveyed>> {
     let mut surveyed = Vec::new();
     for model in models {
@@ -141,7 +141,7 @@ fn reached(output: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| Some(line.split_once(REACHED)?.1))
 }
 
-/// The first thing that a panic says.
+/// The first line of a panic's message.
 fn complaint(output: &str) -> Option<String> {
     /// Longer ones list loom's threads.
     const MOST: usize = 80;

@@ -8,7 +8,7 @@ use crate::model::{read, rust_files};
 use crate::tidy::rust::{Facts, Fault};
 use crate::tidy::source::{NAMED, TESTS_OWN};
 
-/// How a comment begins that says why no layer can notice a mutant. Its name and the reason
+/// The beginning of a comment that says why no layer can notice a mutant. Its name and the reason
 /// follow: `// Equivalent (deque.try_lock): …`, on as many lines as it takes.
 const EXPLANATION: &str = "// Equivalent (";
 /// How far above the name its explanation may begin.
@@ -28,7 +28,7 @@ pub(crate) struct Mutant {
 }
 
 impl Mutant {
-    /// The name that stands in the code: of a half, that of the whole.
+    /// The name in the code; for half of an ordering, that of the whole.
     pub(crate) fn fault(&self) -> &str {
         self.name.split(':').next().unwrap_or(&self.name)
     }
@@ -98,7 +98,7 @@ fn changes(fault: &Fault) -> Vec<(&'static str, String)> {
 
 struct Explanation {
     name: String,
-    /// Where it begins, counted from 1.
+    /// The line where it begins, counted from 1.
     line: usize,
     reason: String,
 }

@@ -1,5 +1,5 @@
-//! The fates of mutants: kept in a table, by which a fast run knows which model to ask, and told in
-//! a dated document.
+//! The fates of mutants: kept in a table, from which a fast run learns which model to run, and
+//! written to a dated document.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::machine;
 
 const TABLE: &str = "bench/record/mutants.toml";
 
-/// Which model noticed each mutant.
+/// The model that noticed each mutant.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Table {
     pub(crate) killed_by: BTreeMap<String, String>,
@@ -33,7 +33,7 @@ impl Table {
         toml::from_str(&text).with_context(|| format!("{} is no such table", path.display()))
     }
 
-    /// Notes what became of these mutants, and forgets those that are not among `all`.
+    /// Notes the fates of these mutants, and forgets those that are not among `all`.
     pub(crate) fn update(&mut self, fates: &[(Mutant, Fate)], all: &[Mutant]) {
         for (mutant, fate) in fates {
             match fate.model() {

@@ -9,7 +9,7 @@ use super::modules::{Modules, Place};
 use super::repository::{Repository, Violation};
 use super::rust::NamedPath;
 
-/// How many re-exports are followed before a name is taken for its last place.
+/// The most re-exports that are followed from a name.
 const LONGEST_WAY: usize = 12;
 
 /// For each file the files that it uses, and the line where it first does.
@@ -87,7 +87,7 @@ struct Scope<'a> {
     items: BTreeSet<&'a str>,
 }
 
-/// The names of a crate, by modules.
+/// The names in a crate, by module.
 struct Names<'a> {
     modules: &'a Modules<'a>,
     tree: &'a BTreeMap<&'a str, Place>,

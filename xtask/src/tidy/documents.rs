@@ -6,10 +6,10 @@ use super::repository::{has_word, numbered, File, Repository, Violation};
 const CHANGELOG: &str = "CHANGELOG.md";
 const MAP: &str = "ARCHITECTURE.md";
 
-/// The ends of what the map means as a path, if there is a slash in it.
+/// The endings by which the map means a path, if there is a slash in it.
 const PATH_ENDINGS: [&str; 5] = [".rs", ".md", ".js", ".py", "/"];
 
-/// How documents call the folder of this repository, seen from a program beside it.
+/// The name that documents give the folder of this repository, seen from a program beside it.
 const BESIDE: &str = "../heist/";
 
 pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
@@ -45,7 +45,7 @@ pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
     }
 }
 
-/// Each path in backticks is there: from the root, or from the folder or the sources of a crate.
+/// Each path in backticks exists, from the root or from the folder or the sources of a crate.
 fn check_paths(repository: &Repository, map: &File, found: &mut Vec<Violation>) {
     let is_there = |path: &str| match path.ends_with('/') {
         true => repository

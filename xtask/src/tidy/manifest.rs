@@ -21,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("workloads", &[]),
 ];
 
-/// Where those crates lie: at the root, the one.
+/// The folders of those crates; that of one is at the root.
 const ROOMS: [&str; 2] = ["crates/", "compat/"];
 const AT_THE_ROOT: &str = "workloads";
 
@@ -68,11 +68,11 @@ struct Dependency {
     /// The package's name, whatever the entry calls it.
     package: String,
     line: usize,
-    /// Part of this repository.
+    /// True for a crate of this repository.
     is_local: bool,
-    /// Described once for the whole workspace.
+    /// True if the workspace describes it.
     is_inherited: bool,
-    /// A comment stands on the line or the one above.
+    /// True if a comment is on the line or the one above.
     has_reason: bool,
 }
 

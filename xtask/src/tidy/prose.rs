@@ -1,10 +1,10 @@
-//! Rules for prose in comments and documents: how sentences begin, how wide lines are, which
-//! names of crates a reader meets.
+//! Rules for prose in comments and documents: the beginnings of sentences, the width of lines, the
+//! names of crates that a reader meets.
 
 use super::modules::Modules;
 use super::repository::{numbered, File, Repository, Violation};
 
-/// The words with which no sentence begins.
+/// The words that may not begin a sentence.
 const OPENERS: [&str; 6] = ["What", "Who", "Whose", "Nobody", "Whoever", "Whatever"];
 const WIDTH: usize = 100;
 /// The crates that users know as `heist`.
@@ -66,10 +66,10 @@ fn check_names(text: &str, report: &mut dyn FnMut(String)) {
     }
 }
 
-/// Where in a text one is.
+/// A position in a text.
 #[derive(Debug, Default)]
 struct Reader {
-    /// The line before, of the same comment.
+    /// The preceding line of the same comment.
     before: String,
     in_code: bool,
 }

@@ -97,7 +97,7 @@ pub(super) struct NamedPath {
     pub(super) has_a_name: bool,
 }
 
-/// A place by what surrounds it.
+/// The surroundings of a place in the code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     in_test: bool,
@@ -440,7 +440,7 @@ struct Item {
 }
 
 impl Item {
-    /// An item of which nothing is known yet.
+    /// An item before anything is known of it.
     fn among(in_test: bool) -> Self {
         Self {
             around: in_test,

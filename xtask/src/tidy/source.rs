@@ -9,10 +9,10 @@ use super::rust::{Facts, NamedPath, STRONG};
 
 /// The only crate that may name what [`CONCURRENCY`] lists.
 const DOOR: &str = "crates/sync/";
-/// Where only decisions are made.
+/// The folders of pure decisions.
 const POLICIES: [&str; 2] = ["crates/core/src/policy", "crates/cluster/src/planner"];
 
-/// Names that no model can see through, so that they must go through the door.
+/// Names that no model can observe, so that they must go through that crate.
 const CONCURRENCY: [&[&str]; 12] = [
     &["std", "sync", "atomic"],
     &["core", "sync", "atomic"],
@@ -29,8 +29,8 @@ const CONCURRENCY: [&[&str]; 12] = [
     &["shuttle"],
 ];
 
-/// Of these, what may be named where only tests compile: threads that are no part
-/// of a model, and the tools that run models.
+/// Those of them that may be named in code for tests only: threads that are no part of a model, and
+/// the tools that run models.
 const TESTS_MAY_NAME: [&[&str]; 3] = [&["std", "thread"], &["loom"], &["shuttle"]];
 
 /// Names that a decision must not depend on: it is a plain function of plain data.
@@ -45,11 +45,11 @@ const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
 /// The crates that consist of protocols: each ordering has a name there.
 pub(crate) const NAMED: [&str; 3] = ["crates/sync/src/", "crates/deque/src/", "crates/core/src/"];
-/// Where the names are given a meaning: the orderings there are nobody's.
+/// The files that implement the names, whose own orderings need none.
 const NAMING: &str = "crates/sync/src/fault.rs";
 /// The first word of a name that belongs to a test, which no command plants.
 pub(crate) const TESTS_OWN: &str = "test.";
-/// How far above an ordering its comment may end.
+/// The most lines between an ordering and the end of the comment above it.
 const COMMENT_REACH: usize = 6;
 
 /// Endings of the files that are searched for [`UNFINISHED`].

@@ -7,7 +7,7 @@ use crate::Fact;
 pub struct Fleet {
     /// Its length.
     pub wall_ms: u64,
-    /// Figures to print above all.
+    /// Figures to print above the charts.
     pub facts: Vec<Fact>,
     /// The machines, in the order in which they are drawn.
     pub machines: Vec<Machine>,
@@ -17,7 +17,7 @@ pub struct Fleet {
     pub moves: Vec<Move>,
     /// The decisions about moves.
     pub decisions: Vec<Decision>,
-    /// The times without a driver.
+    /// The times during which no driver ran.
     pub undriven: Vec<Stretch>,
     /// Remarks for the reader, a sentence each.
     pub notes: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Machine {
     pub note: String,
     /// The measurements there, in order.
     pub usage: Vec<Usage>,
-    /// The times at which it was not there.
+    /// The times of its absence.
     pub absent: Vec<Stretch>,
 }
 
@@ -50,10 +50,10 @@ pub struct Machine {
 pub struct Usage {
     /// The time that was measured.
     pub stretch: Stretch,
-    /// The part of its processors that was in use: 1 for all of them, more if work waited for
-    /// one, `None` if not known.
+    /// The share of its processors that was in use: 1 for all of them, more if work waited for a
+    /// processor, `None` if unknown.
     pub share: Option<f64>,
-    /// The reason why it is not known.
+    /// The reason why the share is unknown.
     pub note: String,
 }
 
@@ -104,12 +104,12 @@ pub enum AttemptEnd {
     Open,
 }
 
-/// A state that was saved.
+/// A saved state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// The time of the save.
     pub at_ms: u64,
-    /// The part of the job that was done, from 0 to 1.
+    /// The share of the job that was done, from 0 to 1.
     pub progress: f64,
     /// The size of the state.
     pub bytes: u64,

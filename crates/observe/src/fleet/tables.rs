@@ -4,7 +4,7 @@ use super::run::{AttemptEnd, Decision, Expected, Fleet};
 use crate::page::text;
 use crate::Fact;
 
-/// The figures above all.
+/// The figures above the charts.
 pub(super) fn figures(facts: &[Fact]) -> String {
     let facts = facts.iter().map(|fact| {
         let (label, value) = (text(&fact.label), text(&fact.value));

@@ -1,4 +1,4 @@
-//! Stacks the spans of a lane, and thins them out when there are too many.
+//! The levels of a lane: its spans stacked, and thinned out when there are too many.
 
 use std::cmp::Reverse;
 
