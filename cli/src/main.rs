@@ -3,14 +3,16 @@
 //! `heist run` executes real irregular work serially, with two strategies that need no runtime,
 //! and on heist, and shows them side by side. `heist doctor` says what heist finds on this
 //! machine, or whether a project runs on heist. `heist cluster` runs a program's functions and
-//! jobs on many machines; `heist plan` says which job of a fleet should move.
+//! jobs on many machines; `heist plan` says which job of a fleet should move. `heist sim` runs a
+//! computation in a model, on as many workers as one likes.
 //!
 //! The exit code is:
 //!
 //! - 0 if all is well;
 //! - 1 if a strategy gave a wrong result, a part of the input could not be used, an output could
-//!   not be written, or a job or call has no result; also if doctor finds that no pool can start,
-//!   that a setting would be refused, or that a project does not run on heist;
+//!   not be written, a job or call has no result, or the model breaks a promise of theory; also if
+//!   doctor finds that no pool can start, that a setting would be refused, or that a project does
+//!   not run on heist;
 //! - 2 if the program was called wrongly, or with something that it cannot work on, such as a
 //!   number of workers that heist refuses;
 //! - 130 if Ctrl-C ended a run on a cluster.
@@ -31,7 +33,9 @@ mod number;
 mod plan;
 mod progress;
 mod run;
+mod sim;
 mod strategy;
+mod table;
 mod trace;
 mod usage;
 mod workload;
@@ -52,6 +56,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
+    /// Simulate a computation on any number of workers, step by step
+    Sim(sim::Args),
     /// Run a program's functions and jobs on many machines, and watch jobs move
     Cluster(cluster::Args),
 }
@@ -63,6 +69,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
         Command::Plan(args) => plan::run(args, &mut out),
+        Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),
     };
     match outcome.and_then(|code| Ok(out.flush().map(|()| code)?)) {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::snapshot::{Job, Node, Snapshot};
 use crate::cluster::events::harmless;
+use crate::table;
 
 /// Width of a bar that shows 100 %.
 const BAR_WIDTH: usize = 24;
@@ -16,7 +17,8 @@ pub(super) fn write(snapshot: &Snapshot, out: &mut impl Write) -> io::Result<()>
         let here = |job: &&Job| job.node == node.id;
         lines.push(of_node(node, snapshot.jobs.iter().filter(here).count()));
     }
-    table(&lines, 2, out)?;
+    table::write(&lines, 2, out)?;
+    writeln!(out)?;
     let heads = [
         "job",
         "node",
@@ -29,7 +31,8 @@ pub(super) fn write(snapshot: &Snapshot, out: &mut impl Write) -> io::Result<()>
     let mut lines = vec![heads.map(str::to_owned)];
     lines.extend(snapshot.jobs.iter().map(of_job));
     if lines.len() > 1 {
-        table(&lines, 2, out)?;
+        table::write(&lines, 2, out)?;
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -62,30 +65,6 @@ fn of_job(job: &Job) -> [String; 7] {
         bytes(job.state_bytes),
         mobility,
     ]
-}
-
-/// Prints the lines in columns, the first few to the left, and an empty line.
-fn table(lines: &[[String; 7]], left: usize, out: &mut impl Write) -> io::Result<()> {
-    let width = |column: usize| {
-        lines
-            .iter()
-            .map(|cells| cells[column].chars().count())
-            .max()
-    };
-    let widths: Vec<usize> = (0..7).filter_map(width).collect();
-    for cells in lines {
-        let mut line = String::new();
-        for (column, (cell, &width)) in cells.iter().zip(&widths).enumerate() {
-            let cell = if column < left {
-                format!("{cell:<width$}  ")
-            } else {
-                format!("{cell:>width$}  ")
-            };
-            line.push_str(&cell);
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    writeln!(out)
 }
 
 /// A bar for a share; a sign behind it says that it is more than all.

@@ -1,0 +1,87 @@
+//! Drives the program `heist sim` as a user does.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn sim(args: &[&str]) -> Output {
+    let mut heist = Command::new(env!("CARGO_BIN_EXE_heist"));
+    heist
+        .arg("sim")
+        .args(args)
+        .output()
+        .expect("the program starts")
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = sim(args);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn a_run_tells_work_span_and_what_workers_make_of_them() {
+    let text = stdout(&[
+        "run",
+        "fib:24",
+        "--workers",
+        "1,64",
+        "--policy",
+        "child,central",
+    ]);
+    assert!(text.contains("work T1 300097, span Tinf 48"), "{text}");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .skip(3)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows.len(), 4, "{text}");
+    assert_eq!(rows[0][..3], ["child", "1", "300097"]);
+    assert_eq!(rows[2][..3], ["central", "1", "300097"]);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_as_a_document_has_the_numbers() {
+    let text = stdout(&[
+        "run",
+        "skewed:1000",
+        "--workers",
+        "8",
+        "--seeds",
+        "3",
+        "--json",
+    ]);
+    let rows: Value = serde_json::from_str(&text).expect("a document");
+    let row = &rows[0];
+    assert_eq!(row["work"], 999 + 1000 + 999 * 3);
+    assert_eq!(row["workers"], 8);
+    let steps = row["steps"].as_f64().expect("a number");
+    assert!(steps >= row["span"].as_f64().expect("a number"));
+}
+
+#[test]
+fn theory_holds() {
+    let text = stdout(&["validate"]);
+    assert!(text.ends_with("promises are kept\n"), "{text}");
+    assert!(!text.contains("BROKEN"), "{text}");
+}
+
+#[test]
+fn wrong_calls_are_told_what_is_accepted() {
+    for (args, accepted) in [
+        (["run", "fib:99"], "1 to 50"),
+        (["run", "sort:9"], "fib:N, loop:N, skewed:N, bag:N"),
+        (["run", "--policy=best"], "round-robin"),
+        (["run", "--workers=0"], "1 to 1048576"),
+    ] {
+        let output = sim(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(err.contains(accepted), "{args:?}: {err}");
+    }
+}
