@@ -1,16 +1,14 @@
 //! A pool and a process that calls `fork`: in the child, which has one thread, every call that
 //! would wait for a worker is refused; a pool of its own works.
-//!
-//! Tests that fork run in a process of their own, away from the threads of the test harness; a
-//! child that hangs is killed by an alarm, and fails.
 // The thread sanitizer starts no thread in the child of a process that had several.
 #![cfg(all(unix, not(any(heist_loom, heist_shuttle, heist_tsan))))]
+
+mod in_fork;
 
 use std::future::Future;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -19,6 +17,8 @@ use std::task::{Context, Wake, Waker};
 use heist_core::{
     with_context, JoinError, Once, Priority, Strand, TaskGroup, ThreadPool, ThreadPoolBuilder,
 };
+
+use in_fork::{alone, assert_passes, assert_refused, in_fork, FINE};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -31,67 +31,6 @@ fn fib(n: u64) -> u64 {
     }
     let (a, b) = heist_core::join(|| fib(n - 1), || fib(n - 2));
     a + b
-}
-
-/// Runs one of the tests below in a process of its own.
-fn alone(test: &str) -> Output {
-    let program = std::env::current_exe().expect("the path of this test");
-    Command::new(program)
-        .args([test, "--exact", "--ignored", "--nocapture"])
-        .output()
-        .expect("the test runs again")
-}
-
-fn assert_passes(test: &str) {
-    let output = alone(test);
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("1 passed"), "{text}");
-}
-
-/// How a child ended.
-#[derive(Debug, PartialEq, Eq)]
-enum End {
-    Exit(i32),
-    Signal(i32),
-}
-
-const FINE: End = End::Exit(0);
-
-/// Calls `f` in a forked child, which ends then: well, unless `f` panics.
-fn in_fork(f: impl FnOnce()) -> End {
-    // SAFETY: what the child does with its copy of the memory is what is tested.
-    match unsafe { libc::fork() } {
-        -1 => panic!("could not fork: {}", io::Error::last_os_error()),
-        0 => {
-            // SAFETY: it sets a timer that kills the process.
-            unsafe { libc::alarm(60) };
-            let ended_well = catch_unwind(AssertUnwindSafe(f)).is_ok();
-            // SAFETY: ends the process, without the parent's exit handlers.
-            unsafe { libc::_exit(i32::from(!ended_well)) }
-        }
-        child => {
-            let mut status = 0;
-            // SAFETY: the place for the status is ours.
-            let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
-            assert_eq!(waited, child);
-            match libc::WIFSIGNALED(status) {
-                true => End::Signal(libc::WTERMSIG(status)),
-                false => End::Exit(libc::WEXITSTATUS(status)),
-            }
-        }
-    }
-}
-
-/// `call` panics, and says what it attempted and why that cannot be.
-fn assert_refused<R>(attempt: &str, call: impl FnOnce() -> R) {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else {
-        panic!("the attempt to {attempt} the parent's pool was not refused")
-    };
-    let text: &String = payload.downcast_ref().expect("a message");
-    let says = format!("could not {attempt} a pool that was built before this process was forked");
-    assert!(text.starts_with(&says), "{text}");
 }
 
 #[test]
