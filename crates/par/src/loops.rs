@@ -52,6 +52,11 @@ where
 ///
 /// As [`parallel_for`].
 ///
+/// # Cost
+///
+/// As [`parallel_for`], with one call of `identity` for the whole and one for each part that a
+/// thief has taken.
+///
 /// # Examples
 ///
 /// ```

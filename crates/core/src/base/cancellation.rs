@@ -154,6 +154,10 @@ impl CancellationToken {
 
     /// A token that is cancelled with this one, and may be cancelled alone.
     ///
+    /// # Cost
+    ///
+    /// One allocation, and a lock of this token.
+    ///
     /// # Examples
     ///
     /// ```

@@ -1,19 +1,19 @@
-//! The erased job, in a slot of a deque or on its way; and who frees what.
+//! The erased job, in a slot of a deque or in transit, and the owner of its memory.
 //!
 //! | kind | memory | runs | freed by |
 //! |---|---|---|---|
 //! | [`SlotJob`](crate::base::slot_job::SlotJob) | a slot of the deque of the worker that waits for it | once | the worker, after the latch is set or the job was taken back |
-//! | [`StackJob`](crate::base::job_ref::StackJob) | the frame of whoever waits for it | once | the frame, after the latch is set |
+//! | [`StackJob`](crate::base::job_ref::StackJob) | the frame that waits for it | once | the frame, after the latch is set |
 //! | [`DetachedJob`] | a slot or the injector, until it is taken | once | the run itself |
 //! | [`HeapJob`](crate::base::job_ref::HeapJob) | a box | once | the run itself |
-//! | [`Claimed`](crate::worker::claimed::Claimed) | an `Arc`, shared with its handle | once, or never | the run itself, of what is left then |
+//! | [`Claimed`](crate::worker::claimed::Claimed) | an `Arc`, shared with its handle | once, or never | the last of the shares |
 //!
-//! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs in its slot; what
-//! a worker spawns is a `DetachedJob`, which moves out first, and holds a box if it would not fit.
-//! So does the injector. Mailboxes hold a [`JobRef`] for each job, which points to a
+//! A deque holds whole jobs: the second half of a join is a `SlotJob`, which runs in its slot; a
+//! spawned job is a `DetachedJob`, which moves out first, and holds a box if it would not fit. The
+//! injector holds `DetachedJob`s too. Mailboxes hold a [`JobRef`] for each job, which points to a
 //! [`Header`](crate::base::job_ref::Header), whose only field is the function that runs the job.
 //!
-//! A job whose region is cancelled, or cannot be entered, is discarded in place of its run.
+//! A job whose region is cancelled, or cannot be entered, is discarded instead of run.
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
@@ -32,10 +32,10 @@ use crate::base::unwind::{self, Payload};
 use crate::base::waiting::WaitMode;
 use crate::policy::Priority;
 
-/// A place in a worker's deque.
+/// A slot of a worker's deque.
 pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 
-/// The kind of job in a slot: how its payload is run.
+/// The kind of a job: the functions that run or discard its payload.
 pub(crate) struct Kind {
     /// Runs the job whose content lies at this address.
     pub(super) run: unsafe fn(NonNull<u8>),
@@ -44,15 +44,15 @@ pub(crate) struct Kind {
     /// True if the job, which brings its context along, may run in the surroundings that the thread
     /// has entered.
     pub(super) may_run_here: unsafe fn(NonNull<u8>) -> bool,
-    /// In the place of its run, if the job is not to begin, and why.
+    /// Discards the job instead of running it; the payload says why.
     pub(super) discard: unsafe fn(NonNull<u8>, Payload),
-    /// Its owner waits for it: it runs in its slot. Otherwise it moves out first.
+    /// True if its owner waits for it: then it runs in its slot. Otherwise it moves out first.
     pub(super) lent: bool,
-    /// Its content is the reference to a job that begins with a [`Claim`].
+    /// True if its content is the reference to a job that begins with a [`Claim`].
     pub(super) claimed: bool,
-    /// It brings its context along, and so is not of the region in whose slots it lies.
+    /// True if it brings its context along, and so is not of the region in whose slots it lies.
     pub(super) carries: bool,
-    /// How many words of its content mean something, if it is detached.
+    /// The words of its content that are in use, if it is detached.
     pub(super) words: usize,
 }
 
@@ -65,12 +65,12 @@ impl Kind {
         self.lent
     }
 
-    /// True if somebody may have the job before it is taken from where it waits.
+    /// True if somebody may claim the job before it is taken from its queue.
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed
     }
 
-    /// The context of the job, if in its slot that is `context`.
+    /// The context of the job, of which `context` gives that of its slot.
     pub(crate) fn context(
         &self,
         context: impl FnOnce() -> Option<Arc<Context>>,
@@ -83,15 +83,15 @@ impl Kind {
     }
 }
 
-/// The context in which a job is to run. Not dropped by itself, so that moving a [`Job`] costs
+/// The context in which a job is to run. It has no drop glue, so that moving a [`Job`] costs
 /// nothing: by J1 each is run once.
 pub(crate) type Inherited = ManuallyDrop<Option<Arc<Context>>>;
 
-/// A job that has been taken from where it waited, and is to be run once.
+/// A job that has been taken from its queue, and is to be run once.
 pub(crate) enum Job {
     Reference(JobRef),
-    /// Still in the slot from which the worker popped it, which is vacant: it must start before
-    /// anything else is pushed.
+    /// Still in the slot from which the worker popped it, which counts as vacant: the job must
+    /// start before anything else is pushed.
     Popped {
         slot: JobSlot,
         kind: &'static Kind,
@@ -99,12 +99,12 @@ pub(crate) enum Job {
     /// From a lane, or from a queue of jobs with a hint.
     Injected {
         job: DetachedJob,
-        /// Only what is more urgent than this may run in the middle of it.
+        /// Only more urgent jobs than this may run in the middle of it.
         serving: Priority,
     },
     Detached {
         job: DetachedJob,
-        /// How the frame waits that pushed it.
+        /// The way in which the frame that pushed it waits.
         mode: WaitMode,
         context: Inherited,
     },
@@ -154,7 +154,7 @@ impl Job {
     }
 }
 
-/// A job that nobody waits for, while it is in no slot.
+/// A job that nobody waits for, while it is outside a slot.
 pub(crate) struct DetachedJob {
     kind: &'static Kind,
     content: [MaybeUninit<u64>; PAYLOAD / size_of::<u64>()],
@@ -164,7 +164,7 @@ pub(crate) struct DetachedJob {
 unsafe impl Send for DetachedJob {}
 
 impl DetachedJob {
-    /// Whether a task can lie in a slot.
+    /// True if a task fits a slot.
     pub(crate) const fn fits<F>() -> bool {
         size_of::<F>() <= PAYLOAD && align_of::<F>() <= align_of::<u64>()
     }
@@ -207,11 +207,11 @@ impl DetachedJob {
         }
     }
 
-    /// A job that begins with a [`Claim`].
+    /// The reference to a job that begins with a [`Claim`], as a detached job.
     ///
     /// # Safety
     ///
-    /// 1. It does, and nobody has run the reference.
+    /// 1. The job does begin with one, and the reference has not been run.
     pub(crate) unsafe fn claimed(job: JobRef) -> Self {
         const KIND: &Kind = &Kind {
             run: run_claimed,
@@ -241,7 +241,7 @@ impl DetachedJob {
         }
     }
 
-    /// Puts a task into a slot, and gives the kind to push it with.
+    /// Puts a task into a slot, and returns the kind with which to push it.
     ///
     /// # Safety
     ///
@@ -267,7 +267,7 @@ impl DetachedJob {
         unsafe { (self.kind.may_run_here)(NonNull::from(&self.content).cast()) }
     }
 
-    /// The job in a slot, which is free then.
+    /// Moves the job out of a slot, which is free afterwards.
     ///
     /// # Safety
     ///
@@ -279,7 +279,7 @@ impl DetachedJob {
         Self { kind, content }
     }
 
-    /// Puts the job back into a slot, and gives the kind to push it with.
+    /// Puts the job back into a slot, and returns the kind with which to push it.
     ///
     /// # Safety
     ///
@@ -290,7 +290,7 @@ impl DetachedJob {
         self.kind
     }
 
-    /// Hands out the words that the job is made of.
+    /// Takes the job apart into words.
     #[inline]
     pub(crate) fn into_words(self, mut put: impl FnMut(MaybeUninit<u64>)) {
         let mut kind = MaybeUninit::<u64>::uninit();
@@ -303,7 +303,7 @@ impl DetachedJob {
             .for_each(put);
     }
 
-    /// The job that is made of these words.
+    /// Puts a job together from its words.
     ///
     /// # Safety
     ///

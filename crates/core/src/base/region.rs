@@ -1,13 +1,13 @@
-//! A call's context, which holds for all that the call begins, wherever that runs.
+//! The context of a call, which applies to all jobs that the call begins, wherever they run.
 //!
-//! A push and a join say nothing of it. A job is known by the slot in which it lies: a region
-//! ([`Regions`](crate::base::waiting::Regions)) notes the slot that comes next when it begins,
-//! and the jobs in that slot and above, below the next region's, are its own. A thief looks there
-//! under the deque's lock, and opens a region with the same context for its run.
+//! A push and a join do not record it. A job's context follows from its slot: a region
+//! ([`Regions`](crate::base::waiting::Regions)) notes the next slot when it begins, and owns the
+//! jobs from that slot up to the next region's. A thief looks this up under the deque's lock, and
+//! runs the job in a region with the same context.
 //!
-//! Lent jobs have ended when the region does. Detached ones may be left: the worker takes them out,
-//! and puts them back with the context beside them. So (RG-1) each detached job lies in the slots
-//! of its own region, or carries its context.
+//! Lent jobs have ended when the region ends. Detached ones may be left: the worker takes them out,
+//! and puts them back with their context. So (RG-1) each detached job lies in the slots of its own
+//! region, or carries its context.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,7 +20,7 @@ use heist_sync::thread_local;
 use crate::base::around::Around;
 use crate::base::cancellation::CancellationToken;
 
-/// One thing that holds in a region, and all that holds around it.
+/// One token or surrounding of a region, and the contexts around it.
 pub(crate) struct Context {
     held: Held,
     outer: Option<Arc<Self>>,
@@ -29,11 +29,11 @@ pub(crate) struct Context {
 }
 
 enum Held {
-    /// Jobs stop when this says so.
+    /// Jobs stop when this is cancelled.
     Token(CancellationToken),
-    /// Jobs run in here.
+    /// Jobs run inside this.
     Around(Arc<dyn Around>),
-    /// No token further out has anything to say: jobs of destructors come to their end.
+    /// Tokens further out have no effect: jobs of destructors run to their end.
     Shield,
 }
 
@@ -51,7 +51,7 @@ impl Context {
         Self::holding(Held::Around(around), outer)
     }
 
-    /// The same, but that nothing in it is cancelled.
+    /// The same context, in which nothing is cancelled.
     pub(crate) fn uncancelled(this: &Arc<Self>) -> Option<Arc<Self>> {
         this.surrounds
             .then(|| Self::holding(Held::Shield, Some(Arc::clone(this))))
@@ -67,7 +67,7 @@ impl Context {
         })
     }
 
-    /// This, and what lies further out.
+    /// This context, and those around it.
     fn chain(&self) -> impl Iterator<Item = &Self> {
         iter::successors(Some(self), |context| context.outer.as_deref())
     }
@@ -104,7 +104,7 @@ impl Context {
         missing
     }
 
-    /// Calls `op`, around which the surroundings are entered.
+    /// Calls `op` inside these surroundings.
     pub(crate) fn entered<R>(&self, op: impl FnOnce() -> R) -> R {
         struct Leave(*const Context);
         impl Drop for Leave {
@@ -125,7 +125,8 @@ pub(crate) fn is_surrounded() -> bool {
     !ENTERED.with(Cell::get).is_null()
 }
 
-/// True if a job of this context may run here: what the thread has entered is its own.
+/// True if a job of this context may run here: the thread has entered only surroundings of the
+/// job's own.
 pub(crate) fn may_run(context: Option<&Arc<Context>>) -> bool {
     let entered = ENTERED.with(Cell::get);
     let mut chain = context.into_iter().flat_map(|context| context.chain());
@@ -143,7 +144,8 @@ impl fmt::Debug for Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // A loop, not a recursion: jobs that begin regions that begin jobs may go on for ever.
+        // A loop, not a recursion: jobs that begin regions that begin jobs make chains of any
+        // length.
         let mut outer = self.outer.take();
         while let Some(context) = outer {
             outer = Arc::into_inner(context).and_then(|mut context| context.outer.take());

@@ -95,7 +95,7 @@ impl WaitMode {
         self.bits() != 0
     }
 
-    /// True if nothing is special.
+    /// True if frames wait in the default way.
     pub(crate) fn is_plain(self) -> bool {
         self.0.is_null()
     }

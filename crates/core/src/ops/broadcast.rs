@@ -27,6 +27,10 @@ use crate::worker::Worker;
 ///
 /// If calls of `op` panic, `broadcast` panics with the payload of one of them, once all have ended.
 ///
+/// # Cost
+///
+/// Two allocations, a lock for each worker's mailbox, and a wake-up for each worker that sleeps.
+///
 /// # Examples
 ///
 /// ```
@@ -52,6 +56,11 @@ where
 ///
 /// A panic in `op` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler).
 ///
+/// # Cost
+///
+/// One allocation for `op`; for each worker another one, a lock of its mailbox, and a wake-up if it
+/// sleeps.
+///
 /// # Examples
 ///
 /// ```
@@ -76,7 +85,7 @@ where
 /// [`broadcast`](broadcast()) and [`spawn_broadcast`], where the examples are.
 pub struct BroadcastContext<'a> {
     worker: &'a Worker,
-    /// Says something about the present thread only: neither `Send` nor `Sync`.
+    /// Describes the present thread only: neither `Send` nor `Sync`.
     here: PhantomData<&'a mut dyn Fn()>,
 }
 
@@ -106,7 +115,7 @@ impl<'a> BroadcastContext<'a> {
         self.worker.index()
     }
 
-    /// How many workers the broadcast goes to.
+    /// The number of workers that the broadcast reaches.
     ///
     /// # Examples
     ///

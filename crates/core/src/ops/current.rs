@@ -3,8 +3,8 @@
 use crate::state::Pool;
 use crate::worker::Worker;
 
-/// How many workers the calling worker's pool has, or else the global pool, which is built if need
-/// be.
+/// The number of workers of the calling worker's pool, or else of the global pool, which is built
+/// if need be.
 ///
 /// # Examples
 ///
@@ -19,6 +19,10 @@ pub fn current_num_threads() -> usize {
 }
 
 /// The calling worker's index in its pool, or `None` on a thread that is no worker. Builds no pool.
+///
+/// # Cost
+///
+/// Reads a thread-local variable.
 ///
 /// # Examples
 ///

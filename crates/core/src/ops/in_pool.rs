@@ -28,6 +28,11 @@ impl ThreadPool {
     ///
     /// Panics if `op` does, with the same payload.
     ///
+    /// # Cost
+    ///
+    /// Nothing on a worker of this pool; otherwise a lock, and two changes of threads of some
+    /// microseconds each if the workers sleep. Nothing is allocated.
+    ///
     /// # Examples
     ///
     /// ```

@@ -26,7 +26,7 @@ pub fn job() -> JobBuilder<'static> {
     JobBuilder::in_pool(None)
 }
 
-/// How a job is to run: made by [`job`] and [`ThreadPool::job`](crate::ThreadPool::job).
+/// The options of a job: made by [`job`] and [`ThreadPool::job`](crate::ThreadPool::job).
 #[must_use = "a builder does nothing until `spawn` or `submit`"]
 #[derive(Clone)]
 pub struct JobBuilder<'pool> {
@@ -45,11 +45,11 @@ impl<'pool> JobBuilder<'pool> {
         }
     }
 
-    /// How urgent the job is, beside others that wait. Normal jobs that a worker begins lie in its
-    /// own deque; all others wait for any worker.
+    /// Sets the urgency of the job among those that wait. A normal job that a worker begins goes to
+    /// its own deque; all others wait for any worker.
     ///
     /// A job waits in one place: of this, [`near`](Self::near) and [`only_on`](Self::only_on) the
-    /// last counts.
+    /// last call counts.
     ///
     /// # Examples
     ///
@@ -66,8 +66,8 @@ impl<'pool> JobBuilder<'pool> {
         self
     }
 
-    /// A hint: the worker with this index should run the job, as with
-    /// [`spawn_on`](crate::spawn_on()); if it is late another does.
+    /// Gives a hint: the worker with this index should run the job, as with
+    /// [`spawn_on`](crate::spawn_on()); if it is late, another worker does.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl<'pool> JobBuilder<'pool> {
         self
     }
 
-    /// Only the worker with this index runs the job, after those that came there before it.
+    /// Lets only the worker with this index run the job, after earlier ones of the kind.
     ///
     /// It does so when it has nothing left in its own deque, also while it waits for something
     /// else, even for [descendants](crate::Waiting::Descendants) only, as with a
@@ -107,9 +107,9 @@ impl<'pool> JobBuilder<'pool> {
         self
     }
 
-    /// The token stops the job, with all that it begins, as a call of
-    /// [`with_cancellation`](crate::with_cancellation): if it has not begun by then it is dropped, and
-    /// its handle says [`Cancelled`](crate::JoinError::Cancelled); if it runs it goes on to its next
+    /// Lets the token stop the job, and everything that it begins, as in a call of
+    /// [`with_cancellation`](crate::with_cancellation): a job that has not begun is dropped, and
+    /// its handle says [`Cancelled`](crate::JoinError::Cancelled); a running one stops at its next
     /// [`checkpoint`](crate::checkpoint()). Of several tokens the last counts.
     ///
     /// # Cost
@@ -144,9 +144,8 @@ impl<'pool> JobBuilder<'pool> {
     ///
     /// # Panics
     ///
-    /// As there: a panic in the job goes to the pool's
-    /// [panic handler](crate::ThreadPoolBuilder::panic_handler). And if the pool has no worker with
-    /// the index that the job was given.
+    /// As [`spawn`](crate::spawn()), and if the pool has no worker with the job's index. A panic in
+    /// the job goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler).
     ///
     /// # Examples
     ///
@@ -179,7 +178,7 @@ impl<'pool> JobBuilder<'pool> {
     ///
     /// # Panics
     ///
-    /// Panics if the pool has ended, or has no worker with the index that the job was given.
+    /// Panics if the pool has ended, or has no worker with the job's index.
     ///
     /// # Examples
     ///

@@ -1,9 +1,9 @@
 //! `join`: two closures, the second of which a thief may take.
 //!
-//! The path of a task: `join` moves the second closure into the next slot of the worker's deque and
-//! runs the first one. Then it takes the slot back. Usually the closure is still there, and runs in
-//! place, as a plain call. If a thief has it, the worker runs other jobs until the thief sets the
-//! latch in the slot, beside which the result lies then.
+//! `join` moves the second closure into the next slot of the worker's deque and runs the first one.
+//! Then it takes the slot back. Usually the closure is still there, and runs in place, as a plain
+//! call. If a thief has it, the worker runs other jobs until the thief sets the latch in the slot;
+//! the result is then beside the latch.
 
 use std::mem::ManuallyDrop;
 
@@ -18,25 +18,25 @@ use crate::worker::Worker;
 
 /// Runs both closures, perhaps in parallel, and returns both results.
 ///
-/// On a worker the second closure is made available to thieves, the first runs at once, and then
-/// the second, unless it was stolen. A caller outside any pool participates in the global one, as a
-/// worker in the place of one that sleeps; if none sleeps, both closures move into the pool and the
+/// On a worker, thieves may take the second closure while the first runs; if none has, the second
+/// runs next, on the same worker. A caller outside any pool participates in the global one, as a
+/// worker in the place of a sleeping one; if none sleeps, both closures move into the pool and the
 /// caller blocks.
 ///
 /// While it waits for a stolen closure the worker runs other jobs, which may be any jobs of the
-/// pool: do not hold a lock over a `join` that such a job could want, unless you say so by
-/// [`Waiting::Descendants`](crate::Waiting).
+/// pool: do not hold a lock across a `join` if such a job could want it, unless the wait is limited
+/// to [`Waiting::Descendants`](crate::Waiting).
 ///
 /// # Panics
 ///
 /// Both closures always run to their end. If one panics, `join` panics with its payload; if both
-/// do, with that of the first. As everywhere in this crate, the payloads of the others are dropped,
-/// and one whose drop panics aborts the process.
+/// do, with that of the first. As everywhere in this crate, the other payload is dropped, and the
+/// process aborts if that drop panics.
 ///
 /// # Cost
 ///
-/// No allocation, unless the second closure is stolen and its result takes more than 40 bytes. Not
-/// stolen: one push and one pop on the worker's own deque, some nanoseconds.
+/// Some nanoseconds for a push and a pop on the worker's own deque, if the second closure is not
+/// stolen. No allocation, unless it is stolen and its result takes more than 40 bytes.
 ///
 /// # Examples
 ///
@@ -63,8 +63,8 @@ where
     join_context(|_| a(), |_| b())
 }
 
-/// As [`join`], and tells each closure whether it migrated, that is, runs on another worker than
-/// the caller.
+/// As [`join`], and tells each closure whether it migrated, that is, whether it runs on a thread
+/// other than the caller's.
 ///
 /// # Panics
 ///
@@ -101,9 +101,9 @@ where
     B: FnOnce(FnContext) -> RB,
 {
     let mut b = ManuallyDrop::new(b);
-    // SAFETY: 1. `b` stays in this frame until the job is taken back or done: on every way out
-    // below, also that of a panic in `a`. One of the copies is used. 2. `b` is Send and so is its
-    // result, by the bounds of our callers.
+    // SAFETY: 1. `b` stays in this frame until the job is taken back or done, on every path below,
+    // including a panic in `a`. One of the copies is used. 2. `b` and its result are Send, by the
+    // bounds of the callers.
     let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
         return join_in_place(worker, migrated, a, ManuallyDrop::into_inner(b));
     };
@@ -120,9 +120,9 @@ where
     // SAFETY: lent above.
     if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back, so that it is ours alone. The copy in the slot is forgotten: most
-        // closures borrow from this frame, and the compiler knows where. If `b` panics, nothing
-        // points into this frame any more.
+        // SAFETY: taken back, so that no thief has it. The copy in the slot is forgotten: most
+        // closures borrow from this frame, and the compiler optimises the copy here better. If `b`
+        // panics, nothing points into this frame any more.
         let b = unsafe { ManuallyDrop::take(&mut b) };
         return (ra, b(FnContext::new(migrated)));
     }
@@ -130,7 +130,7 @@ where
     unsafe { both::<B, RA, RB, FnContext>(worker, slot, ra) }
 }
 
-/// One closure after the other: the deque is full.
+/// Runs one closure after the other, because the deque is full.
 #[cold]
 #[inline(never)]
 fn join_in_place<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
@@ -153,7 +153,7 @@ where
     }
 }
 
-/// The first closure has panicked, and the second has ended: lets the panic go on.
+/// Resumes the panic of the first closure, now that the second has ended.
 fn resume_first<RB>(payload: Payload, rb: thread::Result<RB>) -> ! {
     match rb {
         Ok(rb) => {
@@ -164,7 +164,7 @@ fn resume_first<RB>(payload: Payload, rb: thread::Result<RB>) -> ! {
     }
 }
 
-/// The result of the first closure, and that of the second, which its thief leaves.
+/// Returns the result of the first closure, and that of the second, for which it waits.
 ///
 /// # Safety
 ///
@@ -186,7 +186,7 @@ where
     }
 }
 
-/// Waits for the thief, and takes what it has made of the job.
+/// Waits for the thief, and takes the result of the job.
 ///
 /// # Safety
 ///
@@ -198,7 +198,7 @@ where
 {
     // SAFETY: by 1.
     let latch = unsafe { lent_latch(slot).as_ref() };
-    // Above the slot lies what the first closure pushed.
+    // The first closure pushed its jobs above the slot.
     worker.wait_for_thief(latch, |_| slot.as_ptr() as usize + 1);
     // SAFETY: the latch is set, and the result is taken once.
     let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
@@ -215,12 +215,12 @@ where
     })
 }
 
-/// The first closure has panicked: lets the second come to its end, `in_place` or at the thief's,
-/// before the frame goes.
+/// Resumes the panic of the first closure, after the second has ended, `in_place` or on its thief:
+/// only then may the frame go.
 ///
 /// # Safety
 ///
-/// 1. The slot is that of a job of these types that this worker has lent.
+/// 1. The slot holds a job of these types that this worker has lent.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn finish_and_resume<B, RB, X>(

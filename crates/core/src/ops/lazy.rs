@@ -10,8 +10,8 @@ use crate::ops::once::Once;
 /// A value that is made once, when it is first used, perhaps in parallel.
 ///
 /// As [`LazyLock`](std::sync::LazyLock); but its initialiser may call any operation of heist, and
-/// workers that wait for the value help. All that is said of [`Once`] holds, also of where an
-/// initialiser that needs its own value hangs.
+/// workers that wait for the value help. Everything said of [`Once`] applies, including its
+/// [deadlocks](Once#deadlocks).
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ use crate::ops::once::Once;
 /// ```
 pub struct Lazy<T, F = fn() -> T> {
     once: Once<T>,
-    /// Until it runs.
+    /// The initialiser, until it runs.
     initialiser: Mutex<Option<F>>,
 }
 
@@ -65,12 +65,17 @@ impl<T, F> Lazy<T, F> {
 }
 
 impl<T: Send + Sync, F: FnOnce() -> T + Send> Lazy<T, F> {
-    /// The value, which is made if there is none yet. The same as a dereference.
+    /// The value, which is made if there is none yet. A dereference does the same.
     ///
     /// # Panics
     ///
     /// As [`Once::get_or_init`]. If the initialiser panics, each later call panics, too: it can run
     /// once.
+    ///
+    /// # Cost
+    ///
+    /// One load (acquire), once there is a value; the first use costs as [`Once::get_or_init`]
+    /// does, and a lock.
     ///
     /// # Examples
     ///

@@ -49,24 +49,24 @@ use crate::worker::Worker;
 /// A value that is made once, when it is first wanted, perhaps in parallel.
 ///
 /// As [`OnceLock`](std::sync::OnceLock), whose methods it has; but an initialiser may call any
-/// operation of heist, such as a [`join`](crate::join()) or a parallel iterator, and those who wait
-/// for the value help. In an `OnceLock` that hangs, as soon as the worker that runs the initialiser
-/// waits for a thief, and begins meanwhile another job that wants the value.
+/// operation of heist, such as a [`join`](crate::join()) or a parallel iterator, and threads that
+/// wait for the value help. With an `OnceLock` that can deadlock: a worker that runs the
+/// initialiser and waits for a thief may meanwhile begin another job that wants the value.
 ///
 /// [`Lazy`](crate::Lazy) is a `Once` with its initialiser.
 ///
 /// # Deadlocks
 ///
-/// An initialiser that needs its own value panics where the call is found to lie on top of a frame
-/// that the initialiser waits for: its own, a closure of a join in it, or what was called from
-/// there. It hangs if the call comes from another thread that the initialiser waits for, or from a
-/// job that it has spawned or submitted and another worker has taken. Two initialisers that need
-/// each other's values hang or panic in the same way.
+/// An initialiser that needs its own value panics, if the call is made by the initialiser itself,
+/// by a closure of a join in it, or by code that these call. It deadlocks if the call comes from
+/// another thread for which the initialiser waits, or from a job that it has spawned or submitted
+/// and another worker has taken. Two initialisers that need each other's values deadlock or panic
+/// in the same way.
 ///
-/// While it waits for the value a worker runs no other job. So an initialiser must not wait for a
-/// job that it has not begun itself, such as one of [`submit`](crate::submit()) from before, or by
-/// [`install`](crate::ThreadPool::install) for a pool whose workers may all be waiting for the
-/// value.
+/// A worker that waits for the value runs no other job. So an initialiser must not wait for a job
+/// that it has not begun itself, such as one [submitted](crate::submit()) before, nor
+/// [install](crate::ThreadPool::install) a closure in a pool whose workers may all be waiting for
+/// the value.
 ///
 /// # Examples
 ///
@@ -135,7 +135,7 @@ impl<T> Once<T> {
         }
     }
 
-    /// The value, if there is one. Does not wait for an initialiser that runs.
+    /// The value, if there is one. Does not wait for a running initialiser.
     ///
     /// # Cost
     ///
@@ -175,8 +175,8 @@ impl<T> Once<T> {
         self.value.with_mut(|value| unsafe { (*value).as_mut() })
     }
 
-    /// Puts a value there, unless there is one: then gives this one back. Waits for an initialiser
-    /// that runs, as [`get_or_init`](Self::get_or_init) does.
+    /// Sets the value, unless there is one. Waits for a running initialiser, as
+    /// [`get_or_init`](Self::get_or_init) does.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ impl<T> Once<T> {
         }
     }
 
-    /// The value, and leaves none.
+    /// Takes the value, if there is one, and leaves the `Once` empty.
     ///
     /// # Examples
     ///
@@ -234,7 +234,7 @@ impl<T> Once<T> {
         self.value.into_inner()
     }
 
-    /// The winner has its value.
+    /// Stores the winner's value.
     fn fill(&self, value: T) {
         // SAFETY: of those that have begun and not ended there is one at a time, and nobody reads
         // before it is ready.
@@ -271,23 +271,23 @@ impl<T> Once<T> {
 impl<T: Send + Sync> Once<T> {
     /// The value, which `f` makes if there is none yet.
     ///
-    /// If others call this at the same time, one of them runs its initialiser, and the others wait:
-    /// workers run parts of it meanwhile, other threads block. On a thread that is no worker the
-    /// initialiser runs in the global pool, as [`join`](crate::join()) does.
+    /// If several threads call this at the same time, one of them runs its initialiser, and the
+    /// others wait: workers run parts of it meanwhile, other threads block. On a thread that is not
+    /// a worker the initialiser runs in the global pool, as [`join`](crate::join()) does.
     ///
     /// # Panics
     ///
-    /// If `f` panics, so does the call that has run it. No value is there then, and the next
-    /// initialiser runs, also that of a call which is waiting.
+    /// If `f` panics, so does the call that has run it. The `Once` stays empty, and the next
+    /// initialiser runs, which may be that of a waiting call.
     ///
     /// Panics if it is called in an initialiser of the same `Once`, which would wait for itself;
-    /// see [the type](Self#deadlocks) for where that is not seen. Panics in a child made by `fork`
+    /// [the type](Self#deadlocks) says where that goes unnoticed. Panics in a child made by `fork`
     /// if the initialiser was running then.
     ///
     /// # Cost
     ///
-    /// As [`get`](Self::get), if there is a value. Otherwise two locks of the worker's own deque and
-    /// one of the list of those who wait, and for each of these an allocation.
+    /// As [`get`](Self::get), if there is a value. Otherwise two locks of the worker's own deque
+    /// and one of the list of waiters, and one allocation for each waiter.
     ///
     /// # Examples
     ///

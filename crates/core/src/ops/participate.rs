@@ -1,16 +1,20 @@
-//! `participate`: be a worker for the time of a call.
+//! `participate`: the caller is a worker for the duration of a call.
 
 use crate::state::Pool;
 use crate::worker::Worker;
 
-/// Runs `op` on a worker of the calling worker's pool, which is the caller itself, or else of the
-/// global pool, as [`ThreadPool::participate`](crate::ThreadPool::participate) does.
+/// Runs `op` in place on a worker; any other thread becomes a worker of the global pool for the
+/// call, as [`ThreadPool::participate`](crate::ThreadPool::participate) says.
 ///
-/// Many small operations from outside cost less inside of one such call.
+/// Many small operations from outside cost less inside one such call.
 ///
 /// # Panics
 ///
 /// Panics if `op` does.
+///
+/// # Cost
+///
+/// Nothing on a worker; otherwise as [`ThreadPool::participate`](crate::ThreadPool::participate).
 ///
 /// # Examples
 ///

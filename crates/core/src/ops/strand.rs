@@ -24,25 +24,25 @@ use crate::worker::Worker;
 /// a library that is not thread-safe. Jobs of different strands run in parallel. Clones are handles
 /// of the same strand.
 ///
-/// *In order* means: a job that was queued before another, by the same thread or by one that the
-/// other knows of, has ended before that begins. A job has ended when its closure has returned; a
-/// job that waits, in a [`join`](crate::join()) or a [`scope`](crate::scope()), has not, and its
-/// strand stands still meanwhile, whatever else its worker runs.
+/// *In order* means: if one job was queued before another, by the same thread or by a thread that
+/// synchronised with it, the first has ended before the second begins. A job has ended when its
+/// closure has returned; a job that waits in a [`join`](crate::join()) or a
+/// [`scope`](crate::scope()) has not, and its strand stands still, whatever else its worker runs
+/// meanwhile.
 ///
-/// A worker serves a strand for 32 jobs or 50 us, and then lets others go first if any wait. So a
-/// strand that never comes to an end keeps nobody from having a turn. It moves between workers only
-/// then, so that its data stay in one cache.
+/// A worker serves a strand for 32 jobs or 50 us, and then lets others go first if any wait. So an
+/// endless strand keeps no other job from its turn. A strand moves between workers only then, so
+/// that its data stay in one cache.
 ///
 /// Queued jobs run even if all handles of the strand are dropped; they keep the pool, as those of
 /// [`spawn`](crate::spawn()) do.
 ///
 /// # Deadlocks
 ///
-/// A job must not wait for a later job of its own strand, which begins when it has ended. Waits of
-/// the strand and of its jobs' handles [panic](Self#panics) in such a place, as far as they can
-/// tell: if the job is below on the same stack. They cannot if a piece of the job waits that a
-/// thief has taken, and neither can they if two jobs of different strands wait for later jobs of
-/// each other's on different workers: those wait for ever.
+/// A job must not wait for a later job of its own strand, which begins when it has ended. Such a
+/// wait, for the strand or a handle, [panics](Self#panics) if the earlier job is below it on the
+/// same stack. It deadlocks if it is made by a part of the job that a thief has taken, or if two
+/// jobs of different strands, on different workers, wait for later jobs of each other's strands.
 ///
 /// While a job of a strand waits, its worker may run any job on top of it. If that one waits for
 /// the strand, it panics, too. Let such jobs wait for
@@ -50,14 +50,14 @@ use crate::worker::Worker;
 ///
 /// # Panics
 ///
-/// All ways to queue a job panic if the strand is idle and its pool has ended.
+/// Queueing a job panics if the strand is idle and its pool has ended.
 ///
 /// # Cost
 ///
-/// A lock, and 8 bytes more than the job's closure takes; one of more than 56 bytes takes 16, and
-/// an allocation. The strand's first job, and one of each turn, costs what a
-/// [`spawn`](crate::spawn()) does. A worker takes all jobs that have come at once, for one lock. An
-/// idle strand has some 120 bytes, and if it has been used 32 more.
+/// A lock for each job, and the size of its closure and 8 bytes; a closure of more than 56 bytes is
+/// allocated, and takes 16 bytes of the queue. The first job of an idle strand, and each later
+/// turn, costs a [`spawn`](crate::spawn()) too. A worker takes all queued jobs with one lock. An
+/// idle strand takes some 120 bytes, and 32 more if it has been used.
 ///
 /// # Examples
 ///
@@ -180,7 +180,7 @@ impl Strand {
         handle
     }
 
-    /// Waits until all jobs that were queued before have ended. A worker runs jobs while it waits;
+    /// Waits until all jobs queued before the call have ended. A worker runs jobs while it waits;
     /// any other thread blocks.
     ///
     /// # Panics
@@ -204,7 +204,7 @@ impl Strand {
         }
     }
 
-    /// True if no job is queued or under way. After the last has ended it takes a moment.
+    /// True if no job is queued or running. It may turn true a moment after the last job has ended.
     ///
     /// # Examples
     ///
@@ -246,16 +246,16 @@ impl<F: FnOnce() + Send> Task for Spawned<F> {
 }
 
 impl Shared {
-    /// By which it is known while it has jobs.
+    /// The address by which the strand is known while it has jobs.
     fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
     }
 }
 
-/// The one that runs the jobs of a strand, while there are any. It is a job of the pool.
+/// The pool's job that runs the jobs of a strand, while there are any.
 struct Drainer {
     strand: Arc<Shared>,
-    /// Those that it has taken.
+    /// The jobs that it has taken.
     jobs: JobQueue,
 }
 

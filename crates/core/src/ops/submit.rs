@@ -21,8 +21,8 @@ use crate::worker::Worker;
 /// Starts a job in the pool of the calling worker, or else in the global pool, and returns a handle
 /// to its value.
 ///
-/// For two closures of which the caller runs one, [`join`](crate::join) is cheaper and lets them
-/// borrow.
+/// If the caller has a second closure to run itself, [`join`](crate::join) is cheaper, and lets
+/// both borrow.
 ///
 /// # Cost
 ///
@@ -54,7 +54,7 @@ pub(crate) fn submit_in<T: Send + 'static>(
     handle
 }
 
-/// To what a queued job is bound.
+/// The constraint on where a queued job runs.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound {
     /// To nothing: a worker that joins it may run it.
@@ -103,14 +103,14 @@ where
 ///
 /// # Deadlocks
 ///
-/// A worker that blocks in the `block_on` of some other executor runs no jobs of its pool, not even
-/// that which it waits for. On a worker, [`join`](Self::join); or wait in
+/// A worker that blocks in the `block_on` of another executor runs no jobs of its pool, not even
+/// the one for which it waits. On a worker, use [`join`](Self::join); or wait in
 /// [`blocking`](crate::blocking), in a pool with compensation workers. Where there are no threads
 /// (WebAssembly, say), awaiting does not run the job either.
 ///
 /// # Panics
 ///
-/// A handle that is awaited again after it has given its output panics.
+/// Panics if it is awaited again after it has given its output.
 #[must_use = "a job whose value nobody wants is a `spawn`"]
 pub struct JoinHandle<T> {
     task: Arc<dyn Joinable<T>>,
@@ -126,7 +126,7 @@ struct Task<F: FnOnce() -> T, T> {
 
 /// A [`Task`] with some closure.
 trait Joinable<T>: Send + Sync {
-    /// Waits until the job is complete, and runs it if that is the way.
+    /// Waits until the job is complete, and runs it here if it may.
     fn wait(&self);
     fn poll(&self, waker: &Waker) -> Poll<()>;
     fn is_complete(&self) -> bool;
@@ -143,15 +143,15 @@ trait Joinable<T>: Send + Sync {
 impl<T> JoinHandle<T> {
     /// Waits for the job and returns its value.
     ///
-    /// A worker of the job's pool runs the job itself, if it has not begun, whatever else waits in
-    /// front of it, and unless the job is for [one worker only](crate::JobBuilder::only_on). If it
-    /// has begun, the worker runs other jobs while it waits. A worker of another pool
-    /// runs jobs of its own pool. Any other thread blocks.
+    /// A worker of the job's pool runs the job itself if it has not begun, ahead of its other jobs,
+    /// unless it is for [one worker only](crate::JobBuilder::only_on). If it has begun, the worker
+    /// runs other jobs while it waits. A worker of another pool runs jobs of its own pool. Any
+    /// other thread blocks.
     ///
     /// # Panics
     ///
-    /// Panics if the job did, with the same payload; and if the job was cancelled. So does any wait
-    /// in a job of the same [strand](crate::Strand) that has to end first.
+    /// Panics if the job did, with the same payload; and if the job was cancelled. Panics also in a
+    /// job of the same [strand](crate::Strand) that has to end first.
     ///
     /// # Examples
     ///
@@ -170,7 +170,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// As [`join`](Self::join), and gives the job's panic as a value.
+    /// As [`join`](Self::join), but returns the job's panic as a value.
     ///
     /// # Errors
     ///

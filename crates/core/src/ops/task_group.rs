@@ -21,6 +21,11 @@ use crate::worker::completion::Completion;
 /// Unlike a [`scope`](crate::scope()) a group is a value: it can be kept in a struct, shared
 /// between threads, waited for and used again. In exchange its jobs cannot borrow.
 ///
+/// # Cost
+///
+/// One allocation for the group. A job costs what a [`spawn`](crate::spawn()) does; one whose
+/// closure takes more than 40 bytes is allocated.
+///
 /// # Examples
 ///
 /// ```
@@ -94,13 +99,13 @@ impl TaskGroup {
         }
     }
 
-    /// The same group, whose jobs from now on have this priority. By default it is normal.
+    /// Gives the jobs that are added from now on this priority. The default is normal.
     ///
     /// # Deadlocks
     ///
-    /// Jobs with another priority wait for any worker, so that they are not among the
-    /// [descendants](crate::Waiting::Descendants) of the frame that has begun them: where only those
-    /// may run, others have to come for them.
+    /// Jobs with another priority wait for any worker, so they are not among the
+    /// [descendants](crate::Waiting::Descendants) of the frame that has begun them: where only
+    /// those may run, another worker has to run them.
     ///
     /// # Examples
     ///
@@ -160,7 +165,7 @@ impl TaskGroup {
     ///
     /// # Deadlocks
     ///
-    /// Called in a job of the group itself, it waits for its own end.
+    /// A job of the group that calls it waits for its own end.
     ///
     /// # Examples
     ///
@@ -177,11 +182,11 @@ impl TaskGroup {
         self.resume_panic();
     }
 
-    /// As [`wait`](Self::wait), but not longer than until this time. False if some jobs have not
-    /// ended by then; they go on.
+    /// As [`wait`](Self::wait), but only until this time. False if some jobs have not ended by
+    /// then; they go on.
     ///
-    /// A worker that runs a job meanwhile does not leave it in the middle: it comes back late by
-    /// that job's time at most. One that has found no job looks again at least each millisecond.
+    /// A worker that runs a job meanwhile finishes it first, and so may come back late by the time
+    /// of one job. One that has found no job looks again at least every millisecond.
     ///
     /// # Panics
     ///

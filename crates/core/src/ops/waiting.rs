@@ -3,19 +3,23 @@
 use crate::base::waiting::Waiting;
 use crate::state::Pool;
 
-/// Calls `op`, in which every wait is of this kind, also on workers that steal a part of it. An
-/// external caller participates in the global pool, as in [`join`](crate::join()).
+/// Calls `op`, in which every wait is of this kind, including those of workers that steal a part of
+/// it. An external caller participates in the global pool, as in [`join`](crate::join()).
 ///
-/// In a pool that was neither [built](crate::ThreadPoolBuilder::waiting) for
-/// [`Waiting::Descendants`] nor with
-/// [compensation workers](crate::ThreadPoolBuilder::compensation_workers) there are none: while a
-/// worker waits in that way and finds nothing, its place stays empty. Jobs of a
-/// [group](crate::TaskGroup) that were begun before the call are none of its own: to wait for them
-/// in here takes another worker that runs them.
+/// A worker that waits for [`Waiting::Descendants`] and finds none idles, unless the pool has
+/// compensation workers: because it was [built](crate::ThreadPoolBuilder::waiting) for such waits,
+/// or [with some](crate::ThreadPoolBuilder::compensation_workers). Jobs of a
+/// [group](crate::TaskGroup) that began before the call are not descendants: to wait for them
+/// inside `op` takes another worker that runs them.
 ///
 /// # Panics
 ///
 /// Panics if `op` does.
+///
+/// # Cost
+///
+/// Some tens of nanoseconds on a worker. A join or a push in `op` costs nothing more; a worker that
+/// waits for descendants and has none stays idle, unless the pool has compensation workers.
 ///
 /// # Examples
 ///

@@ -50,6 +50,11 @@ impl Yield {
 /// For a job that waits for another without one of this crate's operations: it must not spin,
 /// because the other may lie in its own deque.
 ///
+/// # Cost
+///
+/// That of the job; if there is none, a look at each other worker's deque and at the queues of jobs
+/// from outside.
+///
 /// # Examples
 ///
 /// ```

@@ -511,6 +511,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// [`use_current_thread`](Self::use_current_thread) was asked for on a thread that is a worker
     /// already. Threads that were started end again.
     ///
+    /// # Cost
+    ///
+    /// Starts one thread for each worker. A worker begins with 64 KiB of memory in addition to its
+    /// stack, and reserves address space for its deque.
+    ///
     /// # Examples
     ///
     /// ```

@@ -80,7 +80,7 @@ impl ThreadPool {
         &self.pool
     }
 
-    /// How many workers the pool has.
+    /// The number of workers of the pool.
     ///
     /// # Examples
     ///
@@ -95,9 +95,9 @@ impl ThreadPool {
         self.pool.len()
     }
 
-    /// How many workers are active: all, unless
-    /// [`set_active_threads`](Self::set_active_threads) was called or the pool
-    /// [follows the system's limit](crate::ThreadPoolBuilder::follow_cpu_limit).
+    /// The number of active workers: all, unless [`set_active_threads`](Self::set_active_threads)
+    /// was called or the pool [follows the system's
+    /// limit](crate::ThreadPoolBuilder::follow_cpu_limit).
     ///
     /// # Examples
     ///
@@ -112,16 +112,17 @@ impl ThreadPool {
         self.pool.sleep.active()
     }
 
-    /// Makes this many workers active, those with the lowest indices, and returns how many are:
-    /// fewer if the pool [follows the system's limit](crate::ThreadPoolBuilder::follow_cpu_limit).
+    /// Makes this many workers active, those with the lowest indices, and returns the number that
+    /// are: fewer if the pool [follows the system's
+    /// limit](crate::ThreadPoolBuilder::follow_cpu_limit).
     ///
-    /// The others stand aside when they have come to the end of their job, and sleep: they take no
-    /// jobs, and external callers do not take their places. Others take the jobs that they leave in
-    /// their deques. They stay members of the pool, so that
-    /// [`current_num_threads`](Self::current_num_threads) does not change and
-    /// [broadcasts](Self::broadcast) reach them. A worker that waits in the middle of a job goes on
-    /// to help meanwhile. The thread that was [made](crate::ThreadPoolBuilder::use_current_thread)
-    /// worker 0 counts, whether it calls the pool or not.
+    /// The others finish their present jobs and then sleep: they take no jobs, and external callers
+    /// do not take their places. Active workers take the jobs left in their deques. They stay
+    /// members of the pool, so that [`current_num_threads`](Self::current_num_threads) does not
+    /// change and [broadcasts](Self::broadcast) reach them. A worker that waits in the middle of a
+    /// job goes on helping until that job has ended. The thread that was
+    /// [made](crate::ThreadPoolBuilder::use_current_thread) worker 0 counts, whether it calls the
+    /// pool or not.
     ///
     /// # Panics
     ///
@@ -129,8 +130,8 @@ impl ThreadPool {
     ///
     /// # Cost
     ///
-    /// Wakes the workers that are concerned. A pool whose workers are all active pays nothing for
-    /// the possibility but a look at a word for each job that is taken in a main loop.
+    /// Wakes the workers concerned. A pool whose workers are all active pays only for the check of
+    /// one word for each job taken in a main loop.
     ///
     /// # Examples
     ///
@@ -188,8 +189,8 @@ impl ThreadPool {
 
     /// The counters of all workers since the pool was built.
     ///
-    /// Reading costs the workers nothing but the cache lines. To see what a piece of work did, take
-    /// a snapshot before it and one after, and subtract: [`PoolCounters::since`].
+    /// Reading disturbs the workers only through their cache lines. To see what a piece of work
+    /// did, take a snapshot before it and one after, and subtract: [`PoolCounters::since`].
     ///
     /// # Examples
     ///
@@ -211,6 +212,10 @@ impl ThreadPool {
     /// The recorded events of each worker, oldest first; empty unless the pool was built with
     /// [`record_events`](crate::ThreadPoolBuilder::record_events).
     ///
+    /// # Cost
+    ///
+    /// Copies all recorded events, 16 bytes each. Workers go on meanwhile.
+    ///
     /// # Examples
     ///
     /// ```
@@ -226,7 +231,7 @@ impl ThreadPool {
         self.pool.events()
     }
 
-    /// Facts about the pool for tools that show them.
+    /// Facts about the pool, for diagnostic tools.
     ///
     /// # Examples
     ///
@@ -244,14 +249,15 @@ impl ThreadPool {
         }
     }
 
-    /// Ends the pool and waits: returns when everything that was spawned, and what that spawned,
-    /// has run, every worker has called its exit handler, and the threads that the pool has started
-    /// are gone, with their thread-local values. (Those of a
-    /// [spawn handler](crate::ThreadPoolBuilder::spawn_handler) are not the pool's.)
+    /// Ends the pool and waits until all spawned jobs have run, with those that they spawned, every
+    /// worker has called its exit handler, and the threads that the pool has started are gone, with
+    /// their thread-local values. (Those of a [spawn
+    /// handler](crate::ThreadPoolBuilder::spawn_handler) are not the pool's.)
     ///
     /// # Panics
     ///
-    /// Panics on a worker of this pool, which would wait for itself.
+    /// Panics on a worker of this pool, which would wait for itself, and in a child made by `fork`,
+    /// which has none of the workers.
     ///
     /// # Examples
     ///
@@ -272,13 +278,13 @@ impl ThreadPool {
         self.end().wait_until_ended();
     }
 
-    /// As [`shutdown`](Self::shutdown), but waits no longer than that for the workers to end; then
-    /// for the destructors of their thread-local values. Returns what the workers have done.
+    /// As [`shutdown`](Self::shutdown), but waits for the workers only for so long, and then for
+    /// the destructors of their thread-local values. Returns the counters of the workers.
     ///
     /// # Errors
     ///
-    /// Says which workers have not ended, and how long each has been at work. The pool ends by
-    /// itself when they come to an end.
+    /// Fails if some workers have not ended, and says which, and how long each has been at work.
+    /// The pool ends by itself when they do.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! The state of a worker: what it owns, and what others may touch.
+//! The state of a worker: a part of its own, and a part that others may touch.
 
 use std::cell::Cell;
 use std::ptr;
@@ -20,8 +20,8 @@ use crate::state::yielded::Yielded;
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
 /// [`Worker`](crate::worker::Worker).
 ///
-/// It begins a page: what the deque's slots lie opposite to then does not depend on the allocator
-/// (`deque/src/slot.rs`).
+/// It is aligned to a page: otherwise the allocator would decide whether accesses to it are delayed
+/// by stores to the deque's slots (`deque/src/slot.rs`).
 #[repr(C, align(4096))]
 pub(crate) struct WorkerState<P> {
     deque: Deque<Kind>,
@@ -30,32 +30,32 @@ pub(crate) struct WorkerState<P> {
     local: Local,
     pool: *const P,
     index: usize,
-    /// How the jobs of this worker wait, wherever they run.
+    /// The way in which this worker's jobs wait, wherever they run.
     pub(crate) regions: Regions,
     /// Jobs that only this worker may run.
     pub(crate) mailbox: Injector<JobRef>,
     /// Jobs that this worker should run.
     pub(crate) hinted: Hinted,
-    /// Jobs of this worker that let others go first.
+    /// Jobs of this worker that have yielded: they let others go first.
     pub(crate) yielded: Yielded,
     pub(crate) fifo: Fifo,
     pub(crate) recorder: Option<Recorder>,
     /// Set when the worker can take jobs.
     pub(crate) ready: LockLatch,
-    /// Set when the worker shall end.
+    /// Set to end the worker.
     pub(crate) end: CoreLatch,
     /// Set when the worker has ended.
     pub(crate) ended: LockLatch,
-    /// The others by their distances, if they are not all equally near.
+    /// The other workers by distance, if they are not all equally near.
     pub(crate) neighbours: Option<Neighbours>,
 }
 
-/// How far the contexts of one call of [`with_context`](crate::with_context) know the deque's tail
-/// better than the memory does.
+/// The state of one call of [`with_context`](crate::with_context) whose contexts carry the deque's
+/// tail, so that the one in memory lags behind.
 pub(crate) struct Carrier {
     /// True while they carry the tail.
     pub(crate) carries: Cell<bool>,
-    /// The slot from which they do.
+    /// The slot from which on they do.
     pub(crate) lowest: JobSlot,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Carrier {
 pub(crate) struct Marks {
     /// A frame below this address is deep in the stack.
     pub(crate) deep: usize,
-    /// A join that waits in a frame below this address runs no foreign job.
+    /// A join that waits in a frame below this address runs descendants only.
     pub(crate) guarded: usize,
 }
 
@@ -72,58 +72,58 @@ pub(crate) struct Marks {
 pub(crate) struct Local {
     pub(crate) rng: Cell<Rng>,
     pub(crate) backoff: Cell<StealBackoff>,
-    /// How long it had nothing to do, lately.
+    /// How long the worker had nothing to do, lately.
     pub(crate) gaps: Cell<Gaps>,
-    /// True if there were jobs in the last round that `backoff` forbids to ask for.
+    /// True if the last round found jobs for which `backoff` does not allow it to ask.
     pub(crate) was_refused: Cell<bool>,
-    /// Below the slot at this address lies nothing that the frame at the top of the stack has
-    /// pushed: that of a job, or of the innermost [`Watch`].
+    /// The address of the lowest slot that the frame at the top of the stack may have pushed: the
+    /// frame of a job, or of the innermost [`Watch`].
     pub(crate) base: Cell<usize>,
     /// The innermost frame that notes what it pushes, or null.
     pub(crate) watch: Cell<*const Watch>,
-    /// True if jobs are to be noted: by a recorder, or because they may wait for descendants only.
+    /// True if jobs are to be noted, for the recorder, or because they may wait for descendants
+    /// only.
     pub(crate) is_watched: Cell<bool>,
-    /// The chain whose contexts carry the deque's tail, so that the one in memory lags behind; null
-    /// while that is exact.
+    /// The call whose contexts carry the deque's tail; null while the tail in memory is exact.
     pub(crate) carrier: Cell<*const Carrier>,
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
-    /// On top of how many waits jobs run: of frames that go on when they have ended.
+    /// The number of waiting frames below the present job.
     pub(crate) height: Cell<usize>,
-    /// How many jobs such waits have run in which only descendants run.
+    /// The number of jobs run by waits for descendants only.
     pub(crate) ran_strictly: Cell<u32>,
-    /// True if the present run has woken or spawned something that is to let others go first, and
-    /// was pushed all the same, because a frame on top may wait for it.
+    /// True if the present run has pushed a woken or spawned job that should have yielded, because
+    /// a frame on top may wait for it.
     pub(crate) was_early: Cell<bool>,
-    /// True while it is in the program's own code that blocks.
+    /// True while the program's code blocks, inside [`blocking`](crate::blocking).
     pub(crate) is_blocked: Cell<bool>,
-    /// True if the deque may hold jobs that somebody else has, by their claims.
+    /// True if the deque may hold jobs that other threads have claimed.
     pub(crate) holds_void: Cell<bool>,
     /// Decides when a job from outside comes before the worker's own.
     pub(crate) turns: Cell<Turns>,
-    /// Since when it has passed over its queue of jobs with a hint.
+    /// The time since which it has passed over its queue of hinted jobs.
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
-    /// How often the main loop has come to its queue of jobs that let others go first.
+    /// How often the main loop has come to its queue of yielded jobs.
     pub(crate) yielded_ran: Cell<u32>,
-    /// The job that was alone in another worker's such queue when this one looked: the worker, and
-    /// which of its jobs that is.
+    /// The job that was alone in another worker's queue of yielded jobs when this one looked: the
+    /// worker's index, and the number of the job.
     pub(crate) alone: Cell<(usize, usize)>,
-    /// Shares of the pool that nothing needs at present, if it may have any.
+    /// Spare shares of the pool, if the worker may have any.
     pub(crate) stock: Cell<Option<usize>>,
-    /// How often it has come for a job from outside when it had nothing to do.
+    /// How often the main loop has come to the lanes.
     pub(crate) looks: Cell<u32>,
-    /// Of the stack of the thread that is the worker.
+    /// Marks in the stack of the worker's thread.
     pub(crate) marks: Cell<Marks>,
-    /// Only a job from outside that is more urgent may run in the middle of the present one: the
-    /// priority of the one that runs there already, or of an urgent one below.
+    /// The priority of the job from outside that runs in the middle of another one here, or of an
+    /// urgent one below: only a more urgent job may run on top.
     pub(crate) serving: Cell<Priority>,
     /// True while an external caller is in this worker's place.
     pub(crate) is_caller: Cell<bool>,
-    /// How long callers stay here, and when they come.
+    /// The times at which callers came, and how long they stayed.
     pub(crate) calls: Cell<CallHistory>,
     /// Called on the worker's own thread when the pool has ended.
     pub(crate) last: Cell<Option<fn()>>,
-    /// How far away it may disturb others.
+    /// The distance up to which it may disturb others.
     pub(crate) reach: Cell<Reach>,
 }
 
@@ -204,13 +204,13 @@ impl<P> WorkerState<P> {
         self.index
     }
 
-    /// The deque: the worker takes the owner's end, everybody else the thieves'.
+    /// The deque: the worker uses the owner's end, all others the thieves'.
     #[inline(always)]
     pub(crate) fn deque(&self) -> &Deque<Kind> {
         &self.deque
     }
 
-    /// For the worker only.
+    /// The local part, for the worker only.
     #[inline(always)]
     pub(crate) fn local(&self) -> &Local {
         &self.local
@@ -241,7 +241,7 @@ impl<P> WorkerState<P> {
         let is_piece = |slot, kind: Option<&Kind>| {
             // SAFETY: the deque's lock is held.
             let mode = unsafe { self.mode_at(slot) };
-            // Of another kind of job it is not known whether the initialiser waits for it.
+            // Only a lent job is known to be one for which the initialiser waits.
             mode.once() == once && kind.is_none_or(Kind::is_lent)
         };
         let claim = |kind, slot| {
@@ -253,7 +253,7 @@ impl<P> WorkerState<P> {
         unsafe { self.deque.thief().steal_if(may_ask, is_piece, claim) }
     }
 
-    /// True if the oldest job may be such a piece.
+    /// True if the oldest job may be a piece of that initialiser.
     pub(crate) fn has_a_piece(&self, once: *const ()) -> bool {
         let is_there = Cell::new(false);
         let look = |slot, _: Option<&Kind>| {
@@ -269,8 +269,7 @@ impl<P> WorkerState<P> {
         is_there.get()
     }
 
-    /// The oldest job, if it is public, and of frames of which nothing special is known. For the
-    /// owner.
+    /// Takes the oldest job, if it is public and its frame waits in the default way. For the owner.
     pub(crate) fn take_plain(&self) -> Option<Job> {
         // SAFETY: the deque's lock is held.
         let is_plain = |slot, _: Option<&Kind>| unsafe { self.mode_at(slot) }.is_plain();
@@ -286,7 +285,7 @@ impl<P> WorkerState<P> {
         }
     }
 
-    /// The job that was in this slot of the deque.
+    /// Claims the job in this slot of the deque.
     ///
     /// # Safety
     ///
@@ -300,7 +299,7 @@ impl<P> WorkerState<P> {
         unsafe { Job::claim(kind, slot, self.index, mode, context) }
     }
 
-    /// How the job in this slot waits.
+    /// The way in which the job in this slot waits.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! External callers: threads that are a worker for the time of a call.
+//! External callers: threads that are a worker for the duration of a call.
 
 use heist_event::EventKind;
 
@@ -6,18 +6,18 @@ use crate::base::counters::Activity;
 use crate::state::{Marks, Pool};
 use crate::worker::Worker;
 
-/// The stack that an external caller is taken to have left.
+/// The stack that an external caller is assumed to have left, in bytes.
 pub(crate) const CALLER_STACK: usize = 512 << 10;
 
 /// A caller in the place of a sleeping worker, which it leaves when this is dropped.
 struct Participation<'a> {
     worker: &'a Worker,
-    /// Of the stack of the worker's own thread.
+    /// Marks in the stack of the worker's own thread.
     marks: Marks,
 }
 
 impl<'a> Participation<'a> {
-    /// Takes the place of a worker that sleeps, if there is one.
+    /// Takes the place of a sleeping worker, if there is one.
     fn begin(pool: &'a Pool) -> Option<Self> {
         let index = pool.sleep.take_place()?;
         // SAFETY: the caller holds the pool, the worker whose place this is sleeps on, and
@@ -59,8 +59,8 @@ impl Drop for Participation<'_> {
 }
 
 impl Worker {
-    /// Runs `op` on the calling thread in the place of a worker that sleeps, and tells it that it
-    /// has not migrated. Gives `op` back if no worker sleeps.
+    /// Runs `op` on the calling thread in the place of a sleeping worker, and tells it that it has
+    /// not migrated. Gives `op` back if no worker sleeps.
     pub(crate) fn participate<F, R>(pool: &Pool, op: F) -> Result<R, F>
     where
         F: FnOnce(&Self, bool) -> R,

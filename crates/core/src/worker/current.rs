@@ -1,4 +1,4 @@
-//! The worker that the calling thread is.
+//! The calling thread's worker.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,9 +18,8 @@ thread_local! {
 }
 
 thread_local! {
-    /// The worker that this thread is while contexts carry the tail of its deque
-    /// (`ops/context.rs`), or while it blocks (`worker/blocking.rs`), so that it is not in
-    /// `CURRENT`.
+    /// The worker that this thread is, while that is not in `CURRENT`: because contexts carry the
+    /// tail of its deque (`ops/context.rs`), or because it blocks (`worker/blocking.rs`).
     static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
@@ -33,7 +32,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The worker that the calling thread is. It outlives every frame of a job, and the borrow must
+    /// The calling thread's worker. It outlives every frame of a job, and the borrow must
     /// not be kept beyond the job.
     #[inline(always)]
     pub(crate) fn current<'job>() -> Option<&'job Self> {
@@ -46,7 +45,7 @@ impl Worker {
         }
     }
 
-    /// The hidden worker of the calling thread, which is hidden no more.
+    /// Makes the hidden worker of the calling thread visible again, and returns it.
     #[cold]
     #[inline(never)]
     fn come_out<'job>() -> Option<&'job Self> {
@@ -68,13 +67,13 @@ impl Worker {
         unsafe { CURRENT.with(Cell::get).as_ref() }.or_else(Self::hidden)
     }
 
-    /// From now on `current` has to store the tail first, or to end the blocking.
+    /// Hides the worker: from now on `current` has to store the tail first, or to end the blocking.
     pub(crate) fn hide(&self) {
         CURRENT.with(|current| current.set(ptr::null()));
         HIDDEN.with(|hidden| hidden.set(self));
     }
 
-    /// The tail in memory is exact.
+    /// Makes the worker visible: the tail in memory is exact.
     pub(crate) fn show(&self) {
         HIDDEN.with(|hidden| hidden.set(ptr::null()));
         CURRENT.with(|current| current.set(self));
@@ -96,7 +95,7 @@ impl Worker {
         worker
     }
 
-    /// As `enter`, until it calls `be` for what it was before: a worker of another pool, perhaps.
+    /// As `enter`, on a thread that may be another pool's worker, and becomes that again by `be`.
     ///
     /// # Safety
     ///
@@ -109,9 +108,8 @@ impl Worker {
         worker
     }
 
-    /// Lets the calling thread, which is several workers (`worker/serial.rs`), be this one of them
-    /// from now on, or none if it is null. As the one that it has been it has stored its deque's
-    /// tail.
+    /// Switches the calling thread, which is several workers (`worker/serial.rs`), to this one of
+    /// them, or to none if it is null. The tail of its former deque has been stored.
     ///
     /// # Safety
     ///
@@ -121,10 +119,10 @@ impl Worker {
         CURRENT.with(|current| current.set(worker));
     }
 
-    /// The calling thread is no worker any more.
+    /// Ends the calling thread's time as a worker.
     pub(crate) fn leave() {
         CURRENT.with(|current| current.set(ptr::null()));
-        // In a forked child, in the middle of a context.
+        // It may be hidden in a forked child, in the middle of a context.
         HIDDEN.with(|hidden| hidden.set(ptr::null()));
     }
 
@@ -177,18 +175,18 @@ impl Worker {
         }
     }
 
-    /// As [`store_tail`](Self::store_tail), where it is known that the tail lies there.
+    /// As [`store_tail`](Self::store_tail), with the place of the tail.
     ///
     /// # Safety
     ///
-    /// 1. It does.
+    /// 1. The tail is there.
     pub(crate) unsafe fn store_tail_at(&self, tail: JobSlot) {
         // SAFETY: by 1.
         unsafe { self.deque().set_tail(tail) };
         self.tail_is_stored();
     }
 
-    /// No chain of contexts carries the tail any more.
+    /// Notes that no chain of contexts carries the tail any longer.
     fn tail_is_stored(&self) {
         // SAFETY: as in `store_tail`.
         if let Some(carrier) = unsafe { self.local().carrier.replace(ptr::null()).as_ref() } {

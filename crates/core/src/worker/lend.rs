@@ -1,4 +1,4 @@
-//! How a worker lends the second closure of a join, and takes it back.
+//! Lending the second closure of a join to thieves, and taking it back.
 
 use std::mem::ManuallyDrop;
 
@@ -14,9 +14,8 @@ impl Worker {
     ///
     /// # Safety
     ///
-    /// 1. If there is one, the closure stays where it is until the job was taken back or is done.
-    ///    There are two copies then, of which one is used, once: if the job was taken back, either
-    ///    of them.
+    /// 1. If there is a slot, the closure stays where it is until the job was taken back or is
+    ///    done. Of the two copies one is used, once: if the job was taken back, either of them.
     /// 2. It may run on another thread, and its result come back.
     #[inline(always)]
     pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> Option<JobSlot>
@@ -26,14 +25,14 @@ impl Worker {
         let slot = self.deque().vacant();
         // SAFETY: the slot is vacant; 1. is handed on.
         unsafe { SlotJob::<B, R, FnContext>::put(slot, closure) };
-        // SAFETY: the slot holds what the kind says; by 2. others may run it.
+        // SAFETY: the slot holds a job of this kind; by 2. other threads may run it.
         let is_signalled = unsafe { self.deque().push(slot, SlotJob::<B, R, FnContext>::KIND) };
         (!is_signalled || self.service_at_join()).then_some(slot)
     }
 
-    /// As [`service`](Self::service), where a join has just lent a job, or between two grains of a
-    /// loop: in a prompt pool the signal may be for a job from outside, which runs here. False if
-    /// the lent job has found no slot.
+    /// As [`service`](Self::service), for a join that has just lent a job, and between two grains
+    /// of a loop: in a prompt pool the signal may announce a job from outside, which runs here.
+    /// False if the lent job has found no slot.
     #[cold]
     #[inline(never)]
     pub(crate) fn service_at_join(&self) -> bool {
@@ -49,7 +48,8 @@ impl Worker {
         stays
     }
 
-    /// Services the deque in the middle of a long job that pushes rarely. True if it is empty then.
+    /// Services the deque in the middle of a long job that pushes rarely. True if the deque is
+    /// empty afterwards.
     #[inline]
     pub(crate) fn poll_for_thieves(&self) -> bool {
         if self.deque().is_signalled() {
@@ -58,7 +58,7 @@ impl Worker {
         !self.has_pending()
     }
 
-    /// Takes a lent job back. False if a thief has it, and its latch will be set.
+    /// Takes a lent job back. False if a thief has it, and will set its latch.
     ///
     /// # Safety
     ///
@@ -73,7 +73,7 @@ impl Worker {
         unsafe { self.deque().retract(slot) }
     }
 
-    /// Runs what the first closure of a join left behind, newest first; then as `take_back`.
+    /// As `take_back`, after it has run the jobs that the first closure left behind, newest first.
     ///
     /// # Safety
     ///
@@ -92,7 +92,7 @@ impl Worker {
         unsafe { self.deque().retract(slot) }
     }
 
-    /// The slot of a lent job, which its thief is done with, is vacant again.
+    /// Makes the slot of a lent job vacant again, when its thief is done with it.
     ///
     /// # Safety
     ///
@@ -106,7 +106,7 @@ impl Worker {
                 newer.push(unsafe { DetachedJob::move_from(slot, kind) });
             }
         }
-        // SAFETY: by 1. for the slot itself; those above it are free.
+        // SAFETY: by 1. for the slot itself; those above it are vacant.
         unsafe { self.deque().reclaim(slot) };
         self.put_back(newer);
         if self.pool().waits_for_a_worker() {

@@ -1,17 +1,17 @@
-//! The loop that a worker runs, with nothing below it on the stack.
+//! The main loop of a worker, with nothing below it on the stack.
 
 use crate::policy::Turns;
 use crate::worker::Worker;
 
-/// While jobs from outside wait, a worker with more victims than that tries them before one out of
-/// so many.
+/// While jobs from outside wait, a worker with more victims than this tries to steal only before
+/// every eighth of them.
 const STEAL_INTERVAL: u32 = 8;
 
-/// After so many jobs the worker looks whether others are late.
+/// The number of jobs after which the worker checks whether yielded jobs are late.
 const WINDOW: u32 = Turns::JOBS_MAX / 2;
 
 impl Worker {
-    /// The top of a worker's stack: runs jobs until the pool has ended, or it `is_over`.
+    /// Runs jobs, as the outermost frame of a worker, until the pool has ended or it `is_over`.
     pub(crate) fn main_loop(&self, is_over: impl Fn() -> bool) {
         let end = &self.state().end;
         let (mut ran, mut overtook) = (0, 0);
@@ -38,8 +38,8 @@ impl Worker {
         self.hold_shares(false);
     }
 
-    /// The worker is recalled: it withdraws until it is active again, or there is mail. Others take
-    /// what it leaves in its deque.
+    /// Withdraws, because the worker is recalled, until it is active again or has mail. Other
+    /// workers take the jobs in its deque.
     fn stand_aside(&self) {
         if self.run(self.take_mail()) {
             return;
@@ -62,7 +62,7 @@ impl Worker {
                 self.end_search();
             }
             if has_more_to_do() {
-                // Looked at once: whoever goes on has left the role.
+                // One look decides both: a worker that goes on has left the role.
                 if asks {
                     active.leave_role(sleep, pool.len());
                 }
@@ -71,9 +71,9 @@ impl Worker {
         }
     }
 
-    /// Runs all jobs that have let others go first by now, if in the windows before the last
-    /// `overtook` jobs have, and so many might in the next window that they would be late (FU-2).
-    /// Returns how many have.
+    /// Runs the jobs that have yielded so far, if they could otherwise be late (FU-2): `overtook`
+    /// jobs have overtaken them up to the last window, and as many more as a window has may do so
+    /// in the next. Returns the new number of jobs that have overtaken them.
     fn serve_yielded(&self, overtook: u32, is_over: impl Fn() -> bool) -> u32 {
         let in_turn = self.local().yielded_ran.replace(0);
         let waiting = self.state().yielded.len();
@@ -93,9 +93,9 @@ impl Worker {
         0
     }
 
-    /// If a job waits in a lane, or in an own queue, it takes no search to find one. A victim
-    /// comes before the lanes; but if there are many, not each time, because a look at all of them
-    /// takes longer than a small job.
+    /// Runs a job that waits in a lane or in one of the worker's queues, without beginning a
+    /// search. Victims come before the lanes; but if there are many, not each time, because a look
+    /// at all of them takes longer than a small job.
     fn run_waiting(&self) -> bool {
         if self.pool().lanes.is_empty() {
             let ran = &self.local().yielded_ran;
@@ -122,7 +122,8 @@ impl Worker {
         let index = self.index();
         loop {
             if was_called {
-                // It has the job before it passes the search on, or else another would be called.
+                // It takes the job before it passes the search on, or else another would be called
+                // for it.
                 let job = self.find();
                 self.end_search();
                 self.look_after_a_search();

@@ -1,4 +1,4 @@
-//! How a worker runs a job that it has taken.
+//! Running a job that the worker has taken.
 
 use heist_event::EventKind;
 
@@ -13,7 +13,7 @@ use crate::worker::Worker;
 impl Worker {
     /// Runs a job that was taken from where it waited.
     pub(crate) fn execute(&self, job: Job) {
-        // Counted before it runs: whoever learns that it is done finds it counted.
+        // Counted before it runs: a thread that learns that it is done finds it counted.
         self.state().counters.executed.add(1);
         if self.pool().alert.is_raised() || self.local().is_watched.get() {
             return self.execute_watched(job);
@@ -23,8 +23,8 @@ impl Worker {
         self.local().base.set(base);
     }
 
-    /// As `execute`, where the job is recorded or watched, and may be of another region than the
-    /// frame below, or cancelled.
+    /// As `execute`, for a job that is recorded or watched, and may be cancelled, or belong to
+    /// another region than the frame below.
     #[cold]
     #[inline(never)]
     fn execute_watched(&self, job: Job) {
@@ -57,7 +57,7 @@ impl Worker {
     }
 
     /// Calls `run`, which runs a job that this worker waits for and has claimed. The job is counted
-    /// by whoever takes it from where it was queued.
+    /// when it is taken from its queue.
     pub(crate) fn run_claimed(&self, run: impl FnOnce()) {
         self.pool().abort_if_forked();
         if self.local().is_watched.get() {
@@ -81,8 +81,8 @@ impl Worker {
             // SAFETY: taken from a deque, which hands each job out once. Nothing was pushed since
             // it was popped.
             Job::Popped { slot, kind } => unsafe { run_in_slot(slot, kind) },
-            // Moved, not referred to: or else the compiler copies every `Job` whole before this,
-            // and a popped one waits until its few bytes are written.
+            // Moved, not borrowed: otherwise the compiler copies every `Job` as a whole before the
+            // match, and a popped one pays for the copy.
             // SAFETY: taken from a lane or a queue, which hands each job out once.
             Job::Injected { job, serving } => unsafe { self.serve(job, serving) },
             Job::Detached { job, mode, context } => self.run_detached(job, mode, context),
@@ -116,7 +116,7 @@ impl Worker {
         self.local().serving.set(before);
     }
 
-    // Apart, or a popped job would pay for what these need.
+    // Separate functions, or a popped job would pay for the frame that these need.
     #[inline(never)]
     fn run_detached(&self, job: DetachedJob, mode: WaitMode, context: Inherited) {
         self.run_in(mode, Inherited::into_inner(context), |why| {

@@ -1,13 +1,13 @@
-//! How a worker finds something to do.
+//! A worker's search for a job.
 //!
-//! The order: the own deque, newest first; the own mailbox, where broadcasts arrive; the oldest of
-//! the own deque, if a join has lent it; urgent jobs; those with a hint to this worker; the
-//! victims' deques, oldest first; the lanes, the most urgent first, and before those of low
-//! priority the own jobs that let others go first; jobs with a hint to another worker that is late;
-//! other workers' jobs that let others go first.
+//! It looks, in this order, into its own deque, newest first; its own mailbox, where broadcasts
+//! arrive; its own deque again, for the oldest job if a join has lent it; the urgent lane; its own
+//! queue of hinted jobs; the victims' deques, oldest first; the other lanes, with its own yielded
+//! jobs before those of low priority; the queues of hinted jobs of workers that are late; other
+//! workers' yielded jobs.
 //!
 //! Jobs in lanes do not wait for the deques to run dry. A worker that comes back to its main loop,
-//! or waits and has little on its stack, takes one first if it is
+//! or waits with little on its stack, begins with a lane if the job there is
 //! [urgent](crate::policy::Priority), or if it has passed over the lanes [for some jobs, or for
 //! some time](crate::policy::Turns).
 
@@ -26,8 +26,7 @@ use crate::state::{Pool, WorkerState};
 use crate::worker::Worker;
 
 impl Worker {
-    /// A job from anywhere. The oldest of the own deque is one that a join further down this stack
-    /// has lent.
+    /// A job from anywhere.
     pub(crate) fn find(&self) -> Option<Job> {
         self.take_due()
             .or_else(|| self.take_own())
@@ -54,7 +53,7 @@ impl Worker {
         may
     }
 
-    /// Tries each victim once, in this way: `take` is told whether it may disturb the victim.
+    /// Tries each victim once, with `take`, whose argument says whether it may disturb the victim.
     #[inline]
     pub(crate) fn steal_by(
         &self,
@@ -104,7 +103,7 @@ impl Worker {
     }
 
     /// Runs a piece of the initialiser of this `Once`, unless that is null. False if no victim has
-    /// one, or little of the stack is left: nobody relies on it.
+    /// one, or little of the stack is left; nothing depends on the help.
     pub(crate) fn run_piece(&self, once: *const ()) -> bool {
         if once.is_null() || self.is_guarded() {
             return false;
@@ -120,7 +119,8 @@ impl Worker {
         true
     }
 
-    /// The worker has found a job or what it waits for, or is not to search. Returns the time.
+    /// Ends the worker's search: it has found a job, its wait is over, or it is not to search.
+    /// Returns the time.
     pub(crate) fn end_search(&self) -> u64 {
         let now_ns = self.turn_to(Activity::Working, EventKind::SearchEnd);
         let woke = self.pool().sleep.stop_search(self.pool());
@@ -128,9 +128,10 @@ impl Worker {
         now_ns
     }
 
-    /// Looks for a job until it has found one, and runs it, or until the latch is set. `at_bottom`:
-    /// the worker has no frame but its main loop's, so that it leaves the search if it is recalled,
-    /// and unless it compensates, a caller may take the place while it sleeps.
+    /// Searches until it has found a job, and runs that, or until the latch is set. With
+    /// `at_bottom` the worker has no frame but its main loop's: it leaves the search if it is
+    /// recalled, and while it sleeps an external caller may take its place, unless it is a
+    /// compensation worker.
     pub(crate) fn search_until(&self, latch: &CoreLatch, at_bottom: bool) {
         self.pool().abort_if_forked();
         if at_bottom {
@@ -166,7 +167,7 @@ impl Worker {
         }
     }
 
-    /// Runs a job that was stolen at this time, and learns whether it was worth it.
+    /// Runs a job that was stolen at this time, and notes whether it was worth stealing.
     pub(crate) fn execute_stolen(&self, job: Job, began_ns: u64) {
         self.execute(job);
         let mut backoff = self.local().backoff.get();
@@ -181,7 +182,7 @@ struct Search<'a> {
     latch: &'a CoreLatch,
     at_bottom: bool,
     ladder: IdleLadder,
-    /// When the worker ran out of work, or woke up last.
+    /// The time at which the worker ran out of work, or last woke up.
     ran_out_ns: Cell<u64>,
 }
 
@@ -203,8 +204,8 @@ impl Searcher for Search<'_> {
         match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
             IdleStep::Yield => thread::yield_now(),
-            // A job that somebody else is about to take, or that we may not ask for just now.
-            // Announcing our sleep would be for nothing, and disturb everybody.
+            // There is a job, which another worker is about to take, or for which this one may not
+            // ask just now. To announce a sleep would be in vain, and disturb every owner.
             IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
                 thread::yield_now();
             }
@@ -233,7 +234,7 @@ impl Searcher for Search<'_> {
     }
 
     fn has_woken(&self) {
-        // Counted now: it may have been woken for nothing.
+        // Counted now, since the wake-up may have been in vain.
         let now_ns = self.worker.turn_to(Activity::Searching, EventKind::Wake);
         self.count_gap(now_ns);
         self.worker.pool().look_at_the_limit(now_ns);
@@ -241,7 +242,7 @@ impl Searcher for Search<'_> {
 }
 
 impl Search<'_> {
-    /// Remembers for how long there has been no work at this time.
+    /// Notes for how long there has been no work.
     fn count_gap(&self, now_ns: u64) {
         let mut gaps = self.worker.local().gaps.get();
         gaps.count(now_ns.saturating_sub(self.ran_out_ns.replace(now_ns)));
@@ -262,7 +263,7 @@ impl Search<'_> {
 }
 
 impl Worker {
-    /// As whom this thread sleeps.
+    /// The role in which this thread sleeps.
     pub(crate) fn sleeper(&self) -> Sleeper {
         if self.local().is_caller.get() {
             Sleeper::Caller(self.index())

@@ -1,4 +1,4 @@
-//! Waiting: run what may run here, search, or withdraw.
+//! A worker's wait: it runs the jobs that may run here, searches, or withdraws.
 
 use std::ptr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::worker::Worker;
 
 impl Worker {
     /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
-    /// here, those are the jobs from the slot on that `oldest` gives.
+    /// here, they are the jobs from the slot `oldest` upwards.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
         if !latch.probe() {
@@ -34,7 +34,7 @@ impl Worker {
     #[cold]
     fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize, is_strict: bool) {
         self.store_tail();
-        // No job unwinds, and an unwinding frame here would leave a latch behind that somebody is
+        // No job unwinds, and unwinding from here would leave behind a latch that another thread is
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
@@ -57,7 +57,7 @@ impl Worker {
     /// Waits until the latch is set, when the initialiser of this `Once` has ended, and runs pieces
     /// of it meanwhile.
     pub(crate) fn wait_for_initialiser(&self, latch: &CoreLatch, once: *const ()) {
-        // A piece would see what is entered here.
+        // A piece would run in the surroundings that are entered here.
         let once = if is_surrounded() { ptr::null() } else { once };
         // As in `help_until`.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
@@ -89,18 +89,18 @@ impl Worker {
         result
     }
 
-    /// True if the present job runs on top of a frame that goes on when it has ended.
+    /// True if the present job runs on top of a waiting frame.
     pub(crate) fn is_on_top(&self) -> bool {
         self.local().height.get() > 0
     }
 
-    /// True if there is something that this worker could do in place of a long job.
+    /// True if other jobs wait that this worker could run in place of a long one.
     pub(crate) fn others_wait(&self) -> bool {
         self.is_on_top() || self.has_pending() || self.pool().sees_a_job(self.index())
     }
 
-    /// Runs a job that is the worker's already. If only descendants may run here, those are the
-    /// jobs at the address `oldest` and above. False if there is none.
+    /// Runs one of the worker's own jobs. If only descendants may run here, they are the jobs at
+    /// the address `oldest` and above. False if there is none.
     pub(crate) fn run_own_job(&self, oldest: usize) -> bool {
         self.run_own(oldest, self.is_strict())
     }
@@ -126,7 +126,7 @@ impl Worker {
     fn run_descendant(&self, oldest: usize) -> bool {
         let ran = &self.local().ran_strictly;
         ran.set(ran.get() % Turns::JOBS_MAX + 1);
-        // Jobs that push others do not keep those that let them go first from their turn (FU-2).
+        // Jobs that keep pushing others do not keep yielded ones from their turn (FU-2).
         ran.get() == Turns::JOBS_MAX && self.run(self.take_yielded_here())
             || self.next_slot() > oldest && self.run(self.pop())
             || self.run(self.take_mail())
@@ -138,7 +138,7 @@ impl Worker {
         self.run_own_job(oldest) || !self.is_strict() && self.run(self.find())
     }
 
-    /// There is nothing that may run here: spins, yields, and withdraws in the end, until there may
+    /// Passes time when nothing may run here: spins, yields, and at last withdraws, until there may
     /// be a piece of the initialiser of this `Once`, if it is not null.
     fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch, once: *const ()) {
         let gaps = || self.local().gaps.get();
@@ -163,9 +163,9 @@ impl Worker {
         }
     }
 
-    /// Sleeps until the latch is set, the worker is unparked by its index, or the `patience` is at
-    /// its end. True if it was unparked: then it counts as searching, and has to
-    /// [end](Self::end_search) that.
+    /// Sleeps until the latch is set, the worker is unparked by its index, or `patience` has run
+    /// out. True if it was unparked: then it counts as searching, and has to
+    /// [end](Self::end_search) the search.
     pub(crate) fn withdraw_until(
         &self,
         latch: &CoreLatch,

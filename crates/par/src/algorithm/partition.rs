@@ -15,6 +15,11 @@ const MIN_SHARE: usize = 4096;
 ///
 /// Panics if `predicate` does; the slice then holds the same items in some order.
 ///
+/// # Cost
+///
+/// Calls `predicate` once for each item, and allocates nothing. Parts are partitioned on their own
+/// and then put together by swaps.
+///
 /// # Examples
 ///
 /// ```

@@ -18,6 +18,11 @@ const MIN_LEN: usize = 32_768;
 ///
 /// Panics if `op` does; some items are then replaced, and others are not.
 ///
+/// # Cost
+///
+/// Calls `op` about twice for each item, and once if there is one worker or there are fewer than
+/// 32,768 items.
+///
 /// # Examples
 ///
 /// ```
@@ -69,6 +74,10 @@ where
 /// # Panics
 ///
 /// Panics if `op` does; some items are then replaced, and others are not.
+///
+/// # Cost
+///
+/// As [`par_inclusive_scan`].
 ///
 /// # Examples
 ///
