@@ -179,6 +179,42 @@ fn the_program_lists_what_it_has_if_a_name_is_not_there() {
 }
 
 #[test]
+fn a_job_file_says_which_resources_work_needs_and_how_it_is_run_again() {
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let wishes = |gpus: u32| {
+        format!(
+            "memory_mib = 8\nresources = {{ gpu = {gpus} }}\nretries = 2\n\
+             backoff_s = [0.01, 1]\nwithin_s = 60\ntrace = {trace:?}\n"
+        )
+    };
+    let call = |gpus| {
+        format!(
+            "[[call]]\nfunction = \"sums::square\"\nargs = 5\non = \"n1\"\n{}",
+            wishes(gpus)
+        )
+    };
+    let local = "[backend.local]\nnodes = 2\ncpus = 1\nmemory_mib = 8\nresources = { gpu = 1 }\n";
+    let jobs = format!(
+        "{}{}{}{}",
+        job("fits", 1),
+        wishes(1),
+        job("large", 1),
+        wishes(2)
+    );
+    let place = Place::new(&format!("{local}{jobs}{}{}", call(1), call(2)));
+    let output = place.output(&["run", "jobs.toml", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let document = document(&output);
+    assert_eq!(document["jobs"][0]["result"], sum(10), "{document}");
+    assert_eq!(document["calls"][0]["result"]["Ok"], 25, "{document}");
+    let why = "8 MiB of memory, 2 of gpu were wanted on any node";
+    for refused in [&document["jobs"][1], &document["calls"][1]] {
+        let error = refused["error"].as_str().unwrap_or_default();
+        assert!(error.contains(why), "{document}");
+    }
+}
+
+#[test]
 fn a_value_that_the_program_cannot_take_is_refused_before_anything_runs() {
     let place = Place::new("[[call]]\nfunction = \"sums::square\"\nargs = \"three\"\n");
     let output = place.output(&["run", "jobs.toml"]);

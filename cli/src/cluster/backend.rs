@@ -1,8 +1,10 @@
 //! The backends that a run can use: their names, and what a job file tells them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use heist_cluster::{Cluster, ForeignProgram, Local, Options, Ray, Slurm};
 use serde::de::Error as _;
@@ -47,6 +49,9 @@ struct LocalTable {
     #[serde(deserialize_with = "nodes")]
     nodes: Option<NonZeroU32>,
     cpus: Option<NonZeroU32>,
+    memory_mib: Option<Mib>,
+    resources: BTreeMap<String, NonZeroU32>,
+    lost_after_s: Option<Seconds>,
 }
 
 /// Reads how many nodes `local` is to have.
@@ -83,6 +88,38 @@ struct SlurmTable {
     arguments: Vec<String>,
     cpus: Option<NonZeroU32>,
     environment: Vec<String>,
+    lost_after_s: Option<Seconds>,
+    linger_s: Option<Seconds>,
+}
+
+/// Bytes, given in mebibytes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "u64")]
+struct Mib(u64);
+
+impl TryFrom<u64> for Mib {
+    type Error = String;
+
+    fn try_from(mib: u64) -> Result<Self, String> {
+        let bytes = mib.checked_mul(1 << 20).filter(|bytes| *bytes > 0);
+        let accepted = || format!("{mib} MiB; 1 to {} are possible", u64::MAX >> 20);
+        bytes.map(Self).ok_or_else(accepted)
+    }
+}
+
+/// A time, given in seconds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+struct Seconds(Duration);
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: f64) -> Result<Self, String> {
+        let time = Duration::try_from_secs_f64(seconds);
+        time.map(Self)
+            .map_err(|error| format!("{seconds} s: {error}"))
+    }
 }
 
 /// Which backend, and what the command line says about it.
@@ -125,6 +162,15 @@ pub(super) fn connect(
             if let Some(cpus) = chosen.cpus.or(tables.local.cpus) {
                 local = local.cpus(cpus.get());
             }
+            if let Some(Mib(bytes)) = tables.local.memory_mib {
+                local = local.memory(bytes);
+            }
+            for (name, count) in &tables.local.resources {
+                local = local.resource(name, count.get());
+            }
+            if let Some(Seconds(silence)) = tables.local.lost_after_s {
+                local = local.lost_after(silence);
+            }
             program.connect(local, options)
         }
         BackendKind::Ray => {
@@ -140,20 +186,27 @@ pub(super) fn connect(
             }
             program.connect(ray, options)
         }
-        BackendKind::Slurm => {
-            let table = &tables.slurm;
-            let mut slurm = Slurm::new()
-                .arguments(&table.arguments)
-                .environment(&table.environment)
-                .folder(table.folder.as_deref().unwrap_or(shared));
-            if let Some(partition) = &table.partition {
-                slurm = slurm.partition(partition);
-            }
-            if let Some(cpus) = table.cpus {
-                slurm = slurm.cpus(cpus.get());
-            }
-            program.connect(slurm, options)
-        }
+        BackendKind::Slurm => program.connect(slurm(&tables.slurm, shared), options),
     };
     Ok(cluster?)
+}
+
+fn slurm(table: &SlurmTable, shared: &Path) -> Slurm {
+    let mut slurm = Slurm::new()
+        .arguments(&table.arguments)
+        .environment(&table.environment)
+        .folder(table.folder.as_deref().unwrap_or(shared));
+    if let Some(partition) = &table.partition {
+        slurm = slurm.partition(partition);
+    }
+    if let Some(cpus) = table.cpus {
+        slurm = slurm.cpus(cpus.get());
+    }
+    if let Some(Seconds(silence)) = table.lost_after_s {
+        slurm = slurm.lost_after(silence);
+    }
+    if let Some(Seconds(linger)) = table.linger_s {
+        slurm = slurm.linger(linger);
+    }
+    slurm
 }

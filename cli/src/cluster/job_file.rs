@@ -4,12 +4,12 @@
 //! of a file are errors with their line.
 
 use std::fmt;
-use std::ops::Range;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use heist_cluster::planner::{Config, Mobility, Planner, Priority};
-use heist_cluster::{ForeignProgram, JobOptions};
+use heist_cluster::{Calls, Cluster, ForeignProgram, JobOptions, Trace};
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -18,8 +18,12 @@ use super::backend::Tables;
 use crate::Usage;
 
 mod rebalance;
+mod source;
+mod wishes;
 
 use self::rebalance::Rebalance;
+use self::source::{at_line, Source};
+use self::wishes::{backoff, bytes, resources, time, Resources};
 
 /// The end of the long help of `heist cluster run`.
 pub(super) const FORMAT: &str = concat!(
@@ -30,10 +34,12 @@ pub(super) const FORMAT: &str = concat!(
     r#"
 program        must be there: a program that calls heist_cluster::init() first in main. A
                relative path begins at the folder of the job file.
-[backend.NAME] settings of the backend. local: nodes, cpus (of each node). ray: address,
-               python, cdylib. slurm: partition, folder (which all nodes share; without it the
-               folder of the run), arguments (of srun and sbatch), cpus (for calls, at most),
-               environment (names of variables that functions and jobs are to have)
+[backend.NAME] settings of the backend. local: nodes, and of each cpus, memory_mib and
+               resources, such as { gpu = 2 }; lost_after_s, how long a worker may be silent (30).
+               ray: address, python, cdylib. slurm: partition, folder (which all nodes share;
+               without it the folder of the run), arguments (of srun and sbatch), cpus (for
+               calls, at most), environment (names of variables that functions and jobs are to
+               have), lost_after_s (60), linger_s, how long an idle worker stays (5)
 [rebalance]    without this table no job moves. enabled = false is as if it were not
                there. All else are settings of the planner, by their names: smoothing,
                stale_after_ns, sustained_samples, hot_level, spread, low_water, emergency,
@@ -45,10 +51,15 @@ program        must be there: a program that calls heist_cluster::init() first i
                threads the size of its pool (as many), priority 0 the most important (2),
                on = NODE its first node, pin = NODE its only one, mobility one of movable,
                pinned, ordered, warm-state and latency-critical, checkpoint_every_s the
-               work that an accident may cost (10), within_s its deadline after its beginning
-               (none)
+               work that an accident may cost (10)
 [[call]]       function must be there; args is its argument, or the list of its arguments.
-               repeat = N calls it N times, within_s is the deadline of each (none)
+               repeat = N calls it N times. on, pin and cpus are as for jobs; cpus is a whole
+               number. What a call does not say is as the function's attribute has it
+both           memory_mib and resources, such as { gpu = 1 }, are reserved as well (none).
+               retries is how often it may be lost and run again (8 for jobs),
+               backoff_s = [FIRST, LONGEST] the pause before that, which doubles (none),
+               within_s the deadline after the beginning (none), trace a place in a trace, as
+               the header traceparent has it: "00-TRACE-SPAN-FLAGS" (none)
 
 State and arguments have the types of JSON: no dates, no nan; an optional field is left out.
 
@@ -94,7 +105,55 @@ pub(super) struct CallSpec {
     pub(super) function: String,
     pub(super) args: Value,
     pub(super) repeat: u32,
-    pub(super) within: Option<Duration>,
+    wishes: CallWishes,
+}
+
+/// How calls are to run.
+#[derive(Debug)]
+struct CallWishes {
+    /// A node, and whether it is the only one.
+    node: Option<(String, bool)>,
+    cpus: Option<u32>,
+    memory: Option<u64>,
+    resources: Vec<(String, u32)>,
+    retries: Option<u32>,
+    backoff: Option<(Duration, Duration)>,
+    within: Option<Duration>,
+    trace: Option<Trace>,
+}
+
+impl CallSpec {
+    /// The calls as the job file wants them, on this cluster.
+    pub(super) fn calls<'a>(&self, cluster: &'a Cluster) -> Calls<'a> {
+        let wishes = &self.wishes;
+        let mut calls = match &wishes.node {
+            None => cluster.anywhere(),
+            Some((node, false)) => cluster.on(node.as_str()),
+            Some((node, true)) => cluster.pin(node.as_str()),
+        };
+        for (name, count) in &wishes.resources {
+            calls = calls.resource(name, *count);
+        }
+        if let Some(cpus) = wishes.cpus {
+            calls = calls.cpus(cpus);
+        }
+        if let Some(bytes) = wishes.memory {
+            calls = calls.memory(bytes);
+        }
+        if let Some(retries) = wishes.retries {
+            calls = calls.retries(retries);
+        }
+        if let Some((first, longest)) = wishes.backoff {
+            calls = calls.backoff(first, longest);
+        }
+        if let Some(within) = wishes.within {
+            calls = calls.within(within);
+        }
+        match wishes.trace {
+            Some(trace) => calls.trace(trace),
+            None => calls,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -117,14 +176,19 @@ struct RawJob {
     kind: Spanned<String>,
     state: Spanned<toml::Value>,
     cpus: Option<f64>,
-    threads: Option<std::num::NonZeroU32>,
+    threads: Option<NonZeroU32>,
     priority: Option<u8>,
     on: Option<String>,
     pin: Option<Spanned<String>>,
     mobility: Option<Spanned<Mobility>>,
     checkpoint_every_s: Option<Spanned<f64>>,
+    memory_mib: Option<Spanned<NonZeroU64>>,
+    resources: Option<Spanned<Resources>>,
+    retries: Option<u32>,
+    backoff_s: Option<Spanned<[f64; 2]>>,
     within_s: Option<Spanned<f64>>,
-    count: Option<std::num::NonZeroU32>,
+    trace: Option<Trace>,
+    count: Option<NonZeroU32>,
 }
 
 #[derive(Deserialize)]
@@ -132,29 +196,16 @@ struct RawJob {
 struct RawCall {
     function: Spanned<String>,
     args: Option<Spanned<toml::Value>>,
-    repeat: Option<std::num::NonZeroU32>,
+    repeat: Option<NonZeroU32>,
+    on: Option<String>,
+    pin: Option<Spanned<String>>,
+    cpus: Option<NonZeroU32>,
+    memory_mib: Option<Spanned<NonZeroU64>>,
+    resources: Option<Spanned<Resources>>,
+    retries: Option<u32>,
+    backoff_s: Option<Spanned<[f64; 2]>>,
     within_s: Option<Spanned<f64>>,
-}
-
-/// The text of a job file, for errors.
-struct Source<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    fn line(&self, span: &Range<usize>) -> usize {
-        let before = self.text.as_bytes().iter().take(span.start);
-        1 + before.filter(|&&byte| byte == b'\n').count()
-    }
-
-    fn error(&self, span: &Range<usize>, what: impl fmt::Display) -> Usage {
-        at_line(self.name, self.line(span), what)
-    }
-}
-
-fn at_line(name: &str, line: usize, what: impl fmt::Display) -> Usage {
-    Usage(format!("{name}:{line}: {what}"))
+    trace: Option<Trace>,
 }
 
 impl JobFile {
@@ -324,35 +375,76 @@ impl RawJob {
         if let Some(seconds) = &self.checkpoint_every_s {
             options = options.checkpoint_every(time(source, "checkpoint_every_s", seconds)?);
         }
+        self.common_options(source, options)
+    }
+
+    /// Those that calls have as well.
+    fn common_options(
+        &self,
+        source: &Source<'_>,
+        mut options: JobOptions,
+    ) -> Result<JobOptions, Usage> {
+        if let Some(mib) = &self.memory_mib {
+            options = options.memory(bytes(source, mib)?);
+        }
+        for (name, count) in resources(source, self.resources.as_ref())? {
+            options = options.resource(name, count);
+        }
+        if let Some(retries) = self.retries {
+            options = options.losses_max(retries);
+        }
+        if let Some(seconds) = &self.backoff_s {
+            let (first, longest) = backoff(source, seconds)?;
+            options = options.backoff(first, longest);
+        }
         if let Some(seconds) = &self.within_s {
             options = options.within(time(source, "within_s", seconds)?);
+        }
+        if let Some(trace) = self.trace {
+            options = options.trace(trace);
         }
         Ok(options)
     }
 }
 
-/// The time that the key `name` gives in seconds.
-fn time(source: &Source<'_>, name: &str, seconds: &Spanned<f64>) -> Result<Duration, Usage> {
-    let time = Duration::try_from_secs_f64(*seconds.get_ref()).ok();
-    let time = time.filter(|time| time.as_millis() > 0);
-    time.ok_or_else(|| {
-        let seconds_given = seconds.get_ref();
-        let what = format!("{name} = {seconds_given}; a thousandth of a second is the least");
-        source.error(&seconds.span(), what)
-    })
-}
-
 impl RawCall {
     fn spec(&self, source: &Source<'_>) -> Result<CallSpec, Usage> {
         let args = self.args.as_ref().map(|args| json(source, args));
-        let within = self.within_s.as_ref();
-        let within = within.map(|seconds| time(source, "within_s", seconds));
         Ok(CallSpec {
             line: source.line(&self.function.span()),
             function: self.function.get_ref().clone(),
             args: args.transpose()?.unwrap_or_default(),
-            repeat: self.repeat.map_or(1, std::num::NonZeroU32::get),
+            repeat: self.repeat.map_or(1, NonZeroU32::get),
+            wishes: self.wishes(source)?,
+        })
+    }
+
+    fn wishes(&self, source: &Source<'_>) -> Result<CallWishes, Usage> {
+        let node = match (&self.on, &self.pin) {
+            (Some(_), Some(pin)) => {
+                let what = "pin is the only node of a call; it allows no on beside it";
+                return Err(source.error(&pin.span(), what));
+            }
+            (Some(node), None) => Some((node.clone(), false)),
+            (None, pin) => pin.as_ref().map(|pin| (pin.get_ref().clone(), true)),
+        };
+        let named = resources(source, self.resources.as_ref())?;
+        let memory = self.memory_mib.as_ref().map(|mib| bytes(source, mib));
+        let pauses = self.backoff_s.as_ref();
+        let pauses = pauses.map(|seconds| backoff(source, seconds));
+        let within = self.within_s.as_ref();
+        let within = within.map(|seconds| time(source, "within_s", seconds));
+        Ok(CallWishes {
+            node,
+            cpus: self.cpus.map(NonZeroU32::get),
+            memory: memory.transpose()?,
+            resources: named
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect(),
+            retries: self.retries,
+            backoff: pauses.transpose()?,
             within: within.transpose()?,
+            trace: self.trace,
         })
     }
 }

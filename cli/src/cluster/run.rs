@@ -332,8 +332,8 @@ impl Run<'_> {
                 let item = match known {
                     Some(known) => Item::stored(Ok(known.result.clone())),
                     None => {
-                        let begun =
-                            program.call_within(cluster, &call.function, &call.args, call.within);
+                        let calls = call.calls(cluster);
+                        let begun = program.call_as(&calls, &call.function, &call.args);
                         Item::open(begun.map_err(|error| file.call_error(call, error))?)
                     }
                 };

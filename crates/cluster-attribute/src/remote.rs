@@ -2,11 +2,11 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::parse::Parser as _;
+use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, MetaNameValue, Result, ReturnType, Token,
-    Type,
+    Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitInt, LitStr, Meta,
+    MetaNameValue, Path, Result, ReturnType, Token, Type,
 };
 
 use crate::source;
@@ -38,7 +38,17 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         _ => (quote!((#(#types,)*)), quote!((#(#arguments,)*))),
     };
     let signature = quote!((#(#types),*) -> #out).to_string();
-    let Options { cpus, retries } = options;
+    let Options {
+        cpus,
+        retries,
+        memory,
+        within,
+        backoff,
+        resources,
+    } = options;
+    let resources = resources
+        .iter()
+        .map(|(name, count)| quote!((#name, #count)));
     Ok(quote! {
         #(#said)*
         #[allow(non_camel_case_types, reason = "it stands for a function")]
@@ -60,6 +70,10 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
                 const OPTIONS: ::heist_cluster::CallOptions = ::heist_cluster::CallOptions {
                     cpus: #cpus,
                     retries: #retries,
+                    backoff_ms: #backoff,
+                    within_ms: #within,
+                    memory_bytes: #memory,
+                    resources: &[#(#resources),*],
                 };
                 fn run(#pattern: #args) -> #out {
                     body(#(#arguments),*)
@@ -138,35 +152,97 @@ fn argument_types(function: &ItemFn) -> Result<Vec<Type>> {
 struct Options {
     cpus: u32,
     retries: u32,
+    /// Code of the values: a `u64`, an `Option<u64>`, an `Option<[u64; 2]>`.
+    memory: TokenStream,
+    within: TokenStream,
+    backoff: TokenStream,
+    resources: Vec<(String, u32)>,
 }
+
+const KNOWN: &str =
+    "there are `cpus`, `retries`, `backoff_ms`, `within_ms`, `memory` and `resources`";
 
 impl Options {
     fn parse(tokens: TokenStream) -> Result<Self> {
         let mut options = Self {
             cpus: 1,
             retries: 3,
+            memory: quote!(0),
+            within: quote!(::core::option::Option::None),
+            backoff: quote!(::core::option::Option::None),
+            resources: Vec::new(),
         };
-        let list = Punctuated::<MetaNameValue, Token![,]>::parse_terminated.parse2(tokens)?;
+        let list = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)?;
         for option in list {
-            let Expr::Lit(ExprLit {
-                lit: Lit::Int(number),
-                ..
-            }) = &option.value
-            else {
-                return Err(Error::new_spanned(&option.value, "expected a whole number"));
-            };
-            let number: u32 = number.base10_parse()?;
-            if option.path.is_ident("cpus") && number > 0 {
-                options.cpus = number;
-            } else if option.path.is_ident("cpus") {
-                return Err(Error::new_spanned(&option.value, "it needs at least one"));
-            } else if option.path.is_ident("retries") {
-                options.retries = number;
-            } else {
-                let message = "no such option; there are `cpus` and `retries`";
-                return Err(Error::new_spanned(&option.path, message));
+            match option {
+                Meta::NameValue(MetaNameValue { path, value, .. }) => {
+                    options.take(&path, &value)?;
+                }
+                Meta::List(list) if list.path.is_ident("resources") => {
+                    let list =
+                        list.parse_args_with(Punctuated::<Resource, Token![,]>::parse_terminated)?;
+                    options
+                        .resources
+                        .extend(list.into_iter().map(|one| (one.name, one.count)));
+                }
+                other => {
+                    let message = format!("no such option; {KNOWN}");
+                    return Err(Error::new_spanned(other, message));
+                }
             }
         }
         Ok(options)
+    }
+
+    fn take(&mut self, path: &Path, value: &Expr) -> Result<()> {
+        if path.is_ident("cpus") {
+            self.cpus = number(value)?;
+            if self.cpus == 0 {
+                return Err(Error::new_spanned(value, "it needs at least one"));
+            }
+        } else if path.is_ident("retries") {
+            self.retries = number(value)?;
+        } else if path.is_ident("memory") {
+            self.memory = quote!(#value);
+        } else if path.is_ident("within_ms") {
+            self.within = quote!(::core::option::Option::Some(#value));
+        } else if path.is_ident("backoff_ms") {
+            self.backoff = quote!(::core::option::Option::Some(#value));
+        } else if path.is_ident("resources") {
+            let message = "expected a list in brackets, such as `resources(gpu = 1)`";
+            return Err(Error::new_spanned(value, message));
+        } else {
+            let message = format!("no such option; {KNOWN}");
+            return Err(Error::new_spanned(path, message));
+        }
+        Ok(())
+    }
+}
+
+fn number(value: &Expr) -> Result<u32> {
+    match value {
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse(),
+        _ => Err(Error::new_spanned(value, "expected a whole number")),
+    }
+}
+
+/// A resource and how many of it: `gpu = 1`, or `"fast-disk" = 1`.
+struct Resource {
+    name: String,
+    count: u32,
+}
+
+impl Parse for Resource {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let name = match input.peek(LitStr) {
+            true => input.parse::<LitStr>()?.value(),
+            false => input.parse::<Ident>()?.to_string(),
+        };
+        input.parse::<Token![=]>()?;
+        let count = input.parse::<LitInt>()?.base10_parse()?;
+        Ok(Self { name, count })
     }
 }

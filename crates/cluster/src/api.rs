@@ -1,6 +1,5 @@
 //! The side of a program: the cluster, calls, shared data, chunks and jobs.
 
-mod backoff;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chunks;

@@ -103,6 +103,12 @@ pub use error::{ClusterError, Full, RemoteError};
 /// |---|---|---|
 /// | `cpus` | processors that a call reserves, and threads of the pool in which it runs | 1 |
 /// | `retries` | how many times it may be run again after the backend lost an attempt | 3 |
+/// | `backoff_ms` | pauses before that, `[first, longest]`, as by [`Calls::backoff`] | none |
+/// | `within_ms` | deadline of a call, as by [`Calls::within`] | none |
+/// | `memory` | bytes that a call reserves, such as `4 << 30`, as by [`Calls::memory`] | 0 |
+/// | `resources` | what else it reserves, `resources(gpu = 1)`, as by [`Calls::resource`] | none |
+///
+/// [`Calls`] override them for a call.
 ///
 /// The function owns its arguments; they and the result implement serde's traits. It may run more
 /// than once, unless `retries = 0`.
@@ -117,6 +123,11 @@ pub use error::{ClusterError, Full, RemoteError};
 ///     x * x
 /// }
 /// assert_eq!(square(7), 49);
+///
+/// #[remote(memory = 4 << 30, resources(gpu = 1, "fast-disk" = 2), backoff_ms = [100, 60_000])]
+/// fn train(epochs: u32) -> u32 {
+///     epochs
+/// }
 /// ```
 ///
 /// Functions that cannot run elsewhere do not compile: references, generics, `async`, methods.

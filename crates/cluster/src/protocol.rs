@@ -12,6 +12,7 @@
 
 use serde::{de::DeserializeOwned, Serialize};
 
+pub(crate) mod backoff;
 pub(crate) mod clock;
 pub(crate) mod cpus;
 pub(crate) mod environment;

@@ -46,7 +46,7 @@ fn unknown_keys_are_refused_with_those_that_there_are() {
         ),
         (
             "[backend.local]\nnode = 3\n",
-            "jobs.toml:4: unknown field `node`, expected `nodes` or `cpus`",
+            "jobs.toml:4: unknown field `node`, expected one of `nodes`, `cpus`",
         ),
         (
             "[[job]]\nid = \"a\"\nkid = \"K\"\n",
@@ -83,7 +83,16 @@ fn of_the_accepted_names_that_is_named_which_is_like_an_unknown_one() {
             "; is `repeat` meant?",
         ),
         ("[rebalance]\nhot_lvl = 1\n", "; is `hot_level` meant?"),
-        ("[backend.local]\nxyz = 3\n", "expected `nodes` or `cpus`"),
+        ("[backend.local]\nxyz = 3\n", "`lost_after_s`"),
+        (
+            "[[call]]\nfunction = \"f\"\nmemory_mb = 3\n",
+            "; is `memory_mib` meant?",
+        ),
+        ("[[job]]\nid = \"a\"\nretry = 3\n", "; is `retries` meant?"),
+        (
+            "[[call]]\nfunction = \"f\"\nbackof_s = 3\n",
+            "; is `backoff_s` meant?",
+        ),
     ];
     for (text, end) in cases {
         let error = error(text);
@@ -95,17 +104,53 @@ fn of_the_accepted_names_that_is_named_which_is_like_an_unknown_one() {
 #[test]
 fn every_key_that_is_documented_is_accepted() {
     let text = "program = 'sums'\n\
-        [backend.local]\nnodes = 2\ncpus = 2\n\
+        [backend.local]\nnodes = 2\ncpus = 2\nmemory_mib = 9\nresources = { gpu = 2 }\n\
+        lost_after_s = 9\n\
         [backend.ray]\naddress = 'h:1'\npython = 'p'\ncdylib = 'l'\n\
         [backend.slurm]\npartition = 'p'\nfolder = 'f'\narguments = ['-x']\ncpus = 2\n\
-        environment = ['A']\n\
+        environment = ['A']\nlost_after_s = 9.5\nlinger_s = 0\n\
         [rebalance]\nenabled = true\nsmoothing = 0.5\nstale_after_ns = 3000000000\n\
         [[job]]\nid = 'a'\nkind = 'K'\nstate = {}\ncount = 2\ncpus = 0.5\nthreads = 2\n\
         priority = 1\non = 'n1'\nmobility = 'movable'\ncheckpoint_every_s = 1.5\n\
+        memory_mib = 4\nresources = { gpu = 1 }\nretries = 3\nbackoff_s = [0.5, 60]\nwithin_s = 9\n\
+        trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'\n\
         [[job]]\nid = 'b'\nkind = 'K'\nstate = {}\npin = 'n1'\n\
-        [[call]]\nfunction = 'f'\nargs = 1\nrepeat = 2\n";
+        [[call]]\nfunction = 'f'\nargs = 1\nrepeat = 2\non = 'n1'\ncpus = 2\n\
+        memory_mib = 4\nresources = { gpu = 1 }\nretries = 3\nbackoff_s = [0.5, 60]\nwithin_s = 9\n\
+        trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'\n\
+        [[call]]\nfunction = 'f'\npin = 'n1'\n";
     let parsed = JobFile::parse(text, "jobs.toml", Path::new(""));
-    assert_eq!(parsed.expect("a job file").jobs.len(), 3);
+    let file = parsed.expect("a job file");
+    assert_eq!(file.jobs.len(), 3);
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let wanted = JobOptions::new("a-1")
+        .cpus(0.5)
+        .threads(2)
+        .priority(Priority(1))
+        .on("n1")
+        .checkpoint_every(Duration::from_millis(1500))
+        .memory(4 << 20)
+        .resource("gpu", 1)
+        .losses_max(3)
+        .backoff(Duration::from_millis(500), Duration::from_secs(60))
+        .within(Duration::from_secs(9))
+        .trace(trace.parse().expect("a trace"));
+    assert_eq!(file.jobs[0].options, wanted);
+    let wishes = &file.calls[0].wishes;
+    assert_eq!(wishes.node, Some(("n1".to_owned(), false)));
+    assert_eq!((wishes.cpus, wishes.memory), (Some(2), Some(4 << 20)));
+    assert_eq!(wishes.resources, [("gpu".to_owned(), 1)]);
+    assert_eq!(
+        (wishes.retries, wishes.trace),
+        (Some(3), trace.parse().ok())
+    );
+    let pauses = (Duration::from_millis(500), Duration::from_secs(60));
+    let within = Duration::from_secs(9);
+    assert_eq!(
+        (wishes.backoff, wishes.within),
+        (Some(pauses), Some(within))
+    );
+    assert_eq!(file.calls[1].wishes.node, Some(("n1".to_owned(), true)));
 }
 
 #[test]
@@ -154,6 +199,7 @@ fn values_of_the_wrong_type_are_refused_with_what_would_be_right() {
     }
 }
 
+// Long: a table of cases.
 #[test]
 fn contradictions_are_refused_with_a_way_out() {
     let cases = [
@@ -184,6 +230,35 @@ fn contradictions_are_refused_with_a_way_out() {
         (
             format!("{JOB}within_s = -1\n"),
             "jobs.toml:7: within_s = -1; a thousandth",
+        ),
+        (
+            format!("{JOB}backoff_s = [2, 1]\n"),
+            "jobs.toml:7: backoff_s = [2.0, 1.0]; the first and the longest pause",
+        ),
+        (
+            format!("{JOB}backoff_s = [-1, 1]\n"),
+            "jobs.toml:7: backoff_s = [-1.0, 1.0]; the first",
+        ),
+        (
+            format!("{JOB}resources = {{ \"gpu,2\" = 1 }}\n"),
+            "jobs.toml:7: there can be no resource \"gpu,2\"; a name is",
+        ),
+        (
+            format!("{JOB}memory_mib = 20000000000000\n"),
+            "jobs.toml:7: memory_mib = 20000000000000; 17592186044415 is the most",
+        ),
+        (format!("{JOB}trace = \"00-1-2-3\"\n"), "jobs.toml:7: "),
+        (
+            "[backend.local]\nlost_after_s = -1\n".to_owned(),
+            "jobs.toml:4: -1 s: ",
+        ),
+        (
+            "[backend.local]\nmemory_mib = 0\n".to_owned(),
+            "jobs.toml:4: 0 MiB; 1 to ",
+        ),
+        (
+            "[[call]]\nfunction = \"f\"\non = \"n1\"\npin = \"n2\"\n".to_owned(),
+            "jobs.toml:6: pin is the only node of a call",
         ),
         (
             "[[call]]\nfunction = \"f\"\nwithin_s = nan\n".to_owned(),

@@ -12,7 +12,6 @@ use heist_sync::atomic::Ordering;
 use heist_sync::{Condvar, Mutex};
 use serde::de::DeserializeOwned;
 
-use super::backoff::Backoff;
 use super::permits::Permit;
 use super::session::Shared;
 use super::timers::{Timed, Timer};
@@ -20,6 +19,7 @@ use crate::backend::{CallSpec, Placement};
 use crate::error::BackendError;
 use crate::error::RemoteError;
 use crate::log::LogOrigin;
+use crate::protocol::backoff::Backoff;
 use crate::protocol::fingerprint::Build;
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::trace::Trace;
@@ -352,7 +352,7 @@ impl Call {
             return self.attempt(permit);
         };
         // No pause is as long as what a clock can show.
-        let at = Instant::now() + backoff.pause(attempts);
+        let at = Instant::now() + backoff.pause(attempts, self.shared.id ^ self.number);
         let call = Arc::clone(self);
         let again = Again(call, Mutex::new(Some(permit)));
         // If it cannot wait, it is given up as it is dropped.

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::backoff::Backoff;
 use super::call::{Call, Deadline, OnResult, RemoteFuture, What};
 use super::object::{self, Remote};
 use super::session::Shared;
 use crate::backend::{Node, Placement};
 use crate::error::{Full, RemoteError};
 use crate::planner::NodeId;
+use crate::protocol::backoff::Backoff;
+use crate::protocol::needs::Needs;
+use crate::protocol::object_id::ObjectId;
 use crate::protocol::trace::Trace;
-use crate::remote::function::RemoteFunction;
+use crate::remote::function::{Defaults, RemoteFunction};
 
 /// Settings for calls: where they run, with which resources, for how long. One value serves any
 /// number of calls.
@@ -43,8 +45,9 @@ use crate::remote::function::RemoteFunction;
 #[derive(Clone, Debug)]
 #[must_use = "it only says how calls are to run"]
 pub struct Calls<'a> {
-    shared: &'a Arc<Shared>,
+    pub(super) shared: &'a Arc<Shared>,
     placement: Placement,
+    memory: Option<u64>,
     cpus: Option<u32>,
     retries: Option<u32>,
     within: Option<Duration>,
@@ -58,6 +61,7 @@ impl<'a> Calls<'a> {
         Self {
             shared,
             placement: Placement::default(),
+            memory: None,
             cpus: None,
             retries: None,
             within: None,
@@ -94,13 +98,13 @@ impl Calls<'_> {
         self
     }
 
-    /// Reserves this much memory for each call. `Local` counts it if
-    /// [`Local::memory`](crate::Local::memory) is set, Slurm if it allocates memory; on `Ray` such
-    /// calls fail. Only the backend can hold a function to it.
+    /// Reserves this much memory for each call, instead of that of the function's attribute.
+    /// `Local` counts it if [`Local::memory`](crate::Local::memory) is set, Slurm if it allocates
+    /// memory; on `Ray` such calls fail. Only the backend can hold a function to it.
     ///
     /// [`resource`](Self::resource) has an example.
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.placement.needs.memory_bytes = bytes;
+        self.memory = Some(bytes);
         self
     }
 
@@ -334,7 +338,7 @@ impl Calls<'_> {
         let only = only.filter(|_| self.placement.is_pinned);
         let nodes = self.shared.backend.nodes()?;
         let meant = |node: &&Node| node.is_alive && only.is_none_or(|only| *only == node.id);
-        let needs = &self.placement.needs;
+        let needs = self.needs(&Defaults::from(F::OPTIONS).needs);
         let of = |node: &Node| {
             (node.cpus / cpus)
                 .floor()
@@ -344,30 +348,53 @@ impl Calls<'_> {
         Ok((places.sum::<f64>() as usize).max(1))
     }
 
-    /// The call to begin, or the reason against it.
+    /// The call of a function of this program, or the reason against it.
     fn what<F: RemoteFunction>(&self, args: &F::Args) -> Result<What, RemoteError> {
-        let deadline = self.within.and_then(Deadline::after);
-        if let Some(fault) = self.placement.needs.fault() {
-            return Err(RemoteError::malformed(fault));
-        }
         let written = object::encode_with_objects(args)
             .map_err(|error| format!("the arguments of `{}` cannot be written: {error}", F::NAME));
-        let admitted = written.and_then(|(args, objects)| {
-            let what = format!("the arguments of `{}`", F::NAME);
-            let limits = self.shared.limits;
-            limits.admit(&what, &args).map(|()| (args, objects))
-        });
-        let (args, objects) = admitted.map_err(RemoteError::malformed)?;
+        written
+            .and_then(|args| self.what_of(F::NAME, &F::OPTIONS.into(), args))
+            .map_err(RemoteError::malformed)
+    }
+
+    /// The call of a function, with its arguments and the shared data in them, or the reason
+    /// against it.
+    pub(super) fn what_of(
+        &self,
+        name: &str,
+        defaults: &Defaults,
+        (args, objects): (Vec<u8>, Vec<ObjectId>),
+    ) -> Result<What, String> {
+        let within = defaults.within_ms.map(Duration::from_millis);
+        let deadline = self.within.or(within).and_then(Deadline::after);
+        let placement = Placement {
+            needs: self.needs(&defaults.needs),
+            ..self.placement.clone()
+        };
+        if let Some(fault) = placement.needs.fault() {
+            return Err(fault);
+        }
+        let what = format!("the arguments of `{name}`");
+        self.shared.limits.admit(&what, &args)?;
         Ok(What {
-            function: F::NAME.to_owned(),
+            function: name.to_owned(),
             args,
             objects,
-            cpus: self.cpus.unwrap_or(F::OPTIONS.cpus),
-            retries: self.retries.unwrap_or(F::OPTIONS.retries),
-            placement: self.placement.clone(),
+            cpus: self.cpus.unwrap_or(defaults.cpus).max(1),
+            retries: self.retries.unwrap_or(defaults.retries),
+            placement,
             deadline,
             trace: self.trace,
-            backoff: self.backoff,
+            backoff: self.backoff.or(defaults.backoff_ms.map(Backoff::from_ms)),
         })
+    }
+
+    /// The resources beside processors: those that are set here, and for the rest the function's.
+    fn needs(&self, defaults: &Needs) -> Needs {
+        let mut needs = defaults.clone();
+        needs.memory_bytes = self.memory.unwrap_or(needs.memory_bytes);
+        needs.named.extend(self.placement.needs.named.clone());
+        needs.named.retain(|_, count| *count > 0);
+        needs
     }
 }

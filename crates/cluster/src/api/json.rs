@@ -13,11 +13,12 @@ use std::time::Duration;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
-use super::call::{Call, Deadline, RemoteFuture, What};
+use super::call::{Call, RemoteFuture};
+use super::calls::Calls;
 use super::cluster::Cluster;
 use super::job_handle::{JobHandle, UnfinishedJob};
 use crate::backend::link::Link;
-use crate::backend::{BackendOptions, Placement, Program};
+use crate::backend::{BackendOptions, Program};
 use crate::driver::options::Options;
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
 use crate::planner::JobId;
@@ -221,51 +222,48 @@ impl ForeignProgram {
         name: &str,
         args: &Value,
     ) -> Result<JsonCall, ClusterError> {
-        self.call_within(cluster, name, args, None)
+        self.call_as(&cluster.anywhere(), name, args)
     }
 
-    /// [`call`](Self::call), which has an example, with a time limit as by
-    /// [`Calls::within`](crate::Calls::within).
+    /// [`call`](Self::call) as `calls` say: where, with which resources, for how long.
     ///
     /// # Errors
     ///
-    /// As `call`.
-    pub fn call_within(
+    /// As `call`, and if there can be no such resource.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use heist_cluster::{Cluster, ClusterError, ForeignProgram};
+    /// fn power(program: &ForeignProgram, cluster: &Cluster) -> Result<(), ClusterError> {
+    ///     let calls = cluster.on("n1").memory(4 << 30).resource("gpu", 1).retries(0);
+    ///     let call = program.call_as(&calls, "powers::power", &serde_json::json!([2, 10]))?;
+    ///     println!("{:?}", call.get());
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn call_as(
         &self,
-        cluster: &Cluster,
+        calls: &Calls<'_>,
         name: &str,
         args: &Value,
-        time: Option<Duration>,
     ) -> Result<JsonCall, ClusterError> {
-        let options = self
-            .shared
-            .description
-            .entries
-            .iter()
-            .find_map(|entry| match entry {
-                Described::Function {
-                    name: known,
-                    options,
-                } if known == name => Some(*options),
-                _ => None,
-            });
-        let options = options.ok_or_else(|| unknown("function", name, self.functions()))?;
-        let args = self.bytes_of(name, args)?;
-        let what = What {
-            function: name.to_owned(),
-            args,
-            objects: Vec::new(),
-            cpus: options.cpus,
-            retries: options.retries,
-            placement: Placement::default(),
-            deadline: time.and_then(Deadline::after),
-            trace: None,
-            backoff: None,
-        };
+        let entries = &self.shared.description.entries;
+        let defaults = entries.iter().find_map(|entry| match entry {
+            Described::Function {
+                name: known,
+                options,
+            } if known == name => Some(options),
+            _ => None,
+        });
+        let defaults = defaults.ok_or_else(|| unknown("function", name, self.functions()))?;
+        let args = (self.bytes_of(name, args)?, Vec::new());
+        let what = calls.what_of(name, defaults, args);
+        let what = what.map_err(ClusterErrorKind::Program)?;
         Ok(JsonCall {
             program: self.clone(),
             name: name.to_owned(),
-            future: RemoteFuture::new(Call::begin_in_turn(cluster.shared(), what, None)),
+            future: RemoteFuture::new(Call::begin_in_turn(calls.shared, what, None)),
         })
     }
 

@@ -284,7 +284,7 @@ impl Backend for RayBackend {
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
-        if !start.placement.needs.named.is_empty() {
+        if !start.placement.needs.is_empty() {
             let error = not_passed_on(&start.placement.needs);
             return events(start.epoch, JobEvent::Lost(error));
         }

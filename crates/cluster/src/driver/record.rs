@@ -8,6 +8,7 @@ use crate::backend::{Placement, StartSpec};
 use crate::error::{BackendError, RemoteError};
 use crate::event::EventKind;
 use crate::planner::{Mobility, NodeId};
+use crate::protocol::backoff::Backoff;
 use crate::protocol::cpus::Cpus;
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::JobOutcome;
@@ -66,6 +67,10 @@ pub(super) enum Phase {
         node: NodeId,
         to: NodeId,
         asked: Duration,
+    },
+    /// The last attempt was lost, and the next one begins then.
+    Resting {
+        until: Duration,
     },
     Over,
 }
@@ -274,11 +279,17 @@ impl Record {
         }
         self.give_up_move(job, "the attempt was lost", actions);
         self.epoch += 1;
-        let node = self
-            .options
-            .node
-            .clone()
-            .filter(|_| self.options.mobility == Mobility::Pinned);
+        let backoff = self.options.backoff_ms.map(Backoff::from_ms);
+        match backoff.map(|backoff| backoff.pause(self.losses, job)) {
+            None => self.restart(now, job, actions),
+            Some(pause) => self.enter(now, Phase::Resting { until: now + pause }),
+        }
+    }
+
+    /// Begins an attempt after one that was lost.
+    fn restart(&mut self, now: Duration, job: u64, actions: &mut Vec<Action>) {
+        let is_pinned = self.options.mobility == Mobility::Pinned;
+        let node = self.options.node.clone().filter(|_| is_pinned);
         self.start(now, job, node, None, actions);
     }
 
@@ -375,6 +386,7 @@ impl Record {
                     }
                 }
             }
+            Phase::Resting { until } if now >= *until => self.restart(now, job, actions),
             Phase::Pausing { .. } if now.saturating_sub(self.since) >= PAUSING_MAX => {
                 self.since = now;
                 actions.push(Action::Pause { job, epoch });
@@ -386,7 +398,7 @@ impl Record {
     pub(super) fn view(&self, job: u64) -> View {
         let node = match &self.phase {
             Phase::Running { node } | Phase::Pausing { node, .. } => Some(node.clone()),
-            Phase::Starting { .. } | Phase::Over => None,
+            Phase::Starting { .. } | Phase::Resting { .. } | Phase::Over => None,
         };
         View {
             job,

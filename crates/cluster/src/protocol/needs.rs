@@ -46,7 +46,18 @@ impl Needs {
     }
 
     /// The fault in a name, if there is one: names go into the command lines of backends.
-    pub(crate) fn fault(&self) -> Option<String> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::backend::Needs;
+    ///
+    /// let mut needs = Needs::default();
+    /// needs.named.insert("gpu,2".to_owned(), 1);
+    /// assert!(needs.fault().expect("a comma").contains("\"gpu,2\""));
+    /// ```
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
         let is_name = |name: &str| {
             let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "_-.".contains(sign);
             let is_letter = |sign: char| sign.is_ascii_alphabetic();

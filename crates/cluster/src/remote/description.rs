@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::function::CallOptions;
+use super::function::Defaults;
 use super::registry::{libraries, registry, Entry};
 use crate::protocol::fingerprint::Build;
 
@@ -21,7 +21,7 @@ pub(crate) struct Description {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Described {
-    Function { name: String, options: CallOptions },
+    Function { name: String, options: Defaults },
     Job { name: String, version: u32 },
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn write(out: &mut impl Write) -> io::Result<()> {
     let described = |(name, entry): (&str, Entry)| match entry {
         Entry::Function { options, .. } => Described::Function {
             name: name.to_owned(),
-            options,
+            options: options.into(),
         },
         Entry::Job { version, .. } => Described::Job {
             name: name.to_owned(),

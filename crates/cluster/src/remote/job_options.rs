@@ -58,6 +58,10 @@ pub struct JobOptions {
     pub checkpoint_every_ms: u64,
     /// How many attempts may be lost before the job is given up.
     pub losses_max: u32,
+    /// The first pause before an attempt that follows a lost one, and the longest, in milliseconds,
+    /// if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff_ms: Option<[u64; 2]>,
     /// How long it may take from its submission to its end, in milliseconds, if there is a limit.
     #[serde(default)]
     pub within_ms: Option<u64>,
@@ -81,6 +85,7 @@ impl JobOptions {
             mobility: Mobility::default(),
             checkpoint_every_ms: 10_000,
             losses_max: 8,
+            backoff_ms: None,
             within_ms: None,
             trace: None,
         }
@@ -160,6 +165,26 @@ impl JobOptions {
     #[must_use]
     pub fn losses_max(mut self, losses: u32) -> Self {
         self.losses_max = losses;
+        self
+    }
+
+    /// Pauses before each attempt that follows a lost one, as
+    /// [`Calls::backoff`](crate::Calls::backoff) does. A move pauses nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use heist_cluster::JobOptions;
+    ///
+    /// let (first, longest) = (Duration::from_secs(1), Duration::from_secs(300));
+    /// let patient = JobOptions::new("patient").losses_max(100).backoff(first, longest);
+    /// # drop(patient);
+    /// ```
+    #[must_use]
+    pub fn backoff(mut self, first: std::time::Duration, longest: std::time::Duration) -> Self {
+        let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.backoff_ms = Some([ms(first), ms(longest)]);
         self
     }
 

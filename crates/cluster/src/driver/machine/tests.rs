@@ -234,6 +234,43 @@ fn a_job_that_is_lost_too_often_is_given_up() {
 }
 
 #[test]
+fn a_job_with_a_back_off_rests_before_each_attempt_that_follows_a_lost_one() {
+    let mut submission = submission();
+    submission.options = JobOptions::new("job")
+        .backoff(4 * SECOND, 8 * SECOND)
+        .losses_max(3);
+    let mut machine = Machine::default();
+    machine.step(Duration::ZERO, Input::Submit(Box::new(submission)));
+    let now = Duration::ZERO;
+    let mut history = History { machine, now };
+    for (epoch, longest) in [(0, 4), (1, 8), (2, 8)] {
+        assert_eq!(history.tell(lost(epoch)), [format!("stop {epoch}")]);
+        assert!(history.wait(longest / 2 * SECOND - SECOND).is_empty());
+        assert!(history.tell(lost(epoch)).is_empty(), "it is told twice");
+        assert_eq!(history.move_to("b"), ["move over: false"]);
+        let next = format!("start {} with [0] on anywhere", epoch + 1);
+        assert_eq!(history.wait((longest / 2 + 1) * SECOND), [next]);
+        assert!(history.wait(SECOND).is_empty(), "it begins once");
+    }
+    let end = "finish without: lost 4 times, at last: gone";
+    assert_eq!(history.tell(lost(3)), ["stop 3", end], "no rest at the end");
+}
+
+#[test]
+fn a_job_that_rests_can_be_cancelled() {
+    let mut submission = submission();
+    submission.options = JobOptions::new("job").backoff(SECOND, SECOND);
+    let mut machine = Machine::default();
+    machine.step(Duration::ZERO, Input::Submit(Box::new(submission)));
+    let now = Duration::ZERO;
+    let mut history = History { machine, now };
+    assert_eq!(history.tell(lost(0)), ["stop 0"]);
+    let end = history.tell(Input::Cancel { job: JOB });
+    assert_eq!(end, ["stop 1", "finish without: it was cancelled"]);
+    assert!(history.wait(SECOND).is_empty());
+}
+
+#[test]
 fn a_move_of_what_does_not_run_fails_at_once() {
     let mut history = History::new();
     assert_eq!(history.move_to("b"), ["move over: false"]);
