@@ -9,9 +9,11 @@ mod protocol;
 mod reserve;
 mod resize;
 mod search;
+mod several;
 #[cfg(all(test, not(heist_loom)))]
 mod tests;
 mod watch;
 
 pub(crate) use protocol::{Jobs, Sleep, Sleeper};
 pub(crate) use search::Searcher;
+pub(crate) use several::Alert;

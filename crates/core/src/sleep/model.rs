@@ -5,6 +5,7 @@
 
 mod hints;
 mod resize;
+mod several;
 mod signal;
 
 use std::sync::Arc;
@@ -114,15 +115,21 @@ impl Pool {
         })
     }
 
-    /// As a push by `Worker::lend`: nothing is ordered with the counts, unless the owner was
-    /// signalled.
-    fn publish(&self) {
+    /// P1, as a push by `Worker::lend`: nothing is ordered with the counts, unless the owner was
+    /// signalled. True if it was.
+    fn push(&self) -> bool {
         self.jobs.fetch_add(1, Ordering::Relaxed);
-        // P1.
         let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
         barrier.light("sleep.model.light");
-        if self.signalled.load(Ordering::Relaxed) {
+        let is_signalled = self.signalled.load(Ordering::Relaxed);
+        if is_signalled {
             self.signalled.store(false, Ordering::Relaxed);
+        }
+        is_signalled
+    }
+
+    fn publish(&self) {
+        if self.push() {
             self.sleep.published(self);
         }
     }

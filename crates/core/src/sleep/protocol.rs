@@ -185,17 +185,6 @@ impl Sleep {
         }
     }
 
-    /// P4: wakes one sleeping worker, though others search: there are several jobs for them.
-    /// Returns how many it woke.
-    pub(crate) fn wake_another(&self) -> usize {
-        usize::from(self.counts().sleeping() > 0 && self.wake_sleeper())
-    }
-
-    /// Some worker searches, or was woken to.
-    pub(crate) fn somebody_searches(&self) -> bool {
-        self.counts().searching() > 0
-    }
-
     /// P3: wakes one sleeping worker, if any sleeps, or else calls one in reserve.
     #[cold]
     pub(super) fn wake_one(&self, jobs: &impl Jobs) -> usize {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use heist_sync::{Barrier, BarrierRequest};
 
 use super::protocol::Rest;
-use super::{Jobs, Sleep, Sleeper};
+use super::{Alert, Jobs, Sleep, Sleeper};
 use crate::base::latch::CoreLatch;
 
 /// Jobs at one worker, or none; and how often the owners were signalled.
@@ -87,18 +87,43 @@ fn a_publication_wakes_one_sleeper_and_no_second_while_that_one_searches() {
 }
 
 #[test]
-fn a_publication_of_several_jobs_wakes_one_more_as_long_as_somebody_sleeps() {
-    let sleep = sleep(3);
-    assert_eq!(sleep.wake_another(), 0, "nobody sleeps");
-    for worker in 0..2 {
+fn publications_of_several_jobs_wake_as_many_as_there_are_jobs() {
+    let sleep = sleep(4);
+    let publish = |waiting| sleep.published_among(waiting, &nowhere(), || false);
+    assert_eq!(publish(2), Some(0), "nobody sleeps");
+    for worker in 0..3 {
         let _ = announce(&sleep, worker);
     }
-    assert!(!sleep.somebody_searches());
-    assert_eq!(sleep.published(&nowhere()), 1);
-    assert!(sleep.somebody_searches());
-    assert_eq!(sleep.wake_another(), 1);
-    assert_eq!(counts(&sleep), (2, 0));
-    assert_eq!(sleep.wake_another(), 0);
+    assert_eq!(publish(1), Some(1));
+    assert_eq!(publish(1), Some(0), "it searches");
+    assert_eq!(publish(2), Some(1), "though it searches still");
+    assert_eq!(counts(&sleep), (2, 1));
+    assert_eq!(publish(2), Some(0), "as many search as there are jobs");
+    assert_eq!(sleep.published_among(3, &nowhere(), || true), Some(0));
+    assert_eq!(publish(3), Some(1));
+    assert_eq!(counts(&sleep), (3, 0));
+    assert_eq!(publish(4), Some(0), "all are awake");
+}
+
+#[test]
+fn a_publisher_looks_again_a_few_times_while_somebody_searches() {
+    let (sleep, alert) = (sleep(3), Alert::new());
+    let looks = || {
+        (0..1000)
+            .take_while(|_| sleep.stays_alert(&alert, 0))
+            .count()
+    };
+    assert_eq!(looks(), 0, "nobody searches");
+    sleep.start_search();
+    let few = looks();
+    assert!((3..100).contains(&few), "{few}");
+    assert_eq!(looks(), few, "a signal of somebody else came");
+    assert!(sleep.stays_alert(&alert, 0));
+    assert!(sleep.stays_alert(&alert, 1));
+    assert_eq!(looks(), few - 1, "it woke one in between");
+    assert!(sleep.stays_alert(&alert, 0));
+    assert_eq!(sleep.stop_search(&nowhere()), 0);
+    assert_eq!(looks(), 0, "nobody searches any more");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
 use crate::base::waiting::{Regions, WaitMode, Waiting, Watch};
 use crate::policy::{CallHistory, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
+use crate::sleep::Alert;
 use crate::state::hinted::Hinted;
 use crate::state::yielded::Yielded;
 
@@ -117,6 +118,8 @@ pub(crate) struct Local {
     /// The priority of the job from outside that runs in the middle of another one here, or of an
     /// urgent one below: only a more urgent job may run on top.
     pub(crate) serving: Cell<Priority>,
+    /// Whether its next push looks who sleeps, without a signal.
+    pub(crate) alert: Alert,
     /// True while an external caller is in this worker's place.
     pub(crate) is_caller: Cell<bool>,
     /// The times at which callers came, and how long they stayed.
@@ -173,6 +176,7 @@ impl<P> WorkerState<P> {
                 looks: Cell::new(0),
                 marks: Cell::new(Marks::default()),
                 serving: Cell::new(Priority::Low),
+                alert: Alert::new(),
                 is_caller: Cell::new(false),
                 calls: Cell::new(CallHistory::new()),
                 last: Cell::new(None),

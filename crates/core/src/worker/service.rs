@@ -21,13 +21,11 @@ impl Worker {
         let stays = self.deque().service();
         let (pool, local) = (self.pool(), self.local());
         let is_brief = || local.is_caller.get() && local.calls.get().is_brief(self.pool().now_ns());
-        let woke = match pool.sleep.published_by(pool, is_brief) {
-            Some(0) if self.deque().waiting() > 1 && !is_brief() => Some(pool.sleep.wake_another()),
-            woke => woke,
-        };
+        let waiting = self.deque().waiting();
+        let woke = pool.sleep.published_among(waiting, pool, is_brief);
         self.state().counters.wakes.add(woke.unwrap_or(0) as u64);
-        if woke != Some(0) || pool.sleep.somebody_searches() {
-            // P4, or a wake-up that was left to the lookout: the next push is looked at as well.
+        // P4, or a wake-up that was left to the lookout: the next push is looked at as well.
+        if woke.is_none_or(|woke| pool.sleep.stays_alert(&local.alert, woke)) {
             self.signal_self();
         }
         self.offer_pieces(self.wait_mode().once());

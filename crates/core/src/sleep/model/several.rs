@@ -1,0 +1,77 @@
+//! A worker that publishes two jobs, and wakes two others for them.
+
+use std::sync::Arc;
+
+use heist_sync::atomic::Ordering;
+use heist_sync::thread;
+
+use super::{check, Pool};
+use crate::sleep::{Alert, Sleeper};
+
+impl Pool {
+    /// As `publish`, with P4.
+    fn publish_among(&self, alert: &Alert) {
+        if self.push() {
+            let waiting = self.jobs.load(Ordering::Relaxed);
+            let woke = self.sleep.published_among(waiting, self, || false);
+            if self.sleep.stays_alert(alert, woke.unwrap_or(0)) {
+                self.signalled.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// The first that is woken does not come to search until the second has a job, so that nobody but
+/// the publisher can have woken that one.
+#[test]
+fn a_publisher_wakes_two_though_the_first_is_held_up() {
+    check(3, || {
+        let pool = Pool::new(3);
+        // The present thread is worker 2; the others sleep.
+        let rests = [0, 1].map(|worker| {
+            pool.sleep.start_search();
+            let latch = &pool.end[worker];
+            let rest = pool
+                .sleep
+                .announce(Sleeper::Worker(worker), false, latch, &*pool);
+            rest.expect("its latch is not set")
+        });
+        let sleeper = |worker: usize, before: Option<thread::JoinHandle<()>>| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || {
+                let sees_a_job = || pool.sees_a_job();
+                let parker = Sleeper::Worker(worker);
+                pool.sleep.block(parker, rests[worker], &*pool, sees_a_job);
+                if let Some(before) = before {
+                    before.join().unwrap();
+                }
+                assert!(pool.take());
+                pool.sleep.stop_search(&*pool);
+            })
+        };
+        let second = sleeper(1, None);
+        let first = sleeper(0, Some(second));
+        let alert = Alert::new();
+        pool.publish_among(&alert);
+        pool.publish_among(&alert);
+        first.join().unwrap();
+    });
+}
+
+/// To wake more than one loses no job either.
+#[test]
+fn two_jobs_that_are_published_together_occupy_two_workers() {
+    check(2, || {
+        let pool = Pool::new(2);
+        let workers = [0, 1].map(|worker| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || assert!(pool.search(worker, &pool.end[worker])))
+        });
+        let alert = Alert::new();
+        pool.publish_among(&alert);
+        pool.publish_among(&alert);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
