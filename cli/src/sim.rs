@@ -38,8 +38,8 @@ enum Command {
 #[derive(clap::Args, Debug)]
 struct RunArgs {
     /// The computation: fib:N (N to 50), loop:N (a balanced loop of N units), skewed:N (the last
-    /// of N indices is as much work as all others), bag:N (N independent tasks, all with the first
-    /// worker)
+    /// of N indices is as much work as all others), uts:N (an unbalanced tree of some 100 N nodes),
+    /// bag:N (N independent tasks, all with the first worker)
     #[arg(value_name = "WORKLOAD")]
     workload: Workload,
     /// Numbers of workers, each up to 1,048,576

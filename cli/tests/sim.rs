@@ -75,7 +75,7 @@ fn theory_holds() {
 fn wrong_calls_are_told_what_is_accepted() {
     for (args, accepted) in [
         (["run", "fib:99"], "1 to 50"),
-        (["run", "sort:9"], "fib:N, loop:N, skewed:N, bag:N"),
+        (["run", "sort:9"], "fib:N, loop:N, skewed:N, bag:N, uts:N"),
         (["run", "--policy=best"], "round-robin"),
         (["run", "--workers=0"], "1 to 1048576"),
     ] {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use heist_sim::{simulate, Bag, Fib, Loop, Outcome, Policy};
+use heist_sim::{simulate, Bag, Fib, Loop, Outcome, Policy, Uts};
 
 use crate::number::whole;
 
@@ -20,14 +20,16 @@ enum Kind {
     Loop,
     Skewed,
     Bag,
+    Uts,
 }
 
 /// Each name, and the largest size.
-const KINDS: [(&str, Kind, u64); 4] = [
+const KINDS: [(&str, Kind, u64); 5] = [
     ("fib", Kind::Fib, 50),
     ("loop", Kind::Loop, 1 << 40),
     ("skewed", Kind::Skewed, 1 << 40),
     ("bag", Kind::Bag, 1 << 28),
+    ("uts", Kind::Uts, 1 << 24),
 ];
 
 impl Workload {
@@ -53,6 +55,12 @@ impl Workload {
                 simulate(&skewed, workers, policy, seed)
             }
             Kind::Bag => simulate(&Bag { tasks: size }, workers, policy, seed),
+            Kind::Uts => {
+                let children = u32::try_from(size).expect("it is 2^24 at most");
+                // One tree, whatever the seed of the run.
+                let tree = Uts { children, seed: 1 };
+                simulate(&tree, workers, policy, seed)
+            }
         }
     }
 }
@@ -87,13 +95,13 @@ mod tests {
 
     #[test]
     fn computations_are_read_as_they_are_written_and_others_are_refused() {
-        for given in ["fib:24", "loop:1000000", "skewed:7", "bag:1"] {
+        for given in ["fib:24", "loop:1000000", "skewed:7", "bag:1", "uts:9"] {
             let read: Workload = given.parse().expect(given);
             assert_eq!(read.to_string(), given);
         }
         for (given, accepted) in [
-            ("", "fib:N, loop:N, skewed:N, bag:N"),
-            ("uts:3", "fib:N"),
+            ("", "fib:N, loop:N, skewed:N, bag:N, uts:N"),
+            ("tree:3", "fib:N"),
             ("fib", "1 to 50"),
             ("fib:51", "1 to 50"),
             ("bag:-1", "from 1"),

@@ -28,5 +28,5 @@ mod steps;
 pub mod validate;
 
 pub use policy::{End, Order, Policy, Source, Take, Victim};
-pub use recursion::{Bag, Fib, Loop, Recursion};
+pub use recursion::{Bag, Fib, Loop, Recursion, Uts};
 pub use steps::{simulate, Outcome};

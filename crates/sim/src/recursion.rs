@@ -1,5 +1,7 @@
 //! Computations that unfold while they run: recursions of forks with two branches.
 
+use heist_core::policy::Rng;
+
 /// A fork-join computation. A fork costs one unit, so does going on to its second branch, and so
 /// does its join.
 ///
@@ -135,5 +137,48 @@ impl<F: Fn(u64) -> u64> Recursion for Loop<F> {
 
     fn units(&self, &(start, _): &(u64, u64)) -> u64 {
         (self.units)(start)
+    }
+}
+
+/// An unbalanced tree, each node of which has four children or none: nobody knows beforehand where
+/// the work is. In the mean 100 nodes lie below each child of the root, in the worst case any
+/// number (the binomial trees of UTS, Olivier and others, LCPC 2006).
+///
+/// # Examples
+///
+/// ```
+/// use heist_sim::{simulate, Policy, Uts};
+/// let outcome = simulate(&Uts { children: 1_000, seed: 1 }, 16, &Policy::default(), 1);
+/// assert!(outcome.work > 10 * outcome.span);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Uts {
+    /// The number of the root's children, one at least.
+    pub children: u32,
+    /// The tree.
+    pub seed: u64,
+}
+
+impl Recursion for Uts {
+    /// Some of a node's children: the node, the first, and behind the last.
+    type Task = (u64, u32, u32);
+
+    fn roots(&self) -> impl Iterator<Item = Self::Task> {
+        std::iter::once((self.seed, 0, self.children))
+    }
+
+    fn fork(&self, &(of, start, end): &Self::Task) -> Option<(Self::Task, Self::Task)> {
+        if end - start > 1 {
+            let middle = start + (end - start) / 2;
+            return Some(((of, start, middle), (of, middle, end)));
+        }
+        let mut rng = Rng::new(of.wrapping_add(u64::from(start)));
+        let node = rng.next_u64();
+        // 4 x 0.2475 is 0.99: the mean of nodes below each is 1 / (1 - 0.99).
+        (rng.below(10_000) < 2_475).then_some(((node, 0, 2), (node, 2, 4)))
+    }
+
+    fn units(&self, _: &Self::Task) -> u64 {
+        1
     }
 }
