@@ -12,6 +12,7 @@ pub(crate) mod events;
 mod folder;
 mod history;
 mod job_file;
+mod live_page;
 mod log;
 mod page;
 mod results;

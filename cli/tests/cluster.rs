@@ -351,6 +351,50 @@ fn an_interrupted_run_ends_in_order_and_can_be_gone_on_with() {
 }
 
 #[test]
+fn the_page_of_a_run_that_goes_on_is_written_anew_and_always_whole() {
+    let place = Place::new(&job("long", 60_000));
+    let args = [
+        "run",
+        "jobs.toml",
+        "--run-folder",
+        "run",
+        "--report",
+        "page.html",
+    ];
+    let mut command = place.heist(&args);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut driver = Driver(command.spawn().expect("the program starts"));
+    let path = place.path().join("page.html");
+    let page = || match fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        page => page.expect("a page"),
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let wait_for = |is_so: &dyn Fn(&str) -> bool| loop {
+        let page = page();
+        assert!(page.is_empty() || page.ends_with("</html>\n"), "{page}");
+        if is_so(&page) {
+            return page;
+        }
+        assert!(Instant::now() < deadline, "{page}");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let first = wait_for(&|page| page.contains("<td>long</td>"));
+    assert!(first.contains("The run is not over"), "{first}");
+    wait_for(&|page| page != first);
+    let told = Command::new("kill")
+        .args(["-INT", &driver.0.id().to_string()])
+        .status();
+    assert!(told.expect("kill starts").success());
+    assert_eq!(driver.0.wait().expect("it ends").code(), Some(130));
+    assert!(!page().contains("The run is not over"), "{}", page());
+    let files = fs::read_dir(place.path()).expect("a folder");
+    let names = files.map(|file| file.expect("a file").file_name());
+    let left = names.filter(|name| name.to_string_lossy().ends_with(".new"));
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
 fn names_from_a_job_file_do_nothing_to_terminals_and_pages() {
     let id = "\u{1b}[31m</script><img src=x>\n";
     let place =

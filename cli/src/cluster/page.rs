@@ -1,6 +1,8 @@
 //! The report page of a run, from its events.
 
+use std::ffi::OsString;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::Context as _;
 use heist_observe::fleet::{self, AttemptEnd, Fleet, Stretch, Usage};
@@ -19,8 +21,36 @@ const DECISIONS_MAX: usize = 500;
 
 /// Writes the page about the run in `folder`.
 pub(super) fn write(folder: &RunFolder, path: &Path) -> anyhow::Result<()> {
-    std::fs::write(path, html(folder)?)
+    let html = html(folder)?;
+    // A pipe has no other file in its place, and a folder may admit no new one.
+    replace(path, &html)
+        .or_else(|_| fs::write(path, &html))
         .with_context(|| format!("cannot write the report to {}", path.display()))
+}
+
+/// The same while the run goes on, unless something other than a file is at `path`.
+pub(super) fn write_live(folder: &RunFolder, path: &Path) -> anyhow::Result<()> {
+    Ok(replace(path, &html(folder)?)?)
+}
+
+/// Puts a file in the place of the one at `path`, so that a reader finds a whole one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // Not by a link: `/dev/stdout` is one.
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => return Err(io::Error::other("it is no file")),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(_) | Err(_) => {}
+    }
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.new", std::process::id()));
+    let beside = path.with_file_name(name);
+    let replaced = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    if replaced.is_err() {
+        // It may not have been begun.
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
 }
 
 /// The page about the run in `folder`, as far as it has come.

@@ -25,6 +25,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use super::backend::{self, BackendArgs, BackendKind};
 use super::folder::{self, RunFolder};
 use super::job_file::{JobFile, FORMAT};
+use super::live_page::LivePage;
 use super::log::Log;
 use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
@@ -72,7 +73,8 @@ pub(super) struct Args {
     /// are some, and with the results that there are
     #[arg(long, value_name = "RUN_FOLDER", conflicts_with = "job_file")]
     resume: Option<PathBuf>,
-    /// Write a page about the run when it is over
+    /// Write a page about the run, anew every few seconds while it goes on: reload it in the
+    /// browser to see how it goes
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Print one JSON document instead of tables
@@ -99,6 +101,10 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         job_file: &job_file,
         folder: &folder,
     };
+    let live = args.report.as_deref();
+    let live = live
+        .map(|path| LivePage::begin(&folder, path))
+        .transpose()?;
     run.begin(&program, &cluster)?;
     if args.resume.is_some() {
         log.say(&run.found());
@@ -119,6 +125,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         results.write_tables(out)?;
     }
     out.flush()?;
+    drop(live);
     if let Some(path) = &args.report {
         page::write(&folder, path)?;
     }
