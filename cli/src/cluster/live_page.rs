@@ -25,8 +25,12 @@ pub(super) struct LivePage {
 }
 
 impl LivePage {
-    /// Writes the page at `path` about the run in `folder`, at once and from then on.
-    pub(super) fn begin(folder: &RunFolder, path: &Path) -> anyhow::Result<Self> {
+    /// Writes the page at `path` about the run in `folder`, at once and from then on, if one is
+    /// wanted.
+    pub(super) fn begin(folder: &RunFolder, path: Option<&Path>) -> anyhow::Result<Option<Self>> {
+        let Some(path) = path else {
+            return Ok(None);
+        };
         let (stop, stopped) = mpsc::channel::<()>();
         let (folder, path) = (folder.clone(), path.to_owned());
         let write = move || loop {
@@ -42,10 +46,10 @@ impl LivePage {
         let thread = thread::Builder::new().name("heist-page".to_owned());
         let thread = thread.spawn(write);
         let thread = thread.context("cannot start the thread that writes the report")?;
-        Ok(Self {
+        Ok(Some(Self {
             stop: Some(stop),
             thread: Some(thread),
-        })
+        }))
     }
 }
 

@@ -101,10 +101,8 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         job_file: &job_file,
         folder: &folder,
     };
-    let live = args.report.as_deref();
-    let live = live
-        .map(|path| LivePage::begin(&folder, path))
-        .transpose()?;
+    let page = args.report.as_deref();
+    let live = LivePage::begin(&folder, page)?;
     run.begin(&program, &cluster)?;
     if args.resume.is_some() {
         log.say(&run.found());
@@ -126,9 +124,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     }
     out.flush()?;
     drop(live);
-    if let Some(path) = &args.report {
-        page::write(&folder, path)?;
-    }
+    page.map_or(Ok(()), |path| page::write(&folder, path))?;
     for what in &not_stored {
         writeln!(std::io::stderr(), "not in the folder of the run: {what}")?;
     }
