@@ -1,18 +1,18 @@
 //! How long loops of the same code lasted on this thread, so that short ones need no clock.
 //!
-//! A loop of few cheap items is over before a clock has been read twice. So each thread remembers,
-//! by the address of a loop's code, how many steps of it lasted [`SHORT_NS`] when it was last
-//! timed, and a loop of no more steps than that runs untimed. The same code may have other items
-//! next time. Therefore
+//! A loop of few cheap items takes less time than two readings of the clock. So each thread
+//! remembers, by the address of a loop's code, how many steps of it took [`SHORT_NS`] when it was
+//! last timed, and a loop of no more steps than that runs untimed. The same code may have other
+//! items next time. Therefore
 //!
 //! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when it looks
 //!    again: after an eighth, and then after twice as much each time;
 //! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
 //!    like that of any loop; and so is the next loop;
-//! 3. of [`RUNS`] loops one is timed, whatever happens.
+//! 3. of [`RUNS`] loops of the same code one is always timed.
 //!
-//! So a hungry worker waits for the half that was on offer in vain at most. Where nobody is hungry,
-//! as in a pool of one worker, nothing is lost by taking long items for short ones.
+//! So at worst a hungry worker waits for the half that was run while on offer. Where no worker is
+//! hungry, as in a pool of one, nothing is lost by taking long items for short ones.
 
 use std::cell::Cell;
 
@@ -22,21 +22,21 @@ use heist_sync::thread_local;
 pub(crate) const SHORT_NS: u64 = 4_000;
 /// One of so many loops of the same code is timed.
 const RUNS: u32 = 64;
-/// So much longer than the loop that was timed may a loop be that is taken to be short.
+/// The factor by which an untimed loop may have more steps than the loop that was timed.
 const STRETCH: u64 = 16;
 /// A power of two.
 const ENTRIES: usize = 64;
 
-/// The address of a loop's code. Of two codes that have one address nothing is known apart.
+/// The address of a loop's code. Loops whose code the compiler has merged share one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) usize);
 
 #[derive(Clone, Copy)]
 struct Entry {
     code: Code,
-    /// So many steps of it are short.
+    /// Loops of so many steps are short.
     short: usize,
-    /// So many loops may yet go untimed.
+    /// So many more loops may go untimed.
     runs: u32,
 }
 
@@ -57,7 +57,7 @@ impl Code {
         COSTS.with(|costs| op(&costs[index]))
     }
 
-    /// True if a loop of so many steps may go untimed, which is counted.
+    /// True if a loop of so many steps may go untimed; counts those that do.
     pub(crate) fn is_short(self, steps: usize) -> bool {
         self.with(|cell| {
             let entry = cell.get();
@@ -70,7 +70,7 @@ impl Code {
         })
     }
 
-    /// So many steps lasted so long.
+    /// Notes how long so many steps took.
     pub(crate) fn lasted(self, steps: usize, ns: u64) {
         let most = (steps as u64).saturating_mul(STRETCH);
         let short = (steps as u64).saturating_mul(SHORT_NS) / ns.max(1);
@@ -82,7 +82,7 @@ impl Code {
         self.with(|cell| cell.set(entry));
     }
 
-    /// The next loop is to be timed.
+    /// Has the next loop timed.
     pub(crate) fn doubt(self) {
         self.with(|cell| {
             if cell.get().code == self {

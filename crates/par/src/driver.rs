@@ -1,17 +1,16 @@
 //! The driver runs a parallel iterator grain by grain, and splits it when a worker is hungry.
 //!
 //! Lazy binary splitting (Tzannes, Caragea, Barua and Vishkin, PPoPP 2010): a worker offers the
-//! upper half of its part and works at the lower half grain by grain. As long as the offer lies in
-//! its deque no worker is hungry, and it goes on. When the offer is gone a thief has come, and it
-//! offers half of what is left. So a part is split about as often as a thief takes a half of it,
-//! whatever the items cost and wherever the expensive ones lie. How long a grain is, and when half
-//! is offered, its [`Pace`] says.
+//! upper half of its part and runs the lower half grain by grain. As long as the offer is in its
+//! deque, no worker is hungry, and it goes on. When the offer is gone, a thief has come, and the
+//! worker offers half of what is left. So a part is split about as often as a thief takes half of
+//! it, whatever the items cost and wherever the expensive ones are. The [`Pace`] decides how long a
+//! grain is, and when half is offered.
 //!
-//! Halves of halves are small soon, so that a worker has few offers open at a time. But where the
-//! number of steps is unknown, the upper part may be all that comes after, and the lower one may
-//! outlive many upper ones. Of two such parts, one still runs when the other has ended. It is
-//! interrupted, and what is [`Left`] of it goes on one level up. Otherwise the stacks would grow
-//! with each theft.
+//! Halves of halves are soon small, so a worker has few offers open at a time. But where the number
+//! of steps is unknown, the upper part may be all that follows, and the lower one may outlive many
+//! upper ones. When one of two such parts has ended, the other is interrupted, and what is [`Left`]
+//! of it goes on one level up. Otherwise the stacks would grow with each theft.
 
 use std::ops::ControlFlow;
 
@@ -25,11 +24,11 @@ use crate::part::{Continuation, Part};
 
 /// Takes the items of one part, in their order.
 pub(crate) trait Consumer<T>: Sized + Send {
-    /// Takes one item. `Break`: it wants no more of them, and is full from now on.
+    /// Takes one item. Returns `Break` if it wants no more: it is full from now on.
     fn consume(&mut self, item: T) -> ControlFlow<()>;
 
-    /// Takes what [`run`](Part::run) gives. A consumer that keeps count does so in a variable of
-    /// its own here: then a grain is a loop without a store of the count for each item.
+    /// Takes the items that [`run`](Part::run) yields. A consumer that counts does so in a local
+    /// variable here: then a grain is a loop without a store of the count for each item.
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
@@ -43,17 +42,17 @@ pub(crate) trait Consumer<T>: Sized + Send {
         false
     }
 
-    /// The part has been split: makes the consumer of the upper part. If it is known how many items
-    /// are left of the lower one, that is `lower_len`.
+    /// Makes the consumer of the upper part, after a split. `lower_len` is the number of items left
+    /// in the lower part, if it is known.
     fn split(&mut self, lower_len: Option<usize>) -> Self;
 
-    /// Takes in the result of the upper part, when both are done. Items that come after both may
+    /// Merges the result of the upper part, when both are done. Items that come after both may
     /// follow.
     fn merge(&mut self, upper: Self);
 }
 
-/// Runs all of the iterator, on the calling worker and its helpers. A caller from outside of all
-/// pools participates in the global one.
+/// Runs all of the iterator, on the calling worker and on those that steal from it. A caller
+/// outside any pool participates in the global one.
 pub(crate) fn drive<P, C>(part: P, consumer: C) -> C
 where
     P: Part,
@@ -66,7 +65,7 @@ where
     drive.run(part)
 }
 
-/// Runs a part whose sources are there.
+/// Runs a part whose sources are all values.
 struct Drive<C> {
     consumer: C,
 }
@@ -104,7 +103,7 @@ fn join_in_one_copy(lower: &mut (dyn FnMut() + Send), upper: &mut (dyn FnMut(boo
     join_context(|_| lower(), |context| upper(context.migrated()));
 }
 
-/// Block after block, of which there is mostly one.
+/// Runs one block after the other; mostly there is only one.
 #[inline(never)] // from two places
 fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
@@ -131,10 +130,10 @@ type Outcome<P, C> = (C, Option<Left<P, C>>);
 /// The type of [`run`].
 type Run<P, C> = fn(Pace, P, C, &AtomicBool) -> (Pace, Outcome<P, C>);
 
-/// The rest of a part that was interrupted, or not begun.
+/// The rest of a part that was interrupted, or never begun.
 struct Left<P, C> {
     part: P,
-    /// Of parts above it that are done.
+    /// The consumer of the parts above it that are done.
     above: Option<C>,
 }
 
@@ -198,8 +197,8 @@ where
     (pace, (consumer, None))
 }
 
-/// Works at the lower part while the upper one is on offer; all of that is left if no thief took
-/// it. At most one of the two is left in part.
+/// Runs the lower part while the upper one is on offer. If no thief took the upper part, all of it
+/// is left. At most one of the two is left in part.
 fn offer<P, C>(
     pace: &mut Pace,
     lower: P,
@@ -211,7 +210,7 @@ where
     C: Consumer<P::Output>,
 {
     let offered = *pace;
-    // Told only by a part of which nothing is left, so that not both are interrupted. Relaxed: see
+    // Set only by a part of which nothing is left, so that not both are interrupted. Relaxed: see
     // where they are read.
     let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
     let others = consumer.split(lower.known_len());
@@ -247,7 +246,7 @@ where
     (lower, upper)
 }
 
-/// The result of two neighbouring parts, of which there may be only one.
+/// The merged result of two neighbouring parts, of which one may have none.
 fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: Option<C>) -> Option<C> {
     match (lower, upper) {
         (Some(mut lower), Some(upper)) => {

@@ -5,14 +5,13 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Granularity {
-    /// Split when a worker is hungry, in grains of some microseconds by the clock. For everything,
-    /// unless you have measured that another is better.
+    /// Split when a worker is hungry, and run in grains of some microseconds. Use it unless you
+    /// have measured that another is better.
     #[default]
     Automatic,
-    /// Split beforehand into parts of at most this many items, by halving. For items whose cost is
-    /// known and equal, or where what lands in one part must not depend on the machine; it is slow
-    /// if the number is small, and unbalanced if it is large. As `Automatic` where the number of
-    /// items is unknown.
+    /// Split beforehand into parts of at most this many items, by halving. For items of known and
+    /// equal cost, or where the cuts must not depend on the machine. Slow if the number is small,
+    /// and unbalanced if it is large. As `Automatic` where the number of items is unknown.
     Static(usize),
     /// As `Automatic`, but the grains grow, to a millisecond at most, as long as no thief takes a
     /// part, and shrink again when one does. For very long loops of tiny items that rarely need
@@ -25,8 +24,8 @@ pub enum Granularity {
 
 /// The wishes of an iterator's user, in one place.
 ///
-/// Lengths are counted in [`steps`](crate::iter::plumbing::Part::steps). There may be more wishes in
-/// time, so a policy begins as the default one, or as that of another part:
+/// Lengths are counted in [`steps`](crate::iter::plumbing::Part::steps). Fields may be added, so
+/// begin with the default policy, or with that of another part:
 ///
 /// ```
 /// let mut policy = heist::SplitPolicy::default();
@@ -35,14 +34,14 @@ pub enum Granularity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitPolicy {
-    /// No part is split into parts of fewer steps than that.
+    /// The fewest steps of a part that results from a split.
     pub min_len: usize,
-    /// No part of more steps than that is run without splitting it, unless `min_len` forbids to.
+    /// The most steps of a part that is run without a split, unless `min_len` forbids the split.
     pub max_len: usize,
     /// The way to split otherwise.
     pub granularity: Granularity,
-    /// The sequence consists of blocks of which each must be done before the next one begins:
-    /// splitting it cuts the first ones off.
+    /// True if the sequence consists of blocks each of which must be done before the next begins: a
+    /// split then cuts off the first ones.
     pub in_blocks: bool,
 }
 
@@ -57,10 +56,10 @@ impl Default for SplitPolicy {
     }
 }
 
-/// A deterministic reduction has about as many parts as that, if it has the items.
+/// The approximate number of parts of a deterministic reduction that has enough items.
 const DETERMINISTIC_PARTS: usize = 1024;
 
-/// Stands for an unknown number of steps.
+/// An unknown number of steps.
 pub(crate) const UNKNOWN: usize = usize::MAX;
 
 impl SplitPolicy {
@@ -90,20 +89,20 @@ impl SplitPolicy {
         Some(len.min(self.max_len).max(1))
     }
 
-    /// Parts within parts, at most.
+    /// The most levels of parts within parts.
     pub(crate) fn levels(&self) -> u32 {
         match self.granularity {
-            // Twice more than it takes. Nested iterators may turn out to have many more steps than
-            // the number from which the length of a part was reckoned.
+            // Twice more than needed: nested iterators may turn out to have many more steps than
+            // the number from which the length of a part was computed.
             Granularity::Deterministic => DETERMINISTIC_PARTS.ilog2() + 2,
-            // More than halving takes, and than there are workers, mostly. It protects the stack
-            // from iterators that part with little at a time.
+            // More than halving needs, and mostly more than there are workers. It protects the
+            // stack from iterators that split off little at a time.
             _ => 100,
         }
     }
 
-    /// True if a part of so many steps must be split, should parts have at most `len`. Where the
-    /// number is unknown, splitting would lead nowhere.
+    /// True if a part of so many steps must be split, so that parts have at most `len`. Where the
+    /// number is unknown, splitting would never end.
     pub(crate) fn is_too_long(&self, steps: usize, len: usize) -> bool {
         steps > len && steps != UNKNOWN && self.may_halve(steps)
     }

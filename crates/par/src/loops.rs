@@ -100,8 +100,8 @@ pub struct SubRanges {
 /// A parallel iterator that gives sub-ranges which together are `range`: as many as it takes to
 /// keep the workers busy.
 ///
-/// For bodies that have something to do once per sub-range, or that the compiler makes fast when it
-/// sees the whole loop.
+/// For bodies with work to do once per sub-range, or that the compiler optimises when it sees the
+/// whole loop.
 ///
 /// # Examples
 ///
@@ -164,9 +164,8 @@ pub struct Tiles<const D: usize> {
 /// of the ranges, each cell once.
 ///
 /// Tiles are cut at the middle of their longest side, so that they are about as high as wide, and
-/// what is near stays together: kernels that read their neighbours, and transpositions, find more
-/// in the cache than with rows. A worker runs the tiles that it keeps in the order of a recursive
-/// halving.
+/// neighbours stay together: stencils and transpositions find more in the cache than with rows. A
+/// worker runs the tiles that it keeps in the order of a recursive halving.
 ///
 /// # Examples
 ///
@@ -198,7 +197,7 @@ pub fn tiles<const D: usize>(space: [Range<usize>; D]) -> Tiles<D> {
 /// The number of cells in a block, or the largest number if there are more.
 fn cells<const D: usize>(block: &[Range<usize>; D]) -> usize {
     let sides = block.iter().map(Range::len);
-    // In that order, or else nothing times too many were too many.
+    // In that order, since a product with 0 must be 0 even if another one overflows.
     match sides.clone().min() {
         Some(0) => 0,
         _ => sides.fold(1, usize::saturating_mul),

@@ -1,4 +1,5 @@
-//! How far a worker runs a part before it looks around, and when it offers half of the rest.
+//! The pace of a worker that runs a part: how far it runs before it looks around, and when it
+//! offers half of the rest.
 
 use heist_core::policy::Grain;
 use heist_core::{checkpoint, current_num_threads, poll_for_thieves};
@@ -7,25 +8,25 @@ use heist_sync::Clock;
 use crate::costs::Code;
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 
-/// This part of a short loop is run before the first look, and then twice as much each time.
+/// The fraction of a short loop that is run before the first look; then twice as much each time.
 const FIRST: usize = 8;
 
-/// The pace of a worker that runs a part. Nothing here depends on the types of the loop, so that
-/// there is no more than one copy of it.
+/// The pace of a worker that runs a part. It depends on no type of the loop, so that the program
+/// has one copy of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     policy: SplitPolicy,
     manner: Manner,
     /// The number of times that a part may yet be split while the rest waits below it.
     levels: u32,
-    /// A worker was hungry when this one looked last.
+    /// True if a worker was hungry when this one last looked.
     hungry: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Manner {
-    /// Splits until no part has more steps than that, hungry or not: so the items of each part
-    /// depend on nothing else.
+    /// Splits until no part has more steps than this, whether a worker is hungry or not, so that
+    /// the cuts depend on nothing else.
     Beforehand(usize),
     /// In grains of some microseconds.
     Timed(Timed),
@@ -45,12 +46,12 @@ struct Timed {
     clock: Clock,
     /// The time of the last look.
     then_ns: u64,
-    /// The loop of which this is all, and so many steps; its time counts if no thief helps.
+    /// The loop's code and steps, if this part is all of it; its time is noted if no thief helps.
     whole: Option<(Code, usize)>,
 }
 
 impl Pace {
-    /// That of a loop of so many steps.
+    /// The pace of a loop of so many steps.
     pub(crate) fn new(policy: SplitPolicy, code: Code, steps: usize) -> Self {
         let beforehand = if steps == 1 {
             Some(usize::MAX)
@@ -86,7 +87,7 @@ impl Pace {
         }
     }
 
-    /// That of the lower part, while the upper one is on offer.
+    /// The pace of the lower part, while the upper one is on offer.
     pub(crate) fn below_offer(&self) -> Self {
         let manner = match self.manner {
             Manner::Beforehand(len) => Manner::Beforehand(len),
@@ -101,8 +102,8 @@ impl Pace {
             },
         };
         let hungry = !matches!(manner, Manner::Short { .. }) && look_around();
-        // For the upper part too, although a thief runs it on another stack: the worker that waits
-        // for it may steal its parts, and so on by turns.
+        // The upper part loses a level too, although a thief runs it on another stack: the worker
+        // that waits for it may steal parts of it in turn.
         let levels = self.levels - 1;
         Self {
             manner,
@@ -112,7 +113,7 @@ impl Pace {
         }
     }
 
-    /// That of the upper part, which a thief has taken unless all is cut `beforehand`.
+    /// The pace of the upper part, which a thief has taken unless all is cut `beforehand`.
     pub(crate) fn of_offer(&self) -> Self {
         let manner = match self.manner {
             Manner::Beforehand(len) => Manner::Beforehand(len),
@@ -133,12 +134,12 @@ impl Pace {
         }
     }
 
-    /// The offer has come to an end, behind the lower part, which had this pace.
+    /// Notes the end of an offer, after the lower part, which ended with the pace `below`.
     pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool) {
         match (&mut self.manner, below.manner) {
             (Manner::Timed(timed), Manner::Timed(Timed { grain, then_ns, .. })) => {
                 timed.grain = grain;
-                // No time to speak of has passed since then, unless it has waited for a thief.
+                // No noticeable time has passed since then, unless it has waited for a thief.
                 timed.then_ns = if is_stolen {
                     timed.whole = None;
                     timed.clock.elapsed_ns()
@@ -157,7 +158,7 @@ impl Pace {
         self.hungry = self.looks_around() && look_around();
     }
 
-    /// False in a short loop where nobody could be hungry, or wants what was on offer.
+    /// False in a short loop where no worker could be hungry, or none has taken the offer.
     fn looks_around(&self) -> bool {
         !matches!(
             self.manner,
@@ -194,7 +195,7 @@ impl Pace {
         is_wanted && self.policy.may_halve(steps) || self.policy.is_too_long(steps, most)
     }
 
-    /// A grain of so many steps has been run, to its end if there `is_more`.
+    /// Notes that a grain of so many steps has been run, as a whole if there `is_more`.
     pub(crate) fn ran(&mut self, steps: usize, is_more: bool) {
         if !self.looks_around() {
             return;
@@ -225,7 +226,7 @@ impl Pace {
         }
     }
 
-    /// All steps have been run.
+    /// Notes that all steps have been run.
     pub(crate) fn ended(&self) {
         if let Manner::Timed(timed) = self.manner {
             if let Some((code, steps)) = timed.whole {
@@ -246,7 +247,7 @@ impl Timed {
     }
 }
 
-/// Between two grains: leaves a call that was cancelled, and says whether a worker is hungry.
+/// Looks around between two grains: leaves a cancelled call, and says whether a worker is hungry.
 fn look_around() -> bool {
     checkpoint();
     poll_for_thieves()

@@ -1,10 +1,10 @@
-//! A part of a parallel iterator: the methods to implement for an iterator of your own.
+//! A part of a parallel iterator: the contract of sources and adaptors.
 //!
-//! Everything below the users' traits rests on this file alone: the driver cuts and runs parts,
+//! Everything below the users' traits rests on this contract: the driver splits and runs parts,
 //! adaptors are parts made of parts, and consumers take the items.
 //! [`ParallelIterator`](crate::iter::ParallelIterator) and
-//! [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator) give each part the methods of
-//! its users.
+//! [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator) give every part the methods
+//! that users call.
 
 mod delegate;
 mod open;
@@ -30,23 +30,23 @@ pub trait Part: Sized + Send {
     /// `Item`.
     type Output: Send;
 
-    /// The number of steps of [`run`](Self::run) that are left: 0 if there are no items, 1 if it is
-    /// not worth splitting, and `usize::MAX` if it is not known.
+    /// The number of steps that are left for [`run`](Self::run): 0 if there are no items, 1 if the
+    /// part is not worth splitting, and `usize::MAX` if the number is unknown.
     fn steps(&self) -> usize;
 
     /// Splits the upper part off, about half, if it can be split.
     fn split(&mut self) -> Option<Self>;
 
-    /// Takes steps from the lower end, as many as the budget allows or are left, and hands the
-    /// items that they give to `consume`. The budget falls by the steps that were taken. `Break` if
-    /// `consume` has returned it: then there is no more to do.
+    /// Runs steps from the lower end, as many as the budget allows or are left, and hands their
+    /// items to `consume`. The budget falls by the steps that were run. Returns `Break` if
+    /// `consume` has: then no more items are wanted.
     fn run<F>(&mut self, budget: &mut usize, consume: F) -> ControlFlow<()>
     where
         F: FnMut(Self::Output) -> ControlFlow<()>;
 
-    /// As [`run`](Self::run), for a fold of all items. The compiler vectorises loops of this form
-    /// that it does not otherwise, such as the maximum of floats: so a part that is a loop of its
-    /// own, or hands on what another one gives, should have its own form of this, too.
+    /// As [`run`](Self::run), for a fold of all items. The compiler vectorises some loops in this
+    /// form only, such as the maximum of floats: so a part with a loop of its own, or one that
+    /// passes on another's items, should implement this method too.
     #[inline]
     fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
     where
@@ -60,7 +60,7 @@ pub trait Part: Sized + Send {
         so_far.expect("only a panic leaves nothing")
     }
 
-    /// The exact number of items left, if it is known of this part and of all those into which it
+    /// The exact number of items left, if it is known for this part and for all those into which it
     /// can be split.
     fn known_len(&self) -> Option<usize> {
         None
@@ -72,16 +72,16 @@ pub trait Part: Sized + Send {
         SplitPolicy::default()
     }
 
-    /// Lets go of what belongs to this thread, because the part may go on on another one. Those
-    /// that consist of other parts tell them.
+    /// Releases what belongs to this thread, because the part may be continued on another one. A
+    /// part made of others calls theirs.
     fn pause(&mut self) {}
 
-    /// Whether a source below it lends its items only for the time of a call: then it is driven
-    /// within [`open`](Self::open).
+    /// Whether a source below it lends its items only for the duration of a call: then the part is
+    /// driven within [`open`](Self::open).
     #[doc(hidden)]
     const IS_LENT: bool = false;
 
-    /// Goes on with a part of the same items, all of whose sources are there.
+    /// Calls the continuation with a part of the same items whose sources are all values.
     #[doc(hidden)]
     fn open<K: Continuation<Self::Output>>(self, then: K) -> K::Output {
         then.run(self)
@@ -106,7 +106,7 @@ pub trait IndexedPart: Part {
     /// May panic if there are fewer items.
     fn split_off(&mut self, index: usize) -> Self;
 
-    /// The same items one after the other.
+    /// The same items as a serial iterator.
     fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator;
 
     /// As [`open`](Part::open), with a part that can be cut at any index.

@@ -1,14 +1,14 @@
-//! The grain of a loop: how much of it to run between two polls.
+//! The grain of a loop: the number of iterations between two polls.
 
 /// The number of iterations that a worker runs between two looks at whether anybody has taken the
 /// rest of its loop.
 ///
-/// A look costs some tens of nanoseconds (a clock, a glance at the own deque), so the grains should
-/// last some microseconds; how many iterations that is nobody knows beforehand, and it may change
-/// along the loop. So the grain starts at one iteration, grows while grains are short, by what
-/// would make them long enough and sixteenfold at most, and shrinks when they are long: a body of 1
-/// ns is reached in three steps, and a body that suddenly takes a millisecond costs one long grain
-/// at most.
+/// A look costs some tens of nanoseconds (a clock reading and a look at the worker's own deque), so
+/// grains should last some microseconds. How many iterations that is cannot be known beforehand,
+/// and may change along the loop. So the grain starts at one iteration; while grains are short it
+/// grows by the missing factor, at most sixteenfold, and it shrinks when they are long. A body of 1
+/// ns reaches its grain in three steps, and a body that suddenly takes a millisecond costs at most
+/// one long grain.
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
     len: usize,
-    /// By how much grains may last longer than usual.
+    /// The factor by which grains may last longer than usual.
     stretch: u64,
 }
 
@@ -38,13 +38,13 @@ const GRAIN_NS_MAX: u64 = 16_000;
 const STRETCH_MAX: u64 = 1_000_000 / GRAIN_NS_MAX;
 
 impl Grain {
-    /// One iteration.
+    /// A grain of one iteration.
     #[must_use]
     pub fn new() -> Self {
         Self::of(1)
     }
 
-    /// This many iterations, or one if that is 0.
+    /// A grain of this many iterations, or of one if that is 0.
     #[must_use]
     pub fn of(len: usize) -> Self {
         Self {
@@ -53,34 +53,34 @@ impl Grain {
         }
     }
 
-    /// How many iterations to run now. At least 1.
+    /// The number of iterations to run now, at least 1.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a grain is never empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Learns that a grain of [`len`](Self::len) iterations took this long.
+    /// Notes that a grain of [`len`](Self::len) iterations took this long.
     pub fn ran(&mut self, grain_ns: u64) {
         let (min_ns, max_ns) = (GRAIN_NS_MIN * self.stretch, GRAIN_NS_MAX * self.stretch);
         if grain_ns < min_ns {
             let factor = (min_ns / grain_ns.max(1)).clamp(2, 16);
             self.len = self.len.saturating_mul(factor as usize);
         } else if grain_ns > max_ns {
-            // Straight to the length that would have been right, if it is the iterations and not an
-            // interruption that took so long.
+            // Go straight to the length that would have been right, if the iterations took so long
+            // and not an interruption.
             let fitting = (self.len as u64).saturating_mul(max_ns) / grain_ns;
             self.len = (fitting as usize).clamp(1, self.len / 2 + 1);
         }
     }
 
-    /// No thief has taken the offer: grains may last twice as long from now on, up to a
-    /// millisecond.
+    /// Lets grains last twice as long from now on, up to a millisecond, since no thief has taken
+    /// the offer.
     pub fn lengthen(&mut self) {
         self.stretch = (self.stretch * 2).min(STRETCH_MAX);
     }
 
-    /// Somebody is hungry: grains last some microseconds again, the next one too.
+    /// Lets grains last some microseconds again, from the next one on, since a worker is hungry.
     ///
     /// # Examples
     ///

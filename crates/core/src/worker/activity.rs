@@ -1,4 +1,4 @@
-//! Counting and recording: the activity of a worker.
+//! A worker's activity, counted and recorded.
 
 use heist_event::EventKind;
 
@@ -6,13 +6,13 @@ use crate::base::counters::Activity;
 use crate::worker::Worker;
 
 impl Worker {
-    /// The thread has just become a worker.
+    /// Notes that the thread has just become a worker.
     pub(crate) fn begins_to_work(&self) {
         let now_ns = self.pool().now_ns();
         self.state().counters.time.change(Activity::Working, now_ns);
     }
 
-    /// Notes what the worker does from now on, and returns the time.
+    /// Notes the worker's activity from now on, and returns the time.
     pub(crate) fn turn_to(&self, activity: Activity, event: EventKind) -> u64 {
         let now_ns = self.pool().now_ns();
         self.turn_to_at(activity, event, now_ns);

@@ -1,4 +1,4 @@
-//! The thread that builds a pool and is a worker of it for the rest of its life.
+//! Adoption: the thread that builds a pool is a worker of it for the rest of its life.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ thread_local! {
     static ADOPTED: Cell<Option<Adopted>> = const { Cell::new(None) }
 }
 
-/// Holds the pool of an adopted thread, until the thread goes, and its last frame with it.
+/// Holds the pool of an adopted thread until the thread ends.
 struct Adopted(#[expect(dead_code, reason = "held, not used")] Arc<Pool>);
 
 impl Drop for Adopted {
@@ -53,8 +53,8 @@ impl Worker {
         index: usize,
     ) -> Result<(), ThreadPoolBuildError> {
         Self::may_adopt_current_thread()?;
-        // Nothing below can fail: a thread that has entered and unwinds would stay a worker of a
-        // pool that is gone.
+        // Nothing below can fail: a thread that unwound after it has entered would stay a worker of
+        // a pool that is gone.
         let adopted = Some(Adopted(Arc::clone(pool)));
         let former = ADOPTED.with(|place| place.replace(adopted));
         // There is one in a forked child, whose frames may use it: it stays.

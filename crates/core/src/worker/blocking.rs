@@ -1,9 +1,9 @@
-//! Blocking: a job waits for something that no worker of the pool does.
+//! Blocking: a job waits for something outside the pool.
 //!
-//! Meanwhile the worker is hidden, so that each operation that touches its deque comes by
-//! `Worker::come_out` and finds it at work again: a worker that blocks pushes nothing. Its jobs are
-//! public, and in the counts it is with those that have withdrawn: publishers, callers that leave
-//! and lookouts expect nothing of it (BL-1).
+//! Meanwhile the worker is hidden: an operation that touches its deque goes through
+//! `Worker::come_out`, which ends the blocking, so that a blocked worker pushes nothing. Its jobs
+//! are public, and it counts as withdrawn: publishers, callers that leave and lookouts do not rely
+//! on it (BL-1).
 
 use crate::worker::Worker;
 
@@ -37,7 +37,7 @@ impl Worker {
         self.hide();
     }
 
-    /// The worker is at work again, if it blocks.
+    /// Ends the blocking, if the worker blocks.
     pub(crate) fn unblock(&self) {
         if !self.local().is_blocked.replace(false) {
             return;

@@ -1,8 +1,8 @@
-//! A count of jobs that anybody may wait for, any number of times.
+//! A count of jobs for whose end any thread may wait, any number of times.
 //!
-//! Scopes know who waits, and one latch in a frame is enough. A task group or a submitted job is
-//! waited for by any thread: a worker, which helps, or a thread outside, which blocks. Each waiter
-//! brings its own latch. A task of some executor waits by its waker.
+//! A scope knows its waiter, and one latch in a frame is enough. Any thread may wait for a task
+//! group or a submitted job: a worker, which helps, or a thread outside, which blocks. Each waiter
+//! brings its own latch. A task of an executor waits by its waker.
 
 use std::mem;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::state::Pool;
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
 
-/// How many jobs have yet to end.
+/// The number of jobs that have yet to end.
 #[derive(Debug)]
 pub(crate) struct Completion<L = CountLatch> {
     pending: AtomicUsize,
     waiters: Mutex<Waiters<L>>,
 }
 
-/// Whom to tell.
+/// The waiters to wake.
 #[derive(Debug)]
 struct Waiters<L> {
     latches: Vec<Arc<L>>,
-    /// Of the one task that may wait.
+    /// The waker of the one task that may wait.
     waker: Option<Waker>,
 }
 
@@ -79,7 +79,7 @@ impl Completion {
             return true;
         }
         pool.demand_workers("wait for a job of");
-        // A thread's, also on a worker: that one looks for jobs itself.
+        // A latch for a thread, on a worker too, which looks for jobs itself.
         let latch = Arc::new(CountLatch::new(1, None));
         if !self.enter(&latch) {
             return true;
@@ -94,13 +94,13 @@ impl Completion {
 }
 
 impl<L: Latch> Completion<L> {
-    /// One more job.
+    /// Counts one more job.
     pub(crate) fn add(&self) {
-        // Relaxed: whoever hands the job on publishes it.
+        // Relaxed: handing the job on publishes it.
         self.pending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One job has ended.
+    /// Counts the end of a job.
     ///
     /// # Panics
     ///
@@ -134,7 +134,7 @@ impl<L: Latch> Completion<L> {
         if self.is_done() {
             return Poll::Ready(());
         }
-        // Wakers are the program's: they are made and dropped while the lock is free.
+        // Wakers run the program's code: they are cloned and dropped outside the lock.
         let waker = waker.clone();
         let mut waiters = self.waiters.lock();
         if self.is_done() && !fault::planted("completion.poll") {
@@ -158,7 +158,7 @@ impl<L: Latch> Completion<L> {
         }
     }
 
-    /// The latch will be set when no job is pending. False if none is, and it will not.
+    /// Registers the latch, to be set when no job is pending. False if none is pending now.
     fn enter(&self, latch: &Arc<L>) -> bool {
         let mut waiters = self.waiters.lock();
         if self.is_done() && !fault::planted("completion.recheck") {

@@ -1,4 +1,4 @@
-//! Descendants: the jobs that a frame has pushed, where it may wait for no others.
+//! Descendants: the jobs that a frame has pushed, when its waits may run no others.
 
 use std::cell::Cell;
 use std::ptr;
@@ -7,8 +7,8 @@ use crate::base::waiting::{WaitMode, Waiting, Watch};
 use crate::worker::Worker;
 
 impl Worker {
-    /// Calls `op`, a whole job or the part of one in which something is waited for, and notes what
-    /// it pushes.
+    /// Calls `op`, a whole job or a part of one that waits for its jobs, and notes the jobs that it
+    /// pushes.
     pub(crate) fn watched<R>(&self, is_job: bool, op: impl FnOnce() -> R) -> R {
         struct End<'a>(&'a Worker, &'a Watch, bool);
         impl Drop for End<'_> {
@@ -35,7 +35,7 @@ impl Worker {
         op()
     }
 
-    /// A job is about to be pushed into this slot, or one above.
+    /// Notes that a job is about to be pushed into this slot, or one above.
     #[inline(always)]
     pub(crate) fn note(&self, slot: usize) {
         if slot < self.local().base.get() {
@@ -43,15 +43,15 @@ impl Worker {
         }
     }
 
-    /// A job was looked for and there was none: others may have taken those that were there, so
-    /// that the next one, which may be lent, lies below what was noted.
+    /// Notes that a look for a job found none: others may have taken the noted jobs, so that the
+    /// next one, which may be lent, lies below the noted slot.
     pub(crate) fn note_what_is_gone(&self) {
         if self.local().is_watched.get() {
             self.note(self.next_slot());
         }
     }
 
-    /// The slot lies below what the present frame has noted.
+    /// Extends the present frame's note down to this slot.
     #[cold]
     #[inline(never)]
     pub(crate) fn lower(&self, slot: usize) {
@@ -67,13 +67,13 @@ impl Worker {
         self.state().regions.lower(slot, self.deque());
     }
 
-    /// Below this slot lies nothing that the present scope has pushed, or if there is none the
-    /// present job.
+    /// The lowest slot that the present scope may have pushed, or the present job if there is no
+    /// scope.
     pub(crate) fn pushed_from(&self) -> usize {
         self.local().base.get()
     }
 
-    /// Below this slot lies nothing that the present job has pushed.
+    /// The lowest slot that the present job may have pushed.
     pub(crate) fn pushed_in_job_from(&self) -> usize {
         let mut watch = self.local().watch.get();
         // SAFETY: as above.
@@ -92,8 +92,8 @@ impl Worker {
         self.in_mode(mode, || self.as_a_job(mode, op))
     }
 
-    /// Calls `op`, in which waits are so. If they are strict, then nothing runs there that the
-    /// present job has pushed before.
+    /// Calls `op`, in which waits are of this mode. Strict waits there run no job that the present
+    /// job has pushed before.
     pub(crate) fn as_a_job<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
         if mode.is_strict() {
             self.watched(true, op)
@@ -102,17 +102,17 @@ impl Worker {
         }
     }
 
-    /// How the frame on top waits.
+    /// The way in which the frame on top waits.
     pub(crate) fn wait_mode(&self) -> WaitMode {
         self.state().regions.present()
     }
 
-    /// Calls `op`, in which every wait is so.
+    /// Calls `op`, in which every wait is of this mode.
     pub(crate) fn in_mode<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
         self.in_region(mode, self.context().cloned(), op)
     }
 
-    /// Calls `op`, which is of a job that was stolen from a frame that waits so.
+    /// Calls `op`, which belongs to a job stolen from a frame that waits in this mode.
     pub(crate) fn as_there<R>(&self, mode: WaitMode, op: impl FnOnce() -> R) -> R {
         if mode.is_plain() {
             op()
@@ -121,8 +121,8 @@ impl Worker {
         }
     }
 
-    /// True if jobs may be queued in an order of their own: not if a frame waits, or will, that
-    /// takes from its deque no more than it has pushed, because the oldest may not be among these.
+    /// True if jobs may be queued in an order other than the deque's: not if a frame waits, or
+    /// will, for descendants only, because the oldest job may not be one of them.
     pub(crate) fn keeps_order(&self) -> bool {
         !self.is_strict() && !self.state().regions.is_strict_anywhere()
     }

@@ -1,4 +1,4 @@
-//! Latches with their waiter: a worker of another pool, or whoever waits for a count.
+//! Latches that know their waiter: a worker of another pool, or the waiter for a count.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::state::Pool;
 use crate::worker::Worker;
 
-/// A worker that waits for a limited time, and has found no job, looks again after that.
+/// The pause before a worker that waits for a limited time, and has found no job, looks again.
 const LOOK_PERIOD: Duration = Duration::from_millis(1);
 
 /// A latch that a worker waits for and a worker of another pool sets.
@@ -48,7 +48,7 @@ pub(crate) struct CountLatch {
     waiter: Waiter,
 }
 
-/// The waiter of a [`CountLatch`], once it has run out of own jobs.
+/// The waiter of a [`CountLatch`], once it has run out of its own jobs.
 #[derive(Debug)]
 enum Waiter {
     Worker {
@@ -60,8 +60,8 @@ enum Waiter {
 }
 
 impl CountLatch {
-    /// A latch for the calling thread, which is the worker `owner` or none, that must be set
-    /// `count` times.
+    /// A latch, to be set `count` times, for the calling thread, which is the worker `owner` or
+    /// none.
     pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
         let waiter = match owner {
             Some(worker) => Waiter::Worker {
@@ -77,7 +77,7 @@ impl CountLatch {
         }
     }
 
-    /// One more time to set. Called by somebody who has yet to set the latch.
+    /// Requires one more setting. To be called by a thread that has yet to set the latch.
     #[inline]
     pub(crate) fn increment(&self) {
         self.pending.add();
@@ -91,8 +91,7 @@ impl CountLatch {
     /// Waits until the latch is set, once, on the thread that it was made for: a worker helps, any
     /// other thread blocks.
     ///
-    /// A worker that runs descendants only takes for such what lies from the slot on that `oldest`
-    /// gives.
+    /// For a worker that runs descendants only, they are the jobs from the slot `oldest` upwards.
     pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
         match (&self.waiter, owner) {
             (Waiter::Worker { core, .. }, Some(worker)) => {
@@ -112,8 +111,8 @@ impl CountLatch {
         }
     }
 
-    /// Wakes the waiter for another reason than that the latch is set, if it is a worker of this
-    /// pool and sleeps. True if it did.
+    /// Wakes the waiter before the latch is set, if it is a sleeping worker of this pool. True if
+    /// it did.
     pub(crate) fn rouse(&self, pool: &Pool) -> bool {
         match &self.waiter {
             Waiter::Worker {
@@ -123,8 +122,8 @@ impl CountLatch {
         }
     }
 
-    /// As [`wait`](Self::wait), but a worker does meanwhile what `help` says, until the latch that
-    /// it is given is set.
+    /// As [`wait`](Self::wait), but a worker calls `help`, which returns when the latch that it is
+    /// given is set.
     pub(crate) fn wait_by(&self, owner: Option<&Worker>, help: impl FnOnce(&Worker, &CoreLatch)) {
         let is_set = self.pending.merge(|| false);
         match (&self.waiter, owner) {
@@ -139,9 +138,8 @@ impl CountLatch {
 }
 
 impl CountLatch {
-    /// Waits on the calling thread, for which the latch was made as for one that is no worker, as
-    /// long as there is time `left`; but if it is the worker `caller`, that runs jobs meanwhile.
-    /// True if the latch is set.
+    /// Waits as long as there is time `left`. The latch was made as for a thread that is no worker;
+    /// but if the thread is the worker `caller`, it runs jobs meanwhile. True if the latch is set.
     pub(crate) fn wait_while_left(
         &self,
         caller: Option<&Worker>,
@@ -161,7 +159,7 @@ impl CountLatch {
                 return false;
             }
             if !worker.on_top(|| worker.help_once(worker.pushed_in_job_from())) {
-                // BL-1: no publisher counts on it meanwhile, so it looks for jobs now and then.
+                // BL-1: no publisher relies on it meanwhile, so it looks for jobs now and then.
                 let once = Cell::new(left().min(LOOK_PERIOD));
                 worker.block(|| latch.wait_while_left(|| once.take()));
             }
@@ -182,7 +180,7 @@ impl Latch for CountLatch {
 }
 
 impl CountLatch {
-    /// The last has set the latch.
+    /// Wakes the waiter, after the last setting.
     ///
     /// # Safety
     ///

@@ -1,12 +1,12 @@
-//! The pieces of an initialiser: second halves of joins that it has lent, and that these have.
+//! The pieces of an initialiser: the second halves of the joins in it, and of the joins in those.
 //!
 //! A worker that waits for the value of a [`Once`](crate::Once) may run these and nothing else, and
 //! so may a frame of the initialiser that waits for a piece. `ops/once.rs` says why.
 //!
-//! A worker that begins to wait for them, or sleeps because there are none, signals those that may
-//! lend some. The next that one of them lends is made the oldest of its deque, because a thief
-//! takes no other, and wakes a worker that waits. A wake-up may be missed when both happen at once,
-//! and then the initialiser goes on without help: it waits for nobody who sleeps.
+//! A worker that begins to wait for pieces, or sleeps because there are none, signals the workers
+//! that may lend some. The next piece that one of these lends becomes the oldest job of its deque,
+//! because thieves take no other, and wakes a waiting worker. If both happen at once the wake-up
+//! may be missed, and the initialiser goes on without help: it never waits for a sleeper.
 
 use std::ptr;
 
@@ -16,7 +16,7 @@ use crate::policy::Priority;
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
 
-/// No more jobs than that are moved out of the way.
+/// The most jobs that are moved out of the way.
 const FEW_OLDER: usize = 128;
 
 /// A job on its way to any worker.
@@ -33,7 +33,7 @@ impl Moving {
 }
 
 impl Worker {
-    /// The `Once` of whose initialiser any piece may run here, or null.
+    /// The `Once` whose pieces may run here, or null.
     pub(crate) fn shared_once(&self) -> *const () {
         if self.is_strict() {
             self.wait_mode().shares()
@@ -42,8 +42,8 @@ impl Worker {
         }
     }
 
-    /// The jobs of this worker are public: those who wait for the value of this `Once` can have the
-    /// pieces among them, unless it is null.
+    /// Offers the pieces among this worker's public jobs to the threads that wait for the value of
+    /// this `Once`, unless it is null.
     pub(crate) fn offer_pieces(&self, once: *const ()) {
         // SAFETY: as in `rouse_a_helper`.
         let state = unsafe { once.cast::<OnceState<CountLatch>>().as_ref() };
@@ -54,8 +54,8 @@ impl Worker {
     }
 
     /// Moves the jobs that lie below the pieces of initialisers out of the way, to the injector.
-    /// Not where the stack is guarded: a join further down may be so, too, and waits for nothing
-    /// but what a thief has begun (SG-1).
+    /// Not where the stack is guarded: a join further down may be guarded too, and may wait only
+    /// for a job that a thief has begun (SG-1).
     fn move_older_jobs(&self) {
         if self.is_guarded() || self.deque().waiting() > FEW_OLDER {
             return;
@@ -68,8 +68,8 @@ impl Worker {
         }
     }
 
-    /// There may be more pieces of this initialiser, whose `Once` is null or which needs the
-    /// caller: wakes one worker that waits for its value, if one sleeps.
+    /// Wakes one sleeping worker that waits for the value of this `Once`, unless it is null, since
+    /// there may be more pieces of the initialiser, which needs the caller.
     pub(crate) fn rouse_a_helper(&self, once: *const ()) {
         // SAFETY: a mode holds a pointer to such a state, which is there while the initialiser
         // runs; that waits for the frame on top, or the piece that the caller holds.
@@ -79,8 +79,8 @@ impl Worker {
         }
     }
 
-    /// True if there is a piece of this initialiser, unless its `Once` is null. If not, whoever
-    /// lends one from now on is likely to wake a helper.
+    /// True if there is a piece of the initialiser of this `Once`, which may be null. If there is
+    /// none, a worker that lends one from now on is likely to wake a helper.
     pub(crate) fn sees_a_piece(&self, once: *const ()) -> bool {
         !once.is_null()
             && self.pool().workers().any(|worker| {

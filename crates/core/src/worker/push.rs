@@ -1,4 +1,4 @@
-//! Jobs that a worker pushes and nobody waits for in this frame.
+//! Pushing jobs that nobody waits for in this frame.
 
 use crate::base::job::{is_void, DetachedJob, Job, JobSlot, Kind};
 use crate::base::job_ref::JobRef;
@@ -7,12 +7,12 @@ use crate::policy::Priority;
 use crate::state::limits::RESERVED_SLOTS;
 use crate::worker::Worker;
 
-/// No more jobs than that are moved to make room.
+/// The most jobs that are moved to make room.
 const FEW_WAITING: usize = 128;
 
 impl Worker {
-    /// Pushes a job that nobody waits for in this frame, to be popped back or stolen, and sees to
-    /// it that an idle worker comes for it.
+    /// Pushes a job that nobody waits for in this frame, to be popped back or stolen, and wakes an
+    /// idle worker for it if need be.
     ///
     /// # Safety
     ///
@@ -38,7 +38,7 @@ impl Worker {
         }
     }
 
-    /// As [`push`](Self::push), a job that is in no slot yet.
+    /// As [`push`](Self::push), for a job that is in no slot yet.
     pub(crate) fn push_detached(&self, job: DetachedJob) {
         if self.local().holds_void.replace(false) {
             self.drop_void();
@@ -50,23 +50,23 @@ impl Worker {
         }
     }
 
-    /// There is no room for the job, which is of the present region.
+    /// Queues a job of the present region elsewhere, because there is no room for it.
     #[cold]
     fn inject(&self, job: DetachedJob) {
         self.pool().inject(Priority::Normal, self.inheriting(job));
     }
 
-    /// Pushes a job by its reference, which is of no region.
+    /// Pushes the reference to a job, which is of no region.
     pub(crate) fn push_reference(&self, job: JobRef) {
         self.push_detached(job.into());
     }
 
-    /// Makes room for jobs that could go elsewhere. False if there is none: the last slots are for
-    /// joins.
+    /// Makes room for jobs that could go to the injector instead. False if there is none: the last
+    /// slots are for joins.
     ///
-    /// Slots whose jobs were stolen become vacant again when the owner pops, and a worker may only
-    /// push. So if few jobs wait, they move to the first of those slots, unless a frame has noted
-    /// where they lie.
+    /// Slots whose jobs were stolen become vacant again when the owner pops; but a worker may go on
+    /// pushing without a pop. So if few jobs wait, they are moved down to the first of those slots,
+    /// unless a frame has noted their places.
     #[cold]
     fn make_room(&self) -> bool {
         if self.local().watch.get().is_null() && self.deque().waiting() <= FEW_WAITING {
@@ -97,7 +97,8 @@ impl Worker {
         }
     }
 
-    /// Drops the newest jobs that somebody else has, by their claims. True if there was one.
+    /// Drops the newest jobs of the deque if other threads have claimed them. True if there was
+    /// one.
     pub(crate) fn drop_void(&self) -> bool {
         let mut has_dropped = false;
         // SAFETY: a thief moves such a job out of its slot when it claims it.
@@ -118,11 +119,10 @@ impl Worker {
         has_dropped
     }
 
-    /// The thread is about to leave or to sleep: gives back the memory that a burst of jobs has
-    /// taken.
+    /// Gives back the memory of a burst of jobs, before the thread leaves or sleeps.
     pub(crate) fn tidy_up(&self) {
         if !self.state().has_a_job() {
-            // Makes the slots vacant again whose jobs others took.
+            // Makes the slots of stolen jobs vacant again.
             let left = self.pop_detached();
             debug_assert!(left.is_none(), "all jobs were taken");
         }

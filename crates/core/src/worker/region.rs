@@ -1,4 +1,4 @@
-//! Regions of the calling worker: opening and closing them, and what jobs carry.
+//! The regions of a worker: opening and closing them, and the contexts that jobs carry.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ impl Worker {
         unsafe { self.state().regions.context() }
     }
 
-    /// Calls `op`, in which that holds and nothing else.
+    /// Calls `op` in this context and no other.
     pub(crate) fn within<R>(&self, context: Option<Arc<Context>>, op: impl FnOnce() -> R) -> R {
         self.in_region(self.wait_mode(), context, op)
     }
 
-    /// Calls `op`, in which every wait is so, and that holds.
+    /// Calls `op` in this context, with every wait of this mode.
     ///
     /// # Panics
     ///
-    /// Panics if `op` does, or what is to be entered around it; that may be before `op` is called.
+    /// Panics if `op` or a surrounding does; the latter may be before `op` is called.
     pub(crate) fn in_region<R>(
         &self,
         mode: WaitMode,
@@ -47,8 +47,8 @@ impl Worker {
         }
     }
 
-    /// As [`in_region`](Self::in_region), if something is to be entered. In there only descendants
-    /// run on top of a frame that waits: others would see what it has entered.
+    /// As [`in_region`](Self::in_region), if surroundings are to be entered. Inside them a waiting
+    /// frame runs descendants only: other jobs would see the surroundings.
     #[cold]
     #[inline(never)]
     fn surrounded<R>(&self, mode: WaitMode, context: Arc<Context>, op: impl FnOnce() -> R) -> R {
@@ -78,7 +78,7 @@ impl Worker {
         }
     }
 
-    /// As [`in_region`](Self::in_region), when all is entered that is to be.
+    /// As [`in_region`](Self::in_region), when all surroundings are entered.
     fn in_open<R>(
         &self,
         mode: WaitMode,
@@ -92,7 +92,7 @@ impl Worker {
                 worker.local().is_strict.set(*was_strict);
                 worker.close(region);
                 if worker.pool().waits_for_a_worker() {
-                    // The call may have heard the signal and served nobody.
+                    // The call may have consumed a signal without serving it.
                     worker.signal_self();
                 }
             }
@@ -106,7 +106,7 @@ impl Worker {
         self.watched(false, op)
     }
 
-    /// The region ends. The jobs that it leaves in the deque carry its context from now on (RG-1).
+    /// Ends the region. The jobs that it leaves in the deque carry its context from now on (RG-1).
     fn close(&self, region: &Region) {
         let mut left = Vec::new();
         if !is_same(region.context(), region.context_around()) {
@@ -120,7 +120,7 @@ impl Worker {
             }
         }
         self.state().regions.close(region, self.deque());
-        // The frame below may wait for all that is pushed here, and have entered something else.
+        // The frame below may wait for all jobs pushed here, and have entered other surroundings.
         let (here, elsewhere) = left.into_iter().partition(DetachedJob::may_run_here);
         self.put_back(here);
         for job in elsewhere {
@@ -128,8 +128,8 @@ impl Worker {
         }
     }
 
-    /// Runs a job in its own context, and as frames that wait so. If it is not to run, it is told
-    /// why: its region is cancelled, or what is to be entered around it has panicked.
+    /// Runs a job in its own context, with waits of this mode. If the job is not to run, `run` gets
+    /// the reason: its region is cancelled, or a surrounding has panicked.
     #[inline]
     pub(crate) fn run_in(
         &self,
@@ -175,7 +175,7 @@ impl Worker {
         }
     }
 
-    /// The job, which is to be queued where its slot says nothing, with the context of the present
+    /// The job with the context of the present region, to be queued outside the slots of that
     /// region.
     pub(crate) fn inheriting(&self, job: DetachedJob) -> DetachedJob {
         match self.inherited() {
@@ -184,8 +184,8 @@ impl Worker {
         }
     }
 
-    /// The context of a job that is begun here. While the thread unwinds it is not cancelled: jobs
-    /// of destructors come to their end.
+    /// The context of a job that is begun here. While the thread unwinds it cannot be cancelled:
+    /// jobs of destructors run to their end.
     fn inherited(&self) -> Option<Arc<Context>> {
         let context = self.context()?;
         if thread::panicking() {
@@ -206,8 +206,8 @@ impl Worker {
         self.context().is_some_and(|context| context.is_cancelled())
     }
 
-    /// True if the present region is to be left: it is cancelled. Not while the thread unwinds:
-    /// destructors come to their end.
+    /// True if the present region is cancelled and to be left. False while the thread unwinds:
+    /// destructors run to their end.
     #[inline]
     pub(crate) fn leaves(&self) -> bool {
         self.is_cancelled() && !thread::panicking()
@@ -247,7 +247,7 @@ pub(crate) fn within<R>(context: Option<Arc<Context>>, op: impl FnOnce() -> R) -
     }
 }
 
-/// Calls `op`, on a worker, where no token of its region has anything to say.
+/// Calls `op`, on a worker, with no token of its region in effect.
 pub(crate) fn apart<R>(op: impl FnOnce() -> R) -> R {
     let worker = Worker::current().expect("jobs run on workers");
     worker.within(worker.surroundings(), op)
@@ -260,7 +260,7 @@ fn reason(context: Option<&Arc<Context>>) -> Option<Payload> {
     is_cancelled.then(unwind::cancellation)
 }
 
-/// The job with its context, which may lie anywhere.
+/// The job with its context, to be queued anywhere.
 pub(crate) fn carrying(context: Option<Arc<Context>>, job: DetachedJob) -> DetachedJob {
     if job.carries() {
         return job;

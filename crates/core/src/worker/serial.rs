@@ -1,10 +1,10 @@
-//! Threads that are the worker of a serial pool for the time of a call, since it has none.
+//! Serial pools, which have no threads: a caller is the worker for the duration of a call.
 //!
-//! A thread that takes the place there may be the worker of another pool already, or be in the
-//! places of other serial pools: it is one of them at a time, and the others wait below on its
-//! stack. When it waits it runs the jobs of all of them; or else a job that its own wait needs
-//! might be left to a worker that it is itself. No parker would wake it for each, so it looks now
-//! and then.
+//! A thread that takes the worker's place may be the worker of another pool already, or have taken
+//! the places of other serial pools. It acts as one of these workers at a time; the others wait
+//! below on its stack. When it waits it runs the jobs of all of them, since a job that its wait
+//! needs may be left to one of its other workers. No single parker could wake it for all, so it
+//! looks now and then.
 
 use std::cell::Cell;
 use std::ptr;
@@ -20,18 +20,18 @@ use crate::state::{Pool, SerialPlace};
 use crate::worker::caller::CALLER_STACK;
 use crate::worker::Worker;
 
-/// So often a thread that is several workers yields before it naps.
+/// The yields of a thread that is several workers before it naps.
 const YIELDS: u32 = 100;
 
-/// How long it naps.
+/// The length of a nap.
 const NAP: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// The newest of the visits that this thread makes, or null.
+    /// The newest visit of this thread, or null.
     static NEWEST: Cell<*const Visit> = const { Cell::new(ptr::null()) }
 }
 
-/// A thread in the place of a serial pool's worker. It lies in the frame of that call.
+/// A thread's visit in the place of a serial pool's worker, kept in the frame of that call.
 struct Visit {
     worker: *const Worker,
     /// The worker that the thread was before, or null.
@@ -41,7 +41,7 @@ struct Visit {
 }
 
 impl Visit {
-    /// The calling thread has just taken the place of this pool's worker, and is the worker.
+    /// Makes the calling thread, which has just taken the place of this pool's worker, that worker.
     fn begin(pool: &Pool) -> Self {
         let before = Worker::current().map_or(ptr::null(), ptr::from_ref);
         // SAFETY: 1. the caller holds the pool. 2. The caller alone has the place, whose lock
@@ -57,7 +57,7 @@ impl Visit {
         }
     }
 
-    /// Leaves the place when no job is left, or somebody waits for it.
+    /// Leaves the place when no job is left, or another thread waits for it.
     fn end(&self, place: &SerialPlace) {
         // SAFETY: the caller holds the pool.
         let worker = unsafe { &*self.worker };
@@ -81,7 +81,7 @@ impl Visit {
 }
 
 impl Pool {
-    /// Runs `op` in the place that the caller has just taken, and then what is queued.
+    /// Runs `op` in the place that the caller has just taken, and then the queued jobs.
     fn visit<R>(&self, place: &SerialPlace, op: impl FnOnce(&Worker) -> R) -> R {
         let visit = Visit::begin(self);
         NEWEST.with(|newest| newest.set(&raw const visit));
@@ -92,15 +92,15 @@ impl Pool {
         result.unwrap_or_else(|payload| unwind::resume(payload))
     }
 
-    /// Runs `op` on the calling thread, which is no worker, in the place of this serial pool's
-    /// worker, for which it waits.
+    /// Waits for the place of this serial pool's worker, and runs `op` there on the calling thread,
+    /// which is no worker.
     pub(crate) fn serially<R>(&self, place: &SerialPlace, op: impl FnOnce(&Worker) -> R) -> R {
         place.take();
         self.visit(place, op)
     }
 
-    /// Somebody has queued a job from outside: runs it if the pool is serial, unless another thread
-    /// is in the place, which does that.
+    /// Runs a job that was queued from outside, if the pool is serial; but if another thread is in
+    /// the place, that one runs it.
     pub(crate) fn serve(&self) {
         if let Some(place) = self.serial.as_ref().filter(|place| place.try_take()) {
             self.visit(place, |_| ());
@@ -109,7 +109,7 @@ impl Pool {
 }
 
 impl Worker {
-    /// In a forked child, on the thread that called `fork`: it is no worker any more.
+    /// Ends all visits of the thread that called `fork`, in the child.
     pub(crate) fn leave_all() {
         Self::leave();
         NEWEST.with(|newest| newest.set(ptr::null()));

@@ -1,18 +1,18 @@
-//! Shares of the pool that a worker has in stock for its futures.
+//! A worker's stock of shares of its pool, for its futures.
 //!
-//! A scheduled future has one, as any job that nobody waits for. To take it and to give it back
-//! would be two read-modify-writes of a word that all workers write. So a worker takes many at
-//! once, and gives many back; and all of them when it has nothing to do, so that it keeps no pool
-//! whose last job has run. Only a worker in its main loop has a stock: another thread in its place
-//! might leave one behind.
+//! A scheduled future holds a share, like any job that nobody waits for. Taking and returning each
+//! one would be two read-modify-writes of a word that all workers write. So a worker takes and
+//! returns many at once, and returns all when it has nothing to do, so as not to keep alive a pool
+//! whose last job has run. Only a worker in its main loop has a stock: an external caller in its
+//! place might leave one behind.
 
 use crate::worker::Worker;
 
-/// So many shares are taken or given back at once.
+/// The shares that are taken or returned at once.
 const MANY: usize = 32;
 
 impl Worker {
-    /// One more thing needs the workers. False if the pool has ended.
+    /// Takes a share. False if the pool has ended.
     pub(crate) fn keep_pool(&self) -> bool {
         let stock = &self.local().stock;
         match stock.get() {
@@ -24,7 +24,7 @@ impl Worker {
         true
     }
 
-    /// One thing needs the workers no more.
+    /// Returns a share.
     pub(crate) fn release_pool(&self) {
         let stock = &self.local().stock;
         match stock.get() {
@@ -37,7 +37,7 @@ impl Worker {
         }
     }
 
-    /// From now on there is a stock, or none.
+    /// Lets the worker have a stock from now on, or no longer.
     pub(crate) fn hold_shares(&self, holds: bool) {
         self.return_shares();
         self.local().stock.set(holds.then_some(0));

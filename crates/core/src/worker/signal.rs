@@ -1,4 +1,4 @@
-//! A signal: something that one thread waits for, any number of times, and any thread sets.
+//! A signal: any thread sets it, and one thread waits for it, any number of times.
 
 use std::ptr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::state::Pool;
 use crate::worker::Worker;
 
-/// A latch that its waiter makes pending again. Kept in place by shares, also while it is set.
+/// A latch that its waiter resets. Shares keep it in place, also while it is being set.
 #[derive(Debug)]
 pub(crate) enum Signal {
     /// For the worker with this index.

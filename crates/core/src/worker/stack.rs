@@ -1,4 +1,4 @@
-//! How much of its stack a worker has used, and the guard that keeps jobs of others off the rest.
+//! The use of a worker's stack, and the guard that keeps foreign jobs off its last part.
 //!
 //! A worker that waits runs other jobs on top of the frame that waits, and those may wait in turn:
 //! frames pile up that have nothing to do with each other, and a stack that has room for each of
@@ -22,11 +22,10 @@
 use crate::state::Marks;
 use crate::worker::Worker;
 
-/// One part in so many of the stack may be in use where a job begins that has nothing to do with
-/// what is there.
+/// The divisor for the part of the stack that may be in use where an unrelated job begins.
 const DEEP: usize = 4;
 
-/// One part in so many of the stack is guarded if the pool was not told how much.
+/// The divisor for the part of the stack that is guarded by default.
 const GUARDED: usize = 2;
 
 /// An address in the caller's frame, or nearly so.
@@ -37,9 +36,8 @@ fn address_of_frame() -> usize {
 }
 
 impl Worker {
-    /// From here on downwards the stack of the thread is this worker's. Gives the marks of the
-    /// stack that it had before, to which a thread that leaves its place
-    /// [returns](Self::return_to_stack) it.
+    /// Gives the worker the stack of this thread, from here downwards. Returns the marks of its
+    /// former stack, to which a thread that leaves its place [returns](Self::return_to_stack) it.
     pub(crate) fn begin_stack(&self, size: usize) -> Marks {
         let here = address_of_frame();
         let guarded = self.pool().stack_guard.unwrap_or(size / GUARDED);
@@ -51,13 +49,12 @@ impl Worker {
         })
     }
 
-    /// The worker goes on where it has these marks.
+    /// Gives the worker back the stack with these marks.
     pub(crate) fn return_to_stack(&self, marks: Marks) {
         self.local().marks.set(marks);
     }
 
-    /// True if much of the stack is in use, so that a job that has nothing to do with it should not
-    /// begin here.
+    /// True if so much of the stack is in use that an unrelated job should not begin here.
     pub(crate) fn is_deep(&self) -> bool {
         address_of_frame() < self.local().marks.get().deep
     }

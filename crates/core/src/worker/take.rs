@@ -1,5 +1,5 @@
 //! Taking jobs from the worker's own deque, mailbox and queue, from the lanes, and from the queues
-//! of workers that are late.
+//! of late workers.
 
 use heist_event::EventKind;
 
@@ -8,7 +8,7 @@ use crate::policy::{Priority, Turns};
 use crate::worker::Worker;
 
 impl Worker {
-    /// A job that is the worker's already: from its own deque or its mailbox.
+    /// A job of the worker's own, from its deque or its mailbox.
     pub(crate) fn take_own(&self) -> Option<Job> {
         let queued = if self.pool().breadth_first {
             self.take_oldest()
@@ -55,8 +55,8 @@ impl Worker {
         self.state().has_a_job()
     }
 
-    /// A job that waits for any worker, the most urgent first; before those of low priority, one
-    /// of its own that lets others go first.
+    /// A job from the lanes, the most urgent first; a yielded job of its own comes before those of
+    /// low priority.
     pub(crate) fn take_injected(&self) -> Option<Job> {
         self.take_from(Priority::High)
             .or_else(|| self.take_from(Priority::Normal))
@@ -94,7 +94,7 @@ impl Worker {
         Some(self.injected(job, self.local().serving.get()))
     }
 
-    /// A job with a hint to another worker, which is late. This one keeps some more.
+    /// A hinted job of another worker, which is late. Some more are moved to this worker.
     pub(crate) fn take_late(&self) -> Option<Job> {
         let pool = self.pool();
         if !pool.lanes.are_hinted() {
@@ -108,16 +108,16 @@ impl Worker {
         })?;
         if !more.is_empty() {
             self.state().hinted.put(more, &pool.lanes);
-            // They were nowhere to be seen.
+            // For a moment they were in no queue.
             let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);
         }
         Some(self.injected(job, self.local().serving.get()))
     }
 
-    /// A job from a lane or from the own queue, if it is its turn: it may be so at once, if others
-    /// have taken those that this worker has passed over. Not on a frame that is far up the stack:
-    /// the job has nothing to do with what lies there, and may need room.
+    /// A job from a lane or from the worker's own queue, if it is its turn. It may be a turn at
+    /// once, if others have taken the jobs that this worker has passed over. None on a frame that
+    /// is far up the stack: the job is unrelated to the frame, and may need room.
     #[inline]
     pub(crate) fn take_due(&self) -> Option<Job> {
         if self.pool().lanes.is_empty() {
@@ -133,7 +133,7 @@ impl Worker {
     pub(crate) fn take_turn(&self) -> Option<Job> {
         let (pool, local, is_deep) = (self.pool(), self.local(), self.is_deep());
         if pool.lanes.hold_normal_only() && !self.has_pending() && !is_deep {
-            // Nothing comes before it but a look at the others, for which no clock is needed.
+            // Only a look at the victims comes before such a job, and needs no clock.
             return None;
         }
         let now_ns = pool.now_ns();
@@ -163,7 +163,7 @@ impl Worker {
         }
     }
 
-    /// True if the own queue has waited for others as long as a lane may. If not, it has been
+    /// True if the worker's own queue has waited as long as a lane may. If not, counts that it was
     /// passed over once more.
     fn has_passed_over_its_queue(&self, now_ns: u64) -> bool {
         let passed_ns = &self.local().queue_passed_ns;
@@ -172,8 +172,8 @@ impl Worker {
         Priority::is_late(since_ns, now_ns)
     }
 
-    /// A job from a lane for which nobody is free, in a prompt pool, if it is more urgent than what
-    /// runs in the middle of another here, and if there is room for it on the stack.
+    /// A job from a lane that no worker is free to take, in a prompt pool, if it is more urgent
+    /// than the one that runs on top of another here, and if there is room on the stack.
     pub(crate) fn take_urgent(&self) -> Option<Job> {
         if !self.pool().waits_for_a_worker() || self.is_deep() {
             return None;

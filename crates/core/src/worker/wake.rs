@@ -1,4 +1,4 @@
-//! Wake-ups: for a latch, a job from outside, mail, or the end.
+//! Waking workers: for a latch, a job from outside, mail, or the end.
 
 use std::ptr;
 
@@ -39,8 +39,8 @@ impl Pool {
         self.serve();
     }
 
-    /// Queues a job that this worker should run: it is woken if it sleeps, or else another is, who
-    /// comes for the job if that is late.
+    /// Queues a job that this worker should run. Wakes it if it sleeps; otherwise wakes another,
+    /// which takes the job if this one is late.
     pub(crate) fn hint(&self, worker: usize, job: DetachedJob) {
         self.worker(worker)
             .hinted
@@ -77,15 +77,15 @@ impl Pool {
         self.release();
     }
 
-    /// One thing needs the workers no more. At the last they end.
+    /// Returns a share of the pool. With the last one the workers end.
     pub(crate) fn release(&self) {
         self.release_shares(1);
     }
 
-    /// As [`release`](Self::release), for so many things.
+    /// As [`release`](Self::release), for so many shares.
     #[inline(always)]
     pub(crate) fn release_shares(&self, shares: usize) {
-        // In a forked child there are none that could end.
+        // In a forked child there are no workers to end.
         if self.live.release(shares) && !self.born.is_past() {
             for (index, worker) in self.workers.iter().enumerate() {
                 // SAFETY: the pool holds the latch.

@@ -1,18 +1,17 @@
-//! Jobs that let others go first: behind all other jobs of a worker, and before nothing but those
-//! of low priority.
+//! Yielded jobs, which let others go first: behind all other jobs of a worker except those of low
+//! priority.
 //!
-//! A frame that runs its descendants only may wait for one of them. So where some frame of the
-//! worker waits in that way, or will, the jobs that have let others go first on top of a wait are
-//! known by the height of that; and when it has ended they become jobs of the frame in its deque,
-//! for the frame may wait again.
+//! A frame that runs descendants only may wait for one of them. So where a frame of the worker
+//! waits in that way, or will, jobs that yield on top of a wait are marked with its height; when
+//! that wait has ended, they become jobs of the frame in its deque, since the frame may wait again.
 
 use crate::base::job::{DetachedJob, Job};
 use crate::worker::region::carrying;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Queues a job behind the worker's other ones: those of the wait on top of which it has run,
-    /// if only descendants run here. It has its context with it.
+    /// Queues a job, with its context, behind the worker's other ones; if only descendants run
+    /// here, behind those of the wait on top of which it has run.
     pub(crate) fn push_behind(&self, job: DetachedJob) {
         let yielded = &self.state().yielded;
         let level = match self.keeps_order() {
@@ -27,7 +26,7 @@ impl Worker {
         }
     }
 
-    /// The oldest of the worker's own.
+    /// The oldest of the worker's own yielded jobs.
     #[inline]
     pub(crate) fn take_yielded(&self) -> Option<Job> {
         let yielded = &self.state().yielded;
@@ -36,13 +35,12 @@ impl Worker {
         }
         // SAFETY: under the lock.
         let (job, emptied) = self.deque().locked(|| unsafe { yielded.take() });
-        // Not under the lock: the system takes its time.
+        // Not under the lock: giving memory back is a system call.
         drop(emptied);
         Some(self.injected(job?, self.local().serving.get()))
     }
 
-    /// The oldest of those that have run on top of the innermost wait, in which only descendants
-    /// run.
+    /// The oldest of those that yielded on top of the innermost wait, which runs descendants only.
     pub(crate) fn take_yielded_here(&self) -> Option<Job> {
         let (yielded, height) = (&self.state().yielded, self.local().height.get());
         if yielded.is_empty() {
@@ -54,7 +52,7 @@ impl Worker {
         Some(self.injected(job?, self.local().serving.get()))
     }
 
-    /// The wait on top has ended: the jobs that have let others go first there are the frame's.
+    /// Gives the jobs that yielded on top of a wait to its frame, because the wait has ended.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_over_yielded(&self) {
@@ -71,8 +69,7 @@ impl Worker {
             .for_each(|job| self.push_detached(job));
     }
 
-    /// The jobs that lie in this slot and above, all of which the present run has pushed, let
-    /// others go first.
+    /// Lets the jobs in this slot and above yield, all of which the present run has pushed.
     pub(crate) fn put_behind(&self, lowest: usize) {
         let mut pushed = Vec::new();
         while self.next_slot() > lowest {
@@ -89,9 +86,9 @@ impl Worker {
             .for_each(|job| self.push_behind(job));
     }
 
-    /// The oldest of another worker's. This one keeps some more. One that is alone is left to its
-    /// worker, which may be about to take it, until the second look: in each round one such job is
-    /// noted, from the next worker on, so that each comes to be the one.
+    /// The oldest yielded job of another worker. Some more are moved to this worker. A job that is
+    /// alone is left to its worker, which may be about to take it, until the second look: each
+    /// round notes one such job, beginning with the next worker, so that each gets noted.
     pub(crate) fn steal_yielded(&self) -> Option<Job> {
         let (pool, noted) = (self.pool(), self.local().alone.get());
         let (next, before) = (noted.0 + 1..pool.workers().len(), 0..=noted.0);
@@ -122,7 +119,7 @@ impl Worker {
             // SAFETY: under the lock.
             self.deque()
                 .locked(|| jobs.for_each(|job| unsafe { yielded.push(0, job) }));
-            // They were nowhere to be seen.
+            // For a moment they were in no queue.
             let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);
         }

@@ -1,10 +1,10 @@
-//! Writing a parallel iterator of your own.
+//! The tools to write a parallel iterator of your own.
 //!
 //! A parallel iterator is a sequence that can be cut, a [`Part`]. It says how many
-//! [`steps`](Part::steps) are left, [`split`](Part::split)s its upper half off, and
-//! [`run`](Part::run)s some steps from its lower end, which hands the items to a closure. The
-//! methods of [`ParallelIterator`](super::ParallelIterator) follow from that. The runtime decides
-//! when to split and which worker runs which part, while it runs.
+//! [`steps`](Part::steps) are left, [`split`](Part::split)s off its upper half, and
+//! [`run`](Part::run)s some steps from its lower end, handing the items to a closure. The methods
+//! of [`ParallelIterator`](super::ParallelIterator) follow from that. The runtime decides, while
+//! the loop runs, when to split and which worker runs which part.
 //!
 //! If items can be counted and the sequence can be cut anywhere, implement [`IndexedPart`] too, and
 //! the three methods are one line each: the functions of this module.

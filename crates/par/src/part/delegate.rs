@@ -1,4 +1,4 @@
-//! Methods of parts that are made of another one.
+//! The methods that an adaptor delegates to its base part.
 
 /// The methods of `Part`, of a struct whose field `$inner` is the other one. A `$marker` is a field
 /// without contents.

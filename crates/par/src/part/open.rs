@@ -1,13 +1,13 @@
-//! Parts whose source lends its items only for the time of a call.
+//! Parts whose source lends its items only for the duration of a call.
 //!
 //! An iterator of another crate that speaks rayon's plumbing hands a producer to a callback, and
-//! what the producer borrows is gone when the callback returns. So the chain above it is taken
-//! apart down to such a source, put together again over what the source lends, and driven there.
-//! Where all sources are values, as all of ours are, nothing of this is compiled.
+//! the producer's borrows end when the callback returns. So the chain above such a source is taken
+//! apart, put together again over the producer, and driven inside the callback. Where all sources
+//! are values, as all of heist's are, none of this is compiled.
 
 use super::{IndexedPart, Part};
 
-/// The rest of a consumer, which gets a part.
+/// The continuation of a consumer, which is called with the part to drive.
 pub trait Continuation<T>: Send {
     /// The result.
     type Output: Send;
@@ -16,7 +16,7 @@ pub trait Continuation<T>: Send {
     fn run<P: Part<Output = T>>(self, part: P) -> Self::Output;
 }
 
-/// The same, of a consumer that needs the length.
+/// The continuation of a consumer that needs the length.
 pub trait IndexedContinuation<T> {
     /// The result.
     type Output;
@@ -36,7 +36,7 @@ pub(crate) trait Adaptor<T>: Send {
     fn over<P: Part<Output = T>>(self, base: P) -> Self::Over<P>;
 }
 
-/// Goes on with an adaptor over the part.
+/// A continuation that puts an adaptor over the part, and goes on.
 pub(crate) struct Over<A, K> {
     pub(crate) adaptor: A,
     pub(crate) then: K,

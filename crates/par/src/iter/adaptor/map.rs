@@ -22,7 +22,7 @@ impl<I, F> Map<I, F> {
         Self { base, op }
     }
 
-    /// The same over another part.
+    /// The same adaptor over another part.
     fn over(&mut self, base: I) -> Self {
         let op = self.op.share();
         Self { base, op }

@@ -1,4 +1,4 @@
-//! Sums, products and numbers of items: of each grain, and of these.
+//! Sums, products and counts of items: a total of each grain, and a total of those.
 
 use std::iter::{empty, once, Product, Sum};
 use std::marker::PhantomData;
@@ -78,7 +78,7 @@ impl<T> Combine<T, usize> for Counts {
         items.count()
     }
 
-    /// Without an iterator between, it is a loop over a number.
+    /// Written without an iterator in between, so that it compiles to a loop over a number.
     #[inline]
     fn grain<P: Part<Output = T>>(part: &mut P, budget: &mut usize) -> (usize, ControlFlow<()>) {
         let count = part.run_fold(budget, 0, |count, _| count + 1);
