@@ -32,7 +32,7 @@ impl Drop for Session {
     }
 }
 
-/// The way of lines that workers print, which is closed with the cluster, also if there is none
+/// The log of the lines that workers print, which is closed with the cluster, also if there is none
 /// after all.
 #[derive(Debug)]
 pub(super) struct Logging(pub(super) Logs);

@@ -32,14 +32,14 @@ pub(crate) struct End {
     pub(crate) is_own_doing: bool,
 }
 
-/// How often there was a sign of life: bytes that came, and requests that were read, of which only
-/// those count that are longer than what the system keeps for one who does not read.
+/// A count of signs of life: bytes received, and requests read by the other end. Only requests
+/// longer than the system's buffer count, since shorter ones may lie there unread.
 #[derive(Debug, Default)]
 struct Signs(AtomicU64);
 
 impl Signs {
     fn add(&self) {
-        // Compared with what it was before; nothing is read because of it.
+        // Relaxed: only compared with its former value.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -49,7 +49,7 @@ impl Signs {
     }
 }
 
-/// More than a socket that nobody reads takes.
+/// More than a socket buffers for a reader that does not read.
 const READ_BYTES: usize = 1 << 20;
 
 /// A stream, one of whose directions shows signs of life.
@@ -81,9 +81,9 @@ impl<S: Write> Write for Shown<S> {
     }
 }
 
-/// Those who wait for an answer.
+/// The waiters for answers.
 struct Waiting {
-    /// None any more once the connection is closed.
+    /// `None` once the connection is closed.
     replies: Mutex<Option<HashMap<u64, Reply>>>,
     /// The name of the other end, for messages.
     name: String,
@@ -98,8 +98,8 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// A connection to `name`. When it closes, `on_close` is called, which may know better why that
-    /// is, and then all who waited are told.
+    /// A connection to `name`. When it closes, `on_close` is called, which may know the reason
+    /// better, and then all waiters are told.
     pub(crate) fn open(
         name: String,
         input: impl Read + Send + 'static,
@@ -131,7 +131,8 @@ impl Link {
         Ok(link)
     }
 
-    /// Is at its end because of `why`, if it was not before, whoever still holds the other one.
+    /// Closes the connection because of `why`, unless it is closed, whichever process still holds
+    /// the other end.
     pub(crate) fn end(&self, why: String) {
         let Some(on_close) = self.on_close.lock().take() else {
             return;
@@ -148,8 +149,7 @@ impl Link {
         }
     }
 
-    /// Sends a request. `reply` learns the answer, or that there will be none. One that is not
-    /// answered is not sent again.
+    /// Sends a request, once. `reply` gets the answer, or the reason why there is none.
     pub(crate) fn send(&self, id: u64, request: Frame, reply: Reply) {
         let refused = match self.waiting.replies.lock().as_mut() {
             None => Some((reply, self.waiting.died("the connection is closed"))),
@@ -158,7 +158,7 @@ impl Link {
                     free.insert(reply);
                     None
                 }
-                // Else those who ask again and again would fill the memory.
+                // Otherwise callers that ask again and again would fill the memory.
                 Entry::Occupied(_) => Some((reply, self.waiting.silent())),
             },
         };
@@ -176,7 +176,7 @@ impl Link {
         self.signs.0.load(Ordering::Relaxed)
     }
 
-    /// Sends nothing more: the other end reads what was sent, and then that there is no more.
+    /// Closes the sending side: the other end reads what was sent, and then the end of the stream.
     pub(crate) fn close(&self) {
         self.outgoing.close();
     }
@@ -199,7 +199,7 @@ impl Waiting {
         BackendError::own_doing(format!("{} is gone: {}", self.name, end.why))
     }
 
-    /// Reads answers until there are no more, and says why.
+    /// Reads answers until the stream ends, and returns why it did.
     fn read(&self, input: impl Read, limits: Limits) -> String {
         let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), limits);
         loop {

@@ -9,18 +9,18 @@ use crate::protocol::needs::{there_are, wanted};
 
 /// Work that waits for room, oldest first, and the free room of each node.
 ///
-/// Those who wish for the same stand in one line, so that the next one is found among the heads
-/// of the lines, however many wait.
+/// Items with the same needs stand in one line, so that the next item is found among the heads of
+/// the lines, however many wait.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     nodes: Vec<Place>,
     places: HashMap<NodeId, usize>,
-    /// Nodes that take work, by their free room; of equals the first is last.
+    /// The nodes that take work, by their free room; of equals the first is last.
     ready: BTreeSet<(Cpus, Reverse<usize>)>,
     lines: HashMap<Wish, BTreeMap<u64, T>>,
-    /// The line of each that waits, by its number.
+    /// The line of each waiting item, by its number.
     waiting: HashMap<u64, Wish>,
-    /// The first of each line.
+    /// The first item of each line.
     heads: BTreeMap<u64, Wish>,
     next_number: u64,
 }
@@ -33,7 +33,7 @@ struct Place {
     /// The resources beside processors, and those of them that are free.
     needs: Needs,
     free_needs: Needs,
-    /// How many have room there.
+    /// The number of items placed there.
     taken: u32,
     standing: Standing,
 }
@@ -51,9 +51,9 @@ struct Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Ready,
-    /// It is expected to be ready.
+    /// The node is expected to be ready.
     Starting,
-    /// It will not be ready again, for this reason.
+    /// The node will not be ready again, for this reason.
     GivenUp(String),
 }
 
@@ -69,7 +69,7 @@ impl Place {
     /// Whether there is room now.
     fn has_room(&self, wish: &Wish) -> bool {
         let has_memory = match self.needs.memory_bytes {
-            // It is not known how much there is.
+            // The amount is unknown.
             0 => true,
             _ => wish.needs.memory_bytes <= self.free_needs.memory_bytes,
         };
@@ -129,7 +129,7 @@ impl<T> Queue<T> {
         self.nodes.iter().map(|place| &place.node)
     }
 
-    /// Which of the nodes it is.
+    /// The index of the node.
     pub(super) fn place(&self, node: &NodeId) -> Option<usize> {
         self.places.get(node).copied()
     }
@@ -192,7 +192,7 @@ impl<T> Queue<T> {
         Err(BackendError::impossible(why.join("; ")))
     }
 
-    /// The error of a wish for more than there is.
+    /// The error of a request for more than there is.
     fn too_much(&self, wish: &Wish, node: Option<&NodeId>) -> BackendError {
         let nodes = self.nodes.iter();
         let nodes = nodes.map(|it| (&it.node.id as _, &it.cpus as _, &it.needs));
@@ -259,12 +259,12 @@ impl<T> Queue<T> {
         }
     }
 
-    /// How many have room on a node.
+    /// The number of items placed on a node.
     pub(super) fn taken(&self, node: &NodeId) -> u32 {
         self.place(node).map_or(0, |at| self.nodes[at].taken)
     }
 
-    /// Notes how a node stands. Returns those who wait in vain from now on, and why.
+    /// Notes the status of a node. Returns the items that now wait in vain, and why.
     pub(super) fn set_standing(
         &mut self,
         node: &NodeId,

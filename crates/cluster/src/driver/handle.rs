@@ -1,4 +1,4 @@
-//! The driver of jobs, from outside of its thread: what can be wished, and what it shows.
+//! The handle of the driver of jobs: requests to its thread, and the views that it shows.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
@@ -26,7 +26,7 @@ use crate::protocol::cpus::Cpus;
 use crate::protocol::object_id::ObjectId;
 use crate::remote::job_options::JobOptions;
 
-/// The driver of jobs, from outside of its thread.
+/// The driver of jobs, as other threads hold it.
 pub(crate) struct Driver {
     sender: Sender<Message>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -119,7 +119,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Goes on with a job that another driver began.
+    /// Resumes a job that another driver began.
     pub(crate) fn resume(&self, unfinished: Unfinished) -> Result<(), ClusterErrorKind> {
         let cpus = cpus(&unfinished.description)?;
         self.reserve(&unfinished.description.options.id)?;
@@ -181,7 +181,7 @@ impl Driver {
         Ok(found)
     }
 
-    /// How the job of this name ended, according to the store.
+    /// The end of the job of this name, according to the store.
     pub(crate) fn stored(
         &self,
         id: &JobId,
@@ -192,11 +192,11 @@ impl Driver {
     }
 
     pub(crate) fn tell(&self, input: Input) {
-        // It ends only with us.
+        // The thread outlives this handle.
         let _ = self.sender.send(Message::Input(input));
     }
 
-    /// The result of a job, if there is one within `patience`. It is given once.
+    /// Takes the result of a job, if there is one within `patience`.
     pub(crate) fn result(&self, job: u64, patience: Duration) -> Option<JobResult> {
         self.wait(patience, |shown| {
             let closed = shown.is_closed.then_some(Err(RemoteError::Cancelled));
@@ -208,7 +208,8 @@ impl Driver {
         })
     }
 
-    /// Why the result of a job that is over is not in the store, if it should be there.
+    /// The reason why the result of a job that is over is missing from the store, if it should be
+    /// there.
     pub(crate) fn not_stored(&self, job: u64) -> Option<String> {
         self.results.state.lock().not_stored.get(&job).cloned()
     }
@@ -217,7 +218,7 @@ impl Driver {
     pub(crate) fn end(&self) {
         let _ = self.sender.send(Message::End);
         if let Some(thread) = self.thread.lock().take() {
-            // A panic there has been shown.
+            // A panic there has been printed.
             let _ = thread.join();
         }
     }
@@ -242,7 +243,7 @@ impl Driver {
         }
     }
 
-    /// Waits until a job is as `is_so` says, for `patience` at most, and says how it is then.
+    /// Waits until `is_so` is true of a job, for `patience` at most, and returns the job's view.
     pub(crate) fn view_when(
         &self,
         job: u64,
@@ -259,7 +260,7 @@ impl Driver {
     }
 }
 
-/// The rebalancer, as it is to be.
+/// The settings of the rebalancer.
 fn rebalancer(config: Config, sender: Sender<Message>) -> Result<Rebalancer, ClusterErrorKind> {
     let planner = Planner::new(config).map_err(|error| {
         ClusterErrorKind::Store(format!("the rebalancer cannot work like this: {error}"))
@@ -275,7 +276,7 @@ fn no_thread(error: io::Error) -> ClusterErrorKind {
     ClusterErrorKind::Store(format!("could not start a thread: {error}"))
 }
 
-/// The processors that a job wants.
+/// The processors that a job reserves.
 fn cpus(description: &Description) -> Result<Cpus, ClusterErrorKind> {
     let JobOptions { id, cpus, .. } = &description.options;
     Cpus::try_from(*cpus)

@@ -11,13 +11,14 @@ use crate::error::ClusterErrorKind;
 use crate::event::ClusterEvent;
 use crate::private;
 
-/// How many lines may wait for the disk. Those that come then are left out, and counted.
+/// The most lines that wait for the disk. Further ones are left out, and counted.
 const LINES_MAX: usize = 1 << 13;
 
-/// The way to the file `events.jsonl` of a folder. All is written once it is dropped.
+/// The writer's queue for the file `events.jsonl` of a folder. When this is dropped, all is
+/// written.
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// None when nothing more is to be written.
+    /// `None` when nothing more is to be written.
     lines: Option<SyncSender<Vec<u8>>>,
     left_out: u64,
     thread: Option<JoinHandle<()>>,
@@ -57,7 +58,7 @@ impl Journal {
         match lines.try_send(line) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => self.left_out += 1,
-            // It has said why.
+            // The writer has printed why.
             Err(TrySendError::Disconnected(_)) => self.lines = None,
         }
     }
@@ -73,7 +74,7 @@ impl Drop for Journal {
             ));
         }
         if let Some(thread) = self.thread.take() {
-            // A panic there has been shown.
+            // A panic there has been printed.
             let _ = thread.join();
         }
     }

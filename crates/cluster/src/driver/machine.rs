@@ -1,8 +1,8 @@
-//! The state machine of all jobs: events and wishes in, actions out; no clock, no I/O.
+//! The state machine of all jobs: events and requests in, actions out; no clock, no I/O.
 //!
-//! Each attempt at a job has an epoch. Only what the attempt of the present epoch says
-//! counts; whatever ends an attempt, for good or bad, raises the epoch before another one
-//! begins. So a result is accepted once, and a late attempt changes nothing.
+//! Each attempt at a job has an epoch, and only reports of the present epoch count. Every end of an
+//! attempt, good or bad, raises the epoch before another attempt begins. So a result is accepted
+//! once, and a late attempt changes nothing.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::error::RemoteError;
 use crate::event::EventKind;
 use crate::planner::{JobId, Move, NodeId};
 
-/// How long a job may go on after its deadline, at which it is stopped, before it is killed.
+/// The time between a job's deadline, at which it is asked to stop, and the kill.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// All jobs of a driver.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     jobs: BTreeMap<u64, Record>,
-    /// The last epoch and the name of each of the others, for what late attempts say.
+    /// The last epoch and the name of each job that is over, for reports of late attempts.
     over: HashMap<u64, (u32, JobId)>,
     /// Jobs that were stopped at their deadlines, and when they are killed, soonest first.
     doomed: VecDeque<(Duration, u64)>,
 }
 
 impl Machine {
-    /// Takes what it is told at `now`, and says what is to be done, and how those jobs stand that
-    /// it may have changed.
+    /// Takes the inputs that arrived at `now`. Returns the actions, and the views of the jobs that
+    /// they may have changed.
     pub(crate) fn step(&mut self, now: Duration, input: Input) -> (Vec<Action>, Vec<View>) {
         let mut actions = Vec::new();
         let mut touched = Vec::new();
@@ -66,12 +66,12 @@ impl Machine {
         (actions, changed.collect())
     }
 
-    /// How the jobs stand that are not over.
+    /// The views of the jobs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = View> + '_ {
         self.jobs.iter().map(|(job, record)| record.view(*job))
     }
 
-    /// Says how a job stands, and keeps no more than it must of one that is over.
+    /// The view of a job. Of one that is over, only the epoch and the name are kept.
     fn settle(&mut self, job: u64) -> Option<View> {
         let view = self.jobs.get(&job)?.view(job);
         if view.is_over {

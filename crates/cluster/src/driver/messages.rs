@@ -14,20 +14,20 @@ use crate::remote::job_options::JobOptions;
 /// A state from which an attempt can begin.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checkpoint {
-    /// Of the attempt that wrote it.
+    /// The epoch of the attempt that wrote it.
     pub(crate) epoch: u32,
-    /// How much of the job is done, from 0 to 1.
+    /// The share of the job that is done, from 0 to 1.
     pub(crate) progress: f64,
     pub(crate) state: Arc<Vec<u8>>,
 }
 
-/// A job to be run.
+/// A submitted job.
 #[derive(Clone, Debug)]
 pub(crate) struct Submission {
     pub(crate) job: u64,
     pub(crate) kind: String,
     pub(crate) options: JobOptions,
-    /// As the options say, in the form in which they are counted.
+    /// The reservations of the options, in the form in which they are counted.
     pub(crate) cpus: Cpus,
     pub(crate) checkpoint: Checkpoint,
     /// The shared data that the state of a new job refers to. That of a lost driver is gone.
@@ -47,21 +47,21 @@ pub(crate) enum Input {
         epoch: u32,
         event: JobEvent,
     },
-    /// A job is to move.
+    /// Move a job.
     Move {
         job: u64,
         to: NodeId,
         expected: Option<Move>,
     },
-    /// A job is to be given up.
+    /// Give a job up.
     Cancel {
         job: u64,
     },
-    /// As cancel, and whatever still runs of it is to end, even if it was cancelled before.
+    /// As cancel, and end whatever still runs of the job, even if it was cancelled before.
     Kill {
         job: u64,
     },
-    /// The state of a job is wanted now.
+    /// Ask for the state of a job now.
     Checkpoint {
         job: u64,
     },
@@ -89,12 +89,12 @@ pub(crate) enum Action {
     Kill {
         job: u64,
     },
-    /// Bring a state to safety.
+    /// Keep a state, on disk if there is a store.
     Keep {
         job: u64,
         checkpoint: Checkpoint,
     },
-    /// Hand the result to those who wait for it.
+    /// Hand the result to its waiters.
     Finish {
         job: u64,
         result: Result<Vec<u8>, RemoteError>,
@@ -107,15 +107,15 @@ pub(crate) enum Action {
     Say(EventKind),
 }
 
-/// Where a job stands, for people and for the planner.
+/// The view of a job, for people and for the planner.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) job: u64,
     pub(crate) epoch: u32,
     pub(crate) options: JobOptions,
-    /// Where it runs, if it does.
+    /// The node where it runs, if it does.
     pub(crate) node: Option<NodeId>,
-    /// Since when, or since when it does not.
+    /// The time since which it runs, or does not.
     pub(crate) since: Duration,
     pub(crate) is_moving: bool,
     pub(crate) is_over: bool,

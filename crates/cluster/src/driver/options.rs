@@ -48,10 +48,10 @@ pub struct Options {
     pub(crate) log_listener: Option<LogListener>,
 }
 
-/// The length of a file of events, unless the user says otherwise.
+/// The default size limit of a file of events.
 const EVENTS_BYTES_MAX: u64 = 256 << 20;
 
-/// The memory for arguments of calls, unless the user says otherwise.
+/// The default limit on memory for arguments of calls.
 const CALLS_BYTES_MAX: u64 = 1 << 30;
 
 impl Default for Options {
@@ -69,7 +69,7 @@ impl Default for Options {
     }
 }
 
-/// Is told of each event.
+/// The listener for events.
 pub(crate) type Listener = Box<dyn FnMut(&ClusterEvent) + Send>;
 
 impl std::fmt::Debug for Options {
@@ -162,7 +162,7 @@ impl Options {
         self
     }
 
-    /// The way of lines that workers print.
+    /// The log of the lines that workers print.
     pub(crate) fn logs(&mut self) -> Logs {
         Logs::new(self.log_listener.take())
     }

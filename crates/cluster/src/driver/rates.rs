@@ -1,4 +1,4 @@
-//! From counters to rates: what the planner reads.
+//! The rates that the planner reads, computed from counters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::event::{JobUsage, NodeUsage};
 use crate::planner::{JobSample, Mobility, NodeId, NodeSample, Resources};
 use crate::protocol::reading::Reading;
 
-/// Two readings that are nearer than this give no rate worth the name.
+/// Two readings closer together than this give no useful rate.
 const APART_MIN: Duration = Duration::from_millis(200);
 
 /// The last readings, and the first progress seen of each attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
     nodes: BTreeMap<NodeId, Reading>,
-    /// When progress was first seen of an attempt, and how much there was.
+    /// The first progress seen of each attempt: its time and amount.
     progress: HashMap<(u64, u32), (Duration, f64)>,
 }
 
@@ -142,7 +142,7 @@ impl Rates {
         }
     }
 
-    /// How long a job will still run, if its progress goes on as it did.
+    /// The time that a job has still to run, if its progress continues as before.
     fn remaining(&mut self, now: Duration, attempt: (u64, u32), progress: f64) -> Option<Duration> {
         let (since, first) = *self.progress.entry(attempt).or_insert((now, progress));
         let (passed, done) = (now.saturating_sub(since), progress - first);
@@ -152,14 +152,14 @@ impl Rates {
     }
 }
 
-/// How many processors were busy between two readings of a node.
+/// The processors that were busy between two readings of a node.
 fn busy(before: &Reading, after: &Reading, is_alone: bool) -> Result<f64, String> {
     let apart_ms = after.at_ms.saturating_sub(before.at_ms);
     if Duration::from_millis(apart_ms) < APART_MIN {
         return Err("the clock of the machine stood still or went back".to_owned());
     }
     let used_ms = if is_alone && after.machine_busy_ms > 0 {
-        // Others may work there as well, and count.
+        // Other programs may work there as well, and count.
         after.machine_busy_ms.saturating_sub(before.machine_busy_ms)
     } else if after.family_cpu_ms.is_empty() {
         if before.pid != after.pid {
@@ -178,7 +178,7 @@ fn busy(before: &Reading, after: &Reading, is_alone: bool) -> Result<f64, String
 /// The rate of a job between two readings.
 #[derive(Clone, Copy, Debug)]
 struct JobRate {
-    /// Processors that it had.
+    /// The processors that it had.
     cpus: f64,
     progress: f64,
 }
@@ -186,8 +186,8 @@ struct JobRate {
 /// Rates by job and attempt.
 type JobRates = HashMap<(u64, u32), JobRate>;
 
-/// Collects the rate of each job. Returns how many processors the jobs would have used besides
-/// those that they had.
+/// Collects the rate of each job. Returns the processors that the jobs would have used in addition
+/// to those that they had.
 fn jobs_between(before: &Reading, after: &Reading, found: &mut JobRates) -> f64 {
     let apart_ms = after.at_ms.saturating_sub(before.at_ms).max(1) as f64;
     let mut all = 0.0;

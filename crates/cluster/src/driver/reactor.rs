@@ -22,19 +22,19 @@ use crate::error::RemoteError;
 use crate::event::{CallCounts, ClusterEvent, EventKind};
 use crate::planner::{JobId, NodeId, Outcome};
 
-/// How often the state machine looks at the time.
+/// The interval at which the state machine is told the time.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A message to the reactor's thread.
 pub(super) enum Message {
     Input(Input),
     Readings(Vec<Node>, Readings),
-    /// None if the planner has panicked.
+    /// `None` if the planner has panicked.
     Decided(Option<Box<Answer>>),
     End,
 }
 
-/// Measures usage every `period`, until somebody hangs up `stop`.
+/// Measures usage every `period`, until the sender of `stop` is dropped.
 pub(super) fn measure(
     backend: Weak<dyn Backend>,
     sender: Sender<Message>,
@@ -46,7 +46,7 @@ pub(super) fn measure(
         let Some(backend) = backend.upgrade() else {
             return;
         };
-        // Without nodes there is nothing to say; the next round may know more.
+        // Without nodes there is nothing to report; the next round may have some.
         let nodes = backend.nodes().unwrap_or_default();
         let readings = backend.usage();
         drop(backend);
@@ -64,7 +64,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// Feeds the state machine of jobs, and takes its actions.
+/// Feeds the state machine of jobs, and carries out its actions.
 pub(super) struct Reactor {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) sender: Sender<Message>,
@@ -75,11 +75,11 @@ pub(super) struct Reactor {
     pub(super) listener: Option<Listener>,
     pub(super) rebalancer: Option<Rebalancer>,
     pub(super) rates: Rates,
-    /// Jobs that move because the planner wanted it.
+    /// Jobs that move by the planner's decision.
     pub(super) moving: HashMap<u64, JobId>,
     /// The last decision that was written down.
     pub(super) said: Option<String>,
-    /// Nodes that were there.
+    /// The nodes at the last look.
     pub(super) nodes: HashSet<NodeId>,
     pub(super) results: Arc<Results>,
     pub(super) counts: Box<dyn Fn() -> CallCounts + Send>,
@@ -103,7 +103,7 @@ impl Reactor {
         });
         let mut tick_at = Instant::now() + TICK;
         loop {
-            // However much there is to read: time is all that some waits have.
+            // However much there is to read: some waits depend on time alone.
             if Instant::now() >= tick_at {
                 self.step(Input::Tick);
                 tick_at = Instant::now() + TICK;
@@ -121,7 +121,7 @@ impl Reactor {
         for View { job, epoch, .. } in open {
             self.backend.stop(job, epoch);
         }
-        // How many calls there were, in a run that was too short to be measured as well.
+        // Write the number of calls, even of a run that was too short for a measurement.
         self.say(EventKind::Usage {
             nodes: Vec::new(),
             jobs: Vec::new(),
@@ -140,15 +140,15 @@ impl Reactor {
         if is_tick && actions.is_empty() {
             return;
         }
-        // First what has happened, then what follows from it: results last, so that whoever
-        // learns of one finds the rest.
+        // Causes before consequences, and results last, so that a thread that learns of a result
+        // finds the rest.
         let mut results = Vec::new();
         for action in actions {
             match action {
                 Action::Start(start) => {
                     let (sender, job) = (self.sender.clone(), start.job);
                     let events = Arc::new(move |epoch, event| {
-                        // The reactor may be gone, and then nobody minds.
+                        // The reactor may be gone; then the message has no reader.
                         let _ = sender.send(Message::Input(Input::Event { job, epoch, event }));
                     });
                     self.backend.start(start, events);
@@ -230,7 +230,7 @@ impl Reactor {
     fn decided(&mut self, answer: Option<Box<Answer>>) {
         let Some(answer) = answer else {
             self.rebalancer = None;
-            // The panic has been shown.
+            // The panic has been printed.
             let _ = writeln!(
                 io::stderr(),
                 "heist-cluster: the planner panicked; jobs stay where they are from now on"
@@ -260,7 +260,7 @@ impl Reactor {
             }
         };
         let happening = EventKind::Decided { decision };
-        // Figures change with every sample; what is said again without a move is no news.
+        // Figures change with every sample; the same decision without a move is no news.
         let kind = outline(&happening.to_string());
         if started.is_some() || self.said.as_ref() != Some(&kind) {
             self.said = Some(kind);
@@ -282,7 +282,8 @@ impl Reactor {
         let Some(listener) = &mut self.listener else {
             return;
         };
-        // It is the program's code, and jobs are not to end with it. The panic has been shown.
+        // The listener is the program's code, and its panic must not end jobs. The panic has been
+        // printed.
         if panic::catch_unwind(AssertUnwindSafe(|| listener(&event))).is_err() {
             self.listener = None;
             let _ = writeln!(
@@ -294,7 +295,7 @@ impl Reactor {
     }
 }
 
-/// True if a job did not end: only its backend is gone, and another driver may go on with it.
+/// True if the job has not ended, but only lost its backend: another driver may resume it.
 fn is_open(result: &JobResult) -> bool {
     matches!(result, Err(RemoteError::Backend { error, .. }) if error.is_setup())
 }

@@ -9,10 +9,10 @@ use heist_sync::thread;
 
 use crate::planner::{Decision, JobId, JobSample, NodeSample, Planner};
 
-/// A planner that is here, or away to decide.
+/// A planner, at rest or deciding on its thread.
 pub(super) struct Rebalancer {
     planner: Option<Planner>,
-    /// The moves that ended while it was away, when, and whether the job has moved.
+    /// The moves that ended while it was deciding: when, and whether the job has moved.
     over: Vec<(Duration, JobId, bool)>,
     thread: Sender<Question>,
 }
@@ -31,8 +31,8 @@ pub(super) struct Answer {
 }
 
 impl Rebalancer {
-    /// Starts the thread, which gives each answer to `tell`; none if the planner panicked, and
-    /// then there is nobody to ask any more.
+    /// Starts the thread, which gives each answer to `tell`; `None` means that the planner
+    /// panicked, and the thread has ended.
     pub(super) fn start(
         planner: Planner,
         tell: impl Fn(Option<Box<Answer>>) + Send + 'static,
@@ -76,7 +76,7 @@ impl Rebalancer {
         })
     }
 
-    /// Lets the planner decide on what was measured, unless it still decides.
+    /// Lets the planner decide on a sample, unless it is still deciding.
     pub(super) fn ask(&mut self, now: Duration, nodes: Vec<NodeSample>, jobs: Vec<JobSample>) {
         if let Some(planner) = self.planner.take() {
             let question = Question {
@@ -85,7 +85,7 @@ impl Rebalancer {
                 nodes,
                 jobs,
             };
-            // The thread ends no sooner than we do, but for a panic of `tell`.
+            // The thread ends no sooner than this, except by a panic of `tell`.
             let _ = self.thread.send(question);
         }
     }
@@ -99,7 +99,7 @@ impl Rebalancer {
         (planner, answer.decision)
     }
 
-    /// A move that the planner wanted is over.
+    /// Tells the planner that a move of its own is over.
     pub(super) fn move_over(&mut self, now: Duration, job: JobId, has_moved: bool) {
         match &mut self.planner {
             Some(planner) => tell_over(planner, now, &job, has_moved),

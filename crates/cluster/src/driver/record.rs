@@ -1,4 +1,4 @@
-//! One job as its driver knows it: the phases of an attempt, and the way from each to the next.
+//! The driver's record of one job: the phases of an attempt, and the transitions between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use crate::protocol::object_id::ObjectId;
 use crate::protocol::JobOutcome;
 use crate::remote::job_options::JobOptions;
 
-/// How long a moved job may take to run again before it goes back.
+/// The time in which a moved job must run again, or it goes back.
 pub(super) const LOADING_MAX: Duration = Duration::from_secs(15);
 
-/// How long a job may take to its next safe point before it is asked again to pause.
+/// The time after which a job that has reached no safe point is asked again to pause.
 pub(super) const PAUSING_MAX: Duration = Duration::from_secs(5);
 
-/// How long an answer to a request for the state is waited for before it is asked again.
+/// The time after which an unanswered request for the state is repeated.
 const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
 
-/// After how many workers that it ended, with no checkpoint in between, a job is given up.
+/// The number of workers that a job may end, with no checkpoint in between, before it is given up.
 const OWN_DOINGS_MAX: u32 = 2;
 
 #[derive(Debug)]
@@ -31,24 +31,24 @@ pub(super) struct Record {
     pub(super) kind: String,
     pub(super) options: JobOptions,
     pub(super) cpus: Cpus,
-    /// That the first state refers to.
+    /// The shared data that the first state refers to.
     pub(super) objects: Vec<ObjectId>,
     pub(super) epoch: u32,
     pub(super) first_epoch: u32,
     pub(super) phase: Phase,
-    /// Since when it is in this phase.
+    /// The time since which it is in this phase.
     pub(super) since: Duration,
     pub(super) checkpoint: Checkpoint,
-    /// When it was submitted, or gone on with by this driver.
+    /// The time at which it was submitted to this driver, or resumed by it.
     pub(super) began: Duration,
-    /// When the last state was taken or asked for.
+    /// The time at which the last state was taken or asked for.
     pub(super) snapshot_at: Duration,
-    /// It was said that the state cannot be had.
+    /// True once an event has said that the state cannot be had.
     pub(super) is_unsent: bool,
-    /// A request for the state is under way.
+    /// True while a request for the state is under way.
     pub(super) is_snapshot_asked: bool,
     pub(super) losses: u32,
-    /// How many attempts since the last checkpoint ended their workers.
+    /// The attempts since the last checkpoint that ended their workers.
     pub(super) own_doings: u32,
     pub(super) moves: u32,
 }
@@ -62,7 +62,7 @@ pub(super) enum Phase {
     Running {
         node: NodeId,
     },
-    /// It is to pause, and runs until then.
+    /// It has been asked to pause, and runs until it does.
     Pausing {
         node: NodeId,
         to: NodeId,
@@ -190,7 +190,7 @@ impl Record {
         self.is_unsent = false;
     }
 
-    /// The state cannot be had: the job stays where it is, and says so once.
+    /// Notes that the state cannot be had: the job stays where it is, and one event says so.
     pub(super) fn unsent(&mut self, now: Duration, job: u64, why: &str, actions: &mut Vec<Action>) {
         self.is_snapshot_asked = false;
         self.snapshot_at = now;
@@ -225,7 +225,7 @@ impl Record {
                     Phase::Pausing { node, to, asked } => {
                         (Some(node.clone()), Some(to.clone()), *asked)
                     }
-                    // The driver has not asked for it; the backend may have its reasons.
+                    // The driver has not asked for it, but a backend may pause jobs on its own.
                     Phase::Running { node } => (Some(node.clone()), None, now),
                     _ => (None, None, now),
                 };
@@ -240,7 +240,7 @@ impl Record {
                 self.keep(job, progress, payload, &mut keeping);
                 self.epoch += 1;
                 let node = to.or_else(|| self.options.node.clone());
-                // The state is in our hands; the job need not wait for the disk.
+                // The driver has the state; the job need not wait for the disk.
                 self.start(now, job, node, step, actions);
                 actions.append(&mut keeping);
             }
@@ -293,7 +293,7 @@ impl Record {
         self.start(now, job, node, None, actions);
     }
 
-    /// If the job is on its way, it does not arrive where it should.
+    /// Notes that a job on the move, if it is one, does not arrive at its target.
     fn give_up_move(&self, job: u64, why: &str, actions: &mut Vec<Action>) {
         let is_moving = matches!(
             self.phase,
@@ -325,7 +325,7 @@ impl Record {
             moves: self.moves,
         }));
         actions.push(Action::Finish { job, result });
-        // No attempt begins from it any more.
+        // No further attempt begins from it.
         self.checkpoint.state = Arc::default();
         self.enter(now, Phase::Over);
     }
@@ -379,7 +379,7 @@ impl Record {
                         self.start(now, job, node, Some(step), actions);
                     }
                     true => {
-                        // Neither end takes it; anybody may.
+                        // Neither end takes it; any node may.
                         let why = format!("neither {} nor {} ran it in time", step.to, step.from);
                         self.give_up_move(job, &why, actions);
                         self.start(now, job, None, None, actions);

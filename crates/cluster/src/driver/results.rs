@@ -1,4 +1,4 @@
-//! How jobs stand and ended, for the threads that wait for them.
+//! The views and results of jobs, for the threads that wait for them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,33 +18,33 @@ pub(super) struct Results {
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) views: HashMap<u64, View>,
-    /// None once it was given away.
+    /// `None` once it was taken.
     pub(super) results: HashMap<u64, Option<JobResult>>,
-    /// Why results are not in the store, though they should be.
+    /// The reasons why results are missing from the store that should be there.
     pub(super) not_stored: HashMap<u64, String>,
     /// The names of jobs that are not over.
     pub(super) names: HashSet<JobId>,
-    /// The numbers of all jobs that this driver was given.
+    /// The numbers of all jobs that were submitted to this driver.
     pub(super) ours: HashSet<u64>,
-    /// Nothing will change any more.
+    /// True when nothing will change any more.
     pub(super) is_closed: bool,
 }
 
 impl Results {
-    /// Shows how those jobs stand that stand otherwise than before.
+    /// Shows the new views of jobs that have changed.
     pub(super) fn show(&self, changed: Vec<View>) {
         let changed = changed.into_iter().map(|view| (view.job, view));
         self.state.lock().views.extend(changed);
         self.changed.notify_all();
     }
 
-    /// Says that nothing will change any more.
+    /// Tells the waiters that nothing will change any more.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Hands the result of a job to those who wait for it.
+    /// Hands the result of a job to its waiters.
     pub(super) fn finish(&self, job: u64, result: JobResult, stored: Stored) {
         let mut shown = self.state.lock();
         if let Err(error) = stored {

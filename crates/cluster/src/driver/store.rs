@@ -1,11 +1,11 @@
-//! The jobs of a driver on disk, so that another driver can go on with them.
+//! The jobs of a driver on disk, so that another driver can resume them.
 //!
 //! A store is a folder. Each job has a folder in it: `job.json` and its copy say what it is,
 //! `checkpoint` has its newest state, and `over` its result once it is over. A file is written
-//! beside its place, brought to disk and renamed, so that there is always a whole one. One that is
-//! damaged all the same gets `.damaged` behind its name, and the other jobs go on. The lock on
-//! `driver.lock` ends with the process that holds it. Jobs are known by their numbers; a name
-//! may come again once the job that had it is over, and stands for the last one then.
+//! under another name, flushed to disk and renamed, so that there is always a whole one. A file
+//! that is damaged all the same is renamed to end in `.damaged`, and the other jobs go on. The lock
+//! on `driver.lock` ends with the process that holds it. Jobs are known by their numbers; a name
+//! may be used again once the job that had it is over, and then stands for the latest job.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -31,8 +31,8 @@ pub(crate) struct Description {
     pub(crate) kind: String,
     pub(crate) version: u32,
     pub(crate) options: JobOptions,
-    /// The place among the jobs of its store, which the store gives away; numbers of jobs are
-    /// random. Stores of old have none.
+    /// The position among the jobs of its store, which the store assigns, since numbers of jobs are
+    /// random. Older stores have none.
     #[serde(default)]
     pub(crate) place: u64,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Unfinished {
 /// A folder that this process alone writes to.
 pub(crate) struct Store {
     folder: PathBuf,
-    /// Held as long as it is open.
+    /// The lock is held as long as this is open.
     _lock: File,
-    /// The next job's.
+    /// The position of the next job.
     place: AtomicU64,
     writer: Writer,
     say: Say,
@@ -85,7 +85,7 @@ enum Change {
     },
 }
 
-/// Whether a result is on disk, or why not.
+/// The outcome of writing a result to disk.
 pub(crate) type Stored = Result<(), String>;
 
 /// How a job ended.
@@ -140,11 +140,11 @@ impl Store {
         Ok(store)
     }
 
-    /// Jobs that are not over. Their drivers are gone, since we have the lock.
+    /// The jobs that are not over. Their drivers are gone, since this one has the lock.
     ///
     /// # Errors
     ///
-    /// Says so if the store cannot be read. Jobs whose files are damaged are left out.
+    /// Fails if the store cannot be read. Jobs whose files are damaged are left out.
     pub(crate) fn unfinished(&self) -> Result<Vec<Unfinished>, ClusterErrorKind> {
         let mut found = Vec::new();
         for (folder, description) in self.jobs()? {
@@ -206,12 +206,12 @@ impl Store {
         })
     }
 
-    /// Writes a checkpoint, soon.
+    /// Queues a checkpoint to be written.
     pub(crate) fn keep(&self, job: u64, checkpoint: Checkpoint) {
         self.writer.send(Change::Checkpoint { job, checkpoint });
     }
 
-    /// Notes, soon, how a job ended, and calls `then` once that is on disk, or cannot be.
+    /// Queues the end of a job to be written, and calls `then` once it is on disk, or cannot be.
     pub(crate) fn close(
         &self,
         job: u64,
@@ -222,11 +222,11 @@ impl Store {
         self.writer.send(Change::Over { job, result, then });
     }
 
-    /// How the last job of this name ended, if it has and its result is not damaged.
+    /// The end of the last job of this name, if it has ended and its result is not damaged.
     ///
     /// # Errors
     ///
-    /// Says why the store cannot be read, or that nobody knows which job is the last.
+    /// Fails if the store cannot be read, or the last job cannot be determined.
     pub(crate) fn result(
         &self,
         id: &JobId,
@@ -260,7 +260,7 @@ impl Store {
         }
     }
 
-    /// Takes a damaged file out of the way, and says so. The folder stays: an older job of its name
+    /// Renames a damaged file, and reports it. The folder stays, so that an older job of its name
     /// is not taken for the last one.
     fn set_aside(&self, path: &Path, error: &str) {
         let place = set_aside_at(path);
@@ -303,8 +303,8 @@ const DESCRIPTION: &str = "job.json";
 /// Says the same. A store of old has none.
 const COPY: &str = "job.copy.json";
 
-/// The description of the job in a folder: of two, that which can be understood; if both can, they
-/// are the same.
+/// The description of the job in a folder: of the two copies, one that can be read; if both can,
+/// they are the same.
 fn describe(folder: &Path) -> Result<Description, String> {
     let read = |name| fs::read(folder.join(name)).map_err(|error| error.to_string());
     let understand = |json: &[u8]| {
@@ -320,7 +320,7 @@ fn describe(folder: &Path) -> Result<Description, String> {
     }
 }
 
-/// Where a damaged file is set aside.
+/// The name under which a damaged file is set aside.
 fn set_aside_at(path: &Path) -> PathBuf {
     let mut place = path.as_os_str().to_owned();
     place.push(".damaged");
@@ -364,7 +364,7 @@ impl Writer {
 
     fn send(&self, write: Change) {
         if let Some(sender) = &self.sender {
-            // The thread reads until we hang up.
+            // The thread reads until the sender is dropped.
             let _ = sender.send(write);
         }
     }
@@ -374,7 +374,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there has been shown.
+            // A panic there has been printed.
             let _ = thread.join();
         }
     }
@@ -397,7 +397,7 @@ fn write_checkpoint(folder: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     sealed_file::write(folder, "checkpoint", &header, &checkpoint.state)
 }
 
-/// Notes that a job is over; nobody needs its state then.
+/// Notes that a job is over, and removes its state, which is no longer needed.
 fn close(folder: &Path, result: &JobResult) -> io::Result<()> {
     let payload = result.as_deref().unwrap_or_default();
     sealed_file::write(folder, "over", &result.as_ref().err(), payload)?;

@@ -1,4 +1,4 @@
-//! Remote functions, as the program that defines them has them.
+//! Remote functions, as values in the program that defines them.
 
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 

@@ -173,13 +173,13 @@ fn to_json<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<Vec<u8>, Bad
     serde_json::to_vec(&value).map_err(|error| BadBytes(error.to_string()))
 }
 
-/// All that the attributes registered.
+/// Everything that the attributes have registered.
 #[derive(Debug)]
 pub(crate) struct Registry {
     entries: BTreeMap<&'static str, Entry>,
     build: Arc<Build>,
     fingerprint: Fingerprint,
-    /// Names that stand for more than one thing.
+    /// The names that were registered more than once.
     pub(crate) ambiguous: Vec<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! The answers to requests, whatever way those come.
+//! The answers to requests, however these arrive.
 
 use std::collections::HashMap;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ use crate::remote::registry::{registry, Entry};
 /// Answers requests in one process.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    /// Pools that no call uses at the moment, by the number of their threads.
+    /// The pools that no call uses at the moment, by the number of their threads.
     pools: Mutex<HashMap<u32, Vec<ThreadPool>>>,
     calls: calls::Calls,
     jobs: jobs::Jobs,
@@ -39,7 +39,7 @@ pub(crate) fn worker() -> &'static Worker {
 type Said = (Outcome, Vec<u8>);
 
 impl Worker {
-    /// Does what `frame` asks for, and waits until it is done.
+    /// Carries out the request in `frame`, and waits until it is done.
     pub(crate) fn answer(&self, frame: Frame) -> Frame {
         match frame.understand::<Request>() {
             Ok(request) => self.answer_request(request, frame.payload),
@@ -161,7 +161,7 @@ impl Worker {
             (panic::catch_unwind(AssertUnwindSafe(call)), began.elapsed())
         };
         let (result, ran) = self.in_pool(cpus, run)?;
-        // All that it printed comes before its answer.
+        // The output of a function is sent before its answer.
         let _ = io::stdout().flush();
         let run_ns = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
         match result {
@@ -183,8 +183,8 @@ impl Worker {
         Ok((Outcome::Job(outcome), payload))
     }
 
-    /// Runs `call` in a pool of `cpus` threads that it has for itself: calls that were given
-    /// processors at the same time run at the same time.
+    /// Runs `call` in a pool of `cpus` threads of its own, so that calls that were given processors
+    /// at the same time run at the same time.
     fn in_pool<R: Send>(&self, cpus: u32, call: impl FnOnce() -> R + Send) -> Result<R, Refusal> {
         let idle = self.pools.lock().get_mut(&cpus).and_then(Vec::pop);
         let pool = idle.map_or_else(|| build_pool(cpus, |_| ()), Ok)?;
@@ -194,8 +194,8 @@ impl Worker {
     }
 }
 
-/// The parts of this build, for a driver that wants to know in what it differs; nothing if they
-/// are too large.
+/// The parts of this build's fingerprint, from which a driver learns the difference; nothing if
+/// they are too large.
 fn own_build() -> Vec<u8> {
     let limits = Limits::from_environment().unwrap_or_default();
     let written = protocol::encode(&**registry().build()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A worker as a process of its own, which is told what to do through its standard input.
+//! A worker as a process of its own, which gets its requests on standard input.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -52,17 +52,17 @@ pub fn init() {
     }
 }
 
-/// The exit code of a worker that cannot go on, which says why.
+/// The exit code of a worker that cannot go on, after it has printed why.
 fn code(error: &io::Error) -> i32 {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        // The driver has gone, as it does in the end.
+        // The driver has gone, as it does at the end.
         return 0;
     }
     let _ = writeln!(io::stderr(), "heist-cluster: the worker ends: {error}");
     1
 }
 
-/// A variable that is for this process and not for those that it starts.
+/// Takes an environment variable that is for this process and not for those that it starts.
 fn taken(name: &str) -> Option<String> {
     let value = std::env::var(name).ok()?;
     std::env::remove_var(name);
@@ -71,8 +71,8 @@ fn taken(name: &str) -> Option<String> {
 
 fn serve(answers: &str) -> io::Result<()> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Otherwise functions and the programs that they start would read what is meant for us, and
-    // hold the connection when we are dead.
+    // Otherwise functions, and the programs that they start, would read the driver's requests, and
+    // hold the connection after this process is dead.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     if answers == "socket" {
         let output = UnixStream::from(input.as_fd().try_clone_to_owned()?);
@@ -89,11 +89,11 @@ fn serve(answers: &str) -> io::Result<()> {
     }
 }
 
-/// Answers what comes from `input`, until it ends.
+/// Answers the requests from `input`, until it ends.
 fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
     let limits = Limits::from_environment().map_err(io::Error::other)?;
     let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), limits);
-    // A driver that cannot be answered need not be listened to.
+    // If the driver cannot be answered, its requests need not be read.
     let failed = |(), error: &io::Error| process::exit(code(error));
     let answers = Arc::new(Outgoing::start("heist-cluster-answers", output, failed)?);
     let answer = |frame| answers.send((), frame);
@@ -133,7 +133,7 @@ fn serve_streams(input: impl Read, output: impl Write + Send + 'static) -> io::R
     }
 }
 
-/// Which request an oversized frame was, if its header could be read; 0 is none.
+/// The request number of an oversized frame, if its header could be read; 0 if not.
 fn addressee(error: &ReadError) -> u64 {
     match error {
         ReadError::Oversized {
