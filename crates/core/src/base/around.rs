@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-/// Something that is to be in force around a piece of code: a tracing span that is entered, the
-/// handle of a runtime, a value in a thread-local variable. [`with_propagation`] takes it along to
-/// wherever the code of a call runs.
+/// Surroundings for a piece of code: an entered tracing span, the handle of a runtime, a value in a
+/// thread-local variable. [`with_propagation`] establishes them wherever the code of a call runs.
 ///
-/// A closure of the same form is one, too.
+/// A closure of the same form implements it, too.
 ///
 /// [`with_propagation`]: crate::with_propagation
 ///
@@ -35,11 +34,11 @@ use std::sync::Arc;
 pub trait Around: Send + Sync {
     /// Enters, calls `run` once, and leaves.
     ///
-    /// `run` does not unwind: a panic of the code in it goes on when this method has returned.
+    /// `run` does not unwind: a panic in it is resumed when this method has returned.
     ///
     /// # Panics
     ///
-    /// `run` panics when it is called again.
+    /// `run` panics if it is called a second time.
     fn around(&self, run: &mut dyn FnMut());
 }
 
@@ -49,7 +48,7 @@ impl<F: Fn(&mut dyn FnMut()) + Send + Sync> Around for F {
     }
 }
 
-/// Calls `run` in the middle of all of these, of which the first is the outermost.
+/// Calls `run` inside all of these, of which the first is the outermost.
 pub(crate) fn nested(arounds: &[Arc<dyn Around>], run: &mut dyn FnMut()) {
     match arounds {
         [] => run(),

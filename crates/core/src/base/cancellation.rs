@@ -1,9 +1,8 @@
 //! Cancellation tokens: flags that form a tree.
 //!
-//! A check is one load, so that a cancelled token has to tell its children: `cancel` walks through
-//! all that lie below. A child that is made meanwhile is registered under its parent's lock, after
-//! a look at the flag; the walk sets the flag before it takes the lock. So one of the two sees the
-//! other.
+//! A check is one load, so a cancelled token has to tell its children: `cancel` visits all tokens
+//! below. A child that is made meanwhile is registered under its parent's lock, after a look at the
+//! flag; the visit sets the flag before it takes the lock. So one of the two sees the other.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -14,7 +13,7 @@ use heist_sync::{fault, Clock, Mutex};
 
 /// A flag that asks work to stop, for [`with_cancellation`](crate::with_cancellation) and for loops.
 ///
-/// Clones are the same flag. It stays set. Tokens form a tree: to cancel one cancels its
+/// Clones share the flag, which is never reset. Tokens form a tree: cancelling one cancels its
 /// [children](Self::child) and theirs.
 ///
 /// # Cost
@@ -42,15 +41,15 @@ pub struct CancellationToken {
 
 /// Not cancelled.
 const LIVE: u32 = 0;
-/// Cancelled; perhaps not yet all that lies below.
+/// Cancelled; tokens below may not be yet.
 const CANCELLED: u32 = 1;
-/// Cancelled, with all that lies below. Final.
+/// Cancelled, with all tokens below. Final.
 const THROUGHOUT: u32 = 2;
 
 struct Node {
     /// Only grows. Relaxed throughout: it hands nothing over.
     state: AtomicU32,
-    /// The earliest of its own and those above.
+    /// The earliest of its own deadline and those above.
     deadline: Option<Instant>,
     origin: Option<Origin>,
     children: Mutex<Children>,
@@ -83,7 +82,7 @@ impl CancellationToken {
         Self { node }
     }
 
-    /// Cancels the token and all that lie below: each job that looks at one of them stops soon.
+    /// Cancels the token and all below it: each job that checks one of them stops soon.
     ///
     /// # Cost
     ///
@@ -107,7 +106,7 @@ impl CancellationToken {
         if root.state.load(Ordering::Relaxed) >= known {
             return;
         }
-        // A list, not a recursion: a chain may be longer than the stack.
+        // A list, not a recursion: a chain may be deeper than the stack.
         let mut unvisited = Vec::new();
         root.cancel(&mut unvisited);
         while let Some(node) = unvisited.pop() {
@@ -135,7 +134,7 @@ impl CancellationToken {
     }
 
     /// As [`is_cancelled`](Self::is_cancelled), without a look at the clock: for each item of a
-    /// loop that asks for the deadline now and then.
+    /// loop that checks the deadline now and then.
     #[doc(hidden)]
     #[inline]
     #[must_use]
@@ -152,7 +151,7 @@ impl CancellationToken {
         is_past
     }
 
-    /// A token that is cancelled with this one, and may be cancelled alone.
+    /// A token that is cancelled with this one, and can be cancelled alone.
     ///
     /// # Cost
     ///
@@ -173,9 +172,9 @@ impl CancellationToken {
         self.below(self.node.deadline)
     }
 
-    /// A [child](Self::child) that is cancelled at that time, too.
+    /// A [child](Self::child) that also counts as cancelled from time `at` on.
     ///
-    /// No timer watches: whoever asks looks at the clock. Where the system has none, as on
+    /// There is no timer: a check looks at the clock. Where the system has none, as on
     /// `wasm32-unknown-unknown`, the time never comes.
     ///
     /// # Examples
@@ -234,7 +233,7 @@ impl Node {
         }
     }
 
-    /// Sets the flag, and adds the children to those that are to be visited.
+    /// Sets the flag, and adds the children to the tokens to visit.
     fn cancel(&self, unvisited: &mut Vec<Arc<Self>>) {
         self.state.fetch_max(CANCELLED, Ordering::Relaxed);
         let children = self.children.lock();
@@ -266,7 +265,7 @@ impl Children {
         self.places[place] = Weak::new();
         self.vacant.push(place);
         if self.vacant.len() == self.places.len() {
-            // The memory of a burst.
+            // Gives back the memory of a burst.
             *self = Self::default();
         }
     }

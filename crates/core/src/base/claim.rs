@@ -1,9 +1,8 @@
-//! A claim: the word that decides who has a queued job.
+//! A claim: the word that decides which thread has a queued job.
 //!
-//! A submitted job may be run by the worker that takes it from where it waits, or by one that joins
-//! it; and it may be cancelled. The first that changes the word of the queued job has it, and its
-//! closure with it. For the others, and for the one that finds the job in a deque later, there is
-//! nothing to do.
+//! A submitted job may be run by the worker that takes it from its queue, or by one that joins it;
+//! and it may be cancelled. The first thread to change the word of the queued job has the job and
+//! its closure. The others do nothing, nor does the worker that later finds the job in a queue.
 //!
 //! ```text
 //! QUEUED ──> RUNNING     the taker, or a worker that joins
@@ -30,12 +29,12 @@ const CANCELLED: u32 = 2;
 pub(crate) struct Claim {
     header: Header,
     state: AtomicU32,
-    /// In which the job is to run.
+    /// The context in which the job is to run.
     context: Option<Arc<Context>>,
 }
 
 impl Claim {
-    /// Of a queued job, which `execute` runs in this context if it is queued still.
+    /// The claim of a queued job, which `execute` runs in this context if it is still queued.
     pub(crate) fn new(execute: unsafe fn(NonNull<Header>), context: Option<Arc<Context>>) -> Self {
         Self {
             header: Header { execute },
@@ -49,12 +48,12 @@ impl Claim {
         self.context.as_ref()
     }
 
-    /// True if the job is the caller's now, to be run.
+    /// Claims the job to run it. True if it is the caller's now.
     pub(crate) fn run(&self) -> bool {
         self.take(RUNNING)
     }
 
-    /// True if the job is the caller's now, to be dropped.
+    /// Claims the job to drop it. True if it is the caller's now.
     pub(crate) fn cancel(&self) -> bool {
         self.take(CANCELLED)
     }
@@ -70,14 +69,14 @@ impl Claim {
             self.state.store(state, Ordering::Relaxed);
             return is_queued;
         }
-        // Relaxed: the closure was there before anybody knew of the job, and what becomes of it is
-        // told by its completion.
+        // Relaxed: the closure was written before the job was published, and its completion
+        // publishes the outcome.
         self.state
             .compare_exchange(QUEUED, state, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// True if the job in a queue is somebody's already.
+    /// True if the job in a queue has been claimed.
     ///
     /// # Safety
     ///

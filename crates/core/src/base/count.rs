@@ -1,25 +1,25 @@
-//! A count of what has yet to end, which costs the thread that waits for it no read-modify-write as
-//! long as it does everything itself.
+//! A biased count of jobs that have yet to end: its owner, the waiting thread, pays for no
+//! read-modify-write as long as it runs all of them itself.
 //!
 //! Most jobs of a scope are spawned by the worker that waits for them, and run by it. So the count
-//! is two numbers: what the owner has added and taken off, in a cell that nobody else touches, and
-//! what the others have, in an atomic that starts at [`BIAS`]. The count is the sum of both, less
-//! the bias. An owner that has nothing else to do [merges](BiasedCount::merge): it adds its number
-//! to the shared one, takes the bias off, and from then on does as the others do.
+//! is two numbers: the owner's additions and subtractions, in a cell that no other thread touches,
+//! and those of the others, in an atomic that starts at [`BIAS`]. The count is the sum of both,
+//! less the bias. An owner that has nothing else to do [merges](BiasedCount::merge): it adds its
+//! number to the shared one, takes the bias off, and from then on counts there as the others do.
 //!
-//! Why nobody takes the end for one too early or too late:
+//! The end is detected exactly once, neither too early nor too late:
 //!
-//! - An adder is part of the count itself and takes itself off later, so each addition to the
-//!   shared number comes before that of whatever it pays for, in the order in which that number
-//!   changes. The owner's number is exact for the owner. So when the owner reads a sum of zero,
-//!   each addition up to there has been taken off, and one that is missing would have been made by
-//!   somebody who has not been.
-//! - Before the owner merges the shared number is far above zero whatever the others do, and none
+//! - A thread that adds is itself counted, and takes itself off later, so in the modification order
+//!   of the shared number an addition comes before the subtractions that match it. The owner's
+//!   number is exact for the owner. So when the owner reads a sum of zero, each addition up to
+//!   there has been taken off, and a missing one would have been made by a thread that was still
+//!   counted.
+//! - Before the owner merges, the shared number is far above zero whatever the others do, and none
 //!   of them finds that it was the last. The owner asks [`is_zero`](BiasedCount::is_zero) itself.
 //! - Afterwards the shared number is the count. Either the owner brought it to zero when it merged,
 //!   or exactly one later caller finds that it was the last.
-//! - The owner is a thread, not a worker: a thread that waits does not end, so that nobody else can
-//!   be taken for it, whichever thread is that worker later.
+//! - The owner is a thread, not a worker: a waiting thread does not end, so no other thread can be
+//!   mistaken for it, whichever is that worker later.
 
 use std::fmt;
 
@@ -31,24 +31,24 @@ thread_local! {
     static HERE: u8 = const { 0 }
 }
 
-/// Tells the calling thread from all others that there are: the address of a variable that each
-/// has.
+/// The name of the calling thread, unique among living ones: the address of a thread-local
+/// variable.
 #[inline(always)]
 fn this_thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
-/// More than anybody can take off.
+/// More than can ever be taken off.
 const BIAS: u64 = 1 << 63;
 
 /// No thread.
 const NOBODY: usize = 0;
 
-/// How much has yet to end, for the thread that made this to wait for.
+/// A count of jobs that have yet to end, for which the thread that made it waits.
 pub(crate) struct BiasedCount {
-    /// The owner's additions, less what it has taken off. Wraps.
+    /// The owner's additions, less its subtractions. Wraps.
     own: CachePadded<UnsafeCell<u64>>,
-    /// Those of the others, and [`BIAS`]; once the owner has merged, the count.
+    /// The same of the others, plus [`BIAS`]; once the owner has merged, the count.
     shared: CachePadded<AtomicU64>,
     /// The owner, until it merges.
     owner: AtomicUsize,
@@ -91,7 +91,7 @@ impl BiasedCount {
         })
     }
 
-    /// One more, added by somebody who is part of the count.
+    /// Adds one. The caller must be counted itself.
     #[inline]
     pub(crate) fn add(&self) {
         if self.is_own() {
@@ -102,7 +102,7 @@ impl BiasedCount {
         }
     }
 
-    /// One less. True if it was the last, and the owner must be told. If not, the count may be
+    /// Takes one off. True if it was the last, and the owner must be told. If not, the count may be
     /// gone.
     ///
     /// # Safety
@@ -122,10 +122,9 @@ impl BiasedCount {
         pending.shared.fetch_sub(1, order) == 1
     }
 
-    /// The owner waits, as long as it has something to do: calls `run_one`, until the count is zero
-    /// or that has nothing to run. Then it leaves the rest to the others. True if the count is
-    /// zero: everything that was counted is visible then. If not, one call of `take_off` will find
-    /// that it is the last.
+    /// Calls `run_one`, as the owner, until the count is zero or there is nothing to run, and then
+    /// leaves the rest to the others. True if the count is zero: the effects of everything counted
+    /// are visible then. If not, one call of `take_off` will find that it is the last.
     ///
     /// # Panics
     ///
@@ -155,7 +154,7 @@ impl BiasedCount {
 
 impl fmt::Debug for BiasedCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The owner's number is nobody else's to look at.
+        // The owner's number is for the owner only.
         f.debug_struct("BiasedCount").finish_non_exhaustive()
     }
 }

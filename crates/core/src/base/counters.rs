@@ -1,7 +1,7 @@
 //! The counters of a worker, always on and written by it alone.
 //!
 //! Only the worker writes, with a load and a store, so that counting is an addition to memory that
-//! no other processor touches. Everybody may read.
+//! no other processor writes. Any thread may read.
 
 use heist_event::WorkerCounters;
 use heist_sync::atomic::{AtomicU64, Ordering};
@@ -25,8 +25,8 @@ impl Count {
             .store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 
-    /// Counts, where there may be two writers: the worker, and a caller that has just sat down
-    /// there. Everybody else must count in this way too.
+    /// Counts, where there may be two writers: the worker, and an external caller that has just
+    /// taken its place. Both must then count in this way.
     pub(crate) fn add_beside_others(&self, n: u64) {
         // Relaxed: as above.
         self.0.fetch_add(n, Ordering::Relaxed);
@@ -37,7 +37,7 @@ impl Count {
     }
 }
 
-/// The activity that a worker spends its time on.
+/// The use that a worker makes of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     Working,
@@ -131,7 +131,7 @@ impl Stopwatch {
         }
     }
 
-    /// The worker turns to something else, `now_ns` after the pool was built.
+    /// Notes a change of activity, `now_ns` after the pool was built.
     pub(crate) fn change(&self, activity: Activity, now_ns: u64) {
         let present = self.present.load(Ordering::Relaxed); // own write
         debug_assert_ne!(present, CHANGING, "two threads are one worker");
@@ -150,7 +150,7 @@ impl Stopwatch {
 
     /// For how long the worker has been working, if it is.
     pub(crate) fn working_for(&self, now_ns: u64) -> Option<u64> {
-        // Relaxed: one word says all.
+        // Relaxed: a single word.
         let present = self.present.load(Ordering::Relaxed);
         let is_working = present % 4 == Activity::Working as u64;
         is_working.then(|| now_ns.saturating_sub(present / 4))

@@ -71,17 +71,17 @@ impl ThreadPoolBuildError {
         Self(Kind::Barrier(error))
     }
 
-    /// `use_current_thread`, while the thread's local values are being dropped.
+    /// `use_current_thread`, while the thread's locals are being dropped.
     pub(crate) fn ending_thread() -> Self {
         Self(Kind::EndingThread)
     }
 
-    /// A serial pool, with a setting that is about threads.
+    /// A serial pool, with a setting that concerns threads.
     pub(crate) fn serial(setting: String) -> Self {
         Self(Kind::Serial { setting })
     }
 
-    /// The pool's threads cannot be placed as they were to be: in a sentence.
+    /// The pool's threads cannot be pinned as asked: the reason, a sentence.
     pub(crate) fn placement(text: String) -> Self {
         Self(Kind::Placement { text })
     }
@@ -94,7 +94,7 @@ impl ThreadPoolBuildError {
         })
     }
 
-    /// The thread of this one of so many workers could not be started.
+    /// The thread of a worker could not be started: its index, of so many workers.
     pub(crate) fn thread(worker: usize, workers: usize, error: io::Error) -> Self {
         Self(Kind::Thread {
             worker,
@@ -103,7 +103,7 @@ impl ThreadPoolBuildError {
         })
     }
 
-    /// There is no memory for what this one of so many workers needs.
+    /// There is no memory for a worker: its index, of so many workers.
     pub(crate) fn memory(worker: usize, workers: usize, bytes: usize, error: io::Error) -> Self {
         Self(Kind::Memory {
             worker,
@@ -154,7 +154,7 @@ impl ThreadPoolBuildError {
     }
 }
 
-/// The texts of rayon-core 1.13, which programs may have come to look for.
+/// The messages of rayon-core 1.13, which programs may compare.
 const ALREADY_GLOBAL: &str = "The global thread pool has already been initialized.";
 const ALREADY_A_WORKER: &str = "The current thread is already part of another thread pool.";
 
@@ -179,7 +179,7 @@ impl fmt::Display for ThreadPoolBuildError {
                 f,
                 "a pool of {asked} workers was asked for; accepted are at most {limit}, by {setting}"
             ),
-            // In the words of the user's own spawner, as rayon has them.
+            // The user's spawn handler's own message, as in rayon.
             Kind::Thread { error, .. } if error.raw_os_error().is_none() => error.fmt(f),
             Kind::Thread {
                 worker,

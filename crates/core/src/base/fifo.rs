@@ -1,4 +1,4 @@
-//! First in, first out, on top of a deque.
+//! A first-in, first-out order on top of a deque.
 
 use std::ptr::NonNull;
 
@@ -7,10 +7,10 @@ use heist_deque::Injector;
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{Header, JobRef};
 
-/// Turns a deque, where the newest comes first, into a queue for some jobs.
+/// Makes a queue of some jobs in a deque, whose newest job otherwise comes first.
 ///
-/// For each job the queue's own reference is pushed to the deque; whoever runs that reference runs
-/// the oldest job of the queue.
+/// For each job a reference to the queue is pushed to the deque; running that reference runs the
+/// oldest job of the queue.
 #[repr(C)]
 pub(crate) struct Fifo {
     header: Header,
@@ -27,7 +27,7 @@ impl Fifo {
         }
     }
 
-    /// Queues a job and gives the reference to push to the deque in its place.
+    /// Queues a job, and returns the reference to push to the deque in its place.
     ///
     /// # Safety
     ///

@@ -10,7 +10,7 @@ use heist_sync::thread;
 use crate::base::latch::Latch;
 use crate::base::unwind;
 
-/// The first field of every job: how to run it.
+/// The first field of every job: the function that runs it.
 pub(crate) struct Header {
     pub(crate) execute: unsafe fn(NonNull<Self>),
 }
@@ -29,7 +29,7 @@ impl JobRef {
         Self(job.cast())
     }
 
-    /// Where the job lies.
+    /// The address of the job.
     pub(crate) fn address(self) -> NonNull<Header> {
         self.0
     }
@@ -56,14 +56,14 @@ impl fmt::Debug for JobRef {
     }
 }
 
-/// A job in the frame of whoever waits for it, in another pool or in none.
+/// A job in the frame that waits for it, in another pool or in none.
 #[repr(C)]
 pub(crate) struct StackJob<L, F, R> {
     header: Header,
     pub(crate) latch: L,
-    /// Taken by the one run.
+    /// The closure, until the run takes it.
     closure: UnsafeCell<ManuallyDrop<F>>,
-    /// Written by a run through the reference, before it sets the latch.
+    /// The result, written by the run before it sets the latch.
     result: UnsafeCell<MaybeUninit<thread::Result<R>>>,
 }
 

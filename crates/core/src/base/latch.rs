@@ -1,8 +1,8 @@
-//! How one worker learns that a job of another is done.
+//! Latches, by which one worker learns that a job on another is done.
 //!
-//! A latch starts pending and is set once. The thread that sets it may be releasing the frame in
-//! which the latch itself lies: from the moment the state changes, the setter touches nothing of
-//! it. That is why [`Latch::set`] takes a raw pointer, and why whom to wake is read *before*.
+//! A latch starts pending and is set once. Setting it may release the frame in which the latch
+//! itself lies: from the moment the state changes, the setter touches nothing of it. That is why
+//! [`Latch::set`] takes a raw pointer, and why the waiter to wake is read *before*.
 //!
 //! | latch | waited for by |
 //! |---|---|
@@ -18,7 +18,7 @@ use heist_sync::{fault, Condvar, Mutex};
 
 /// Something that can be set once.
 pub(crate) trait Latch {
-    /// Sets the latch and wakes whoever waits for it.
+    /// Sets the latch and wakes its waiter.
     ///
     /// # Safety
     ///
@@ -32,7 +32,7 @@ const PENDING: u32 = 0;
 /// The waiting worker sleeps, or is about to: whoever sets the latch must unpark it. Only the
 /// waiting worker enters and leaves this state.
 const SLEEPING: u32 = 1;
-/// Done. Final, but where the waiter resets it.
+/// Set. Final, unless the waiter resets it.
 const SET: u32 = 2;
 
 /// The state of a latch that a worker waits for.
@@ -68,7 +68,7 @@ impl CoreLatch {
             .is_ok()
     }
 
-    /// The waiting worker is awake again, whatever woke it.
+    /// Notes that the waiting worker is awake again, whatever woke it.
     pub(crate) fn wake_up(&self) {
         // Relaxed: nothing is handed over; if the latch is set, it stays set.
         let _ =
@@ -76,7 +76,7 @@ impl CoreLatch {
                 .compare_exchange(SLEEPING, PENDING, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The waiting worker has seen the latch set, and makes it pending again. For a latch that
+    /// Makes the latch pending again, after the waiting worker has seen it set. For a latch that
     /// stays in place.
     pub(crate) fn reset(&self) {
         // Acquire: pairs with the release half of the swap in `set`, that of the last to set it
@@ -166,7 +166,7 @@ impl Latch for LockLatch {
     }
 }
 
-/// A latch owned by somebody else, who keeps it alive.
+/// A borrowed latch, which its owner keeps alive.
 #[derive(Debug)]
 pub(crate) struct LatchRef<'a, L>(pub(crate) &'a L);
 

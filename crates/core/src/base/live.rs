@@ -1,20 +1,20 @@
-//! A count of all that still needs a pool's workers.
+//! A count of the shares of a pool, which keep its workers.
 
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{fault, CachePadded};
 
-/// How many things need the workers: one is the handle, one each detached job. When the last is
-/// gone, and no sooner, the workers end, and nothing can need them any more.
+/// The shares of a pool: the handle holds one, and so does each detached job. When the last is
+/// gone, and no sooner, the workers end, and no share can be taken any longer.
 #[derive(Debug)]
 pub(crate) struct Live(CachePadded<AtomicUsize>);
 
 impl Live {
-    /// One thing needs them.
+    /// A count of one share, that of the handle.
     pub(crate) fn new() -> Self {
         Self(CachePadded::new(AtomicUsize::new(1)))
     }
 
-    /// So many more things. False if the last is gone.
+    /// Takes so many more shares. False if the last is gone.
     #[inline]
     #[must_use]
     pub(crate) fn keep(&self, things: usize) -> bool {
@@ -26,8 +26,8 @@ impl Live {
         before.is_ok()
     }
 
-    /// So many things less. True if they were the last: the caller has seen all that was done
-    /// before the others were released, and ends the workers.
+    /// Returns so many shares. True if they were the last: the caller sees everything that was done
+    /// before the others were returned, and ends the workers.
     #[inline]
     #[must_use]
     pub(crate) fn release(&self, things: usize) -> bool {

@@ -1,6 +1,6 @@
-//! The strands of which a job is under way on the calling thread's stack.
+//! The strands that have a job on the calling thread's stack.
 //!
-//! A wait there for another job of such a strand would last for ever: that job begins when the one
+//! A wait there for another job of such a strand would never end: that job begins when the one
 //! below has ended.
 
 use std::cell::RefCell;
@@ -26,11 +26,11 @@ pub(crate) fn with<R>(strand: usize, op: impl FnOnce() -> R) -> R {
     op()
 }
 
-/// Called before a wait for a job of the strand at this address that has not ended.
+/// Checks a wait for a job of the strand at this address that has not ended.
 ///
 /// # Panics
 ///
-/// Panics if it would never end.
+/// Panics if the wait would never end.
 pub(crate) fn refuse_to_wait(strand: usize) {
     let is_here = STRANDS.try_with(|strands| strands.borrow().contains(&strand));
     assert!(

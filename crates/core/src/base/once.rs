@@ -1,4 +1,4 @@
-//! The state of a [`Once`](crate::Once): whether there is a value, and who waits for one.
+//! The state of a [`Once`](crate::Once): whether there is a value, and the list of waiters.
 //!
 //! | from | to | by |
 //! |---|---|---|
@@ -23,10 +23,10 @@ use crate::base::latch::Latch;
 
 const EMPTY: u32 = 0;
 const READY: u32 = 1;
-/// And all above: running, in the process of the generation with this number less.
+/// This value and above: running, in the process whose generation is the value less this.
 const RUNNING: u32 = 2;
 
-/// See the module.
+/// The state and the waiters of a `Once`.
 #[derive(Debug)]
 pub(crate) struct OnceState<L> {
     word: AtomicU32,
@@ -50,7 +50,7 @@ impl<L> OnceState<L> {
         }
     }
 
-    /// True if there is a value, which the caller sees then.
+    /// True if there is a value, which is then visible to the caller.
     #[inline(always)]
     pub(crate) fn is_ready(&self) -> bool {
         // Acquire: pairs with the release in `end`.
@@ -70,7 +70,7 @@ impl<L> OnceState<L> {
         word >= RUNNING && word != RUNNING + Generation::present().count()
     }
 
-    /// True if `is_it` is true of somebody who waits.
+    /// True if `is_it` is true of a waiter.
     pub(crate) fn any_waiter(&self, is_it: impl Fn(&L) -> bool) -> bool {
         self.waiters.lock().iter().any(|waiter| is_it(waiter))
     }
@@ -91,7 +91,7 @@ impl<L> OnceState<L> {
 }
 
 impl<L: Latch> OnceState<L> {
-    /// The winner has written a value, or `is_ready` is false.
+    /// Ends what the winner began; `is_ready` says whether it has written a value.
     pub(crate) fn end(&self, is_ready: bool) {
         let word = if is_ready { READY } else { EMPTY };
         // Release: pairs with the acquire in `is_ready`.
@@ -104,7 +104,7 @@ impl<L: Latch> OnceState<L> {
         }
     }
 
-    /// Waits by this latch until the initialiser that runs has ended. It may return before.
+    /// Waits by this latch until the running initialiser has ended. It may return before.
     pub(crate) fn wait(&self, latch: L, wait: impl FnOnce(&L)) {
         let latch = Arc::new(latch);
         {

@@ -1,8 +1,8 @@
-//! Tasks that are woken after the end of their pool, and are dropped on a thread of that purpose.
+//! Orphans: tasks that are woken after the end of their pool, and dropped on a thread of their own.
 //!
-//! A waker is called in places that its task knows nothing of: under the lock of a channel, say,
-//! that the destructor of the task takes as well. So the task must not be dropped there, and of the
-//! pool nobody is left to do it.
+//! A waker may be called anywhere: under the lock of a channel, say, that the destructor of the
+//! task takes as well. So the task must not be dropped there, and the pool has no worker left to
+//! drop it.
 
 use std::mem;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use heist_sync::{thread, Mutex};
 
 use crate::base::unwind;
 
-/// Something to be dropped.
+/// A value to drop.
 type Orphan = Box<dyn Send>;
 
 /// The orphans of one pool.
@@ -21,12 +21,12 @@ pub(crate) struct Orphans(Mutex<Waiting>);
 #[derive(Default)]
 struct Waiting {
     orphans: Vec<Orphan>,
-    /// A thread is about it.
+    /// True while a thread drops them.
     is_attended: bool,
 }
 
 impl Orphans {
-    /// Drops this soon, on another thread; if there is none to be had, here.
+    /// Drops the value soon, on another thread; or here, if no thread can be started.
     pub(crate) fn add(self: &Arc<Self>, orphan: Orphan) {
         let mut waiting = self.0.lock();
         waiting.orphans.push(orphan);

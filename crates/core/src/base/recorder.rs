@@ -4,7 +4,7 @@ use heist_event::{Event, EventKind, WorkerEvents};
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::fault;
 
-/// A ring of events that one worker writes and anybody may read.
+/// A ring of events that one worker writes and any thread may read.
 ///
 /// An event is one word, so a reader never sees half of one.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// A ring that keeps the newest `capacity` events, if there is memory for it.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
-        // One slot more than is kept: the one that the writer is about to overwrite is never among
-        // those that a reader takes.
+        // One slot more than is kept, so that readers never take the one that the writer is about
+        // to overwrite.
         let slots = capacity.saturating_add(1);
         let mut ring = Vec::new();
         ring.try_reserve_exact(slots).ok()?;

@@ -1,4 +1,4 @@
-//! The job that a frame has lent: in a slot of its owner's deque, whose frame waits for it.
+//! The lent job, in a slot of its owner's deque.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
@@ -11,10 +11,10 @@ use crate::base::job::{JobSlot, Kind};
 use crate::base::latch::CoreLatch;
 use crate::base::unwind::{self, Payload};
 
-/// A job that lies in a slot of its owner's deque: the closure, or where it is in the owner's frame
-/// if it is too large; later the result, or where that is.
+/// A job in a slot of its owner's deque: the closure, or its address in the owner's frame if it is
+/// too large; later the result, or the address of its box.
 ///
-/// The owner writes the closure and nothing else. The latch is the thief's to make.
+/// The owner writes nothing but the closure. The thief makes the latch.
 #[repr(C)]
 struct InPayload<T> {
     latch: MaybeUninit<CoreLatch>,
@@ -40,7 +40,7 @@ struct Declined(NonNull<u8>);
 // SAFETY: made of closures that may run anywhere.
 unsafe impl Send for Declined {}
 
-/// How a closure `B` with result `R`, which is told an `X`, lies in a slot.
+/// The layout in a slot of a closure `B` with argument `X` and result `R`.
 pub(crate) struct SlotJob<B, R, X>(std::marker::PhantomData<fn(B, X) -> R>);
 
 impl<B, R, X> SlotJob<B, R, X>
@@ -107,7 +107,7 @@ where
         }
     }
 
-    /// The thief's run. It does not set the latch.
+    /// Runs the job on its thief. Does not set the latch.
     ///
     /// # Safety
     ///
@@ -120,8 +120,8 @@ where
         unsafe { Self::leave(payload, result) };
     }
 
-    /// In the place of the thief's run: the owner gets the job back if it was cancelled, and else
-    /// the reason.
+    /// Declines the job on its thief: the owner gets the job back if it was cancelled, and
+    /// otherwise the reason.
     ///
     /// # Safety
     ///
@@ -140,7 +140,7 @@ where
         unsafe { Self::leave(payload, Err(Box::new(declined))) };
     }
 
-    /// The closure that the thief has [declined](Self::decline) to run, or what else this is.
+    /// The closure that the thief has [declined](Self::decline) to run, or the payload back.
     ///
     /// # Safety
     ///

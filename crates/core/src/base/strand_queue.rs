@@ -1,7 +1,7 @@
-//! The queue of a strand: of the jobs in it one runs at a time, in the order in which they came.
+//! The queue of a strand, whose jobs run one at a time, in the order in which they came.
 //!
-//! The submitter that finds the queue idle has to see to it that a drainer comes. The drainer takes
-//! all that is queued, runs it, and looks again; when it finds nothing, the queue is idle.
+//! The submitter that finds the queue idle has to start a drainer. The drainer takes all queued
+//! jobs, runs them, and looks again; when it finds none, the queue is idle.
 //!
 //! ```text
 //! IDLE ──push──> RUNNING     the submitter, who starts the drainer
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Invariant ST-1: one job of a queue runs at a time, in order. There is a drainer exactly while
-//! the queue is running, because look and change are one step, under the lock. The lock also hands
-//! over what the jobs have written: the drainer has released it before the next one is started.
+//! the queue is running, because look and change are one step, under the lock. The lock also
+//! publishes the writes of the jobs: a drainer has released it before the next one is started.
 
 use std::mem;
 
@@ -18,7 +18,7 @@ use heist_sync::{fault, Mutex};
 
 use crate::base::job_queue::JobQueue;
 
-/// A queue for whoever holds its lock.
+/// The content of the queue, under its lock.
 pub(crate) trait Jobs: Default {
     fn is_empty(&self) -> bool;
 
@@ -41,7 +41,7 @@ pub(crate) struct StrandQueue<Q = JobQueue>(Mutex<State<Q>>);
 
 struct State<Q> {
     jobs: Q,
-    /// There is a drainer.
+    /// True while there is a drainer.
     is_running: bool,
 }
 
@@ -66,14 +66,14 @@ impl<Q: Jobs> StrandQueue<Q> {
         starts
     }
 
-    /// For the drainer: takes all that is queued into its own queue, which is empty. False if
-    /// nothing is: then the queue is idle, and the drainer one no more.
+    /// Moves all queued jobs into the drainer's own queue, which is empty. False if there are none:
+    /// then the queue is idle, and the drainer has to end.
     pub(crate) fn take_all(&self, own: &mut Q) -> bool {
         let was_empty = fault::planted("strand_queue.end") && self.0.lock().jobs.is_empty();
         let mut state = self.0.lock();
         let is_idle = was_empty || state.jobs.is_empty();
         if is_idle {
-            // It stays as the queue of an idle strand.
+            // It stays behind as the queue of the idle strand.
             own.shrink();
         }
         mem::swap(&mut state.jobs, own);

@@ -1,31 +1,32 @@
-//! Tasks: how a detached job is run, or is dropped because it was cancelled.
+//! Tasks: the ways to run a detached job, and to drop a cancelled one.
 
 use crate::base::unwind::Payload;
 
 /// The content of a detached job. One of the two is called, once; neither unwinds.
 pub(crate) trait Task: Send {
-    /// It brings its context along: it is of no region, wherever it lies, and never discarded.
+    /// True if it brings its context along: then it is of no region, wherever it lies, and never
+    /// discarded.
     const CARRIES: bool = false;
 
     fn run(self);
 
-    /// True if it is to be discarded, for a reason of its own: not asked of each
-    /// job that is popped, unless the pool's alert is raised.
+    /// True if it is to be discarded for a reason of its own. Popped jobs are asked only while the
+    /// pool's alert is raised.
     fn is_cancelled(&self) -> bool {
         false
     }
 
-    /// True if it may run in the surroundings that the thread has entered, which is asked of one
+    /// True if it may run in the surroundings that the thread has entered. Asked only of a task
     /// that brings its context along.
     fn may_run_here(&self) -> bool {
         true
     }
 
-    /// Drops what has not begun, and tells whoever waits for it that this is why.
+    /// Drops the task, which has not begun, and passes the reason to its waiter.
     fn discard(self, why: Payload);
 }
 
-/// A closure that knows nothing of regions runs.
+/// A plain closure runs, whatever its region.
 impl<F: FnOnce() + Send> Task for F {
     #[inline(always)]
     fn run(self) {
@@ -60,7 +61,7 @@ impl<T: Task> Task for Boxed<T> {
     }
 }
 
-/// A task that brings its context along, or has none, wherever it is queued.
+/// A task that brings its context along, or has none.
 pub(crate) struct Carrying<T>(pub(crate) T);
 
 impl<T: Task> Task for Carrying<T> {

@@ -1,4 +1,4 @@
-//! Panics at the borders of jobs: catch, resume, discard, abort.
+//! Panics at the boundaries of jobs: catch, resume, discard, abort.
 
 use std::any::Any;
 use std::mem;
@@ -18,9 +18,9 @@ pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> thread::Result<R> {
     catch_unwind(AssertUnwindSafe(f))
 }
 
-/// As [`catch`], for a whole job. If the job has called `fork`, its child must not come back:
-/// whoever waits for the job is not there, and may have been holding the very lock under which it
-/// would be told.
+/// As [`catch`], for a whole job. If the job has called `fork`, the child must not come back from
+/// it: the waiter is not in the child, and may have held the very lock under which it would be
+/// told.
 pub(crate) fn catch_job<R>(job: impl FnOnce() -> R) -> thread::Result<R> {
     let process = Generation::present();
     let result = catch(job);
