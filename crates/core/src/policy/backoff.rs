@@ -1,11 +1,11 @@
-//! How often a thief may disturb an owner that keeps its jobs to itself.
+//! The steal backoff: how often a thief may ask owners for private jobs.
 
-/// When this thief may ask an owner for jobs again.
+/// The times at which one thief may ask owners for private jobs.
 ///
 /// Asking costs the owner a detour of some ten nanoseconds, and some microseconds if it has to be
-/// interrupted. That pays for a job which takes longer than that. So the distance between two
-/// requests doubles with each stolen job that was not worth it, up to a bound which is short beside
-/// any work that is worth stealing.
+/// interrupted. That pays for a job that takes longer. So the distance between two requests doubles
+/// with each stolen job that was not worth it, up to a bound that is short beside any work worth
+/// stealing.
 ///
 /// # Examples
 ///
@@ -20,7 +20,7 @@
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StealBackoff {
-    /// When it asked last, plus the distance to keep.
+    /// The time of the last request, plus the distance to keep.
     next_ns: u64,
     distance_ns: u64,
 }
@@ -40,7 +40,7 @@ impl StealBackoff {
         }
     }
 
-    /// True if the thief may ask at this time; it has asked then.
+    /// True if the thief may ask at this time; then that counts as a request.
     pub fn may_ask(&mut self, now_ns: u64) -> bool {
         let may = now_ns >= self.next_ns;
         if may {
@@ -49,14 +49,14 @@ impl StealBackoff {
         may
     }
 
-    /// How long to look away after a round that found nothing. A look at a deque takes its cache
-    /// lines from the owner; who may not ask for long need not look often.
+    /// The time to look away after a round that found nothing. A look at a deque takes its cache
+    /// lines from the owner; a thief that may not ask for long need not look often.
     #[must_use]
     pub fn pause_ns(&self) -> u64 {
         (self.distance_ns - DISTANCE_MIN_NS) / 8
     }
 
-    /// A stolen job took this long.
+    /// Notes how long a stolen job took.
     pub fn stolen_job_took(&mut self, ns: u64) {
         self.distance_ns = if ns < WORTH_NS {
             (self.distance_ns * 2).min(DISTANCE_MAX_NS)

@@ -1,15 +1,15 @@
-//! Whether the work of an external caller is worth a wake-up.
+//! The decision whether the work of an external caller is worth a wake-up.
 
 use super::gaps::LONGEST_NS;
 
-/// How long the last external caller in a worker's place stayed, and so how long the next one may
-/// stay.
+/// The last external caller's stay in a worker's place, from which that of the next one is
+/// predicted.
 ///
-/// A helper that is woken comes some ten microseconds later, and is worth it for work that lasts
-/// longer. Callers mostly come back with the work that they brought before: a program's main thread
-/// begins one loop after the other. One that comes back soon finds the helper still awake; after a
-/// longer pause the helper sleeps and has to be woken again, which costs processor time each time,
-/// so the work must last twice as long.
+/// A woken helper comes some ten microseconds later, which pays for work that lasts longer. Callers
+/// mostly come back with the work that they brought before: a program's main thread begins one loop
+/// after the other. One that comes back soon finds the helper still awake; after a longer pause the
+/// helper sleeps and has to be woken again, which costs processor time each time, so the work must
+/// last twice as long.
 ///
 /// # Examples
 ///
@@ -28,21 +28,21 @@ use super::gaps::LONGEST_NS;
 pub struct CallHistory {
     began_ns: u64,
     ended_ns: u64,
-    /// How long the last one would have lasted without help.
+    /// The time that the last call would have taken without help.
     lasted_ns: u64,
-    /// This one is taken for worth it from its start.
+    /// True if this call is taken to be worth a wake-up from its start.
     is_long: bool,
 }
 
 /// Work that has not lasted longer may end at once.
 const BRIEF_NS: u64 = 5_000;
-/// Half of that is the time in which whoever is woken comes.
+/// Half of it is the time in which a woken worker comes.
 const WORTH_NS: u64 = 80_000;
-/// After a pause that is longer the helper sleeps.
+/// After a longer pause the helper sleeps.
 const SOON_NS: u64 = 2 * LONGEST_NS;
 
 impl CallHistory {
-    /// Knows of none.
+    /// An empty history.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -53,7 +53,7 @@ impl CallHistory {
         }
     }
 
-    /// A call begins at this time.
+    /// Notes that a call begins at this time.
     pub fn begin(&mut self, now_ns: u64) {
         let comes_soon = now_ns.saturating_sub(self.ended_ns) <= SOON_NS;
         let worth_ns = if comes_soon { WORTH_NS } else { 2 * WORTH_NS };
@@ -61,15 +61,15 @@ impl CallHistory {
         self.began_ns = now_ns;
     }
 
-    /// The call ends at this time. One that had help may have taken half as long as without.
+    /// Notes that the call ends at this time. With help it may have taken half as long as without.
     pub fn end(&mut self, now_ns: u64) {
         let help = if self.is_long { 2 } else { 1 };
         self.lasted_ns = now_ns.saturating_sub(self.began_ns) * help;
         self.ended_ns = now_ns;
     }
 
-    /// True if the caller, as far as can be told at this time, will not stay long enough for others
-    /// to be woken.
+    /// True if the caller, as far as is known at this time, will not stay long enough to wake
+    /// others.
     #[must_use]
     pub fn is_brief(&self, now_ns: u64) -> bool {
         !self.is_long && now_ns.saturating_sub(self.began_ns) < BRIEF_NS

@@ -1,10 +1,10 @@
-//! How long a worker that has run out of work should stay awake.
+//! The time for which a worker that has run out of work should stay awake.
 
-/// How long the last gaps between two pieces of work were, and so for how long it pays to stay
+/// The lengths of the last gaps between two pieces of work, which say for how long it pays to stay
 /// awake in the next one.
 ///
-/// Staying awake burns a processor; to sleep and be woken takes time and work of others. A worker
-/// stays awake up to a limit: that which would have been the cheapest in the gaps that it remembers
+/// Staying awake burns a processor; sleeping and being woken takes time, and work of other threads.
+/// A worker stays awake up to the limit that would have been cheapest in the gaps that it remembers
 /// (Karlin and others, "Competitive randomized algorithms for nonuniform problems", Algorithmica
 /// 1994, on spinning and blocking).
 ///
@@ -22,25 +22,25 @@
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
-    /// How many gaps were shorter than each limit, and not than the one before; behind them, how
-    /// many were longer than all. Older ones count less.
+    /// The number of gaps shorter than each limit and not than the one before it; the last entry
+    /// counts those longer than all. Older gaps count less.
     counts: [u16; LIMITS + 1],
 }
 
 /// Each limit is twice the one before.
 const SHORTEST_NS: u64 = 4_096;
 const LIMITS: usize = 6;
-/// No worker stays awake for longer.
+/// The longest that a worker stays awake.
 pub(super) const LONGEST_NS: u64 = SHORTEST_NS << (LIMITS - 1);
 /// The cost of sleeping and being woken.
 const WAKE_UP_NS: u64 = 50_000;
 /// The limit of a worker that remembers no gap.
 const AT_FIRST_NS: u64 = 4 * SHORTEST_NS;
-/// When that many gaps are remembered, all of them count half.
+/// When so many gaps are remembered, all counts are halved.
 const MOST_GAPS: u16 = 64;
 
 impl Gaps {
-    /// Remembers none.
+    /// No gaps yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -48,9 +48,9 @@ impl Gaps {
         }
     }
 
-    /// There was no work for this long.
+    /// Notes a gap of this length.
     pub fn count(&mut self, gap_ns: u64) {
-        // For gaps below the shortest limit no choice is to be made.
+        // Gaps below the shortest limit make no difference.
         let Some(doublings) = (gap_ns / SHORTEST_NS).checked_ilog2() else {
             return;
         };
@@ -60,7 +60,7 @@ impl Gaps {
         }
     }
 
-    /// For how long to stay awake: the limit that would have been the cheapest.
+    /// The time to stay awake: the limit that would have been cheapest.
     #[must_use]
     pub fn awake_ns(&self) -> u64 {
         let all: u64 = self.counts.iter().copied().map(u64::from).sum();

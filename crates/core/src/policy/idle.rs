@@ -1,4 +1,4 @@
-//! How a worker that finds nothing passes the time until it sleeps.
+//! The idle ladder: the steps of a worker that finds no job, down to sleep.
 
 use crate::policy::Gaps;
 
@@ -13,11 +13,11 @@ pub enum IdleStep {
     Sleep,
 }
 
-/// The steps from busy searching down to sleep: short spins that grow, for as long as [that has
-/// paid](Gaps), some yields, sleep.
+/// The steps from searching to sleep: short spins that grow, for as long as [that has paid](Gaps),
+/// some yields, sleep.
 ///
-/// With more workers than processors a spinning worker keeps a processor from one that has work, so
-/// there it only yields, and soon sleeps.
+/// With more workers than processors, spinning would keep a processor from a worker that has work,
+/// so there a worker only yields, and soon sleeps.
 ///
 /// # Examples
 ///
@@ -33,18 +33,18 @@ pub enum IdleStep {
 /// ```
 #[derive(Clone, Debug)]
 pub struct IdleLadder {
-    /// How often it has spun, and yielded since.
+    /// The spins so far, and the yields since.
     spins: u32,
     yields: u32,
-    /// When it began, and for how long to spin, once that was asked.
+    /// The time when it began, and for how long to spin, once that is known.
     began_ns: u64,
     awake_ns: Option<u64>,
     oversubscribed: bool,
 }
 
-/// The gaps are not asked for before that many rounds: most searches are shorter.
+/// The rounds before the gaps are asked: most searches are shorter.
 const FIRST_ROUNDS: u32 = 6;
-/// More than there are in the longest time that may pay: where no clock says when it is over.
+/// A bound for systems without a clock: more rounds than fit into the longest time that may pay.
 const MOST_ROUNDS: u32 = 2_000;
 /// The longest spin of a round.
 const SPIN_MAX: u32 = 20;
@@ -52,7 +52,7 @@ const SPIN_MAX: u32 = 20;
 const YIELD_ROUNDS: u32 = 4;
 
 impl IdleLadder {
-    /// At the top: the worker has just run out of work.
+    /// The top of the ladder: the worker has just run out of work.
     #[must_use]
     pub fn new(oversubscribed: bool) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl IdleLadder {
         }
     }
 
-    /// The step after one more round that found nothing, at this time.
+    /// The step to take after one more round that found nothing, at this time.
     pub fn step(&mut self, now_ns: u64, gaps: impl FnOnce() -> Gaps) -> IdleStep {
         if self.spins == 0 {
             self.began_ns = now_ns;

@@ -1,8 +1,9 @@
-//! Whom a thief tries whose victims are not all equally near, and whom of them it may disturb.
+//! The order of victims that are not all equally near, and which of them a thief may disturb.
 
 use super::Rng;
 
-/// The other workers as one thief sees them: in classes of the same distance, the nearest first.
+/// The other workers from one thief's point of view: in classes of the same distance, the nearest
+/// first.
 ///
 /// A round has some random probes, each in the nearest class with a chance of one half, in the next
 /// with a quarter, and so on, uniformly within the class; the last class has the rest. Then it
@@ -10,7 +11,7 @@ use super::Rng;
 /// every other worker, and none starves because it is far away. With a single class this is the
 /// order of [`Victims`](super::Victims), number for number.
 ///
-/// Jobs and their data then stay near where they can. Near victims with the greater chance are the
+/// So jobs and their data stay near if they can. Near victims with the greater chance are the
 /// probabilistic work stealing of Quintin and Wagner ("Hierarchical work-stealing", Euro-Par 2010).
 ///
 /// # Examples
@@ -30,13 +31,13 @@ use super::Rng;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Neighbours {
-    /// All but the thief, by class, ascending within each.
+    /// All workers but the thief, by class, ascending within each.
     workers: Box<[u32]>,
     /// Where each class ends.
     ends: Box<[u32]>,
 }
 
-/// A worker to be tried, and which class it is of: 0 is the nearest.
+/// A worker to be tried, and its class: 0 is the nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Its index.
@@ -46,7 +47,7 @@ pub struct Victim {
 }
 
 impl Neighbours {
-    /// Those of `thief` among so many workers, each at this distance.
+    /// The neighbours of `thief` among so many workers, each at this distance.
     ///
     /// # Panics
     ///
@@ -69,7 +70,7 @@ impl Neighbours {
         }
     }
 
-    /// How many distances there are.
+    /// The number of classes.
     #[must_use]
     pub fn classes(&self) -> usize {
         self.ends.len()
@@ -110,7 +111,7 @@ pub struct NearestFirst<'a> {
     neighbours: &'a Neighbours,
     rng: &'a mut Rng,
     random_left: usize,
-    /// The class that the sweep is in, the next in it, and how many are left of it.
+    /// The class that the sweep is in, the next worker in it, and the number left of it.
     class: usize,
     sweep: usize,
     sweep_left: usize,
@@ -161,12 +162,12 @@ impl Iterator for NearestFirst<'_> {
     }
 }
 
-/// How far away a thief may disturb owners that keep their jobs to themselves.
+/// The distance up to which a thief may ask owners for private jobs.
 ///
 /// A public job is taken wherever it is. To ask for private ones costs the owner a detour, and the
 /// job then moves as far as the thief is away: so a thief first asks the nearest only, and one
 /// class more after each round that found nothing. After as many rounds as there are classes it may
-/// ask everybody.
+/// ask every owner.
 ///
 /// # Examples
 ///
@@ -197,7 +198,7 @@ impl Reach {
         class <= self.0
     }
 
-    /// A round over so many classes has found a job, or none.
+    /// Notes whether a round over so many classes has found a job.
     pub fn count_round(&mut self, found: bool, classes: usize) {
         self.0 = if found { 0 } else { (self.0 + 1).min(classes) };
     }

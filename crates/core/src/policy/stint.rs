@@ -1,4 +1,4 @@
-//! How long a worker serves one strand before others have their turn.
+//! The time for which a worker serves one strand before other jobs have their turn.
 
 use super::turns::Turns;
 
@@ -6,7 +6,7 @@ use super::turns::Turns;
 ///
 /// A strand may never come to an end, and its worker has other things to do. So after a turn, of
 /// some jobs or some time, whichever comes first, it looks whether anything else waits; if so, the
-/// strand goes behind it. If not, another turn follows, but not for ever: its worker may be wanted
+/// strand goes behind it. If not, another turn follows, but not for ever: its worker may be needed
 /// for something that it does not see.
 ///
 /// # Examples
@@ -24,22 +24,22 @@ use super::turns::Turns;
 pub struct Stint {
     began_ns: u64,
     turn_began_ns: u64,
-    /// Those of the turns before.
+    /// The jobs of the turns before.
     jobs: u32,
     turn_jobs: u32,
 }
 
 impl Stint {
-    /// So many jobs are a turn.
+    /// The most jobs of a turn.
     pub const TURN_JOBS: u32 = 32;
-    /// So much time is a turn, in nanoseconds.
+    /// The longest turn, in nanoseconds.
     pub const TURN_NS: u64 = 50_000;
-    /// No stint has more jobs, whatever the clock says.
+    /// The most jobs of a stint, whatever the clock says.
     const JOBS_MAX: u32 = 1 << 16;
-    /// No stint is longer: a job from outside would be passed over for as long.
+    /// The longest stint, since a job from outside is passed over for as long.
     const LONGEST_NS: u64 = Turns::PASSED_MAX_NS;
 
-    /// A worker begins to serve a strand at this time.
+    /// The stint of a worker that begins to serve a strand at this time.
     #[must_use]
     pub fn new(now_ns: u64) -> Self {
         Self {
@@ -50,9 +50,9 @@ impl Stint {
         }
     }
 
-    /// Another job is to begin: true if others are to go first. `now_ns` gives the time, and is
-    /// asked after 1, 2, 4, 8, .. jobs of a turn, because for an empty job that takes longer than
-    /// all else; `others_wait` is asked when a turn is over.
+    /// Asked before each job: true if others are to go first. `now_ns` gives the time, and is
+    /// called after 1, 2, 4, 8, .. jobs of a turn, because it takes longer than an empty job;
+    /// `others_wait` is called when a turn is over.
     pub fn is_over(
         &mut self,
         now_ns: impl FnOnce() -> u64,

@@ -1,6 +1,7 @@
-//! When a job that waits for any worker comes before the worker's own, and which of them.
+//! The turns of jobs that wait for any worker: when one comes before a worker's own jobs, and which
+//! one.
 
-/// How urgent a job is, beside others that wait for a worker.
+/// The urgency of a job among those that wait for a worker.
 ///
 /// A worker's own spawns go to its deque, where the newest comes first. Jobs from outside, and
 /// those of another priority than normal, wait in *lanes*, one for each priority, in which the
@@ -8,10 +9,10 @@
 /// back to its main loop or waits, unless it is far up its stack; in a pool that was built with
 /// [`Injected::Prompt`](crate::Injected::Prompt) also in the middle of its joins and loops. Low
 /// jobs come when there is nothing else. But no lane is passed over for ever: when workers have
-/// served others for [ten milliseconds](Self::PASSED_OVER_MAX_NS), the next of them takes one job
-/// of it.
+/// served others for [ten milliseconds](Self::PASSED_OVER_MAX_NS), the next worker to look takes
+/// one of its jobs.
 ///
-/// No job is interrupted: one that is urgent waits for the end of those that run.
+/// No job is interrupted: an urgent one waits until a worker finishes its job.
 ///
 /// # Examples
 ///
@@ -33,7 +34,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// For so long a lane is passed over while there are other jobs, in nanoseconds.
+    /// The longest time for which a lane is passed over while there are other jobs, in nanoseconds.
     pub const PASSED_OVER_MAX_NS: u64 = 10_000_000;
     /// The most urgent first.
     pub(crate) const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
@@ -54,8 +55,8 @@ impl Priority {
         (self as u8) < other as u8
     }
 
-    /// The lane that comes before a worker's own jobs, if one does. `waits` says in which lanes
-    /// jobs wait, `since_ns` since when each has been passed over, from the most urgent on.
+    /// The lane that comes before a worker's own jobs, if one does. `waits` says which lanes hold
+    /// jobs, `since_ns` since when each has been passed over, from the most urgent on.
     ///
     /// # Examples
     ///
@@ -89,9 +90,9 @@ impl Priority {
 /// those in its queue.
 ///
 /// A worker takes its own jobs first, and its victims', because the caches are warm and a tree of
-/// jobs is finished before another is begun. A job from outside then waits as long as there are
-/// any. So after some jobs that came before it, or some time, it is its turn: on each worker that
-/// comes to an end of a job, whichever comes first.
+/// jobs is finished before another is begun. A job from outside would wait as long as there are
+/// any. So after some jobs that came before it, or some time, whichever comes first, it has its
+/// turn on the next worker that finishes a job.
 ///
 /// # Examples
 ///
@@ -110,9 +111,10 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// After so many jobs. Prime, so that it falls into step with no pattern of jobs.
+    /// The jobs after which there is a turn. A prime, so that it falls into step with no pattern of
+    /// jobs.
     pub const JOBS_MAX: u32 = 61;
-    /// After so much time, in nanoseconds.
+    /// The time after which there is a turn, in nanoseconds.
     pub const PASSED_MAX_NS: u64 = 1_000_000;
 
     /// Nothing has been passed over.
@@ -124,8 +126,8 @@ impl Turns {
         }
     }
 
-    /// A job from outside waits at this time: true if it is its turn. If not, it has been passed
-    /// over once more.
+    /// True if it is the turn of a job from outside that waits at this time. If not, counts that it
+    /// was passed over once more.
     pub fn is_due(&mut self, now_ns: u64) -> bool {
         let since_ns = *self.since_ns.get_or_insert(now_ns);
         self.passed = self.passed.saturating_add(1);

@@ -1,4 +1,4 @@
-//! Whom a thief tries, and in which order.
+//! The order in which a thief tries its victims.
 
 use super::{Rng, RANDOM_PROBES_MAX};
 
@@ -56,7 +56,7 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// The index of the `nth` worker beside the thief.
+    /// The index of the `nth` worker other than the thief.
     fn other(&self, nth: usize) -> usize {
         if nth < self.thief {
             nth

@@ -1,4 +1,5 @@
-//! How a closure gets to a worker: on it already, as a caller that participates, or moved.
+//! Running a closure on a worker: in place, as an external caller that participates, or moved into
+//! the pool.
 
 use std::ptr;
 
@@ -32,7 +33,7 @@ impl Pool {
         }
     }
 
-    /// As [`queue`](Self::queue), a job that is in no slot yet.
+    /// As [`queue`](Self::queue), for a job that is in no slot yet.
     pub(crate) fn queue_detached(&self, job: DetachedJob) {
         match self.current_worker() {
             Some(worker) => worker.push_detached(job),
@@ -66,8 +67,8 @@ impl Pool {
         }
     }
 
-    /// Runs `op` on a worker of this pool: here, if the caller is one; else it moves into the pool
-    /// and the caller waits. `op` is told whether it moved.
+    /// Runs `op` on a worker of this pool: here, if the caller is one; otherwise `op` moves into
+    /// the pool and the caller waits. `op` is told whether it moved.
     pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         match Worker::current() {
             None => self.in_worker_from_outside(op),

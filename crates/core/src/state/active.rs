@@ -1,10 +1,10 @@
-//! How many workers of a pool are to be active: as many as the program wants, and in a pool that
-//! follows the system's limit no more than that allows.
+//! The number of active workers of a pool: as many as the program wants, and, in a pool that
+//! follows the system's limit, no more than that allows.
 //!
-//! The limit is asked for by workers that have nothing better to do: one that is recalled, each
-//! second while others are awake; if none is, one that begins a search, or comes to the end of
-//! some jobs in its main loop. So no timer runs in an idle pool, and a pool in which nobody is
-//! recalled learns of a lower limit when a worker looks for work.
+//! Workers with nothing better to do ask for the limit: a recalled one, each second while others
+//! are awake; if none is recalled, one that begins a search, or has finished some jobs in its main
+//! loop. So no timer runs in an idle pool, and a pool without recalled workers learns of a lower
+//! limit when a worker looks for work.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use heist_sync::{usable_processors, Mutex};
 
 use crate::sleep::Sleep;
 
-/// The limit is asked for no more often than that, while there is work.
+/// The shortest interval between two requests for the limit, while there is work.
 const ASKED_EVERY_NS: u64 = 1_000_000_000;
-/// The limit was not asked for since the pool was idle.
+/// The limit has not been asked for since the pool was idle.
 const NOT_OF_LATE: u64 = 0;
-/// No recalled worker has the time to ask.
+/// No recalled worker is free to ask.
 const NOBODY: usize = usize::MAX;
 
-/// How many workers of a pool are to be active.
+/// The number of workers of a pool that are to be active.
 #[derive(Debug)]
 pub(crate) struct Active {
     numbers: Mutex<Numbers>,
-    /// The processors that there were when the system was asked last.
+    /// The processors at the last request.
     processors: AtomicUsize,
-    /// When the system was asked last, in a pool that follows its limit.
+    /// The time of the last request, in a pool that follows the limit.
     asked_ns: Option<AtomicU64>,
     /// The recalled worker that asks, or [`NOBODY`].
     asker: AtomicUsize,
@@ -34,9 +34,9 @@ pub(crate) struct Active {
 
 #[derive(Debug)]
 struct Numbers {
-    /// The program wants as many.
+    /// The number that the program wants.
     wanted: usize,
-    /// The system allows as many.
+    /// The number that the system allows.
     allowed: usize,
 }
 
@@ -59,19 +59,19 @@ impl Active {
         self.asked_ns.is_some()
     }
 
-    /// More workers are active than there are processors: whoever waits should not spin.
+    /// True if more workers are active than there are processors: then waiters should not spin.
     pub(crate) fn is_oversubscribed(&self, sleep: &Sleep) -> bool {
         sleep.active() > self.processors.load(Ordering::Relaxed)
     }
 
-    /// The program wants as many workers to be active. Returns how many are.
+    /// Sets the number that the program wants. Returns the number that are active.
     pub(crate) fn want(&self, sleep: &Sleep, wanted: usize) -> usize {
         self.change(sleep, |numbers| numbers.wanted = wanted)
     }
 
     /// As many workers are active as the numbers say when they are changed.
     fn change(&self, sleep: &Sleep, change: impl FnOnce(&mut Numbers)) -> usize {
-        // Held until all is done: the last to change the numbers is the last to say what follows.
+        // Held until all is done: the last to change the numbers is the last to apply them.
         let mut numbers = self.numbers.lock();
         change(&mut numbers);
         let active = numbers.wanted.min(numbers.allowed).max(1);
@@ -122,7 +122,8 @@ impl Active {
         self.follows() && taken().map_or_else(|asker| asker == worker, |_| true)
     }
 
-    /// It has something else to do. Others that are recalled may take the role.
+    /// Gives up the role, because the worker has something else to do. Other recalled workers may
+    /// take it.
     pub(crate) fn leave_role(&self, sleep: &Sleep, workers: usize) {
         self.asker.store(NOBODY, Ordering::Relaxed);
         for recalled in sleep.active()..workers {
@@ -130,8 +131,8 @@ impl Active {
         }
     }
 
-    /// The worker that asks for the limit is about to withdraw. Says for how long at most: as long
-    /// as it likes if it is the last that is awake.
+    /// The longest time for which the worker that asks for the limit may withdraw: without bound if
+    /// it is the last that is awake.
     pub(crate) fn patience(&self, sleep: &Sleep, now_ns: u64) -> Option<Duration> {
         self.follow_the_limit(sleep, now_ns);
         if sleep.are_others_awake() {

@@ -1,25 +1,25 @@
 //! The word of a pool that workers look at before each job: whether they are in a forked child, or
 //! some jobs may have been cancelled.
 //!
-//! One word for both, so that scopes which nobody cancels cost their jobs nothing.
+//! One word serves both, so that scopes that are never cancelled cost their jobs nothing.
 
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::process::Generation;
 use heist_sync::Mutex;
 
-/// No process has that number.
+/// A number that no process has.
 const RAISED: u32 = u32::MAX;
 
 pub(crate) struct Alert {
     /// The number of the process in which the pool was built, or [`RAISED`]. Relaxed: it hands
     /// nothing over, and a worker that sees it late runs what it might have dropped.
     state: AtomicU32,
-    /// The scopes that are cancelled, and have not ended.
+    /// The number of cancelled scopes that have not ended.
     cancelled: Mutex<usize>,
 }
 
 impl Alert {
-    /// For a pool that is being built.
+    /// The word of a pool that is being built.
     pub(crate) fn new() -> Self {
         Self {
             state: AtomicU32::new(Generation::present().count()),
@@ -27,20 +27,20 @@ impl Alert {
         }
     }
 
-    /// True if there is something to ask before a job runs.
+    /// True if a worker has something to check before a job runs.
     #[inline]
     pub(crate) fn is_raised(&self) -> bool {
         self.state.load(Ordering::Relaxed) != Generation::present().count()
     }
 
-    /// A scope is cancelled.
+    /// Notes that a scope is cancelled.
     pub(crate) fn raise(&self) {
         let mut cancelled = self.cancelled.lock();
         *cancelled += 1;
         self.state.store(RAISED, Ordering::Relaxed);
     }
 
-    /// Such a scope has ended, in a pool that was born in this process.
+    /// Notes that such a scope has ended, in a pool that was built in this process.
     pub(crate) fn lower(&self, born: Generation) {
         let mut cancelled = self.cancelled.lock();
         *cancelled -= 1;

@@ -1,11 +1,12 @@
-//! Compensation workers, who work in the place of those that block, or wait and would take no job.
+//! Compensation workers, which work in the place of workers that block, or that wait and take no
+//! job.
 //!
 //! With [`Waiting::Descendants`](crate::Waiting) a worker that waits may find nothing that it may
-//! run, while other jobs lie about; one in [`blocking`](crate::blocking) runs none. Then a
-//! compensation worker is put in reserve (`sleep/reserve.rs`), and comes out when there is a job
-//! for which nobody is free, with a stack of its own, so that as many work as the pool has workers.
-//! It parks when more are out than are needed, once its stack is empty: for some time there may be
-//! more at work. (The word is that of Java's ForkJoinPool.)
+//! run, while other jobs are queued; one in [`blocking`](crate::blocking) runs none. Then a
+//! compensation worker, which has a stack of its own, is put in reserve (`sleep/reserve.rs`), and
+//! comes out when there is a job for which no worker is free, so that as many work as the pool has
+//! workers. It parks when more are out than are needed, once its stack is empty: for some time
+//! there may be more at work. (The word is that of Java's ForkJoinPool.)
 
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::Mutex;
@@ -20,7 +21,7 @@ pub(crate) struct Compensation {
     has_surplus: AtomicBool,
     /// The first index.
     first: usize,
-    /// How many there can be.
+    /// The most compensation workers.
     most: usize,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Compensation {
 struct Places {
     /// Workers that have withdrawn and want their place taken.
     wanted: usize,
-    /// How many are out or in reserve.
+    /// The number that are out or in reserve.
     out: usize,
     /// The others.
     parked: Vec<usize>,
@@ -44,7 +45,7 @@ impl Places {
 }
 
 impl Compensation {
-    /// For workers with indices from `first` on.
+    /// The compensation workers with indices from `first` on.
     pub(crate) fn new(first: usize, most: usize) -> Self {
         Self {
             places: Mutex::new(Places {
@@ -59,7 +60,7 @@ impl Compensation {
         }
     }
 
-    /// How many there can be.
+    /// The most compensation workers.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
@@ -67,7 +68,7 @@ impl Compensation {
     fn change<R>(&self, change: impl FnOnce(&mut Places) -> R) -> R {
         let mut places = self.places.lock();
         let result = change(&mut places);
-        // Relaxed: whoever sees it looks again under the lock.
+        // Relaxed: a thread that sees it looks again under the lock.
         let has_surplus = places.out > places.wanted;
         self.has_surplus.store(has_surplus, Ordering::Relaxed);
         result
@@ -96,8 +97,8 @@ impl Compensation {
         self.places.lock().parked.contains(&index)
     }
 
-    /// Somebody withdraws, and wants its place taken. True if there was one for it that was parked,
-    /// and is in reserve now.
+    /// Notes that a worker withdraws and wants its place taken. True if one that was parked is in
+    /// reserve now.
     pub(crate) fn want_one(&self, sleep: &Sleep) -> bool {
         self.change(|places| {
             places.wanted += 1;
@@ -114,14 +115,14 @@ impl Compensation {
         })
     }
 
-    /// Somebody who had withdrawn is back.
+    /// Notes that a withdrawn worker is back.
     pub(crate) fn give_back(&self) {
         self.change(|places| places.wanted -= 1);
     }
 
     /// Calls the one with this index, which is in reserve; `start` starts a thread for it if it has
-    /// none. False if it does not come out, because it is not wanted any more or no thread can be
-    /// had: then it is parked, unless somebody else has called it.
+    /// none. False if it does not come out, because it is no longer wanted or no thread can be
+    /// started: then it is parked, unless another thread has called it.
     pub(crate) fn call(&self, index: usize, sleep: &Sleep, start: impl FnOnce() -> bool) -> bool {
         self.change(|places| {
             if places.out > places.wanted {

@@ -1,4 +1,4 @@
-//! The jobs that one worker should run, which others take if it is late.
+//! The queue of hinted jobs, which one worker should run, and others take if it is late.
 
 use std::collections::VecDeque;
 
@@ -8,32 +8,33 @@ use heist_sync::{fault, Mutex};
 use crate::base::job::DetachedJob;
 use crate::state::lanes::Lanes;
 
-/// A worker's queue of jobs with a hint, first in, first out.
+/// A worker's queue of hinted jobs, first in, first out.
 ///
-/// The worker takes them one by one. Others may take what has waited for [`LATE_NS`](Self::LATE_NS),
-/// half of the jobs at once, and keep the rest in their own queues.
+/// The worker takes them one by one. When the oldest has waited for [`LATE_NS`](Self::LATE_NS),
+/// another worker may take half of the jobs at once: it runs one and keeps the rest in its own
+/// queue.
 #[derive(Debug)]
 pub(crate) struct Hinted<T: Send = DetachedJob> {
     jobs: Mutex<VecDeque<Queued<T>>>,
-    /// When the oldest job was queued, in nanoseconds and one more; 0 if there is none. Written
-    /// under the lock.
+    /// The time when the oldest job was queued, in nanoseconds plus one; 0 if there is none.
+    /// Written under the lock.
     oldest_ns: AtomicU64,
 }
 
-/// A job, and when it was queued.
+/// A job, and the time when it was queued.
 #[derive(Debug)]
 pub(crate) struct Queued<T = DetachedJob> {
     since_ns: u64,
     job: T,
 }
 
-/// No more jobs than that are taken at once.
+/// The most jobs that are taken at once.
 const MOST_AT_ONCE: usize = 32;
 /// A queue that was longer gives its memory back when it is empty.
 const ROOM_KEPT: usize = 1024;
 
 impl<T: Send> Hinted<T> {
-    /// So long a job waits for its worker before others may take it, in nanoseconds.
+    /// The time that a job waits for its worker before others may take it, in nanoseconds.
     pub(crate) const LATE_NS: u64 = 50_000;
 
     pub(crate) fn new() -> Self {
@@ -43,10 +44,11 @@ impl<T: Send> Hinted<T> {
         }
     }
 
-    /// Since when the oldest job has waited, if there is one: at some moment during the call.
+    /// The time since which the oldest job has waited, if there was one at some moment during the
+    /// call.
     #[inline]
     pub(crate) fn since_ns(&self) -> Option<u64> {
-        // Relaxed: a hint; whoever sleeps on it runs a barrier before.
+        // Relaxed: a hint; a worker that goes to sleep because of it runs a barrier before.
         self.oldest_ns.load(Ordering::Relaxed).checked_sub(1)
     }
 
@@ -88,7 +90,7 @@ impl<T: Send> Hinted<T> {
         })
     }
 
-    /// Changes the queue, and what others see of it.
+    /// Changes the queue, and the word that others see.
     fn change<R>(&self, lanes: &Lanes<T>, op: impl FnOnce(&mut VecDeque<Queued<T>>) -> R) -> R {
         let mut queue = self.jobs.lock();
         let held_jobs = !queue.is_empty();
@@ -102,7 +104,7 @@ impl<T: Send> Hinted<T> {
         if fault::planted("hinted.lock") {
             drop(queue);
         }
-        // Under the lock, so that changes are told in the order in which they are made.
+        // Under the lock, so that changes are published in the order in which they are made.
         if holds_jobs != held_jobs {
             lanes.hint(holds_jobs);
         }

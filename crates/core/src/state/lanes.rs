@@ -9,23 +9,23 @@ use crate::policy::Priority;
 
 /// A queue for each [`Priority`].
 ///
-/// One word says which of them hold jobs, and how many queues of single workers do, so that a busy
-/// worker sees with one load that nothing waits.
+/// One word says which lanes hold jobs, and how many workers' own queues do, so that a busy worker
+/// sees with one load that nothing waits.
 #[derive(Debug)]
 pub(crate) struct Lanes<T: Send = DetachedJob> {
     lanes: Mutex<Contents<T>>,
     /// A bit for each lane that holds jobs, in the order of their priorities, and above those the
     /// number of workers' queues that do. Written under the lock.
     waiting: AtomicUsize,
-    /// When a worker has first passed over each lane since a job was taken from it, in nanoseconds
-    /// and one more; 0: none has.
+    /// The time when a worker first passed over each lane since a job was taken from it, in
+    /// nanoseconds plus one; 0 if none has.
     passed_ns: [AtomicU64; 3],
 }
 
 #[derive(Debug)]
 struct Contents<T> {
     queues: [Queue<T>; 3],
-    /// How many workers' queues hold jobs.
+    /// The number of workers' queues that hold jobs.
     hinted: usize,
 }
 
@@ -58,7 +58,8 @@ impl<T: Send> Lanes<T> {
         }
     }
 
-    // Relaxed, here and below: hints; whoever sleeps on them runs a barrier before.
+    // Relaxed, here and below: hints; a worker that goes to sleep because of them runs a barrier
+    // before.
     #[inline(always)]
     fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
@@ -113,21 +114,22 @@ impl<T: Send> Lanes<T> {
         self.waiting.store(contents.word(), Ordering::Relaxed);
         self.has_moved(lane);
         drop(contents);
-        // Not under the lock: the system takes its time.
+        // Not under the lock: giving memory back is a system call.
         drop(emptied);
         job
     }
 
-    /// From now on the lane has not been passed over.
+    /// Notes that the lane has not been passed over since now.
     fn has_moved(&self, lane: Priority) {
         let passed_ns = &self.passed_ns[lane as usize];
-        // A look first: where nobody passes over anything, nobody writes.
+        // Looks first, so as not to write where no lane was passed over.
         if passed_ns.load(Ordering::Relaxed) != 0 {
             passed_ns.store(0, Ordering::Relaxed);
         }
     }
 
-    /// The queue of a worker holds jobs from now on, or none. Called under the lock of that queue.
+    /// Notes that the queue of a worker holds jobs from now on, or none. Called under the lock of
+    /// that queue.
     pub(crate) fn hint(&self, holds_jobs: bool) {
         let mut contents = self.lanes.lock();
         contents.hinted = match holds_jobs {

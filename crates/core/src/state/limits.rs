@@ -21,8 +21,8 @@ pub const fn max_num_threads() -> usize {
 /// The bytes of a slot.
 const SLOT_SIZE: usize = 64;
 
-/// Slots for spawned jobs. Many where addresses are plenty: they are reserved, and become memory
-/// when they are needed. Jobs beyond go to the injector.
+/// Slots for spawned jobs: many where address space is plentiful, since they are reserved, and
+/// become memory when they are needed. Jobs beyond go to the injector.
 const SLOTS_FOR_SPAWNED: usize = if cfg!(any(heist_loom, heist_shuttle)) {
     32
 } else if cfg!(all(any(unix, windows), target_pointer_width = "64")) {
@@ -41,19 +41,19 @@ pub(crate) const RESERVED_SLOTS: usize = if cfg!(any(heist_loom, heist_shuttle))
     1 << 14
 };
 
-/// For a large stack there are more, up to so many.
+/// The most slots for joins, of a large stack.
 const MOST_SLOTS_FOR_JOINS: usize = 1 << 21;
 
 /// The least that a join takes of the stack, in bytes.
 const STACK_OF_A_JOIN: usize = 64;
 
-/// More workers than that are looked at before they are started: to start them, and find that the
-/// last one cannot be had, takes long.
+/// More workers than this are checked against the limits before they start: starting them all, only
+/// to find that the last one fails, takes long.
 const MANY_WORKERS: usize = 256;
 
-/// How many slots each worker's deque may have, for a pool of so many workers: so many that spawned
-/// jobs rarely have to go elsewhere, and one for each join that a stack has room for. If the
-/// process is short of addresses, at most an eighth of those are for the deques.
+/// The slots of each worker's deque, in a pool of so many workers: enough that spawned jobs rarely
+/// go to the injector, and one for each join that a stack has room for. If the process's address
+/// space is limited, at most an eighth of it is for the deques.
 pub(crate) fn slots(workers: usize, stack_size: Option<usize>) -> usize {
     let joins = RESERVED_SLOTS.max(stack_size.unwrap_or(0) / STACK_OF_A_JOIN);
     let plenty = SLOTS_FOR_SPAWNED + joins.min(MOST_SLOTS_FOR_JOINS);

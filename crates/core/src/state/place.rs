@@ -1,13 +1,13 @@
-//! Places where a job waits that a worker does not push to its own deque.
+//! The places in which a job can wait, other than its worker's own deque.
 
 use crate::policy::Priority;
 
 /// A place for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// For any worker.
+    /// In a lane, for any worker.
     Lane(Priority),
-    /// For the worker with this index, and if it is late for others.
+    /// For the worker with this index, or for others if it is late.
     Near(usize),
     /// For the worker with this index.
     OnlyOn(usize),

@@ -4,7 +4,7 @@ use heist_sync::{bind_current_thread, set_thread_nice, Distance, Topology};
 
 use crate::policy::Neighbours;
 
-/// How the system is to treat the threads of a pool.
+/// The system's treatment of the threads of a pool.
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
     pub(crate) pinned: Option<Pinned>,
@@ -14,7 +14,7 @@ pub(crate) struct Placement {
 /// The processors of a pinned pool.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    /// That of each worker.
+    /// The processor of each worker.
     pub(crate) processors: Vec<usize>,
     pub(crate) topology: Topology,
 }
@@ -36,9 +36,8 @@ impl Placement {
         }
     }
 
-    /// The others of so many workers of both kinds, as this one sees them. `None` if they are all
-    /// equally near, as far as is known: to compensation workers, and to all in pools that are not
-    /// pinned.
+    /// The neighbours of this worker among so many workers of both kinds. `None` if all are equally
+    /// near as far as is known: for compensation workers, and in pools that are not pinned.
     pub(crate) fn neighbours(&self, thief: usize, workers: usize) -> Option<Neighbours> {
         let Pinned {
             processors,

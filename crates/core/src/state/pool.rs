@@ -29,29 +29,29 @@ type StartThread = Box<dyn Fn(&Pool, usize) -> bool + Send + Sync>;
 /// The state that the workers of a pool share.
 pub(crate) struct Pool {
     pub(crate) me: Weak<Pool>,
-    /// The workers, then those that may work in the place of others.
+    /// The workers, then the compensation workers.
     pub(crate) workers: Box<[CachePadded<WorkerState<Pool>>]>,
     pub(crate) compensation: Compensation,
     /// The worker's place, if the pool has no thread.
     pub(crate) serial: Option<SerialPlace>,
-    /// Those of the workers' threads that the pool has started itself.
+    /// The threads of workers that the pool has started itself.
     pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
     /// Starts the thread of the compensation worker with this index. False if it cannot be had.
     pub(crate) start_compensation: StartThread,
     /// Jobs from outside the pool, and those with a priority.
     pub(crate) lanes: Lanes,
     pub(crate) sleep: Sleep,
-    /// How many of the workers are to be active.
+    /// The number of workers that are to be active.
     pub(crate) active: Active,
     /// Where the workers' threads run.
     pub(crate) placement: Placement,
-    /// How much of a worker's stack is guarded, in bytes, if that was said.
+    /// The guarded part of a worker's stack in bytes, if it was set.
     pub(crate) stack_guard: Option<usize>,
-    /// Workers run the oldest of their own jobs first.
+    /// True if workers run the oldest of their own jobs first.
     pub(crate) breadth_first: bool,
-    /// Jobs from outside do not wait for busy workers to come to an end.
+    /// True if jobs from outside run in the middle of other jobs.
     pub(crate) prompt: bool,
-    /// External callers participate in what they wait for.
+    /// True if external callers participate in their calls.
     pub(crate) callers_participate: bool,
     pub(crate) live: Live,
     /// Held while a broadcast is posted, so that all workers see all broadcasts in the same order.
@@ -101,7 +101,7 @@ impl Pool {
         self.workers.len() - self.compensation.most()
     }
 
-    /// The workers, then those that may work in the place of others.
+    /// The workers, then the compensation workers.
     pub(crate) fn workers(&self) -> impl ExactSizeIterator<Item = &WorkerState<Self>> {
         self.workers.iter().map(|worker| &**worker)
     }
@@ -124,12 +124,12 @@ impl Pool {
         self.clock.elapsed_ns()
     }
 
-    /// Called by whatever begins outside of the pool and would wait for it.
+    /// To be called by operations that begin outside the pool and would wait for it.
     ///
     /// # Panics
     ///
     /// Panics in a forked child of the process that built the pool: the workers are the parent's,
-    /// and nobody would ever come.
+    /// and none would ever come.
     pub(crate) fn demand_workers(&self, attempt: &str) {
         Self::demand_present(self.born, attempt);
     }
@@ -146,9 +146,9 @@ impl Pool {
         );
     }
 
-    /// Called by what may have begun before a fork and go on in the child, where it would run the
-    /// parent's jobs a second time, or wait for ever. To panic would not end that: the frames below
-    /// may wait as well.
+    /// To be called by operations that may have begun before a fork and go on in the child, where
+    /// they would run the parent's jobs a second time, or wait for ever. A panic would not end
+    /// that: the frames below may wait as well.
     #[inline]
     pub(crate) fn abort_if_forked(&self) {
         if self.born.is_past() {
@@ -163,13 +163,13 @@ impl Pool {
             .for_each(|worker| worker.deque().thief().signal());
     }
 
-    /// True if a job from outside waits, nobody is free who would come for it, and the busy ones
-    /// are to take it in turn.
+    /// True if a job from outside waits, no worker is free to take it, and the busy ones are to
+    /// take it in turn.
     pub(crate) fn waits_for_a_worker(&self) -> bool {
         self.prompt && self.lanes.are_urgent() && self.sleep.no_worker_is_free()
     }
 
-    /// More workers are active than there are processors.
+    /// True if more workers are active than there are processors.
     pub(crate) fn is_oversubscribed(&self) -> bool {
         self.active.is_oversubscribed(&self.sleep)
     }
@@ -189,8 +189,8 @@ impl Pool {
         index >= self.len()
     }
 
-    /// This worker has withdrawn: sees to it that another works in its place, if there is a job.
-    /// Returns how many it has called.
+    /// Calls a compensation worker in the place of this one, which has withdrawn, if there is a
+    /// job. Returns the number called.
     pub(crate) fn compensate(&self, worker: usize) -> usize {
         if self.compensation.want_one(&self.sleep) {
             self.sleep.look_around(worker, self)
@@ -202,7 +202,7 @@ impl Pool {
     }
 
     /// True if there is a job that this worker could run, now or when it has waited for its own
-    /// worker long enough, other than in its own deque, where there are those of frames that wait.
+    /// worker long enough. Its own deque does not count: the jobs there belong to waiting frames.
     pub(crate) fn sees_a_job(&self, worker: usize) -> bool {
         let mut others = self
             .workers()
@@ -214,7 +214,7 @@ impl Pool {
             || others.any(|(_, other)| other.has_a_job_for_others())
     }
 
-    /// Called before a job is queued there.
+    /// Checks a place before a job is queued there.
     ///
     /// # Panics
     ///
@@ -234,7 +234,7 @@ impl Pool {
         );
     }
 
-    /// One more thing needs the workers.
+    /// Takes a share of the pool.
     ///
     /// # Panics
     ///
@@ -247,7 +247,7 @@ impl Pool {
         );
     }
 
-    /// One more thing needs the workers, if the pool has not ended.
+    /// Takes a share of the pool. False if it has ended.
     pub(crate) fn is_kept_alive(&self) -> bool {
         self.live.keep(1)
     }

@@ -1,11 +1,12 @@
-//! The place of the one worker of a serial pool, which has no thread: whoever is in it is the
-//! worker.
+//! The place of the one worker of a serial pool, which has no thread: the thread in the place is
+//! the worker.
 //!
-//! **SE-1** If nobody is in the place, nothing is queued, or somebody is about to take the place. A
-//! thread that has queued a job from outside then tries to take the place, and runs it there. If
-//! another one is in the place, that one looks for jobs under the lock before it leaves: after the
-//! attempt, and so it sees the job; or before, and then the attempt has found the place free. It
-//! may leave in spite of jobs if somebody waits for the place, who has to leave it in the same way.
+//! **SE-1** If no thread is in the place, nothing is queued, or a thread is about to take the
+//! place. A thread that has queued a job from outside then tries to take the place, and runs it
+//! there. If another one is in the place, that one looks for jobs under the lock before it leaves:
+//! after the attempt, and so it sees the job; or before, and then the attempt has found the place
+//! free. It may leave in spite of jobs if another thread waits for the place, which has to leave it
+//! in the same way.
 
 use heist_sync::{fault, Condvar, Mutex};
 
@@ -19,7 +20,7 @@ pub(crate) struct SerialPlace {
 #[derive(Debug, Default)]
 struct State {
     is_taken: bool,
-    /// How many threads wait for it.
+    /// The number of threads that wait for it.
     waiting: usize,
 }
 
@@ -41,7 +42,7 @@ impl SerialPlace {
     }
 
     /// Leaves the place; `last` is called just before. False if the caller has to stay, because
-    /// there are jobs and nobody waits for the place.
+    /// there are jobs and no thread waits for the place.
     pub(crate) fn leave(&self, has_jobs: impl FnOnce() -> bool, last: impl FnOnce()) -> bool {
         let mut state = self.state.lock();
         let is_wanted = state.waiting > 0 || fault::planted("serial.leave.look");

@@ -1,4 +1,4 @@
-//! The jobs of a worker that let others go first.
+//! The queue of a worker's yielded jobs, which let others go first.
 
 use heist_deque::{Block, Queue};
 use heist_sync::atomic::{AtomicUsize, Ordering};
@@ -9,32 +9,32 @@ use crate::base::job::DetachedJob;
 /// A worker's jobs that come after its other ones, first in, first out. Other workers may take them
 /// at once.
 ///
-/// A frame that waits and runs its descendants only may run those of them that have let others go
-/// first on top of it, and no older ones: so each such wait has a level of its own, which is a
-/// queue while there is anything in it.
+/// A frame whose wait runs descendants only may run those that have yielded on top of it, and no
+/// older ones: so each such wait has a level of its own, which is a queue while there is anything
+/// in it.
 ///
-/// Only the worker adds to it. It lies under the lock of the worker's deque, which costs the worker
-/// one read-modify-write, and which a thief never waits for.
+/// Only the worker adds to it. The lock of the worker's deque protects it, which costs the worker
+/// one read-modify-write, and for which a thief never waits.
 pub(crate) struct Yielded<T: Send = DetachedJob> {
     /// Touched by the holder of the lock.
     levels: UnsafeCell<Levels<T>>,
-    /// How many jobs there are, written under the lock.
+    /// The number of jobs, written under the lock.
     len: AtomicUsize,
-    /// How many jobs have been taken, written under the lock.
+    /// The number of jobs taken so far, written under the lock.
     taken: AtomicUsize,
 }
 
 struct Levels<T> {
-    /// That of the jobs for which no such frame waits.
+    /// The level of the jobs for which no such frame waits.
     lowest: Queue<T>,
-    /// Those above it by their heights, the lowest first. None is empty.
+    /// The levels above it by their heights, the lowest first. None is empty.
     above: Vec<(usize, Queue<T>)>,
 }
 
 // SAFETY: the levels are touched by the holder of the lock only, as each of the functions demands.
 unsafe impl<T: Send> Sync for Yielded<T> {}
 
-/// No more jobs than that are taken at once by another worker.
+/// The most jobs that another worker takes at once.
 const MOST_AT_ONCE: usize = 32;
 
 impl<T> Levels<T> {
@@ -93,7 +93,8 @@ impl<T: Send> Yielded<T> {
         }
     }
 
-    // Relaxed, here and below: hints; whoever sleeps on them runs a barrier before.
+    // Relaxed, here and below: hints; a worker that goes to sleep because of them runs a barrier
+    // before.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
@@ -104,7 +105,7 @@ impl<T: Send> Yielded<T> {
         self.len() == 0
     }
 
-    /// How many jobs have been taken: of a single job, which one it is.
+    /// The number of jobs taken so far, which identifies a single job.
     pub(crate) fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
