@@ -61,7 +61,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 ///
 /// # Cost
 ///
-/// A process for each node, which starts in a few milliseconds and is replaced when it dies.
+/// A process for each node, which starts in a few milliseconds and is replaced when it dies, and
+/// three threads and three descriptors of the driver: 776 and 778 for 256 nodes.
 #[derive(Clone, Debug)]
 pub struct Local {
     nodes: u32,
