@@ -24,8 +24,8 @@ use crate::worker::Worker;
 /// when all of them have run.
 ///
 /// `op` runs on a worker: here if the caller is one or can participate in the global pool, as in
-/// [`join`](crate::join()); else it moves there. A job of the scope can spawn further jobs in it.
-/// While it waits the worker runs other jobs, as in [`join`](crate::join).
+/// [`join`](crate::join()); otherwise it moves into that pool. A job of the scope can spawn further
+/// jobs in it. While it waits the worker runs other jobs, as in [`join`](crate::join).
 ///
 /// # Panics
 ///
@@ -175,7 +175,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Queues a job, which the scope will wait for. The job is given the scope, so that it can
+    /// Queues a job, for which the scope will wait. The job gets the scope, so that it can
     /// spawn more.
     ///
     /// # Examples
@@ -290,7 +290,7 @@ impl<'scope> ScopeFifo<'scope> {
         }
     }
 
-    /// Queues a job, which the scope will wait for. The job is given the scope, so that it can
+    /// Queues a job, for which the scope will wait. The job gets the scope, so that it can
     /// spawn more.
     ///
     /// # Examples

@@ -47,8 +47,8 @@ impl ThreadPoolBuilder {
     /// Builds a pool whose threads may borrow from the caller's frame, calls `with_pool`, and ends
     /// the pool before it returns.
     ///
-    /// `wrapper` runs on each worker's thread; it must call [`ThreadBuilder::run`] and can set up
-    /// what the jobs need around it.
+    /// `wrapper` runs on each worker's thread; it must call [`ThreadBuilder::run`], and can set up
+    /// surroundings for the jobs.
     ///
     /// # Errors
     ///
@@ -96,9 +96,9 @@ impl ThreadPoolBuilder {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// How many workers. 0, the default, leaves it to `HEIST_NUM_THREADS`, and without that to the
-    /// number of processors that the process may use. A pool of more than [`max_num_threads`](crate::max_num_threads) is
-    /// not built.
+    /// Sets the number of workers. 0, the default, leaves it to `HEIST_NUM_THREADS`, and without
+    /// that to the number of processors that the process may use. A pool of more than
+    /// [`max_num_threads`](crate::max_num_threads) is not built.
     ///
     /// # Examples
     ///
@@ -118,7 +118,7 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// That worker has no main loop: it runs jobs only while it waits in an operation of the pool,
     /// or in [`yield_now`](crate::yield_now). The other workers go on while it does something else.
-    /// A [broadcast](crate::broadcast()) waits for it; in a pool of one worker everything does, for
+    /// A [broadcast](crate::broadcast()) waits for it. In a pool of one worker all calls do, for
     /// ever if the thread has ended and the pool has not.
     ///
     /// # Examples
@@ -137,8 +137,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The name of each worker's thread, asked for just before it is started. With a NUL byte in a
-    /// name the pool is not built.
+    /// Sets the function that names each worker's thread, called just before the thread starts.
+    /// Building the pool fails if a name has a NUL byte.
     ///
     /// # Examples
     ///
@@ -161,7 +161,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The stack size of each worker's thread, in bytes. The default is that of `std::thread`.
+    /// Sets the stack size of each worker's thread, in bytes. The default is that of `std::thread`.
     ///
     /// A worker that waits runs other jobs on top of the waiting frame, so deep recursions need
     /// more stack than they would serially: see [`stack_guard`](Self::stack_guard).
@@ -183,22 +183,21 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets how much of each worker's stack is kept free of foreign jobs, in bytes. The default is
     /// half of the stack; 0 switches the guard off.
     ///
-    /// A worker that waits runs other jobs on top of the frame that waits, and those may wait, too:
-    /// so stacks grow with what happens to be there. Where less than this is left, a
-    /// [`join`](crate::join()) that waits for its stolen half runs its own descendants and
-    /// broadcasts only, or sleeps, until the thief is done. All loops and iterators are made of
-    /// joins. Scopes, task groups and handles are not guarded, because their jobs may lie where
-    /// only a worker that takes foreign jobs finds them.
+    /// A waiting worker runs other jobs on top of the waiting frame, and those may wait, too, so
+    /// the depth of a stack depends on chance. Where less than this is left, a
+    /// [`join`](crate::join()) that waits for its stolen half runs only its own descendants and
+    /// broadcasts, or sleeps, until the thief is done. All loops and iterators are made of joins.
+    /// Scopes, task groups and handles are not guarded, because their jobs may be queued where only
+    /// a worker that takes foreign jobs finds them.
     ///
-    /// The rest must be enough for the deepest job of the program, as it is serially. An external
-    /// caller and a thread of [`use_current_thread`](Self::use_current_thread) are taken to have
-    /// 512 KiB left when they come.
+    /// The guarded part must be enough for the deepest job of the program when run serially. An
+    /// external caller and a thread of [`use_current_thread`](Self::use_current_thread) are assumed
+    /// to have 512 KiB left when they come.
     ///
     /// # Cost
     ///
-    /// Nothing for a join whose half is not stolen. A guarded worker that sleeps leaves its
-    /// processor to nobody, unless there are
-    /// [compensation workers](Self::compensation_workers).
+    /// A join whose half is not stolen pays nothing. While a guarded worker sleeps its processor
+    /// idles, unless there are [compensation workers](Self::compensation_workers).
     ///
     /// # Examples
     ///
@@ -217,9 +216,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called with the payload of a panic that nobody waits for, in a job of
-    /// [`spawn`](crate::spawn) or in a start or exit handler. Without a handler such a panic aborts
-    /// the process, and so does a panic in the handler itself.
+    /// Sets the function that is called with the payload of a panic that nobody waits for, in a job
+    /// of [`spawn`](crate::spawn) or in a start or exit handler. Without a handler such a panic
+    /// aborts the process, and so does a panic in the handler itself.
     ///
     /// # Examples
     ///
@@ -244,7 +243,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each worker's thread when it starts, with the worker's index.
+    /// Sets the function that each worker's thread calls when it starts, with the worker's index.
     ///
     /// # Examples
     ///
@@ -269,7 +268,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each worker's thread when it ends, with the worker's index.
+    /// Sets the function that each worker's thread calls when it ends, with the worker's index.
     ///
     /// # Examples
     ///
@@ -297,7 +296,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// Makes every worker run the oldest of its own jobs first, not the newest, when it looks for
     /// something to do. A join still takes its own second half back first.
     ///
-    /// Jobs then wait for long and there are more of them at a time; where only some of them need
+    /// Jobs then wait for longer, and more of them exist at a time; where only some of them need
     /// their order, [`spawn_fifo`](crate::spawn_fifo()) is better.
     ///
     /// # Examples
@@ -321,12 +320,13 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets how external callers call [`join`](crate::join()), [`scope`](crate::scope()) and their
-    /// like: see [`Callers`]. [`ThreadPool::install`] moves into the pool in any case.
+    /// Sets the way in which external callers call [`join`](crate::join()),
+    /// [`scope`](crate::scope()) and other waiting operations: see [`Callers`].
+    /// [`ThreadPool::install`] moves into the pool in any case.
     ///
-    /// The default is [`Callers::Participate`]; but [`Callers::Move`] if the pool's threads are
-    /// special, so that jobs may rely on them: if there is a start or exit handler, a spawn handler
-    /// or a stack size.
+    /// The default is [`Callers::Participate`]; but it is [`Callers::Move`] if jobs may rely on
+    /// something special about the pool's threads: a start or exit handler, a spawn handler or a
+    /// stack size.
     ///
     /// # Examples
     ///
@@ -345,7 +345,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets when a job from outside starts if all workers are deep in work of their own: see
+    /// Sets the moment at which a job from outside starts if all workers are busy: see
     /// [`Injected`]. The default is [`Injected::InTurn`].
     ///
     /// # Examples
@@ -393,18 +393,18 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets how many compensation workers there can be, which work in the place of workers that
-    /// [block](crate::blocking), or [wait](Self::waiting) and may run nothing that is there. The
-    /// default is none, or with [`Waiting::Descendants`] as many as workers.
+    /// Sets the number of compensation workers, which work in the place of workers that
+    /// [block](crate::blocking), or that [wait](Self::waiting) and may run none of the queued jobs.
+    /// The default is none, or with [`Waiting::Descendants`] as many as workers.
     ///
-    /// A compensation worker comes when there is a job for which nobody is free, and its thread
-    /// starts when it comes for the first time. Its index is above those of the workers, and
-    /// broadcasts do not reach it. Each has a deque; thieves look there, too, so that many of them
-    /// make a search longer. When a worker is back there may be one too many at work, until the
-    /// compensation worker comes to the end of its job.
+    /// A compensation worker steps in when there is a job for which no worker is free, and its
+    /// thread starts when it does so for the first time. Its index is above those of the workers,
+    /// and broadcasts do not reach it. Each has a deque, which thieves search, too, so that many of
+    /// them make a search longer. When a worker is back there may be one too many at work, until
+    /// the compensation worker has finished its job.
     ///
-    /// A pool of more than [`max_num_threads`](crate::max_num_threads) workers of both kinds is not
-    /// built.
+    /// Building the pool fails with more than [`max_num_threads`](crate::max_num_threads) workers
+    /// of both kinds.
     ///
     /// # Examples
     ///
@@ -424,13 +424,13 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Lets the number of [active](ThreadPool::active_threads) workers follow what the system allows
-    /// the process: its affinity mask, and on Linux the quotas of its control groups, so that a
-    /// container whose limit is lowered while the program runs is not throttled for workers that
-    /// it has no processors for. There are never more than
-    /// [`num_threads`](Self::num_threads) workers, and never less than one is active.
+    /// Lets the number of [active](ThreadPool::active_threads) workers follow the system's limits
+    /// on the process: its affinity mask, and on Linux the quotas of its control groups. So a
+    /// container whose limit is lowered while the program runs is not throttled for having too many
+    /// workers. There are never more than [`num_threads`](Self::num_threads) workers, and at least
+    /// one is active.
     ///
-    /// The default is not to follow: the limit counts once, when the pool is built.
+    /// By default the limit counts once, when the pool is built.
     ///
     /// # Cost
     ///

@@ -1,6 +1,6 @@
-//! Settings with some values: `Callers`, `Injected` and `Pin`.
+//! The settings with a choice of values: `Callers`, `Injected` and `Pin`.
 
-/// How an external caller, a thread that is no worker, calls an operation that waits.
+/// The way in which an external caller, a thread that is not a worker, calls a waiting operation.
 ///
 /// # Examples
 ///
@@ -15,17 +15,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Callers {
-    /// The caller runs the closures itself, in the place of a worker that sleeps meanwhile.
+    /// The caller runs the closures itself, in the place of a sleeping worker.
     ///
     /// This saves two changes of threads, some microseconds. During the call the thread is a worker
     /// like any other, has an index, and may run any jobs of the pool. If no worker sleeps, the
-    /// call moves into the pool all the same.
+    /// call moves into the pool nevertheless.
     Participate,
     /// The closures move into the pool, and the caller blocks, as with rayon.
     Move,
 }
 
-/// When a job from outside the pool starts while all workers are busy.
+/// The moment at which a job from outside the pool starts while all workers are busy.
 ///
 /// # Examples
 ///
@@ -39,21 +39,22 @@ pub enum Callers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Injected {
-    /// When a worker comes back to its main loop or has to wait, after 61 other jobs or a
-    /// millisecond of them at most; a job of [high priority](crate::Priority) then comes first.
+    /// The job starts when a worker comes back to its main loop or has to wait, after at most 61
+    /// other jobs or a millisecond of them; a job of [high priority](crate::Priority) then comes
+    /// first.
     ///
     /// That is soon if the jobs are short, and may be as late as the end of a long one: of a whole
     /// tree of joins, say.
     #[default]
     InTurn,
-    /// At the next `join`, or at the end of a grain of a parallel loop, on top of what that worker
-    /// is doing: one at a time, or an urgent one on top of a normal one, and only if at most a
-    /// quarter of its stack is in use. Jobs of [low priority](crate::Priority) are not among them,
-    /// nor those that were given a worker. A `spawn` of any kind runs nothing.
+    /// The job starts at the next `join`, or at the end of a grain of a parallel loop, on top of
+    /// that worker's job: one at a time, or an urgent one on top of a normal one, and only if at
+    /// most a quarter of the stack is in use. This excludes jobs of [low priority](crate::Priority)
+    /// and those for a particular worker. A `spawn` of any kind starts no other job.
     ///
-    /// Only for jobs that do not want what a frame below may hold: a lock that is held over a
-    /// `join`, a `RefCell` of the thread that is borrowed there. Such a job would wait for itself,
-    /// or panic.
+    /// Use it only if jobs from outside need nothing that a frame below may hold: a lock that is
+    /// held across a `join`, or a thread-local `RefCell` that is borrowed there. Such a job would
+    /// deadlock, or panic.
     Prompt,
 }
 
@@ -71,16 +72,16 @@ pub enum Injected {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pin {
-    /// None: the system puts each worker where it likes, and moves it.
+    /// No binding: the system places each worker, and moves it.
     #[default]
     No,
-    /// These, by the system's numbers: the first worker gets the first, and so on. One that is
-    /// named twice has two workers.
+    /// These processors, by the system's numbers: the first worker gets the first, and so on. One
+    /// that is named twice has two workers.
     Cpus(Vec<usize>),
-    /// Those of the NUMA node with this number that the process may use: first one of each core,
-    /// then the second of each.
+    /// The processors of the NUMA node with this number that the process may use: first one of each
+    /// core, then the second of each.
     Node(usize),
-    /// Those of this class of [`Topology::classes`](crate::Topology::classes), as for a node: 0 is
-    /// the class of the fastest cores.
+    /// The processors of this class of [`Topology::classes`](crate::Topology::classes), as for a
+    /// node: 0 is the class of the fastest cores.
     Class(usize),
 }

@@ -15,14 +15,13 @@ static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
 /// Set if the program has forbidden to build the global pool on its first use.
 static IS_FORBIDDEN: OnceLock<()> = OnceLock::new();
 
-/// Forbids, from now on, to build the global pool on its first use: a call that needs it panics,
-/// unless the program has built it by
-/// [`build_global`](crate::ThreadPoolBuilder::build_global). `HEIST_GLOBAL=explicit` does the same
-/// from outside.
+/// Forbids, from now on, building the global pool on its first use: a call that needs it panics,
+/// unless the program has built it by [`build_global`](crate::ThreadPoolBuilder::build_global).
+/// `HEIST_GLOBAL=explicit` does the same from outside.
 ///
-/// For programs that give each part a pool of its own, or a number of workers of their choice, and
-/// want to hear of a library that calls heist outside of [`install`](crate::ThreadPool::install).
-/// The panic names the line of the call; for loops and iterators, the backtrace does.
+/// Use it in a program that gives each part a pool of its own, or chooses the number of workers,
+/// and wants to find libraries that call heist outside [`install`](crate::ThreadPool::install). The
+/// panic names the line of the call; for loops and iterators, the backtrace does.
 ///
 /// # Examples
 ///
@@ -36,7 +35,7 @@ static IS_FORBIDDEN: OnceLock<()> = OnceLock::new();
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
 pub fn forbid_implicit_global() {
-    // Forbidden before: as good.
+    // Forbidden before; nothing to do.
     let _ = IS_FORBIDDEN.set(());
 }
 

@@ -1,4 +1,4 @@
-//! Pinned pools: what their builder takes, and a pool for each NUMA node.
+//! Pinned pools: the builder's methods, and a pool for each NUMA node.
 
 use heist_sync::{allowed_processors, NumaNode, Topology};
 
@@ -11,15 +11,15 @@ impl<S> ThreadPoolBuilder<S> {
     /// Binds each worker to a processor of its own: see [`Pin`]. The default is [`Pin::No`].
     ///
     /// The workers of a pinned pool steal from near victims first: those that share a core, then a
-    /// cache, then the NUMA node. They ask far ones for jobs that these have not made public only
-    /// after near ones had none; but every search looks everywhere, so that no worker keeps jobs
-    /// that another could run. Pinning pays where data lies near some processors. It costs where
-    /// other programs run beside this one, because a worker whose processor is taken waits for it,
-    /// while others are idle.
+    /// cache, then the NUMA node. They ask far victims for private jobs only after near ones had
+    /// none; but every search looks everywhere, so that no worker keeps jobs that another could
+    /// run. Pinning pays where data lies near some processors. It costs where other programs run
+    /// beside this one, because a worker whose processor is taken waits for it, while other
+    /// processors idle.
     ///
-    /// - The number of workers is that of the processors, unless [`num_threads`](Self::num_threads)
-    ///   asks for fewer; the environment is not consulted. For a node and a class there are no more
-    ///   workers than the control group's quota is worth.
+    /// - There is one worker for each processor, unless [`num_threads`](Self::num_threads) asks for
+    ///   fewer; the environment is not consulted. For a node and a class there are no more workers
+    ///   than the control group's quota is worth.
     /// - External callers do not participate: [`Callers::Move`](crate::Callers::Move) holds.
     /// - [Compensation workers](Self::compensation_workers) may run on all processors of the pool.
     /// - With [`set_active_threads`](ThreadPool::set_active_threads), or a limit that the pool
@@ -30,15 +30,14 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// The pool is not built if one of the processors does not exist, is switched off, or is
-    /// outside of the affinity mask of the process; if more workers than processors are asked for;
-    /// with [`use_current_thread`](Self::use_current_thread), callers that participate, or a
-    /// serial pool; and on systems other than Linux.
+    /// Building the pool fails if one of the processors does not exist, is switched off, or is
+    /// outside the affinity mask of the process; if more workers than processors are asked for;
+    /// with [`use_current_thread`](Self::use_current_thread), callers that participate, or a serial
+    /// pool; and on systems other than Linux.
     ///
     /// # Cost
     ///
-    /// To build the pool takes some milliseconds on a large machine, to read where its processors
-    /// are.
+    /// Building the pool takes some milliseconds on a large machine, to read its topology.
     ///
     /// # Examples
     ///
@@ -58,8 +57,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Takes the distances between processors from there, and not from the system. For tests: the
-    /// machine at hand may have one distance only.
+    /// Takes the distances between processors from this topology instead of the system. For tests:
+    /// the machine at hand may have a single distance.
     #[doc(hidden)]
     #[must_use]
     pub fn topology(mut self, topology: Topology) -> Self {
@@ -71,14 +70,13 @@ impl<S> ThreadPoolBuilder<S> {
     /// several threads want it, to 19, which gets least. The default is that of the thread that
     /// builds the pool.
     ///
-    /// For a pool whose work may take as long as it likes, beside one that is waited for. Callers
-    /// that participate, and a thread of [`use_current_thread`](Self::use_current_thread), keep
-    /// theirs.
+    /// Use it for a pool of background work beside one whose results are awaited. Callers that
+    /// participate, and a thread of [`use_current_thread`](Self::use_current_thread), keep theirs.
     ///
     /// # Errors
     ///
-    /// The pool is not built if the system refuses: to be less nice takes a privilege, and systems
-    /// other than Linux have no niceness of single threads.
+    /// Building the pool fails if the system refuses: lowering the niceness takes a privilege, and
+    /// systems other than Linux have no niceness of single threads.
     ///
     /// # Examples
     ///

@@ -1,4 +1,5 @@
-//! Which processor each worker of a pinned pool gets, and why a pool cannot be pinned so.
+//! The assignment of processors to the workers of a pinned pool, and the errors of settings that
+//! cannot be met.
 
 use std::io;
 
@@ -75,7 +76,7 @@ impl Pin {
     }
 }
 
-/// Those of the processors that are allowed.
+/// The allowed ones among these processors.
 fn open(
     mut processors: Vec<usize>,
     of: &str,
@@ -93,8 +94,8 @@ fn open(
 }
 
 impl<S> Settings<S> {
-    /// The number of workers, if the pool is pinned and that was not said; and how the threads are
-    /// placed.
+    /// The number of workers, if the pool is pinned and none was given; and the placement of the
+    /// threads.
     ///
     /// # Errors
     ///
@@ -149,7 +150,8 @@ impl<S> Settings<S> {
     }
 }
 
-/// Lets a thread try what those of the pool will do: only the system knows what it allows.
+/// Tries the binding and the niceness of the pool's threads on a thread: only the system knows
+/// whether it allows them.
 fn try_out(processors: Vec<usize>, nice: Option<i8>) -> Result<(), ThreadPoolBuildError> {
     let attempt = move || -> Result<(), (String, io::Error)> {
         for processor in processors {

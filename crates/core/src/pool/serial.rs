@@ -1,4 +1,4 @@
-//! Serial pools: what their builder takes, and what it refuses.
+//! Serial pools: the builder's method, and the settings that it refuses.
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::pool::builder::ThreadPoolBuilder;
@@ -9,28 +9,28 @@ impl<S> ThreadPoolBuilder<S> {
     /// Makes the pool serial: it has one worker and no thread. The threads that call its operations
     /// run everything in place, one of them at a time.
     ///
-    /// For debugging, because a backtrace shows who has begun what; for runs that are the same each
-    /// time, if one thread uses the pool; for programs and libraries in environments without
-    /// threads.
+    /// Use it for debugging, because a backtrace shows where each job began; for reproducible runs,
+    /// if one thread uses the pool; and in environments without threads.
     ///
-    /// A thread that calls an operation which waits, such as [`join`](crate::ThreadPool::join) or
-    /// [`install`](crate::ThreadPool::install), is the worker until that returns; if another thread
-    /// is, it sleeps until it has its turn. A job that is spawned or submitted from outside runs
-    /// before the call returns, or, if another thread is the worker, on that one before it leaves.
-    /// So do not spawn from outside while you hold a lock that the job wants. Inside of a job,
-    /// [`spawn`](crate::spawn()) queues as in any pool. [`broadcast`](crate::broadcast()) calls its
-    /// closure once.
+    /// A thread that calls a waiting operation, such as [`join`](crate::ThreadPool::join) or
+    /// [`install`](crate::ThreadPool::install), is the worker until the call returns; if another
+    /// thread is the worker, it first sleeps until its turn. A job that is spawned or submitted
+    /// from outside runs before the call returns, or, if another thread is the worker, on that one
+    /// before it leaves. So do not spawn from outside while you hold a lock that the job wants.
+    /// Inside a job, [`spawn`](crate::spawn()) queues as in any pool.
+    /// [`broadcast`](crate::broadcast()) calls its closure once.
     ///
-    /// A call by a worker of another pool runs there at once if nobody is in the place; or else it
-    /// is left to the thread that is, and the worker goes on with jobs of its own pool. While it is
-    /// the worker of the serial pool and waits, it runs jobs of its own pool as well.
+    /// A call by a worker of another pool runs there at once if no thread is the serial pool's
+    /// worker; otherwise that thread runs it, and the caller goes on with jobs of its own pool.
+    /// While it is the worker of the serial pool and waits, it runs jobs of its own pool as well.
     ///
-    /// `HEIST_NUM_THREADS` does not matter. A forked child is refused the pool as any other,
-    /// because another thread may have been in the middle of a call; it can build one of its own.
+    /// `HEIST_NUM_THREADS` has no effect. In a forked child calls to the pool panic, as with any
+    /// other pool, because another thread may have been in the middle of a call; the child can
+    /// build a pool of its own.
     ///
     /// # Errors
     ///
-    /// The pool is not built with a setting that is about threads: more than one thread, the
+    /// Building the pool fails with a setting that concerns threads: more than one thread, the
     /// current thread, compensation workers, a start, exit or spawn handler, thread names, a stack
     /// size, a niceness, [`Callers::Move`]; and not pinned.
     ///
@@ -58,7 +58,7 @@ impl<S> ThreadPoolBuilder<S> {
 impl<S> Settings<S> {
     /// # Errors
     ///
-    /// Fails if the pool is to be serial and one of the settings is about threads.
+    /// Fails if the pool is to be serial and one of the settings concerns threads.
     pub(super) fn refuse_threads_if_serial(&self) -> Result<(), ThreadPoolBuildError> {
         let (threads, compensation) = (self.num_threads, self.compensation_workers.unwrap_or(0));
         let asked = [

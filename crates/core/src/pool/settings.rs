@@ -1,7 +1,7 @@
 //! The settings of a pool, and one rule of precedence.
 //!
-//! For every setting: what the builder says; else what the environment says; else the default. A
-//! variable that is consulted and malformed is an error.
+//! The builder decides each setting; else the environment; else the default. A malformed variable
+//! is an error.
 
 use std::env;
 use std::fmt;
@@ -34,7 +34,7 @@ pub(crate) struct Settings<S> {
     pub(crate) compensation_workers: Option<usize>,
     pub(crate) follows_cpu_limit: bool,
     pub(crate) pin: Pin,
-    /// Where the processors are, if that is known already.
+    /// The topology of the machine, if it is known already.
     pub(crate) topology: Option<Topology>,
     pub(crate) nice: Option<i8>,
     pub(crate) handlers: Handlers,
@@ -70,8 +70,8 @@ impl Settings<DefaultSpawn> {
 }
 
 impl<S> Settings<S> {
-    /// The same with another spawner. Its threads are special, so callers participate only if that
-    /// was asked for.
+    /// The same settings with another spawner. Its threads are special, so callers participate only
+    /// if that was asked for.
     pub(crate) fn with_spawner<T>(self, spawner: T) -> Settings<T> {
         Settings {
             serial: self.serial,
@@ -96,7 +96,7 @@ impl<S> Settings<S> {
         }
     }
 
-    /// Fills in what was left open.
+    /// Fills in the settings that were left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
         self.refuse_threads_if_serial()?;
         let (pinned, placement) = self.place()?;
@@ -124,7 +124,7 @@ impl<S> Settings<S> {
             None => environment::events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
             told => told,
         };
-        // Not for this pool; but a malformed value is found here.
+        // This pool does not use it; but a malformed value is reported here.
         environment::global_is_explicit(env::var_os("HEIST_GLOBAL"))?;
         let handlers = &self.handlers;
         let are_common = handlers.start.is_none()
@@ -184,7 +184,7 @@ impl<S> fmt::Debug for Settings<S> {
 pub(crate) struct Config<S> {
     pub(crate) serial: bool,
     pub(crate) workers: usize,
-    /// How many may work in the place of others.
+    /// The number of compensation workers.
     pub(crate) compensation: usize,
     pub(crate) follows_cpu_limit: bool,
     pub(crate) placement: Placement,

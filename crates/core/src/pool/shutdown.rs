@@ -1,4 +1,4 @@
-//! The end of a pool, and who keeps it from ending.
+//! The end of a pool, and the workers that keep it from ending.
 
 use std::error::Error;
 use std::fmt;
@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::state::Pool;
 
-/// A pool has not ended in time: see [`ThreadPool::shutdown_within`](crate::ThreadPool::shutdown_within).
+/// The error of a pool that has not ended in time: see
+/// [`ThreadPool::shutdown_within`](crate::ThreadPool::shutdown_within).
 ///
-/// It goes on to its end by itself.
+/// The pool goes on to its end by itself.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StillRunning {
-    /// For how long the pool was waited for.
+    /// The time for which the caller waited.
     pub waited: Duration,
     /// The workers that had not ended then.
     pub workers: Vec<RunningWorker>,
@@ -24,8 +25,8 @@ pub struct StillRunning {
 pub struct RunningWorker {
     /// Its index in the pool.
     pub index: usize,
-    /// For how long it has been at work without a pause. `None` if it waits: for a job that
-    /// another worker has, or for the others to come to an end.
+    /// The time that it has been at work without a pause. `None` if it waits for a job on another
+    /// worker, or for the others to end.
     pub working_for: Option<Duration>,
 }
 
@@ -69,7 +70,7 @@ impl Pool {
         if has_ended {
             let threads = std::mem::take(&mut *self.threads.lock());
             for thread in threads {
-                // It has nothing to say: a worker's panics are caught.
+                // Its result carries nothing: a worker's panics are caught.
                 let _ = thread.join();
             }
         }
@@ -80,7 +81,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Says which workers have not.
+    /// Fails if some workers have not ended, and says which.
     pub(crate) fn wait_until_ended_for(&self, patience: Duration) -> Result<(), StillRunning> {
         let began_ns = self.now_ns();
         let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! How a pool is built and its threads are started.
+//! Building a pool and starting its threads.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -33,7 +33,7 @@ impl Pool {
             Worker::may_adopt_current_thread()?;
         }
         let pool = Self::new(&mut config)?;
-        // The program's own closures may panic: for the names, to start a thread.
+        // The program's own closures may panic, those for names and for starting threads.
         let started = unwind::catch(|| pool.start_threads(&mut config));
         // Fewer, if the system allows fewer.
         pool.active.want(&pool.sleep, pool.len());
@@ -143,7 +143,7 @@ impl Pool {
     }
 }
 
-/// The parts of a pool's state for which there may be no memory.
+/// The parts of a pool's state whose allocation may fail.
 struct Places {
     /// Room for the state of each worker.
     states: Vec<CachePadded<WorkerState<Pool>>>,

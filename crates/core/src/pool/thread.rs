@@ -1,4 +1,4 @@
-//! How a worker gets its thread: the system's, or one of the user's making.
+//! The threads of workers, started by the system or by the user's function.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::base::unwind::{self, AbortOnUnwind};
 use crate::state::Pool;
 use crate::worker::Worker;
 
-/// How each worker's thread is started: [`DefaultSpawn`] or [`CustomSpawn`].
+/// A way to start each worker's thread: [`DefaultSpawn`] or [`CustomSpawn`].
 pub trait ThreadSpawn {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     ///
@@ -75,7 +75,7 @@ impl<F> fmt::Debug for CustomSpawn<F> {
     }
 }
 
-/// A thread of the system's with the name and the stack size that were asked for.
+/// Starts a thread with the given name and stack size.
 pub(crate) fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
     let mut builder = thread::Builder::new();
     if let Some(name) = thread.name() {
@@ -95,7 +95,7 @@ pub struct ThreadBuilder {
     pool: Arc<Pool>,
     beginning: Beginning,
     index: usize,
-    /// `Send` but not `Sync`, as a thread to be.
+    /// `Send` but not `Sync`, as a thread is.
     alone: PhantomData<Cell<()>>,
 }
 
@@ -217,7 +217,8 @@ impl ThreadBuilder {
     }
 }
 
-/// Keeps a pool from ending before a thread of it has begun, whose start handler may submit jobs.
+/// Keeps a pool from ending before a thread of its own has begun, whose start handler may submit
+/// jobs.
 pub(crate) struct Beginning(Arc<Pool>);
 
 impl Beginning {
@@ -260,7 +261,7 @@ impl Pool {
         unsafe { LockLatch::set(&raw const state.ready) };
         let abort = AbortOnUnwind("a panic escaped from a worker's main loop");
         let handler = pool.handlers.start.as_deref();
-        // It was called, and so counts as searching; but the handler may block.
+        // A called worker counts as searching; but the handler may block.
         let blocks = handler.is_some();
         if self.is_compensating(index) && blocks {
             worker.end_search();
