@@ -24,7 +24,7 @@ mod page;
 mod screen;
 mod workers;
 
-/// How many skipped parts of the input are listed one by one.
+/// The most skipped parts of the input that are listed one by one.
 const SKIPPED_LISTED: usize = 10;
 
 /// The seed of generated input where none is given. With it the tree of `uts` has
@@ -104,7 +104,7 @@ impl ValueEnum for Selection {
     }
 }
 
-/// Prepares the workload, runs it under each strategy, and shows what that took.
+/// Prepares the workload, runs it under each strategy, and shows the comparison.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     match args.workload {
         Kind::Files => compare::<Files>(args, out),

@@ -21,7 +21,7 @@ pub(super) struct Comparison {
 /// A strategy with all its rounds: a row of the table.
 pub(super) struct Row {
     pub(super) strategy: Strategy,
-    /// Whether every run gave the result of the first serial one.
+    /// True if every run gave the result of the first serial one.
     pub(super) agrees: bool,
     /// The measured rounds, fastest first. Never empty.
     pub(super) rounds: Vec<Round>,
@@ -33,7 +33,7 @@ pub(super) struct Round {
     /// The time that each worker was busy.
     pub(super) busy: Vec<Duration>,
     pub(super) tasks: u64,
-    /// None where nothing can be stolen.
+    /// `None` where nothing can be stolen.
     pub(super) steals: Option<Steals>,
 }
 

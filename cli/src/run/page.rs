@@ -14,7 +14,7 @@ use crate::strategy::{Stealing, Strategy};
 use crate::trace::{Trace, Tracer};
 use crate::workload::Workload;
 
-/// How many of its latest events each worker keeps.
+/// The number of its latest events that each worker keeps.
 const EVENTS: usize = 1 << 16;
 
 /// Runs the recorded round and draws the page.
@@ -84,8 +84,8 @@ fn recorded<W: Workload>(
     Ok((run, output))
 }
 
-/// Adds the pieces that the program traced itself. They say more than the jobs
-/// that the pool recorded, so they take their place.
+/// Adds the pieces that the program traced itself, in place of the pool's recorded jobs, which say
+/// less.
 fn add_pieces(lanes: &mut [Lane], tracer: Tracer, begin_ns: u64) {
     let pieces = tracer.into_lanes();
     if pieces.iter().all(Vec::is_empty) {

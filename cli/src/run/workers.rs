@@ -1,4 +1,4 @@
-//! How many workers to use: the flag, else the environment, else the machine.
+//! The number of workers to use: by the flag, else the environment, else the machine.
 
 use std::env;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! The contract of a workload, and the plain data that goes in and out of it.
+//! The contract of a workload, and its inputs and outputs as plain data.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -11,10 +11,10 @@ use crate::strategy::{Bag, Pieces, Serial};
 
 /// A piece of work that runs under every strategy.
 pub(crate) trait Workload: Sized + Sync {
-    /// Its description and flags.
+    /// The description of the workload, and its flags.
     const PROFILE: Profile;
 
-    /// Data that a run uses up, for instance the numbers that it sorts in place.
+    /// Data that a run consumes, for instance the numbers that it sorts in place.
     type Scratch: Send;
 
     /// The result of a run.
@@ -33,7 +33,7 @@ pub(crate) trait Workload: Sized + Sync {
     /// Makes the scratch of one run. Not timed.
     fn fresh(&self) -> Self::Scratch;
 
-    /// The plain program.
+    /// The work as a serial program.
     fn serial(&self, scratch: Self::Scratch, serial: &mut Serial<'_>) -> Self::Output;
 
     /// The work as a bag of tasks.

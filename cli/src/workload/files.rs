@@ -1,8 +1,8 @@
 //! Hashes every file of a folder and counts its lines and words.
 //!
-//! A file is read into a buffer that is used again, its hash and its word table are made, and the
-//! table is added to the totals of the worker that read the file. The totals are cut into shards
-//! by the hash of the word, so that merging them at the end is parallel work as well.
+//! A file is read into a reused buffer, its hash and its word table are computed, and the table is
+//! added to the totals of the worker that read the file. The totals are divided into shards by the
+//! hash of the word, so that merging them at the end is parallel work as well.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -157,7 +157,7 @@ impl Workload for Files {
 
 const UNPOISONED: &str = "nothing that holds this lock can panic";
 
-/// The place for the findings about one file, filled by the run.
+/// The slot for the findings about one file, filled by the run.
 type Slot = Option<Result<FileFacts, String>>;
 
 /// Findings about one file.
@@ -188,7 +188,7 @@ impl Output {
     }
 }
 
-/// The tools of one thread that reads files one after the other.
+/// The buffers and tables of one thread that reads files one after the other.
 #[derive(Default)]
 struct Reader {
     buffer: Vec<u8>,
@@ -196,12 +196,12 @@ struct Reader {
     totals: Totals,
 }
 
-/// The tools of the workers of a pool, each with its own, so that no core gets data from the cache
-/// of another.
+/// The buffers and tables of the workers of a pool, each with its own, so that no core gets data
+/// from the cache of another.
 ///
-/// A worker that waits for a part of one file may read another meanwhile, so
-/// buffers and tables belong to files: a file takes some that its worker does not
-/// use, and lays them back. No lock is held across a join, and none is contended.
+/// A worker that waits for a part of one file may read another meanwhile, so buffers and tables
+/// belong to files: a file takes some that its worker does not use, and returns them. No lock is
+/// held across a join, and none is contended.
 struct Shared {
     workers: Vec<Mutex<Kept>>,
 }
@@ -274,7 +274,7 @@ impl Files {
                 count_in_parts(&mut table, &buffer);
                 (blake3::hash(&buffer), table)
             } else {
-                // The parts bear the name of the file: they are drawn in its colour.
+                // The parts have the name of the file, and so are drawn in its colour.
                 let name = || self.name(index);
                 heist::join(
                     || pieces.item(name, || blake3::hash(&buffer)),
@@ -316,9 +316,8 @@ fn count_in_parts(table: &mut WordTable, text: &[u8]) {
 
 /// Counts the words of a large file by halving it at word boundaries.
 ///
-/// A part takes any table of this file that is not in use, and lays it back. So
-/// there are never more tables than parts counted at the same time, and only
-/// that many have to be merged.
+/// A part takes any table of this file that is not in use, and returns it. So there are never more
+/// tables than parts counted at the same time, and only that many have to be merged.
 fn count_joined(
     text: &[u8],
     shared: &Shared,

@@ -9,7 +9,7 @@ use super::words::{Top, WordTable};
 /// The shard of a word is named by six bits of its hash.
 const SHARDS: usize = 64;
 
-/// How often each word occurs in all files that one worker has read.
+/// The count of each word in all files that one worker has read.
 pub(super) struct Totals {
     shards: Vec<Shard>,
 }
@@ -128,7 +128,7 @@ impl Shard {
 }
 
 impl Summary {
-    /// The findings about these words and others, which must differ from all of these.
+    /// Merges these findings with those about other words, all of which must differ from these.
     pub(super) fn plus(self, other: Self) -> Self {
         let distinct = self.distinct + other.distinct;
         let top = [self.top, other.top]

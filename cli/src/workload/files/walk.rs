@@ -1,4 +1,4 @@
-//! Lists the files below a folder, and what is there beside files.
+//! A list of the files below a folder, and of the other entries there.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ pub(super) struct Found {
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// The file by which programs mark a folder of what they can make again, Cargo its
-/// build results among them (the Cache Directory Tagging convention).
+/// The file by which programs mark a folder whose contents they can make again, as Cargo does with
+/// build results (the Cache Directory Tagging convention).
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 
 /// Lists everything below `root`. Symbolic links are counted, not followed, and

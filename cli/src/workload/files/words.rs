@@ -1,4 +1,4 @@
-//! Counts the words of a text, in one go or in parts.
+//! The counter of the words of a text, whole or in parts.
 //!
 //! A word is a maximal run of ASCII letters, digits and bytes from 0x80 on
 //! (whatever is not ASCII counts as a letter), with ASCII letters lower-cased.
@@ -16,7 +16,7 @@ const PART_BYTES: usize = 64 << 10;
 /// more than a small file does.
 const ROOM_MAX: usize = 1 << 15;
 
-/// How often each word occurs in the parts of one text counted so far.
+/// The count of each word in the parts of one text counted so far.
 ///
 /// The words are slices of the text, which each method is given again: a table
 /// that outlives the text can be used for the next one.
@@ -106,12 +106,12 @@ impl WordTable {
         self.lines = 0;
     }
 
-    /// How many words were counted.
+    /// The number of words counted.
     pub(super) fn words(&self) -> u64 {
         self.words
     }
 
-    /// How many line ends were counted.
+    /// The number of line ends counted.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }

@@ -32,11 +32,11 @@ use super::trace::Trace;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Chosen by the driver; the answer repeats it.
+    /// The id, which the driver chooses and the answer repeats.
     pub id: u64,
-    /// Of the driver's program.
+    /// The fingerprint of the driver's program.
     pub fingerprint: Fingerprint,
-    /// The kind of request, with its figures.
+    /// The kind of the request, with its parameters.
     pub ask: Ask,
 }
 
@@ -64,10 +64,10 @@ pub enum Ask {
         function: String,
         /// How many threads it may use.
         cpus: u32,
-        /// The caller's place in a trace, if it has said.
+        /// The caller's place in a trace, if there is one.
         trace: Option<Trace>,
     },
-    /// A call need not be finished.
+    /// Cancel a call: it need not be finished.
     Cancel {
         /// The [`id`](Request::id) of its request.
         call: u64,
@@ -80,17 +80,17 @@ pub enum Ask {
         kind: String,
         /// How many threads it may use.
         cpus: u32,
-        /// The place in a trace of whoever submitted it, if it has said.
+        /// The submitter's place in a trace, if there is one.
         trace: Option<Trace>,
     },
     /// Answer when a job has begun to run.
     Await { job: u64, epoch: u32 },
-    /// A job is to pause at its next safe point; the answer to its start has the state. Refused if
-    /// it was asked before and its state was too large to be sent.
+    /// Pause a job at its next safe point; the answer to its start has the state. Refused if an
+    /// earlier request found that the state is too large to be sent.
     Pause { job: u64, epoch: u32 },
-    /// Give the state of a job at its next safe point.
+    /// Send the state of a job at its next safe point.
     Snapshot { job: u64, epoch: u32 },
-    /// Say how much processor time was used.
+    /// Report the processor time used.
     Usage,
     /// Put a job's state or a function's arguments, given as JSON, into their usual form.
     FromJson {
@@ -102,9 +102,9 @@ pub enum Ask {
         /// The name of the function or of the job's type.
         name: String,
     },
-    /// Say that there is somebody.
+    /// Answer, as a sign of life.
     Hello,
-    /// A job is to stop at its next safe point, and its state is not wanted.
+    /// Stop a job at its next safe point; its state is not wanted.
     Stop { job: u64, epoch: u32 },
 }
 
@@ -113,7 +113,7 @@ pub enum Ask {
 pub struct Answer {
     /// The id of the request.
     pub id: u64,
-    /// How it went.
+    /// The outcome of the request.
     pub outcome: Outcome,
 }
 
@@ -122,16 +122,16 @@ pub struct Answer {
 pub enum Outcome {
     /// The function returned; the payload has its result.
     Returned {
-        /// How long it ran.
+        /// The time that it ran.
         run_ns: u64,
     },
     /// The function panicked, with this message.
     Panicked(String),
-    /// The function was told that it need not finish, before it began.
+    /// The function was cancelled before it began.
     Cancelled,
-    /// Nothing was run.
+    /// The request was refused, and nothing was run.
     Refused(Refusal),
-    /// The request is met or under way; the payload may have its result.
+    /// The request is done or under way; the payload may have its result.
     Done,
     /// A job stopped; the payload has its result or its state.
     Job(JobOutcome),
@@ -140,7 +140,7 @@ pub enum Outcome {
         /// How much of it is done, from 0 to 1.
         progress: f64,
     },
-    /// Processor time that was used.
+    /// The processor time used.
     Usage(Reading),
 }
 
