@@ -1,4 +1,4 @@
-//! Waiting: which jobs a worker may run meanwhile.
+//! The modes of waiting: the jobs that a worker may run while it waits.
 
 use std::cell::Cell;
 use std::ptr;
@@ -10,19 +10,19 @@ use heist_sync::fault;
 
 use crate::base::region::Context;
 
-/// The jobs that a worker may run on top of a frame that waits, for the second half of a join that
-/// was stolen, or for the jobs of a scope.
+/// The jobs that a worker may run on top of a waiting frame: one that waits for the stolen half of
+/// a join, say, or for the jobs of a scope.
 ///
 /// | | [`Any`](Self::Any) | [`Descendants`](Self::Descendants) |
 /// |---|---|---|
-/// | a waiting worker runs | any job of the pool | what the waiting frame itself has begun |
+/// | a waiting worker runs | any job of the pool | the jobs that the waiting frame itself has begun |
 /// | its stack holds | the frames of unrelated jobs, one on top of the other | not more than the job would take serially |
 /// | a lock that is held over a `join` | waits for itself if such a job wants it | is safe |
 /// | while nothing of that kind is there | nothing is lost | a compensation worker takes the place, in a pool that was built so |
 ///
 /// Jobs for [every worker](crate::broadcast()) run on waiting frames in both cases.
-/// [`yield_now`](crate::yield_now) is a wish to run any job, and does so; what that job has pushed
-/// and not waited for counts as the frame's from then on.
+/// [`yield_now`](crate::yield_now) runs any job in both cases; the jobs that this one has pushed
+/// and not waited for then count as the frame's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
     /// Any job of the pool, as rayon does.
@@ -35,7 +35,7 @@ pub enum Waiting {
     Descendants,
 }
 
-/// How the frames of a job wait, and for whose value they are needed.
+/// The way in which the frames of a job wait, and the `Once` whose value needs them.
 ///
 /// A pointer to the state of a [`Once`](crate::Once), in whose initialiser they are, or null; and
 /// in the bits that no such address uses, why they wait strictly, if they do. The state is there as
@@ -43,9 +43,9 @@ pub enum Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitMode(*const ());
 
-/// The program has asked for it: descendants only.
+/// Descendants only, because the program has asked for it.
 const DESCENDANTS: usize = 1;
-/// For the sake of the initialiser: pieces of it only, whichever of its frames has pushed them.
+/// Pieces of the initialiser only, for its sake, whichever of its frames has pushed them.
 const PIECES: usize = 2;
 const BITS: usize = DESCENDANTS | PIECES;
 
@@ -54,7 +54,7 @@ impl WaitMode {
         Self(ptr::null()).with(waiting)
     }
 
-    /// Of a call that asks for this, in a frame that waits so.
+    /// The mode of a call that asks for this, in a frame of this mode.
     pub(crate) fn with(self, waiting: Waiting) -> Self {
         let bits = match waiting {
             Waiting::Any => 0,
@@ -63,15 +63,15 @@ impl WaitMode {
         Self::tagged(self.once(), bits)
     }
 
-    /// Of the initialiser of this `Once`, which is called in a frame that waits so.
+    /// The mode of the initialiser of this `Once`, called in a frame of this mode.
     pub(crate) fn initialising(self, once: *const ()) -> Self {
         debug_assert!(once as usize & BITS == 0, "its words are aligned");
         let is_asked_for = self.bits() == DESCENDANTS;
         Self::tagged(once, if is_asked_for { DESCENDANTS } else { PIECES })
     }
 
-    /// Of a job that nobody waits for, as far as is known, and that another worker has stolen from
-    /// such a frame: no initialiser needs it.
+    /// The mode of a detached job that a thief has stolen from a frame of this mode: no initialiser
+    /// is known to need it.
     pub(crate) fn detached(self) -> Self {
         Self::new(if self.is_strict() {
             Waiting::Descendants
@@ -80,8 +80,8 @@ impl WaitMode {
         })
     }
 
-    /// Of a part of such a frame that it has sent to other workers by name: an initialiser needs it
-    /// there too.
+    /// The mode of a part that a frame of this mode has sent to a particular worker: an initialiser
+    /// needs it there too.
     pub(crate) fn elsewhere(self) -> Self {
         if self.once().is_null() {
             Self(ptr::null())
@@ -123,13 +123,13 @@ impl WaitMode {
     }
 }
 
-/// The regions of one worker: calls that are under way there and hold for all that they begin, as
-/// [`with_waiting`](crate::with_waiting), [`with_cancellation`](crate::with_cancellation) and
-/// initialisers do. And how it waits outside of them.
+/// The regions of one worker: the calls under way there that apply to all jobs that they begin,
+/// such as [`with_waiting`](crate::with_waiting), [`with_cancellation`](crate::with_cancellation)
+/// and initialisers; and the mode of its waits outside them.
 ///
-/// A thief has to know of which region the job is that it takes: of that of the frame that pushed
-/// it, whatever its owner has called since. So each call notes the slot that comes next when it
-/// begins, and a job in that slot or above, and below the next such call's, is its own.
+/// A thief has to know the region of the job that it takes: that of the frame that pushed it,
+/// whatever its owner has called since. So each call notes the next slot when it begins, and owns
+/// the jobs from that slot up to the next such call's.
 #[derive(Debug)]
 pub(crate) struct Regions {
     outermost: WaitMode,
@@ -143,7 +143,7 @@ pub(crate) struct Regions {
 pub(crate) struct Region {
     lowest: AtomicUsize,
     mode: WaitMode,
-    /// None: as if there were no regions.
+    /// The state without regions.
     context: Option<Arc<Context>>,
     outer: *const Region,
 }
@@ -153,7 +153,7 @@ impl Region {
         self.context.as_ref()
     }
 
-    /// Its own jobs lie in this slot and above.
+    /// The lowest slot of its own jobs.
     pub(crate) fn lowest(&self) -> usize {
         self.lowest.load(Ordering::Relaxed)
     }
@@ -178,7 +178,7 @@ impl Regions {
         !self.innermost.load(Ordering::Relaxed).is_null()
     }
 
-    /// How the frame on top waits. For the owner.
+    /// The mode of the frame on top. For the owner.
     pub(crate) fn present(&self) -> WaitMode {
         // SAFETY: the owner's own calls, which are under way.
         let innermost = unsafe { self.innermost.load(Ordering::Relaxed).as_ref() };
@@ -219,7 +219,7 @@ impl Regions {
         unsafe { self.innermost.load(Ordering::Relaxed).as_ref() }.and_then(Region::context)
     }
 
-    /// How the job in this slot waits.
+    /// The mode of the job in this slot.
     ///
     /// # Safety
     ///
@@ -260,7 +260,7 @@ impl Regions {
         None
     }
 
-    /// A call that begins, when `lowest` is the next slot. For the owner.
+    /// The region of a call that begins when `lowest` is the next slot. For the owner.
     pub(crate) fn region(
         &self,
         mode: WaitMode,
@@ -275,7 +275,8 @@ impl Regions {
         }
     }
 
-    /// Jobs that are pushed from now on are of this call. For the owner, with its deque.
+    /// Opens the region of a call: it owns the jobs that are pushed from now on. For the owner,
+    /// with its deque.
     ///
     /// # Safety
     ///
@@ -285,7 +286,8 @@ impl Regions {
         deque.locked(|| self.innermost.store(region, Ordering::Relaxed));
     }
 
-    /// A job is pushed into this slot: it is the innermost call's. For the owner, with its deque.
+    /// Notes that a job of the innermost call is pushed into this slot. For the owner, with its
+    /// deque.
     pub(crate) fn lower<K>(&self, slot: usize, deque: &Owner<K>) {
         if fault::planted("waiting.lower") {
             return;
@@ -300,7 +302,8 @@ impl Regions {
         });
     }
 
-    /// The call ends: no thief looks at the region any more. For the owner, with its deque.
+    /// Closes the region at the end of its call: no thief looks at it any longer. For the owner,
+    /// with its deque.
     pub(crate) fn close<K>(&self, region: &Region, deque: &Owner<K>) {
         let close = || {
             self.innermost
@@ -314,12 +317,12 @@ impl Regions {
     }
 }
 
-/// A frame that may wait for descendants only, a job's or a scope's, and the slots that lie below
-/// all that it has pushed.
+/// A frame that may wait for descendants only, a job's or a scope's, and the lowest slot that it
+/// may have pushed.
 ///
-/// Jobs of a frame mostly lie above the slot that came next when it began. But when older ones are
-/// gone, taken by thieves or run by a [yield](crate::yield_now), the next job lies below that. So
-/// each such push lowers what these frames have noted.
+/// Jobs of a frame are mostly in slots from the one that was next when it began. But when older
+/// jobs are gone, taken by thieves or run by a [yield](crate::yield_now), the next job comes to lie
+/// below. Each such push lowers the slots that these frames have noted.
 pub(crate) struct Watch {
     pub(crate) is_job: bool,
     pub(crate) lowest: Cell<usize>,
