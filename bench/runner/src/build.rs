@@ -82,6 +82,10 @@ pub(crate) fn build(bench: &Path, peers: Vec<Peer>) -> Result<Built> {
     Ok(built)
 }
 
+/// Functions begin at a cache line. Two peers of one source differ in where its functions lie, and
+/// with that alone a search took up to 1.15 of its time, at the same number of instructions.
+const ALIGNED: &str = "build.rustflags=['-Cllvm-args=-align-all-functions=6']";
+
 /// Builds Rust peers of one workspace in one go and returns the programs by package.
 fn cargo(workspace: &Path, target: &Path, names: &[&str]) -> Result<BTreeMap<String, String>> {
     #[derive(Deserialize)]
@@ -101,6 +105,7 @@ fn cargo(workspace: &Path, target: &Path, names: &[&str]) -> Result<BTreeMap<Str
         .arg(workspace.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(target)
+        .args(["--config", ALIGNED])
         // A peer may declare a newer compiler than it needs; if it really needs
         // it, the build says so and the peer is skipped.
         .args([
