@@ -5,6 +5,7 @@
 //! - `rayon_tests`: rayon's own tests on the stand-in.
 //! - `rayon_iterators`: rayon's own tests of iterators on the package in its place, or on heist.
 //! - `coverage`: how much of rayon's public iterators heist has.
+//! - `findings`: the tests of what once broke the scheduler, many times over.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
 //! - `size`: what the compiler takes and makes of five chains, beside rayon.
 //!
@@ -17,6 +18,7 @@
 mod cluster;
 mod coverage;
 mod cut;
+mod findings;
 mod instructions;
 mod programs;
 mod published;
@@ -52,6 +54,8 @@ enum Laboratory {
     RayonIterators(rayon_iterators::IteratorArgs),
     /// Say how much of rayon's public iterators heist has, and what is missing.
     Coverage(coverage::Args),
+    /// Run the tests of what once broke the scheduler, many times, short of room and beside load.
+    Findings(findings::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.
     Instructions(instructions::Args),
     /// Compile five chains on heist and on rayon, and compare the times and the code.
@@ -69,6 +73,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Laboratory::RayonTests(arguments) => rayon_tests::run(&root, &arguments, &mut out)?,
         Laboratory::RayonIterators(arguments) => rayon_iterators::run(&root, &arguments, &mut out)?,
         Laboratory::Coverage(arguments) => coverage::run(&root, &arguments, &mut out)?,
+        Laboratory::Findings(arguments) => findings::run(&root, arguments, &mut out)?,
         Laboratory::Instructions(arguments) => {
             let outcome = instructions::run(&root, arguments, &mut out)?;
             writeln!(out, "{outcome}")?;
