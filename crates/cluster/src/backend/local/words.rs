@@ -2,9 +2,7 @@
 //! that ran then, and its end is kept.
 
 use std::io::{self, PipeReader, Read as _};
-use std::sync::mpsc::{self, Receiver};
 use std::sync::Arc;
-use std::time::Duration;
 
 use heist_sync::{thread, Mutex};
 use rustix::event::{poll, PollFd, PollFlags};
@@ -27,9 +25,6 @@ const TELLING: [&str; 4] = [
     "terminate called",
 ];
 
-/// How long the rest of what a dead worker said may take. Its children may hold the pipe.
-const REST_PATIENCE: Duration = Duration::from_millis(500);
-
 /// How much is read at once.
 const BUFFER_BYTES: usize = 1 << 12;
 
@@ -47,8 +42,6 @@ pub(super) struct Words {
     node: NodeId,
     logs: Logs,
     state: Mutex<State>,
-    /// Closed when there is no more.
-    over: Mutex<Receiver<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -64,21 +57,16 @@ impl Words {
     pub(super) fn listen(output: PipeReader, node: &NodeId, logs: &Logs) -> io::Result<Arc<Self>> {
         // Two threads read it, and neither may keep the other waiting.
         rustix::io::ioctl_fionbio(&output, true)?;
-        let (sender, over) = mpsc::channel::<()>();
         let words = Arc::new(Self {
             output,
             node: node.clone(),
             logs: logs.clone(),
             state: Mutex::default(),
-            over: Mutex::new(over),
         });
         let listening = Arc::clone(&words);
         thread::Builder::new()
             .name("heist-cluster-words".to_owned())
-            .spawn(move || {
-                let _until_over = sender;
-                listening.run();
-            })?;
+            .spawn(move || listening.run())?;
         Ok(words)
     }
 
@@ -151,10 +139,11 @@ impl Words {
         at.map(|at| state.origins.remove(at));
     }
 
-    /// The last lines that it said, on one line and without signs that move a cursor.
+    /// The last lines that it said, on one line and without signs that move a cursor. It is dead,
+    /// and all that it said and nobody has read is in the pipe.
     pub(super) fn rest(&self) -> String {
-        let _ = self.over.lock().recv_timeout(REST_PATIENCE);
-        let state = self.state.lock();
+        let mut state = self.state.lock();
+        self.read(&mut state);
         let text = String::from_utf8_lossy(&state.tail);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines: Vec<_> = lines.collect();
@@ -163,5 +152,29 @@ impl Words {
         let first = first.unwrap_or(lines.len().saturating_sub(LINES_SHOWN));
         let shown: Vec<_> = lines.into_iter().skip(first).take(LINES_SHOWN).collect();
         harmless(shown.join("; ").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn the_rest_is_read_even_if_the_listening_thread_has_no_turn() {
+        let (output, mut worker) = io::pipe().expect("a pipe");
+        rustix::io::ioctl_fionbio(&output, true).expect("a pipe");
+        let words = Words {
+            output,
+            node: NodeId::from("n1"),
+            logs: Logs::new(None),
+            state: Mutex::default(),
+        };
+        let said = [b"x".repeat(50_000), b"\nthe last words".to_vec()].concat();
+        worker.write_all(&said).expect("it has room");
+        // A child of the worker has it still.
+        let _worker = worker;
+        assert!(words.rest().ends_with("; the last words"));
     }
 }
