@@ -57,7 +57,7 @@ impl Place {
 
     /// Waits until the events of the run in the folder `run` are as `is_so` says.
     fn wait_for(&self, is_so: impl Fn(&[Value]) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while !is_so(&self.events()) {
             assert!(Instant::now() < deadline, "events: {:?}", self.events());
             std::thread::sleep(Duration::from_millis(20));
@@ -106,6 +106,9 @@ fn assert_plain(bytes: &[u8]) {
     let strange = text.chars().find(|sign| sign.is_control() && *sign != '\n');
     assert_eq!(strange, None, "{text}");
 }
+
+/// Hundredths of a second in which a test has surely done what it does in the middle of a job.
+const LONG: u32 = 1500;
 
 /// A job that sleeps for this many hundredths of a second.
 fn job(id: &str, hundredths: u32) -> String {
@@ -253,7 +256,7 @@ fn a_job_without_a_result_makes_the_exit_code_1_and_the_others_have_theirs() {
 #[test]
 fn a_run_whose_driver_was_killed_goes_on_with_what_is_not_over() {
     let call = "[[call]]\nfunction = \"sums::square\"\nargs = 5\n";
-    let place = Place::new(&format!("{}{}{call}", job("short", 1), job("long", 500)));
+    let place = Place::new(&format!("{}{}{call}", job("short", 1), job("long", LONG)));
     let mut driver = place.driver();
     place.wait_for(|events| {
         let has = |kind, job| events.iter().any(|event| is(event, kind, job));
@@ -288,7 +291,7 @@ fn a_run_whose_driver_was_killed_goes_on_with_what_is_not_over() {
     );
     assert_eq!(short["result"], sum(10));
     assert_eq!(short["is_stored"], true);
-    assert_eq!(long["result"], sum(5000));
+    assert_eq!(long["result"], sum(10 * u64::from(LONG)));
     assert_eq!(long["is_stored"], false);
     assert_eq!(call["result"]["Ok"], 25);
     assert_eq!(call["is_stored"], true);
@@ -481,10 +484,13 @@ fn bereft(place: &Place, folder: &str) -> Output {
 
 #[test]
 fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
-    let place = Place::new(&job("long", 300));
+    let place = Place::new(&job("long", LONG));
     let output = bereft(&place, "run/store");
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    assert_eq!(
+        document(&output)["jobs"][0]["result"],
+        sum(10 * u64::from(LONG))
+    );
     let news = text(&output.stderr);
     assert!(
         news.contains("not in the folder of the run: the result of job long"),
@@ -495,12 +501,16 @@ fn a_result_that_cannot_be_stored_is_shown_and_no_success() {
 /// A folder that is deleted while the run writes to it.
 #[test]
 fn a_run_whose_folder_is_deleted_shows_its_results_and_fails() {
-    let call = "[[call]]\nfunction = \"sums::wait\"\nargs = 3000\n";
-    let place = Place::new(&format!("{}{call}", job("long", 300)));
+    let wait_ms = 10 * LONG;
+    let call = format!("[[call]]\nfunction = \"sums::wait\"\nargs = {wait_ms}\n");
+    let place = Place::new(&format!("{}{call}", job("long", LONG)));
     let output = bereft(&place, "run");
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{news}");
-    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    assert_eq!(
+        document(&output)["jobs"][0]["result"],
+        sum(10 * u64::from(LONG))
+    );
     for what in ["the result of job long", "a result of sums::wait"] {
         let line = format!("not in the folder of the run: {what}");
         assert!(news.contains(&line), "{news}");
@@ -511,7 +521,7 @@ fn a_run_whose_folder_is_deleted_shows_its_results_and_fails() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_no_result_and_the_run_can_be_resumed() {
-    let place = Place::new(&job("long", 300));
+    let place = Place::new(&job("long", LONG));
     let mut command = Command::new("sh");
     command
         .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"])
@@ -536,12 +546,18 @@ fn a_full_disk_costs_no_result_and_the_run_can_be_resumed() {
     let output = run.wait_with_output().expect("it ends");
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{news}");
-    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    assert_eq!(
+        document(&output)["jobs"][0]["result"],
+        sum(10 * u64::from(LONG))
+    );
     let line = "not in the folder of the run: the result of job long";
     assert!(news.contains(line), "{news}");
     let output = place.output(&["run", "--resume", "run", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(document(&output)["jobs"][0]["result"], sum(3000));
+    assert_eq!(
+        document(&output)["jobs"][0]["result"],
+        sum(10 * u64::from(LONG))
+    );
 }
 
 /// The clock of the machine is set back while a run goes on, and far forward.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -182,7 +182,7 @@ pub fn driver_process<W: World>() {
         let options = Options::new().store(folder.join("store")).events(folder);
         let backend = W::backend(folder);
         let cluster = Cluster::connect_with(backend, options).expect("a cluster");
-        jobs::a_driver_to_be_lost(&cluster);
+        jobs::a_driver_to_be_lost(&cluster, &hurry(folder));
     }
 }
 
@@ -204,7 +204,7 @@ pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
         .stdout(Stdio::null())
         .spawn()
         .expect("a driver");
-    crate::until("a checkpoint", || has_checkpoint(&store));
+    crate::until("a checkpoint", || has_checkpoint(folder.path()));
     let backend = W::backend(folder.path());
     let refused = Cluster::connect_with(backend, Options::new().store(&store)).map(|_| ());
     assert!(refused.is_err_and(|error| error.to_string().contains("in use by another driver")));
@@ -213,21 +213,35 @@ pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
     let (options, events) = stage::listening(Options::new().store(&store));
     let backend = W::backend(folder.path());
     let cluster = Cluster::connect_with(backend, options).expect("a cluster");
-    jobs::a_durable_job_goes_on(&cluster, &events);
+    jobs::a_durable_job_goes_on(&cluster, &events, &hurry(folder.path()));
 }
 
-/// True if a job in the store has a younger state than its first, which is there before `job.json`.
-fn has_checkpoint(store: &Path) -> bool {
+/// The file at which the orphaned job hurries.
+fn hurry(folder: &Path) -> PathBuf {
+    folder.join("hurry")
+}
+
+/// True if a job in the store has a younger state than its first, which is there before `job.json`,
+/// and some of it was done by then.
+fn has_checkpoint(folder: &Path) -> bool {
     let written = |path: &Path| {
         std::fs::metadata(path)
             .and_then(|data| data.modified())
             .ok()
     };
-    let jobs = std::fs::read_dir(store).into_iter().flatten().flatten();
-    jobs.into_iter().map(|entry| entry.path()).any(|job| {
+    let jobs = std::fs::read_dir(folder.join("store"))
+        .into_iter()
+        .flatten();
+    let mut jobs = jobs.flatten().map(|entry| entry.path());
+    let is_younger = jobs.any(|job| {
         let first = written(&job.join("job.json"));
         first.is_some() && written(&job.join("checkpoint")) > first
-    })
+    });
+    let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap_or_default();
+    let is_progress = |event: &str| {
+        event.contains(r#""event":"checkpoint""#) && !event.contains(r#""progress":0.0,"#)
+    };
+    is_younger && events.lines().any(is_progress)
 }
 
 /// The tests that every backend passes, in the world `$world`.
@@ -274,7 +288,7 @@ macro_rules! suite {
         #[test]
         fn a_job_survives_its_node() {
             $crate::world::on_dying::<$world>(|stage, kill| {
-                $crate::jobs::a_job_survives_its_node(stage, kill, $crate::jobs::Fate::Death);
+                $crate::jobs::a_job_survives_its_node(stage, "killed", kill);
             });
         }
 

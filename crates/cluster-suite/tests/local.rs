@@ -10,7 +10,7 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, JobOptions, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
-use heist_cluster_suite::jobs::{self, Counting, Deaf, Fate};
+use heist_cluster_suite::jobs::{self, Counting, Deaf};
 use heist_cluster_suite::logs;
 use heist_cluster_suite::stage::{self, Stage, PATIENCE};
 use heist_cluster_suite::until;
@@ -96,7 +96,7 @@ fn a_job_survives_its_stopped_node() {
     let stop = |node: &NodeId| {
         calls::stop_worker(&cluster, node);
     };
-    jobs::a_job_survives_its_node(&stage, &stop, Fate::Death);
+    jobs::a_job_survives_its_node(&stage, "stopped", &stop);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Fingerprint, Ray, RemoteError};
-use heist_cluster_suite::jobs::{self, Fate};
+use heist_cluster_suite::jobs;
 use heist_cluster_suite::stage::Stage;
 use heist_cluster_suite::world::{self, World};
 use heist_cluster_suite::{calls, until};
@@ -78,7 +78,7 @@ fn results_survive_a_silent_node() {
 fn a_job_survives_its_silent_node() {
     on_ray_cut_off(|stage| {
         let cut_off = |_: &NodeId| world::disturb(&["partition", "n3"]);
-        jobs::a_job_survives_its_node(stage, &cut_off, Fate::Silence);
+        jobs::a_job_survives_its_node(stage, "silent", &cut_off);
     });
 }
 
@@ -214,7 +214,12 @@ fn the_death_of_the_side_car_is_an_error() {
         let line = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
         !before.contains(child) && line.is_ok_and(|line| line.contains("sidecar.py"))
     };
-    let sidecar = children().into_iter().find(is_sidecar);
+    let mut sidecar = None;
+    // While another process ends, the list may lack some.
+    until("the side-car to be seen", || {
+        sidecar = children().into_iter().find(is_sidecar);
+        sidecar.is_some()
+    });
     // However often they may be tried again.
     let calls = cluster.anywhere().retries(1_000_000);
     let running: Vec<_> = (0..4)
