@@ -92,7 +92,7 @@ impl Code {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
     use super::*;
 

@@ -257,5 +257,5 @@ fn merged<T, C: Consumer<T>>(lower: Option<C>, upper: Option<C>) -> Option<C> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests;

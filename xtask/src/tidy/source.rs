@@ -44,7 +44,12 @@ const IMPURE: [&[&str]; 5] = [
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
 /// The crates that consist of protocols: each ordering has a name there.
-pub(crate) const NAMED: [&str; 3] = ["crates/sync/src/", "crates/deque/src/", "crates/core/src/"];
+pub(crate) const NAMED: [&str; 4] = [
+    "crates/sync/src/",
+    "crates/deque/src/",
+    "crates/core/src/",
+    "crates/par/src/",
+];
 /// The files that implement the names, whose own orderings need none.
 const NAMING: &str = "crates/sync/src/fault.rs";
 /// The first word of a name that belongs to a test, which no command plants.

@@ -49,13 +49,13 @@ impl Worker {
     }
 
     /// Services the deque in the middle of a long job that pushes rarely. True if the deque is
-    /// empty afterwards.
+    /// empty afterwards, and there is another worker that could take a push.
     #[inline]
     pub(crate) fn poll_for_thieves(&self) -> bool {
         if self.deque().is_signalled() {
             self.service_at_join();
         }
-        !self.has_pending()
+        !self.has_pending() && self.pool().workers.len() > 1
     }
 
     /// Takes a lent job back. False if a thief has it, and will set its latch.

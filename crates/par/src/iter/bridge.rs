@@ -2,6 +2,7 @@
 
 mod batch;
 mod ordered;
+mod turns;
 mod unordered;
 
 pub use ordered::OrderedBridge;
@@ -36,8 +37,9 @@ pub trait ParallelBridge: Iterator + Sized {
     ///
     /// # Cost
     ///
-    /// Some 40 ns for each item, beside what `next` takes. If items are cheaper than that,
-    /// [`in_batches`](IterBridge::in_batches) takes several in a turn.
+    /// Some 10 ns for each item, beside what `next` takes, and next to nothing in a pool of one
+    /// worker. If items are cheaper than that, [`in_batches`](IterBridge::in_batches) takes several
+    /// in a turn.
     ///
     /// # Examples
     ///

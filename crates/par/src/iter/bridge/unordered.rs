@@ -1,12 +1,13 @@
 //! A bridge without order: the workers take turns at the iterator.
 //!
-//! A part that wants an item takes the iterator out of its place, and puts it back when it has one;
-//! so user code runs under no lock, and no part has the iterator while an item runs.
+//! A part that wants an item takes a turn, and gives the iterator back when it has one; so user
+//! code runs under no lock, and no part has the iterator while an item runs. The only part there
+//! is takes one turn for many items, because nobody else could want one.
 //!
-//! A part that finds the place empty must not wait there: `next` of the part that has the iterator
-//! may wait for work that lies below on this very stack. It looks for some microseconds and then
-//! leaves, if there is another part, which will go on. The last part never ends before the
-//! iterator, which no other part has then.
+//! A part that finds the iterator out must not wait for it: `next` of the part that has it may wait
+//! for work that lies below on this very stack. It looks for some microseconds and then leaves, if
+//! there is another part, which will go on. The last part never ends before the iterator, which no
+//! other part has then.
 //!
 //! An item may wait for a later one. So a part that runs one must not be the only part without
 //! having offered another: the driver offers one before a part begins, and if one has left while
@@ -17,20 +18,21 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 
-use heist_sync::atomic::{AtomicBool, Ordering};
-use heist_sync::{hint, Clock, Mutex};
+use heist_sync::{hint, Clock};
 
 use super::batch::{take_batch, BATCH_NS};
+use super::turns::{Turn, Turns};
 use crate::part::Part;
 
 /// The items of an iterator in no particular order: see
 /// [`ParallelBridge::par_bridge`](super::ParallelBridge::par_bridge).
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IterBridge<Iter: Iterator> {
-    source: Arc<Source<Iter>>,
+    /// All parts have it in common.
+    source: Arc<Turns<Feed<Iter>>>,
     /// Items that were taken, and are this part's: between two calls of `run` there are none,
     /// unless batches were asked for.
     batch: VecDeque<Iter::Item>,
@@ -38,25 +40,6 @@ pub struct IterBridge<Iter: Iterator> {
     batch_len: usize,
     /// False if this part takes no more turns.
     is_open: bool,
-}
-
-/// The state that all parts have in common.
-struct Source<Iter: Iterator> {
-    place: Mutex<Place<Iter>>,
-    /// Relaxed: a part that sees it late looks into the place once more.
-    has_ended: AtomicBool,
-}
-
-struct Place<Iter: Iterator> {
-    /// `None` while a part has it, and at the end. Behind a pointer, to be taken fast.
-    feed: Option<Box<Feed<Iter>>>,
-    /// The iterator that has ended, which items that are not done may still need: it may be the
-    /// receiver of what they send back.
-    over: Option<Box<Feed<Iter>>>,
-    /// The number of parts that take turns.
-    open_parts: usize,
-    /// A part was closed, and no other has been told.
-    was_left: bool,
 }
 
 struct Feed<Iter: Iterator> {
@@ -69,7 +52,7 @@ impl<Iter: Iterator> IterBridge<Iter> {
     pub(super) fn new(iter: Iter) -> Self {
         let ahead = VecDeque::new();
         Self {
-            source: Arc::new(Source::new(Some(Feed { ahead, iter }))),
+            source: Arc::new(Turns::new(Feed { ahead, iter })),
             batch: VecDeque::new(),
             batch_len: 1,
             is_open: true,
@@ -84,7 +67,7 @@ impl<Iter: Iterator> IterBridge<Iter> {
     ///
     /// # Cost
     ///
-    /// Some 10 ns for each item, beside what `next` takes.
+    /// Some nanoseconds for each item, beside what `next` takes.
     ///
     /// # Panics
     ///
@@ -105,152 +88,155 @@ impl<Iter: Iterator> IterBridge<Iter> {
         bridge
     }
 
+    /// Folds so many items, or those that are left. `Break` if `op` has returned it.
+    #[inline]
+    fn try_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> ControlFlow<(), B>
+    where
+        F: FnMut(B, Iter::Item) -> ControlFlow<(), B>,
+    {
+        if let Some(mut turn) = self.only_turn() {
+            let (flow, has_more) = turn.with(|feed| feed.try_fold(budget, init, op));
+            if has_more {
+                turn.put_back(true);
+            }
+            return flow;
+        }
+        let mut so_far = init;
+        while *budget > 0 {
+            let item = match self.batch.pop_front() {
+                None if self.is_open => self.take_turn(*budget),
+                taken => taken,
+            };
+            let Some(item) = item else { break };
+            *budget -= 1;
+            so_far = op(so_far, item)?;
+        }
+        Continue(so_far)
+    }
+
+    /// A turn for many items, if this is the only part there is: nobody else can want one before
+    /// it is split.
+    #[inline]
+    fn only_turn(&mut self) -> Option<Turn<'_, Feed<Iter>>> {
+        let is_alone = self.is_open && self.batch.is_empty();
+        let is_alone = is_alone && Arc::get_mut(&mut self.source).is_some();
+        is_alone.then(|| self.source.take()).flatten()
+    }
+
     /// Takes a turn and up to so many items: gives the first, and keeps the others. `None` if there
     /// is nothing to do here: the part is closed, or the driver is to offer half of it.
     #[inline]
     fn take_turn(&mut self, most: usize) -> Option<Iter::Item> {
-        match self.source.turn() {
-            Some(turn) => turn.take(self.batch_len.min(most), &mut self.batch),
-            None => {
-                self.is_open = false;
-                None
-            }
+        let Some(mut turn) = turn(&self.source) else {
+            self.is_open = false;
+            return None;
+        };
+        let (most, batch) = (self.batch_len.min(most), &mut self.batch);
+        let (item, has_more) = turn.with(|feed| feed.take(most, batch));
+        let item = item?;
+        if !has_more {
+            return Some(item);
         }
-    }
-}
-
-impl<Iter: Iterator> Source<Iter> {
-    fn new(feed: Option<Feed<Iter>>) -> Self {
-        Self {
-            has_ended: AtomicBool::new(feed.is_none()),
-            place: Mutex::new(Place {
-                feed: feed.map(Box::new),
-                over: None,
-                open_parts: 1,
-                was_left: false,
-            }),
-        }
-    }
-
-    fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Relaxed)
-    }
-
-    /// `None` if the iterator has ended, or if the part has waited for long: it is closed then.
-    #[inline]
-    fn turn(&self) -> Option<Turn<'_, Iter>> {
-        // Not within the `match`, where the lock would still be held.
-        let feed = self.place.lock().feed.take();
-        match feed {
-            Some(feed) => Some(Turn::new(self, feed)),
-            None => self.wait_for_turn(),
-        }
-    }
-
-    #[cold]
-    fn wait_for_turn(&self) -> Option<Turn<'_, Iter>> {
-        let waiting = Clock::start();
-        loop {
-            // Not too often, or the part that puts it back would have to wait.
-            (0..16).for_each(|_| hint::spin_loop());
-            let is_late = waiting.elapsed_ns() > BATCH_NS;
-            let mut place = self.place.lock();
-            if let Some(feed) = place.feed.take() {
-                return Some(Turn::new(self, feed));
-            }
-            // Under the same lock: the part that has the iterator will see that this one has left.
-            if self.has_ended() || (is_late && place.open_parts > 1) {
-                place.close();
-                return None;
-            }
-        }
+        let Err(mut turn) = turn.give_back() else {
+            return Some(item);
+        };
+        turn.with(|feed| {
+            feed.ahead.push_back(item);
+            feed.ahead.append(batch);
+        });
+        turn.put_back(true);
+        None
     }
 
     /// Shows what is left, when it is in its place, or `None` if the iterator has ended.
-    fn look<R>(&self, op: impl FnOnce(Option<&Feed<Iter>>) -> R) -> R {
-        while !self.has_ended() {
-            let feed = self.place.lock().feed.take();
-            if let Some(feed) = feed {
-                let mut turn = Turn::new(self, feed);
-                let seen = op(turn.feed.as_deref());
-                self.place.lock().feed = turn.feed.take();
-                return seen;
+    fn look<R>(&self, op: impl FnOnce(&Feed<Iter>) -> R) -> Option<R> {
+        while !self.source.are_over() {
+            if let Some(mut turn) = self.source.take_late() {
+                let seen = turn.with(|feed| op(feed));
+                turn.put_back(false);
+                return Some(seen);
             }
             hint::spin_loop();
         }
-        op(None)
+        None
     }
 }
 
-impl<Iter: Iterator> Place<Iter> {
-    /// One more part is to take turns. False if it would only wait, as another has just done for
-    /// long: the part that has the iterator offers one when it is back.
-    fn open(&mut self) -> bool {
-        let is_out = self.feed.is_none() && self.was_left;
-        self.open_parts += usize::from(!is_out);
-        !is_out
-    }
-
-    /// A part takes no more turns.
-    fn close(&mut self) {
-        self.open_parts -= 1;
-        self.was_left = true;
-    }
+/// `None` if the value's turns are over, or if the part has waited for long: it is closed then.
+#[inline]
+fn turn<T>(source: &Turns<T>) -> Option<Turn<'_, T>> {
+    source.take().or_else(|| wait_for_turn(source))
 }
 
-/// The time for which a part has the iterator.
-struct Turn<'s, Iter: Iterator> {
-    source: &'s Source<Iter>,
-    /// `None` when it is in its place again.
-    feed: Option<Box<Feed<Iter>>>,
-}
-
-impl<'s, Iter: Iterator> Turn<'s, Iter> {
-    #[inline]
-    fn new(source: &'s Source<Iter>, feed: Box<Feed<Iter>>) -> Self {
-        let feed = Some(feed);
-        Self { source, feed }
-    }
-
-    /// The next item; those that follow, up to so many in all, go into the batch. `None` at the
-    /// end, or if a part has left: then all stay where they are.
-    #[inline]
-    fn take(mut self, most: usize, batch: &mut VecDeque<Iter::Item>) -> Option<Iter::Item> {
-        let feed = self.feed.as_deref_mut()?;
-        let item = match feed.ahead.pop_front() {
-            Some(item) => {
-                batch.append(&mut feed.ahead);
-                item
-            }
-            None => {
-                let item = feed.iter.next()?;
-                if most > 1 && !take_batch(&mut feed.iter, most - 1, batch) {
-                    return Some(item);
-                }
-                item
-            }
-        };
-        let mut place = self.source.place.lock();
-        let item = if std::mem::take(&mut place.was_left) {
-            feed.ahead.push_back(item);
-            feed.ahead.append(batch);
-            None
-        } else {
-            Some(item)
-        };
-        place.feed = self.feed.take();
-        item
-    }
-}
-
-impl<Iter: Iterator> Drop for Turn<'_, Iter> {
-    /// A turn that still has the iterator has seen its end, or its panic.
-    #[inline]
-    fn drop(&mut self) {
-        if self.feed.is_some() {
-            self.source.place.lock().over = self.feed.take();
-            self.source.has_ended.store(true, Ordering::Relaxed);
+#[cold]
+fn wait_for_turn<T>(source: &Turns<T>) -> Option<Turn<'_, T>> {
+    let waiting = Clock::start();
+    loop {
+        // Not too often, or the part that puts it back would have to wait.
+        (0..16).for_each(|_| hint::spin_loop());
+        let is_late = waiting.elapsed_ns() > BATCH_NS;
+        if let Some(turn) = source.take_late() {
+            return Some(turn);
         }
+        if source.leave(is_late) {
+            return None;
+        }
+    }
+}
+
+impl<Iter: Iterator> Feed<Iter> {
+    /// The next item, and whether there may be more; those that follow, up to so many in all, go
+    /// into the batch.
+    #[inline]
+    fn take(
+        &mut self,
+        most: usize,
+        batch: &mut VecDeque<Iter::Item>,
+    ) -> (Option<Iter::Item>, bool) {
+        if let Some(item) = self.ahead.pop_front() {
+            batch.append(&mut self.ahead);
+            return (Some(item), true);
+        }
+        let item = self.iter.next();
+        let has_more = item.is_some();
+        let has_more = has_more && (most == 1 || take_batch(&mut self.iter, most - 1, batch));
+        (item, has_more)
+    }
+
+    /// Folds so many items, or those that are left: then there are no more.
+    #[inline]
+    fn try_fold<B, F>(
+        &mut self,
+        budget: &mut usize,
+        init: B,
+        mut op: F,
+    ) -> (ControlFlow<(), B>, bool)
+    where
+        F: FnMut(B, Iter::Item) -> ControlFlow<(), B>,
+    {
+        let mut so_far = init;
+        while *budget > 0 {
+            let Some(item) = self.ahead.pop_front() else {
+                break;
+            };
+            *budget -= 1;
+            so_far = match op(so_far, item) {
+                Continue(so_far) => so_far,
+                Break(()) => return (Break(()), true),
+            };
+        }
+        let mut left = *budget;
+        let flow = self
+            .iter
+            .by_ref()
+            .take(*budget)
+            .try_fold(so_far, |so_far, item| {
+                left -= 1;
+                op(so_far, item)
+            });
+        *budget = left;
+        let has_more = left == 0 || flow.is_break();
+        (flow, has_more)
     }
 }
 
@@ -262,7 +248,7 @@ where
 
     #[inline]
     fn steps(&self) -> usize {
-        if self.is_open && !self.source.has_ended() {
+        if self.is_open && !self.source.are_over() {
             usize::MAX
         } else {
             self.batch.len()
@@ -273,7 +259,7 @@ where
         let is_open = self.steps() == usize::MAX;
         let upper_len = self.batch.len() / 2;
         let can_split = if is_open {
-            self.source.place.lock().open()
+            self.source.open()
         } else {
             upper_len > 0
         };
@@ -285,44 +271,46 @@ where
         })
     }
 
+    #[inline]
     fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
     where
         C: FnMut(Iter::Item) -> ControlFlow<()>,
     {
-        while *budget > 0 {
-            let item = match self.batch.pop_front() {
-                None if self.is_open => self.take_turn(*budget),
-                taken => taken,
-            };
-            let Some(item) = item else { break };
-            *budget -= 1;
-            consume(item)?;
+        self.try_fold(budget, (), |(), item| consume(item))
+    }
+
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, Iter::Item) -> B,
+    {
+        match self.try_fold(budget, init, |so_far, item| Continue(op(so_far, item))) {
+            Continue(folded) => folded,
+            Break(()) => unreachable!("a fold takes all"),
         }
-        ControlFlow::Continue(())
     }
 }
 
 impl<Iter: Iterator> Drop for IterBridge<Iter> {
     fn drop(&mut self) {
         if self.is_open {
-            self.source.place.lock().close();
+            self.source.close();
         }
     }
 }
 
 impl<Iter: Iterator<Item: Clone> + Clone> Clone for IterBridge<Iter> {
     fn clone(&self) -> Self {
-        let source = self.source.look(|feed| {
-            Source::new(feed.map(|Feed { ahead, iter }| Feed {
-                ahead: ahead.clone(),
-                iter: iter.clone(),
-            }))
+        let source = self.look(|Feed { ahead, iter }| {
+            let (ahead, iter) = (ahead.clone(), iter.clone());
+            Arc::new(Turns::new(Feed { ahead, iter }))
         });
         Self {
-            source: Arc::new(source),
+            is_open: source.is_some(),
+            // An iterator that has ended serves both.
+            source: source.unwrap_or_else(|| Arc::clone(&self.source)),
             batch: self.batch.clone(),
             batch_len: self.batch_len,
-            is_open: true,
         }
     }
 }
@@ -330,9 +318,12 @@ impl<Iter: Iterator<Item: Clone> + Clone> Clone for IterBridge<Iter> {
 impl<Iter: Iterator + fmt::Debug> fmt::Debug for IterBridge<Iter> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("IterBridge");
-        self.source.look(|feed| {
-            f.field("iter", &feed.map(|feed| &feed.iter))
-                .finish_non_exhaustive()
-        })
+        if self
+            .look(|feed| _ = f.field("iter", &Some(&feed.iter)))
+            .is_none()
+        {
+            f.field("iter", &None::<Iter>);
+        }
+        f.finish_non_exhaustive()
     }
 }

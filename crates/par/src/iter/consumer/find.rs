@@ -152,7 +152,7 @@ where
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
     use proptest::prelude::*;
 
