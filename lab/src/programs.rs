@@ -99,7 +99,7 @@ fn examine(
     args: &Args,
     findings: &mut Findings,
 ) -> anyhow::Result<()> {
-    if !args.no_tests {
+    if !args.no_tests && !recipe.tests.is_empty() {
         let packages = Side::prepare(sides, &recipe.features, |side| {
             unpack(&recipe.name, &recipe.version, &side.folder())
         })?;

@@ -304,6 +304,62 @@ fn a_search_ends_below_each_adaptor_that_opens() {
     found(|all| all.skip_any_while(|n| *n == 0).find_any(|_| true));
     let enough = |sum, n| if n < 9 { Some(sum + n) } else { None };
     found(|all| all.try_fold(|| 0, enough).find_any(Option::is_none));
+    found(|all| all.map_with(1, |one, n| n ^ *one).find_any(|_| true));
+    found(|all| all.map_init(|| 1, |one, n| n ^ *one).find_any(|_| true));
+    found(|all| all.panic_fuse().find_any(|_| true));
+    found(|all| all.with_min_len(9).find_any(|_| true));
+    found(|all| all.intersperse(7).find_any(|&n| n == 7));
+    found(|all| all.flat_map(|n| [n, n]).find_any(|_| true));
+    found(|all| all.chain([1]).find_first(|&n| n == 8));
+    found(|all| [1].into_par_iter().chain(all).find_first(|&n| n == 8));
+}
+
+#[test]
+fn a_search_ends_below_each_adaptor_with_a_length_that_opens() {
+    fn found<T: Send>(adapt: impl FnOnce(Numbers<'static>) -> Option<T>) {
+        static PIECES: AtomicUsize = AtomicUsize::new(0);
+        assert!(adapt(numbers(1 << 60, &PIECES)).is_some());
+    }
+
+    let shorter = || (0..(1 << 60) - 5_usize).into_par_iter();
+    found(|all| all.enumerate().find_any(|(i, n)| i == n));
+    found(|all| all.map(|n| n ^ 1).update(|_| ()).rev().find_any(|_| true));
+    found(|all| all.step_by(3).find_first(|&n| n == 9));
+    found(|all| all.zip(shorter()).find_any(|(a, b)| a == b));
+    found(|all| shorter().zip(all).rev().find_any(|(a, b)| a == b));
+    found(|all| shorter().map(|n| n / 2).interleave(all).find_any(|_| true));
+    let fused = |all: Numbers<'static>| all.panic_fuse().map_init(|| 1, |one, n| n ^ *one);
+    found(|all| fused(all).with_max_len(99).enumerate().find_any(|_| true));
+}
+
+#[test]
+fn lent_iterators_of_two_lengths_give_pairs_of_the_shorter() {
+    let pieces = &AtomicUsize::new(0);
+    let pairs = || numbers(2000, pieces).zip(numbers(1000, pieces).map(|n| n + 1));
+    assert_eq!((pairs().len(), pairs().count()), (1000, 1000));
+    assert!(pairs()
+        .rev()
+        .enumerate()
+        .all(|(i, (a, b))| a == 999 - i && b == a + 1));
+    let skipped: Vec<_> = pairs().skip(990).chain(pairs().take(1)).collect();
+    assert!(skipped.iter().map(|pair| pair.0).eq((990..1000).chain([0])));
+    let mut all = vec![(9, 9)];
+    pairs().collect_into_vec(&mut all);
+    assert!(all.into_iter().eq((0..1000).map(|n| (n, n + 1))));
+    let turns = pairs()
+        .map(|(a, _)| a)
+        .interleave_shortest(numbers(5, pieces));
+    assert!(turns
+        .collect::<Vec<_>>()
+        .into_iter()
+        .eq([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5]));
+    let between = numbers(3, pieces)
+        .map_with(1, |one, n| n + *one)
+        .intersperse(0);
+    assert_eq!(
+        between.enumerate().collect::<Vec<_>>(),
+        [(0, 1), (1, 0), (2, 2), (3, 0), (4, 3)]
+    );
 }
 
 #[test]

@@ -10,7 +10,9 @@ mod delegate;
 mod open;
 
 pub(crate) use delegate::{delegate, delegate_indexed, forward};
-pub(crate) use open::{adaptor, open, Adaptor, Over};
+pub(crate) use open::{
+    adaptor, open, open_both, open_by_length, Adaptor, IndexedAdaptor, Joint, Over, Unindexed,
+};
 pub use open::{Continuation, IndexedContinuation};
 
 use std::ops::ControlFlow;

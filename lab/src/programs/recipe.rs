@@ -20,7 +20,7 @@ pub(crate) struct Recipe {
     /// Features beyond the default ones, such as the one that brings in rayon.
     #[serde(default)]
     pub(crate) features: Vec<String>,
-    /// Which of its own tests to build, as arguments of `cargo test`.
+    /// Which of its own tests to build, as arguments of `cargo test`; empty if none can be built.
     #[serde(default = "every_target_with_tests")]
     pub(crate) tests: Vec<String>,
     pub(crate) job: Job,

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{open_both, Continuation, IndexedContinuation, IndexedPart, Joint, Part};
 
 /// The items of one iterator, and then those of another: see
 /// [`chain`](crate::iter::ParallelIterator::chain).
@@ -116,6 +116,58 @@ where
             b.pause();
         }
     }
+
+    const IS_LENT: bool = A::IS_LENT || B::IS_LENT;
+
+    fn open<K: Continuation<A::Output>>(self, then: K) -> K::Output {
+        let (Some(a), Some(b)) = (self.a, self.b) else {
+            unreachable!("{OPENED_FIRST}");
+        };
+        a.open(First { b, then })
+    }
+}
+
+const OPENED_FIRST: &str = "a chain is opened before it begins";
+
+/// Goes on with the first of both.
+struct First<B, K> {
+    b: B,
+    then: K,
+}
+
+impl<T, B: Part<Output = T>, K: Continuation<T>> Continuation<T> for First<B, K> {
+    type Output = K::Output;
+
+    fn run<A: Part<Output = T>>(self, a: A) -> K::Output {
+        let Self { b, then } = self;
+        b.open(Second { a, then })
+    }
+}
+
+/// Goes on with the second.
+struct Second<A, K> {
+    a: A,
+    then: K,
+}
+
+impl<T, A: Part<Output = T>, K: Continuation<T>> Continuation<T> for Second<A, K> {
+    type Output = K::Output;
+
+    fn run<B: Part<Output = T>>(self, b: B) -> K::Output {
+        self.then.run(Chain::new(self.a, b))
+    }
+}
+
+/// A chain without its parts.
+struct Chained;
+
+impl<T: Send> Joint<T, T> for Chained {
+    type Output = T;
+    type Of<A: IndexedPart<Output = T>, B: IndexedPart<Output = T>> = Chain<A, B>;
+
+    fn of<A: IndexedPart<Output = T>, B: IndexedPart<Output = T>>(self, a: A, b: B) -> Chain<A, B> {
+        Chain::new(a, b)
+    }
 }
 
 impl<A, B> IndexedPart for Chain<A, B>
@@ -150,6 +202,13 @@ where
         let b = self.b.into_iter().flat_map(B::into_seq);
         let items = a.chain(b);
         Counted { items, len }
+    }
+
+    fn open_indexed<K: IndexedContinuation<A::Output>>(self, then: K) -> K::Output {
+        let (Some(a), Some(b)) = (self.a, self.b) else {
+            unreachable!("{OPENED_FIRST}");
+        };
+        open_both(a, b, Chained, then)
     }
 }
 

@@ -124,6 +124,8 @@ macro_rules! each {
                     $gives
                 })
             }
+
+            open!(indexed $name { $($op)? });
         }
     };
 }
@@ -152,7 +154,7 @@ each! {
     item => { let mut item = item; op(&mut item); item }, I::Output
 }
 
-adaptor!(['a, T: 'a + Clone + Send] Cloned<> {} &'a T => T);
-adaptor!(['a, T: 'a + Copy + Send] Copied<> {} &'a T => T);
-adaptor!([T: Send, F] Inspect<F> { op } T => T where F: Fn(&T) + Sync + Send);
-adaptor!([T: Send, F] Update<F> { op } T => T where F: Fn(&mut T) + Sync + Send);
+adaptor!(both ['a, T: 'a + Clone + Send] Cloned<> {} &'a T => T);
+adaptor!(both ['a, T: 'a + Copy + Send] Copied<> {} &'a T => T);
+adaptor!(both [T: Send, F] Inspect<F> { op } T => T where F: Fn(&T) + Sync + Send);
+adaptor!(both [T: Send, F] Update<F> { op } T => T where F: Fn(&mut T) + Sync + Send);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
 
 /// Each item with its index: see [`enumerate`](crate::iter::IndexedParallelIterator::enumerate).
 #[derive(Clone, Debug)]
@@ -62,7 +62,10 @@ impl<I: IndexedPart> Part for Enumerate<I> {
     }
 
     forward!(base);
+    open_by_length!(I);
 }
+
+adaptor!(indexed [T: Send] Enumerate<> { first } T => (usize, T));
 
 impl<I: IndexedPart> IndexedPart for Enumerate<I> {
     fn part_len(&self) -> usize {
@@ -79,4 +82,6 @@ impl<I: IndexedPart> IndexedPart for Enumerate<I> {
         let end = self.first + self.base.part_len();
         (self.first..end).zip(self.base.into_seq())
     }
+
+    open!(indexed Enumerate { first });
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::debug_without_closures;
 use crate::granularity::SplitPolicy;
-use crate::part::Part;
+use crate::part::{Adaptor, Continuation, Over, Part};
 
 /// The items of the parallel iterators that the items are: see
 /// [`flatten`](crate::iter::ParallelIterator::flatten).
@@ -34,11 +34,15 @@ const BATCH_MAX: usize = 16;
 
 impl<I: Part, F: Expand<I::Output>> FlatMap<I, F> {
     pub(crate) fn new(base: I, op: F) -> Self {
+        Self::shared(base, Arc::new(op))
+    }
+
+    fn shared(base: I, op: Arc<F>) -> Self {
         Self {
             front: VecDeque::new(),
             base: Some(base),
             step_cost: 2,
-            op: Arc::new(op),
+            op,
         }
     }
 
@@ -169,6 +173,26 @@ where
         if let Some(base) = &mut self.base {
             base.pause();
         }
+    }
+
+    const IS_LENT: bool = I::IS_LENT;
+
+    fn open<K: Continuation<Self::Output>>(self, then: K) -> K::Output {
+        let base = self.base.expect("a chain is opened before it begins");
+        let adaptor = Expanding(self.op);
+        base.open(Over { adaptor, then })
+    }
+}
+
+/// A `flat_map` without its base.
+struct Expanding<F>(Arc<F>);
+
+impl<T, F: Expand<T>> Adaptor<T> for Expanding<F> {
+    type Output = <F::Iter as Part>::Output;
+    type Over<P: Part<Output = T>> = FlatMap<P, F>;
+
+    fn over<P: Part<Output = T>>(self, base: P) -> FlatMap<P, F> {
+        FlatMap::shared(base, self.0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::both_ends::{both_ends, take_from};
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::{front, indexed, run_front};
-use crate::part::{IndexedPart, Part};
+use crate::part::{open_both, open_by_length, IndexedContinuation, IndexedPart, Joint, Part};
 
 /// The items of two iterators by turns: see
 /// [`interleave`](crate::iter::IndexedParallelIterator::interleave).
@@ -78,6 +78,26 @@ where
         self.a.pause();
         self.b.pause();
     }
+    open_by_length!(A, B);
+}
+
+/// An `interleave` without its parts.
+struct ByTurns {
+    b_first: bool,
+}
+
+impl<T: Send> Joint<T, T> for ByTurns {
+    type Output = T;
+    type Of<A: IndexedPart<Output = T>, B: IndexedPart<Output = T>> = Interleave<A, B>;
+
+    fn of<A: IndexedPart<Output = T>, B: IndexedPart<Output = T>>(
+        self,
+        a: A,
+        b: B,
+    ) -> Interleave<A, B> {
+        let b_first = self.b_first;
+        Interleave { a, b, b_first }
+    }
 }
 
 impl<A, B> IndexedPart for Interleave<A, B>
@@ -119,6 +139,13 @@ where
                 take_from(&mut b, front)
             }
         })
+    }
+
+    fn open_indexed<K: IndexedContinuation<A::Output>>(self, then: K) -> K::Output {
+        let joint = ByTurns {
+            b_first: self.b_first,
+        };
+        open_both(self.a, self.b, joint, then)
     }
 }
 

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow::{self, Continue};
 
 use super::both_ends::{both_ends, take_from};
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{
+    forward, Adaptor, Continuation, IndexedAdaptor, IndexedContinuation, IndexedPart, Over, Part,
+};
 
 /// The same value between each two items: see
 /// [`intersperse`](crate::iter::ParallelIterator::intersperse).
@@ -88,6 +90,34 @@ where
     }
 
     forward!(base);
+
+    const IS_LENT: bool = I::IS_LENT;
+
+    fn open<K: Continuation<I::Output>>(self, then: K) -> K::Output {
+        let adaptor = Between(self.between);
+        self.base.open(Over { adaptor, then })
+    }
+}
+
+/// An `intersperse` without its base, before it begins.
+struct Between<T>(T);
+
+impl<T: Clone + Send> Adaptor<T> for Between<T> {
+    type Output = T;
+    type Over<P: Part<Output = T>> = Intersperse<P>;
+
+    fn over<P: Part<Output = T>>(self, base: P) -> Intersperse<P> {
+        Intersperse::new(base, self.0)
+    }
+}
+
+impl<T: Clone + Send> IndexedAdaptor<T> for Between<T> {
+    type Output = T;
+    type Over<P: IndexedPart<Output = T>> = Intersperse<P>;
+
+    fn over<P: IndexedPart<Output = T>>(self, base: P) -> Intersperse<P> {
+        Intersperse::new(base, self.0)
+    }
 }
 
 impl<I> IndexedPart for Intersperse<I>
@@ -125,5 +155,10 @@ where
                 take_from(&mut base, front)
             }
         })
+    }
+
+    fn open_indexed<K: IndexedContinuation<I::Output>>(self, then: K) -> K::Output {
+        let adaptor = Between(self.between);
+        self.base.open_indexed(Over { adaptor, then })
     }
 }

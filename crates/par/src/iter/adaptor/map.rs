@@ -65,7 +65,7 @@ where
     open!(Map { op });
 }
 
-adaptor!([T, F, R] Map<F> { op } T => R where F: Fn(T) -> R + Sync + Send, R: Send);
+adaptor!(both [T, F, R] Map<F> { op } T => R where F: Fn(T) -> R + Sync + Send, R: Send);
 
 impl<I, F, R> IndexedPart for Map<I, F>
 where
@@ -86,4 +86,6 @@ where
         let op = self.op;
         self.base.into_seq().map(move |item| op.get()(item))
     }
+
+    open!(indexed Map { op });
 }

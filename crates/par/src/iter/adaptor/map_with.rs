@@ -8,7 +8,7 @@ use send_wrapper::SendWrapper;
 use super::debug_without_closures;
 use super::seed::{Call, Seed, Template};
 use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{adaptor, open, IndexedPart, Part};
 
 /// The results of a closure that works with a clone of a value: see
 /// [`map_with`](crate::iter::ParallelIterator::map_with).
@@ -135,6 +135,13 @@ where
         self.state = None;
         self.base.pause();
     }
+
+    open!(MapWithState { seed, state, op });
+}
+
+adaptor! {
+    both [T, S, F, R] MapWithState<S, F> { seed, state, op } T => R
+    where S: Seed, F: Fn(&mut S::Value, T) -> R + Sync + Send, R: Send
 }
 
 impl<I, S, F, R> IndexedPart for MapWithState<I, S, F>
@@ -158,4 +165,6 @@ where
         let mut state = self.state.map_or_else(|| seed.make(), SendWrapper::take);
         self.base.into_seq().map(move |item| op(&mut state, item))
     }
+
+    open!(indexed MapWithState { seed, state, op });
 }

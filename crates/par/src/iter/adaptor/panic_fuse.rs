@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use heist_sync::thread::panicking;
 
 use super::quota::Quota;
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, IndexedPart, Part};
 
 /// The items, until something panics: see
 /// [`panic_fuse`](crate::iter::ParallelIterator::panic_fuse).
@@ -73,7 +73,10 @@ impl<I: Part> Part for PanicFuse<I> {
     }
 
     forward!(base);
+    open!(PanicFuse { fuse });
 }
+
+adaptor!(both [T: Send] PanicFuse<> { fuse } T => T);
 
 impl<I: IndexedPart> IndexedPart for PanicFuse<I> {
     fn part_len(&self) -> usize {
@@ -97,6 +100,8 @@ impl<I: IndexedPart> IndexedPart for PanicFuse<I> {
             let _ = &fuse;
         })
     }
+
+    open!(indexed PanicFuse { fuse });
 }
 
 /// Blows when it is dropped by a panic.

@@ -1,7 +1,7 @@
 //! `rev`: from the last item to the first.
 
 use crate::iter::plumbing::indexed;
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
 
 /// From the last item to the first: see [`rev`](crate::iter::IndexedParallelIterator::rev).
 #[derive(Clone, Debug)]
@@ -22,7 +22,10 @@ impl<I: IndexedPart> Part for Rev<I> {
     indexed!();
 
     forward!(base);
+    open_by_length!(I);
 }
+
+adaptor!(indexed [T: Send] Rev<> {} T => T);
 
 impl<I: IndexedPart> IndexedPart for Rev<I> {
     fn part_len(&self) -> usize {
@@ -38,4 +41,6 @@ impl<I: IndexedPart> IndexedPart for Rev<I> {
     fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq().rev()
     }
+
+    open!(indexed Rev {});
 }

@@ -1,7 +1,7 @@
 //! `step_by`: each n-th item.
 
 use crate::iter::plumbing::indexed;
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
 
 /// Each n-th item: see [`step_by`](crate::iter::IndexedParallelIterator::step_by).
 #[derive(Clone, Debug)]
@@ -25,7 +25,10 @@ impl<I: IndexedPart> Part for StepBy<I> {
     indexed!();
 
     forward!(base);
+    open_by_length!(I);
 }
+
+adaptor!(indexed [T: Send] StepBy<> { step } T => T);
 
 impl<I: IndexedPart> IndexedPart for StepBy<I> {
     fn part_len(&self) -> usize {
@@ -41,4 +44,6 @@ impl<I: IndexedPart> IndexedPart for StepBy<I> {
     fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq().step_by(self.step)
     }
+
+    open!(indexed StepBy { step });
 }

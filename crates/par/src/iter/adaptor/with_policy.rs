@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use crate::granularity::SplitPolicy;
-use crate::part::{IndexedPart, Part};
+use crate::part::{adaptor, open, IndexedPart, Part};
 
 /// The same items, cut as was asked for: see
 /// [`with_granularity`](crate::iter::ParallelIterator::with_granularity).
@@ -73,7 +73,11 @@ impl<I: Part> Part for WithPolicy<I> {
     fn pause(&mut self) {
         self.base.pause();
     }
+
+    open!(WithPolicy { policy });
 }
+
+adaptor!(both [T: Send] WithPolicy<> { policy } T => T);
 
 impl<I: IndexedPart> IndexedPart for WithPolicy<I> {
     fn part_len(&self) -> usize {
@@ -88,4 +92,6 @@ impl<I: IndexedPart> IndexedPart for WithPolicy<I> {
     fn into_seq(self) -> impl DoubleEndedIterator<Item = I::Output> + ExactSizeIterator {
         self.base.into_seq()
     }
+
+    open!(indexed WithPolicy { policy });
 }

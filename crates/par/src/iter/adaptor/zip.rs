@@ -2,7 +2,7 @@
 
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::indexed;
-use crate::part::{IndexedPart, Part};
+use crate::part::{open_both, open_by_length, IndexedContinuation, IndexedPart, Joint, Part};
 
 /// Pairs of the items of two iterators: see [`zip`](crate::iter::IndexedParallelIterator::zip).
 #[derive(Clone, Debug)]
@@ -18,8 +18,11 @@ pub type ZipEq<A, B> = Zip<A, B>;
 
 impl<A: IndexedPart, B: IndexedPart> Zip<A, B> {
     pub(crate) fn new(mut a: A, mut b: B) -> Self {
-        let len = a.part_len().min(b.part_len());
-        drop((a.split_off(len), b.split_off(len)));
+        // Lent items are not there to be cut off before the chain is open.
+        if !(A::IS_LENT || B::IS_LENT) {
+            let len = a.part_len().min(b.part_len());
+            drop((a.split_off(len), b.split_off(len)));
+        }
         Self { a, b }
     }
 }
@@ -41,6 +44,20 @@ where
         self.a.pause();
         self.b.pause();
     }
+
+    open_by_length!(A, B);
+}
+
+/// A zip without its parts.
+struct Zipped;
+
+impl<T: Send, U: Send> Joint<T, U> for Zipped {
+    type Output = (T, U);
+    type Of<A: IndexedPart<Output = T>, B: IndexedPart<Output = U>> = Zip<A, B>;
+
+    fn of<A: IndexedPart<Output = T>, B: IndexedPart<Output = U>>(self, a: A, b: B) -> Zip<A, B> {
+        Zip::new(a, b)
+    }
 }
 
 impl<A, B> IndexedPart for Zip<A, B>
@@ -49,7 +66,7 @@ where
     B: IndexedPart,
 {
     fn part_len(&self) -> usize {
-        self.a.part_len()
+        self.a.part_len().min(self.b.part_len())
     }
 
     fn split_off(&mut self, index: usize) -> Self {
@@ -59,5 +76,9 @@ where
 
     fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
         self.a.into_seq().zip(self.b.into_seq())
+    }
+
+    fn open_indexed<K: IndexedContinuation<Self::Output>>(self, then: K) -> K::Output {
+        open_both(self.a, self.b, Zipped, then)
     }
 }
