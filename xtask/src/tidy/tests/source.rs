@@ -119,9 +119,12 @@ fn policies_name_no_clock_no_thread_and_no_world() {
 
 #[test]
 fn each_strong_ordering_has_a_comment_near_it() {
-    let manifest = ("crates/par/Cargo.toml", "[package]\nname = \"heist-par\"\n");
-    let lib = "crates/par/src/lib.rs";
-    let place = "crates/par/src/lib.rs:8";
+    let manifest = (
+        "crates/cluster/Cargo.toml",
+        "[package]\nname = \"heist-cluster\"\n",
+    );
+    let lib = "crates/cluster/src/lib.rs";
+    let place = "crates/cluster/src/lib.rs:8";
     let far = "// Pairs with g.\n\n\n\n\n\n\n";
     let code = format!("{far}fn f() {{ a.load(Ordering::Acquire); }}\n");
     assert_caught(
