@@ -85,13 +85,15 @@ impl<K> Owner<K> {
         len > present
     }
 
-    /// The deque is empty: gives back the memory of a burst.
-    pub fn shrink(&self) {
+    /// The deque is empty: gives back the memory of a burst, if there are more slots than these.
+    /// The next burst of that size has to fetch each page from the system again, which takes
+    /// longer than to push the jobs.
+    pub fn shrink(&self, most: usize) {
         let deque = &self.deque;
         let (present, few) = (deque.len(), deque.slots.few());
         // SAFETY: there are so many slots.
         let top_of_few = unsafe { deque.slots.first().add(few) };
-        if present < 4 * few || deque.local.tail.get() >= top_of_few {
+        if present <= most.max(few) || deque.local.tail.get() >= top_of_few {
             return;
         }
         self.lock();

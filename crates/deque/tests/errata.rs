@@ -131,12 +131,12 @@ fn a_deque_takes_more_memory_than_it_began_with_and_gives_it_back() {
         }
         assert_eq!(owner.try_push(1), (true, false), "round {round}");
         assert_eq!(thief.steal(), Steal::Success(0));
-        owner.owner().shrink();
+        owner.owner().shrink(0);
         for number in (1..100_000).rev() {
             assert_eq!(owner.pop(), Some(number), "not while there are jobs");
         }
         assert_eq!(owner.pop(), None);
-        owner.owner().shrink();
+        owner.owner().shrink(0);
         assert!(thief.is_empty());
     }
 }

@@ -1,65 +1,66 @@
 //! The injector: jobs that wait for any worker, in a lane for each priority.
 
+use std::mem;
+
 use heist_deque::Queue;
 use heist_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heist_sync::Mutex;
+use heist_sync::{fault, CachePadded, Mutex};
 
 use crate::base::job::DetachedJob;
 use crate::policy::Priority;
 
 /// A queue for each [`Priority`].
 ///
-/// One word says which lanes hold jobs, and how many workers' own queues do, so that a busy worker
-/// sees with one load that nothing waits.
+/// A lane has two halves with a lock each, so that a thread outside that pushes job after job does
+/// not take turns with the workers that take them: jobs arrive in one half, and a worker that finds
+/// the other half empty exchanges the two.
+///
+/// One word says which halves hold jobs, and how many workers' own queues do, so that a busy worker
+/// sees with one load that nothing waits. It is written when that changes, and not with each job.
 #[derive(Debug)]
 pub(crate) struct Lanes<T: Send = DetachedJob> {
-    lanes: Mutex<Contents<T>>,
-    /// A bit for each lane that holds jobs, in the order of their priorities, and above those the
-    /// number of workers' queues that do. Written under the lock.
-    waiting: AtomicUsize,
+    /// The jobs that came last.
+    arrived: CachePadded<Mutex<Queues<T>>>,
+    /// The jobs before those, which are taken first. Locked before `arrived`.
+    ready: CachePadded<Mutex<Queues<T>>>,
+    /// A bit for each lane in which jobs have arrived, one for each in which they are ready, both
+    /// in the order of the priorities, and above those the number of workers' queues that hold
+    /// jobs. A bit is changed under the lock of its half.
+    waiting: CachePadded<AtomicUsize>,
     /// The time when a worker first passed over each lane since a job was taken from it, in
     /// nanoseconds plus one; 0 if none has.
     passed_ns: [AtomicU64; 3],
 }
 
-#[derive(Debug)]
-struct Contents<T> {
-    queues: [Queue<T>; 3],
-    /// The number of workers' queues that hold jobs.
-    hinted: usize,
-}
+type Queues<T> = [Queue<T>; 3];
 
-const ONE_HINTED: usize = 1 << 3;
+const ONE_HINTED: usize = 1 << 6;
 
-const fn bit(lane: Priority) -> usize {
+const fn arrived(lane: Priority) -> usize {
     1 << lane as usize
 }
 
-impl<T> Contents<T> {
-    fn word(&self) -> usize {
-        let lanes = Priority::ALL.into_iter();
-        let bits = lanes.map(|lane| match self.queues[lane as usize].is_empty() {
-            true => 0,
-            false => bit(lane),
-        });
-        bits.sum::<usize>() + self.hinted * ONE_HINTED
-    }
+const fn ready(lane: Priority) -> usize {
+    1 << (3 + lane as usize)
+}
+
+const fn bits(lane: Priority) -> usize {
+    arrived(lane) | ready(lane)
 }
 
 impl<T: Send> Lanes<T> {
     pub(crate) fn new() -> Self {
+        let half = || CachePadded::new(Mutex::new([(); 3].map(|()| Queue::new())));
         Self {
-            lanes: Mutex::new(Contents {
-                queues: [(); 3].map(|()| Queue::new()),
-                hinted: 0,
-            }),
-            waiting: AtomicUsize::new(0),
+            arrived: half(),
+            ready: half(),
+            waiting: CachePadded::new(AtomicUsize::new(0)),
             passed_ns: [(); 3].map(|()| AtomicU64::new(0)),
         }
     }
 
     // Relaxed, here and below: hints; a worker that goes to sleep because of them runs a barrier
-    // before.
+    // before. They are one word, so that no look misses a job that changes halves.
     #[inline(always)]
     fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
@@ -74,19 +75,20 @@ impl<T: Send> Lanes<T> {
     /// True if a job waits in this lane.
     #[inline]
     pub(crate) fn holds(&self, lane: Priority) -> bool {
-        self.waiting() & bit(lane) != 0
+        self.waiting() & bits(lane) != 0
     }
 
     /// True if a job waits here for which a worker may be disturbed.
     #[inline]
     pub(crate) fn are_urgent(&self) -> bool {
-        self.waiting() & (bit(Priority::High) | bit(Priority::Normal)) != 0
+        self.waiting() & (bits(Priority::High) | bits(Priority::Normal)) != 0
     }
 
     /// True if jobs wait in the normal lane, and nowhere else.
     #[inline]
     pub(crate) fn hold_normal_only(&self) -> bool {
-        self.waiting() == bit(Priority::Normal)
+        let waiting = self.waiting();
+        waiting != 0 && waiting & !bits(Priority::Normal) == 0
     }
 
     /// True if a job waits in the queue of a worker.
@@ -96,12 +98,16 @@ impl<T: Send> Lanes<T> {
 
     /// Queues a job.
     pub(crate) fn push(&self, lane: Priority, job: T) {
-        let mut contents = self.lanes.lock();
-        if contents.queues[lane as usize].is_empty() {
-            self.has_moved(lane);
+        let mut queues = self.arrived.lock();
+        let queue = &mut queues[lane as usize];
+        let is_first = queue.is_empty();
+        queue.push(job);
+        if is_first {
+            if !self.holds(lane) {
+                self.has_moved(lane);
+            }
+            self.waiting.fetch_or(arrived(lane), Ordering::Relaxed);
         }
-        contents.queues[lane as usize].push(job);
-        self.waiting.store(contents.word(), Ordering::Relaxed);
     }
 
     /// The oldest job of this lane.
@@ -109,11 +115,30 @@ impl<T: Send> Lanes<T> {
         if !self.holds(lane) {
             return None;
         }
-        let mut contents = self.lanes.lock();
-        let (job, emptied) = contents.queues[lane as usize].take();
-        self.waiting.store(contents.word(), Ordering::Relaxed);
+        let mut queues = self.ready.lock();
+        let queue = &mut queues[lane as usize];
+        if queue.is_empty() {
+            let mut late = self.arrived.lock();
+            mem::swap(queue, &mut late[lane as usize]);
+            if fault::planted("lanes.exchange") {
+                drop(late);
+            }
+            if !queue.is_empty() {
+                if fault::planted("lanes.both") {
+                    self.waiting.fetch_xor(arrived(lane), Ordering::Relaxed);
+                    self.waiting.fetch_xor(ready(lane), Ordering::Relaxed);
+                } else {
+                    // Both at once: a look in between would find neither.
+                    self.waiting.fetch_xor(bits(lane), Ordering::Relaxed);
+                }
+            }
+        }
+        let (job, emptied) = queue.take();
+        if job.is_some() && queue.is_empty() {
+            self.waiting.fetch_and(!ready(lane), Ordering::Relaxed);
+        }
         self.has_moved(lane);
-        drop(contents);
+        drop(queues);
         // Not under the lock: giving memory back is a system call.
         drop(emptied);
         job
@@ -131,12 +156,11 @@ impl<T: Send> Lanes<T> {
     /// Notes that the queue of a worker holds jobs from now on, or none. Called under the lock of
     /// that queue.
     pub(crate) fn hint(&self, holds_jobs: bool) {
-        let mut contents = self.lanes.lock();
-        contents.hinted = match holds_jobs {
-            true => contents.hinted + 1,
-            false => contents.hinted.checked_sub(1).expect("it held jobs"),
+        let before = match holds_jobs {
+            true => self.waiting.fetch_add(ONE_HINTED, Ordering::Relaxed),
+            false => self.waiting.fetch_sub(ONE_HINTED, Ordering::Relaxed),
         };
-        self.waiting.store(contents.word(), Ordering::Relaxed);
+        assert!(holds_jobs || before >= ONE_HINTED, "it held jobs");
     }
 
     /// The lane that comes before a worker's own jobs at this time, if one does. The others in
@@ -144,7 +168,7 @@ impl<T: Send> Lanes<T> {
     /// own jobs it has its [turns](crate::policy::Turns).
     pub(crate) fn first(&self, now_ns: u64) -> Option<Priority> {
         let waiting = self.waiting();
-        let waits = Priority::ALL.map(|lane| waiting & bit(lane) != 0);
+        let waits = Priority::ALL.map(|lane| waiting & bits(lane) != 0);
         let since_ns = [0, 1, 2].map(|lane: usize| {
             let passed_ns = self.passed_ns[lane].load(Ordering::Relaxed);
             passed_ns.checked_sub(1)

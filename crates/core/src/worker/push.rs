@@ -10,6 +10,10 @@ use crate::worker::Worker;
 /// The most jobs that are moved to make room.
 const FEW_WAITING: usize = 128;
 
+/// The most slots that the workers of an idle pool keep together: 2 MiB. Of bursts that take more,
+/// all but the first slots go back to the system.
+const KEPT_SLOTS: usize = 1 << 15;
+
 impl Worker {
     /// Pushes a job that nobody waits for in this frame, to be popped back or stolen, and wakes an
     /// idle worker for it if need be.
@@ -126,7 +130,8 @@ impl Worker {
             let left = self.pop_detached();
             debug_assert!(left.is_none(), "all jobs were taken");
         }
-        self.deque().shrink();
+        let kept = KEPT_SLOTS / self.pool().workers().len();
+        self.deque().shrink(kept);
         let yielded = &self.state().yielded;
         // SAFETY: under the lock.
         self.deque().locked(|| unsafe { yielded.shrink() });

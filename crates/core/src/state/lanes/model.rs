@@ -1,4 +1,5 @@
-//! A model under loom: jobs from outside that a busy owner serves in the middle of its own.
+//! Models under loom: jobs from outside that a busy owner serves in the middle of its own, and the
+//! halves of a lane.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -131,5 +132,42 @@ fn ln_2_an_owner_comes_for_each_job_from_outside_one_more_urgent_on_top_of_anoth
         owner.join();
         owner.join();
         assert!(pool.lanes.is_empty());
+    });
+}
+
+fn check(model: impl Fn(Arc<Lanes<u8>>) + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(move || model(Arc::new(Lanes::new())));
+}
+
+#[test]
+fn a_job_that_arrives_while_the_halves_are_exchanged_is_seen() {
+    check(|lanes| {
+        lanes.push(Priority::Normal, 0);
+        let outside = thread::spawn({
+            let lanes = Arc::clone(&lanes);
+            move || lanes.push(Priority::Normal, 1)
+        });
+        assert_eq!(lanes.take_from(Priority::Normal), Some(0));
+        outside.join().unwrap();
+        assert!(lanes.holds(Priority::Normal));
+        assert_eq!(lanes.take_from(Priority::Normal), Some(1));
+        assert!(lanes.is_empty());
+    });
+}
+
+#[test]
+fn a_lane_never_looks_empty_while_a_job_changes_halves() {
+    check(|lanes| {
+        lanes.push(Priority::Normal, 0);
+        lanes.push(Priority::Normal, 1);
+        let outside = thread::spawn({
+            let lanes = Arc::clone(&lanes);
+            move || assert!(!lanes.is_empty(), "one of two is taken at most")
+        });
+        assert_eq!(lanes.take_from(Priority::Normal), Some(0));
+        outside.join().unwrap();
+        assert_eq!(lanes.take_from(Priority::Normal), Some(1));
     });
 }
