@@ -263,3 +263,56 @@ fn a_caller_that_looks_up_gets_help_without_another_push() {
         );
     });
 }
+
+/// How often the threads whose names begin so have given up their processors of their own accord.
+#[cfg(target_os = "linux")]
+fn voluntary_switches(name: &str) -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads of this process");
+    let status = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.ok()?.path().join("status")).ok()
+    };
+    let of = |status: String| {
+        let is_meant = status.lines().next()?.contains(name);
+        let count = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        is_meant.then(|| count.trim().parse::<u64>().expect("a number"))
+    };
+    tasks.filter_map(status).filter_map(of).sum()
+}
+
+/// Returns when none of these threads has woken up for many times the period of a lookout.
+#[cfg(target_os = "linux")]
+fn await_stillness(name: &str) {
+    for _ in 0..400 {
+        let before = voluntary_switches(name);
+        thread::sleep(std::time::Duration::from_millis(50));
+        if voluntary_switches(name) == before {
+            return;
+        }
+    }
+    panic!("the threads `{name}` never stop waking up");
+}
+
+/// The program `ticks.rs` of the findings: a timer that went on for as long as somebody worked.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_timer_runs_once_the_callers_have_gone() {
+    let builder = |name: &'static str| {
+        ThreadPoolBuilder::new().thread_name(move |index| format!("{name}-{index}"))
+    };
+    let pool = builder("blocked").num_threads(4).build().expect("a pool");
+    let (hang_up, line) = channel::<()>();
+    pool.spawn(move || assert!(line.recv().is_err()));
+    participate(&pool, || heist_core::join(|| sum(0, 100_000), || ()));
+    await_stillness("blocked");
+    drop(hang_up);
+
+    // The thread that built the pool is the worker that is awake for ever, outside.
+    let adopting = builder("adopting").num_threads(3).use_current_thread();
+    let pool = adopting.build().expect("a pool");
+    thread::scope(|scope| {
+        scope.spawn(|| participate(&pool, || heist_core::join(|| sum(0, 100_000), || ())));
+    });
+    await_stillness("adopting");
+}

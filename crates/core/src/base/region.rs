@@ -1,159 +1,340 @@
-//! The context of a call, which applies to all jobs that the call begins, wherever they run.
+//! Regions: the calls under way on a worker that apply to all jobs that they begin.
 //!
-//! A push and a join do not record it. A job's context follows from its slot: a region
-//! ([`Regions`](crate::base::waiting::Regions)) notes the next slot when it begins, and owns the
-//! jobs from that slot up to the next region's. A thief looks this up under the deque's lock, and
-//! runs the job in a region with the same context.
-//!
-//! Lent jobs have ended when the region ends. Detached ones may be left: the worker takes them out,
-//! and puts them back with their context. So (RG-1) each detached job lies in the slots of its own
-//! region, or carries its context.
+//! `region/README.md` has the protocol.
 
-use std::cell::Cell;
-use std::fmt;
-use std::iter;
+mod context;
+mod watch;
+
 use std::ptr;
 use std::sync::Arc;
 
-use heist_sync::thread_local;
+use heist_deque::Owner;
+use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use heist_sync::fault;
 
-use crate::base::around::Around;
-use crate::base::cancellation::CancellationToken;
+use crate::base::waiting::{WaitMode, Waiting};
 
-/// One token or surrounding of a region, and the contexts around it.
-pub(crate) struct Context {
-    held: Held,
-    outer: Option<Arc<Self>>,
-    /// True if something is to be entered around the jobs of the region.
-    surrounds: bool,
+pub(crate) use context::{is_same, is_surrounded, may_run, Context};
+pub(crate) use watch::Watch;
+
+/// The regions of one worker: the calls under way there that apply to all jobs that they begin,
+/// such as [`with_waiting`](crate::with_waiting), [`with_cancellation`](crate::with_cancellation)
+/// and initialisers; and the mode of its waits outside them.
+///
+/// A thief has to know the region of the job that it takes: that of the frame that pushed it,
+/// whatever its owner has called since. So each call notes the next slot when it begins, and owns
+/// the jobs from that slot up to the next such call's.
+#[derive(Debug)]
+pub(crate) struct Regions {
+    outermost: WaitMode,
+    /// The innermost call. It lies in the frame of that call, which is there as long as this points
+    /// to it.
+    innermost: AtomicPtr<Region>,
 }
 
-enum Held {
-    /// Jobs stop when this is cancelled.
-    Token(CancellationToken),
-    /// Jobs run inside this.
-    Around(Arc<dyn Around>),
-    /// Tokens further out have no effect: jobs of destructors run to their end.
-    Shield,
+/// One such call, or the run of a job that a thief has taken from one.
+#[derive(Debug)]
+pub(crate) struct Region {
+    lowest: AtomicUsize,
+    mode: WaitMode,
+    /// The state without regions.
+    context: Option<Arc<Context>>,
+    outer: *const Region,
 }
 
-thread_local! {
-    /// The innermost context whose surroundings the thread has entered, or null.
-    static ENTERED: Cell<*const Context> = const { Cell::new(ptr::null()) }
+impl Region {
+    pub(crate) fn context(&self) -> Option<&Arc<Context>> {
+        self.context.as_ref()
+    }
+
+    /// The lowest slot of its own jobs.
+    pub(crate) fn lowest(&self) -> usize {
+        self.lowest.load(Ordering::Relaxed)
+    }
+
+    /// The context around this region. For the owner.
+    pub(crate) fn context_around(&self) -> Option<&Arc<Context>> {
+        // SAFETY: the frames around this one have not ended.
+        unsafe { self.outer.as_ref() }.and_then(Self::context)
+    }
 }
 
-impl Context {
-    pub(crate) fn new(token: CancellationToken, outer: Option<Arc<Self>>) -> Arc<Self> {
-        Self::holding(Held::Token(token), outer)
+impl Regions {
+    pub(crate) fn new(waiting: Waiting) -> Self {
+        Self {
+            outermost: WaitMode::new(waiting),
+            innermost: AtomicPtr::new(ptr::null_mut()),
+        }
     }
 
-    pub(crate) fn around(around: Arc<dyn Around>, outer: Option<Arc<Self>>) -> Arc<Self> {
-        Self::holding(Held::Around(around), outer)
+    /// False if no call is under way, as far as the caller sees. A hint.
+    pub(crate) fn has_regions(&self) -> bool {
+        !self.innermost.load(Ordering::Relaxed).is_null()
     }
 
-    /// The same context, in which nothing is cancelled.
-    pub(crate) fn uncancelled(this: &Arc<Self>) -> Option<Arc<Self>> {
-        this.surrounds
-            .then(|| Self::holding(Held::Shield, Some(Arc::clone(this))))
+    /// The mode of the frame on top. For the owner.
+    pub(crate) fn present(&self) -> WaitMode {
+        // SAFETY: the owner's own calls, which are under way.
+        let innermost = unsafe { self.innermost.load(Ordering::Relaxed).as_ref() };
+        innermost.map_or(self.outermost, |region| region.mode)
     }
 
-    fn holding(held: Held, outer: Option<Arc<Self>>) -> Arc<Self> {
-        let is_around = matches!(held, Held::Around(_));
-        let surrounds = is_around || outer.as_ref().is_some_and(|outer| outer.surrounds);
-        Arc::new(Self {
-            held,
-            outer,
-            surrounds,
-        })
+    /// True if some frame of this worker is needed by the initialiser of this `Once`. For the
+    /// owner.
+    pub(crate) fn is_needed_by(&self, once: *const ()) -> bool {
+        self.any(|region| region.mode.once() == once)
     }
 
-    /// This context, and those around it.
-    fn chain(&self) -> impl Iterator<Item = &Self> {
-        iter::successors(Some(self), |context| context.outer.as_deref())
+    /// True if some frame of this worker waits strictly. For the owner.
+    pub(crate) fn is_strict_anywhere(&self) -> bool {
+        self.outermost.is_strict() || self.any(|region| region.mode.is_strict())
     }
 
-    /// True if its jobs are to stop.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        for context in self.chain() {
-            match &context.held {
-                Held::Token(token) if token.is_cancelled() => return true,
-                Held::Shield => return false,
-                Held::Token(_) | Held::Around(_) => {}
+    fn any(&self, is_such: impl Fn(&Region) -> bool) -> bool {
+        let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
+        // SAFETY: the owner's own calls, which are under way.
+        while let Some(inner) = unsafe { region.as_ref() } {
+            if is_such(inner) {
+                return true;
             }
+            region = inner.outer;
         }
         false
     }
 
-    /// True if something is to be entered around its jobs.
-    pub(crate) fn surrounds(&self) -> bool {
-        self.surrounds
+    /// The context of the frame on top.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller is the owner, and does not keep the reference beyond its call.
+    #[inline]
+    pub(crate) unsafe fn context(&self) -> Option<&Arc<Context>> {
+        // SAFETY: by 1.
+        unsafe { self.innermost.load(Ordering::Relaxed).as_ref() }.and_then(Region::context)
     }
 
-    /// The surroundings that the thread has yet to enter for its jobs, outermost first.
-    pub(crate) fn missing(&self) -> Vec<Arc<dyn Around>> {
-        let entered = ENTERED.with(Cell::get);
-        let mut missing: Vec<_> = self
-            .chain()
-            .take_while(|context| !ptr::eq(*context, entered))
-            .filter_map(|context| match &context.held {
-                Held::Around(around) => Some(Arc::clone(around)),
-                Held::Token(_) | Held::Shield => None,
+    /// The mode of the job in this slot.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the worker's deque.
+    pub(crate) unsafe fn at(&self, slot: usize) -> WaitMode {
+        // SAFETY: handed on.
+        unsafe { self.region_at(slot) }.map_or(self.outermost, |region| region.mode)
+    }
+
+    /// The context of the job in this slot.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the worker's deque, or is the owner.
+    #[inline]
+    pub(crate) unsafe fn context_at(&self, slot: usize) -> Option<Arc<Context>> {
+        // SAFETY: handed on.
+        unsafe { self.region_at(slot) }.and_then(|region| region.context.clone())
+    }
+
+    /// The region of the job in this slot.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the worker's deque, or is the owner, as long as it uses the
+    ///    region.
+    #[inline]
+    unsafe fn region_at(&self, slot: usize) -> Option<&Region> {
+        // Relaxed, here and below: the lock orders all of it.
+        let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
+        // SAFETY: by 1. none of them closes meanwhile.
+        while let Some(inner) = unsafe { region.as_ref() } {
+            if inner.lowest() <= slot {
+                return Some(inner);
+            }
+            region = inner.outer;
+        }
+        None
+    }
+
+    /// The region of a call that begins when `lowest` is the next slot. For the owner.
+    pub(crate) fn region(
+        &self,
+        mode: WaitMode,
+        context: Option<Arc<Context>>,
+        lowest: usize,
+    ) -> Region {
+        Region {
+            lowest: AtomicUsize::new(lowest),
+            mode,
+            context,
+            outer: self.innermost.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Opens the region of a call: it owns the jobs that are pushed from now on. For the owner,
+    /// with its deque.
+    ///
+    /// # Safety
+    ///
+    /// 1. The region is the worker's newest, and stays in place until `close`.
+    pub(crate) unsafe fn open<K>(&self, region: &Region, deque: &Owner<K>) {
+        let region = ptr::from_ref(region).cast_mut();
+        deque.locked(|| self.innermost.store(region, Ordering::Relaxed));
+    }
+
+    /// Notes that a job of the innermost call is pushed into this slot. For the owner, with its
+    /// deque.
+    pub(crate) fn lower<K>(&self, slot: usize, deque: &Owner<K>) {
+        if fault::planted("region.lower") {
+            return;
+        }
+        deque.locked(|| {
+            let mut region = self.innermost.load(Ordering::Relaxed).cast_const();
+            // SAFETY: the owner's own calls, which are under way.
+            while let Some(inner) = unsafe { region.as_ref() } {
+                inner.lowest.fetch_min(slot, Ordering::Relaxed);
+                region = inner.outer;
+            }
+        });
+    }
+
+    /// Closes the region at the end of its call: no thief looks at it any longer. For the owner,
+    /// with its deque.
+    pub(crate) fn close<K>(&self, region: &Region, deque: &Owner<K>) {
+        let close = || {
+            self.innermost
+                .store(region.outer.cast_mut(), Ordering::Relaxed);
+        };
+        if fault::planted("region.close") {
+            close();
+        } else {
+            deque.locked(close);
+        }
+    }
+}
+
+/// Models under loom: `cargo xtask model`.
+#[cfg(all(test, heist_loom))]
+mod model {
+    use std::sync::Arc;
+
+    use heist_deque::{Deque, Steal};
+    use heist_sync::{thread, Barrier, BarrierRequest};
+
+    use super::{Context, Region, Regions, Waiting};
+    use crate::base::cancellation::CancellationToken;
+
+    /// Whether a job was pushed in the region.
+    type Inside = bool;
+
+    struct Worker {
+        deque: Deque<Inside>,
+        regions: Regions,
+    }
+
+    impl Worker {
+        fn new() -> Arc<Self> {
+            let barrier = Barrier::new(BarrierRequest::Auto).unwrap();
+            Arc::new(Self {
+                deque: Deque::new(4, barrier).unwrap(),
+                regions: Regions::new(Waiting::Any),
             })
-            .collect();
-        missing.reverse();
-        missing
-    }
+        }
 
-    /// Calls `op` inside these surroundings.
-    pub(crate) fn entered<R>(&self, op: impl FnOnce() -> R) -> R {
-        struct Leave(*const Context);
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                ENTERED.with(|entered| entered.set(self.0));
+        /// The deque's owner, for the thread of the model itself.
+        fn owner(&self) -> &heist_deque::Owner<Inside> {
+            // SAFETY: there is one such thread.
+            unsafe { self.deque.owner() }
+        }
+
+        fn next_slot(&self) -> usize {
+            self.owner().vacant().as_ptr() as usize
+        }
+
+        fn push(&self, inside: &'static Inside) {
+            let owner = self.owner();
+            // SAFETY: no job of the model has a payload.
+            if unsafe { owner.push(owner.vacant(), inside) } {
+                assert!(owner.service());
             }
         }
-        let mut chain = self.chain();
-        let innermost = chain.find(|context| matches!(context.held, Held::Around(_)));
-        let innermost = innermost.map_or(ptr::null(), ptr::from_ref);
-        let _leave = Leave(ENTERED.with(|entered| entered.replace(innermost)));
-        op()
-    }
-}
 
-/// True if the thread is in the surroundings of some region.
-pub(crate) fn is_surrounded() -> bool {
-    !ENTERED.with(Cell::get).is_null()
-}
+        /// Takes what lies from this slot on.
+        fn pop_from(&self, lowest: usize) {
+            while self.next_slot() > lowest {
+                // SAFETY: as above.
+                if unsafe { self.owner().pop_if(|_| true) }.is_none() {
+                    break;
+                }
+            }
+        }
 
-/// True if a job of this context may run here: the thread has entered only surroundings of the
-/// job's own.
-pub(crate) fn may_run(context: Option<&Arc<Context>>) -> bool {
-    let entered = ENTERED.with(Cell::get);
-    let mut chain = context.into_iter().flat_map(|context| context.chain());
-    entered.is_null() || chain.any(|context| ptr::eq(context, entered))
-}
+        fn open(&self) -> Region {
+            let context = Context::new(CancellationToken::new(), None);
+            let mode = self.regions.present();
+            self.regions.region(mode, Some(context), self.next_slot())
+        }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
-            .field("is_cancelled", &self.is_cancelled())
-            .field("surrounds", &self.surrounds)
-            .finish_non_exhaustive()
-    }
-}
+        /// Closes the region, whose frame goes then.
+        fn close(&self, region: &mut Region) {
+            self.pop_from(region.lowest());
+            self.regions.close(region, self.owner());
+            // Loom looks whether anybody else may be at it.
+            region.lowest.with_mut(|lowest| *lowest = 0);
+        }
 
-impl Drop for Context {
-    fn drop(&mut self) {
-        // A loop, not a recursion: jobs that begin regions that begin jobs make chains of any
-        // length.
-        let mut outer = self.outer.take();
-        while let Some(context) = outer {
-            outer = Arc::into_inner(context).and_then(|mut context| context.outer.take());
+        /// A thief, who must find the region of those jobs that were pushed in it.
+        fn robbed(self: &Arc<Self>, times: usize) -> thread::JoinHandle<()> {
+            let worker = Arc::clone(self);
+            thread::spawn(move || {
+                for _ in 0..times {
+                    let claim = |inside: &'static Inside, slot: std::ptr::NonNull<_>| {
+                        // SAFETY: in the claim the lock is held.
+                        let context = unsafe { worker.regions.context_at(slot.as_ptr() as usize) };
+                        assert_eq!(context.is_some(), *inside);
+                    };
+                    // SAFETY: no job has a payload.
+                    let _: Steal<()> = unsafe { worker.deque.thief().steal(|| true, claim) };
+                }
+            })
         }
     }
-}
 
-/// True if both are the same context, or there is none.
-pub(crate) fn is_same(a: Option<&Arc<Context>>, b: Option<&Arc<Context>>) -> bool {
-    a.map(Arc::as_ptr) == b.map(Arc::as_ptr)
+    fn check(model: impl Fn() + Send + Sync + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(model);
+    }
+
+    #[test]
+    fn a_thief_looks_at_no_region_that_has_ended() {
+        check(|| {
+            let worker = Worker::new();
+            worker.push(&false);
+            let thief = worker.robbed(2);
+            let mut region = worker.open();
+            // SAFETY: in place until `close`.
+            unsafe { worker.regions.open(&region, worker.owner()) };
+            worker.push(&true);
+            worker.close(&mut region);
+            thief.join().unwrap();
+        });
+    }
+
+    /// The older job is gone before the region pushes, which then lies where that was.
+    #[test]
+    fn a_thief_finds_the_region_of_a_job_that_lies_lower() {
+        check(|| {
+            let worker = Worker::new();
+            let first = worker.next_slot();
+            worker.push(&false);
+            let thief = worker.robbed(2);
+            let mut region = worker.open();
+            // SAFETY: in place until `close`.
+            unsafe { worker.regions.open(&region, worker.owner()) };
+            worker.pop_from(first);
+            worker.regions.lower(worker.next_slot(), worker.owner());
+            worker.push(&true);
+            worker.close(&mut region);
+            thief.join().unwrap();
+        });
+    }
 }

@@ -41,7 +41,7 @@ pub fn blocking<OP, R>(op: OP) -> R
 where
     OP: FnOnce() -> R,
 {
-    match Worker::seen() {
+    match Worker::current_or_hidden() {
         Some(worker) if worker.is_blocked() => op(),
         // Current, so that the deque's tail is exact.
         _ => match Worker::current() {

@@ -113,7 +113,7 @@ where
 #[inline]
 #[must_use]
 pub fn is_cancelled() -> bool {
-    Worker::seen().is_some_and(Worker::is_cancelled)
+    Worker::current_or_hidden().is_some_and(Worker::is_cancelled)
 }
 
 /// Leaves the innermost call of [`with_cancellation`] whose token is cancelled, if there is one.
@@ -141,7 +141,7 @@ pub fn is_cancelled() -> bool {
 /// ```
 #[inline]
 pub fn checkpoint() {
-    if let Some(worker) = Worker::seen() {
+    if let Some(worker) = Worker::current_or_hidden() {
         worker.checkpoint();
     }
 }

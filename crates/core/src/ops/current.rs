@@ -33,7 +33,7 @@ pub fn current_num_threads() -> usize {
 #[inline]
 #[must_use]
 pub fn current_thread_index() -> Option<usize> {
-    Worker::seen().map(Worker::index)
+    Worker::current_or_hidden().map(Worker::index)
 }
 
 /// Whether the calling worker's deque holds a job, or `None` on a thread that is no worker.
@@ -50,5 +50,5 @@ pub fn current_thread_index() -> Option<usize> {
 #[inline]
 #[must_use]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    Worker::seen().map(Worker::has_pending)
+    Worker::current_or_hidden().map(Worker::has_pending)
 }

@@ -61,7 +61,7 @@ impl Host {
     }
 
     fn on(pool: Arc<Pool>) -> Self {
-        let context = Worker::seen().and_then(Worker::surroundings);
+        let context = Worker::current_or_hidden().and_then(Worker::surroundings);
         Self { pool, context }
     }
 
@@ -198,7 +198,7 @@ pub fn at_end(last: fn()) {
 /// Takes the panic of a destructor, for which nobody waits: on a worker the pool's handler gets it,
 /// and elsewhere it is dropped.
 pub fn handle_stray_panic(payload: Box<dyn std::any::Any + Send>) {
-    match Worker::seen() {
+    match Worker::current_or_hidden() {
         Some(worker) => worker.pool().handle_panic(payload),
         None => unwind::discard_payload(payload),
     }

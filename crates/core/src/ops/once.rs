@@ -7,7 +7,7 @@
 //!
 //! So the winner, who runs the initialiser, waits strictly: on top of its frames runs nothing that
 //! they do not need. A *piece* of it is the second half of a join that one of its frames has lent.
-//! Pieces know whose they are, by the regions of `base/waiting.rs`; they wait strictly as well,
+//! Pieces know whose they are, by the regions of `base/region.rs`; they wait strictly as well,
 //! wherever they run, and what they lend are pieces again. Workers that wait for the value steal
 //! pieces of its initialiser and nothing else, from any worker of their pool; so do frames of the
 //! initialiser that wait for a piece, unless the program has asked for

@@ -334,8 +334,8 @@ where
     }
 
     fn abort(&self) -> bool {
-        let worker =
-            Worker::seen().filter(|worker| std::ptr::eq(worker.pool(), &raw const *self.pool));
+        let worker = Worker::current_or_hidden()
+            .filter(|worker| std::ptr::eq(worker.pool(), &raw const *self.pool));
         if let Some(worker) = worker {
             worker.local().holds_void.set(true);
         }

@@ -50,7 +50,7 @@ impl Pool {
     #[inline]
     #[track_caller]
     pub(crate) fn here<'job>() -> &'job Self {
-        match Worker::seen() {
+        match Worker::current_or_hidden() {
             Some(worker) => worker.pool(),
             None => Self::global(),
         }

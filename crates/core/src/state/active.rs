@@ -93,10 +93,10 @@ impl Active {
     /// Asks for the system's limit, if it is time, or lets the recalled worker do so whose role it
     /// is.
     #[inline]
-    pub(crate) fn look_at_the_limit(&self, sleep: &Sleep, now_ns: u64) {
+    pub(crate) fn check_cpu_limit(&self, sleep: &Sleep, now_ns: u64) {
         if self.is_due(now_ns) {
             match self.asker.load(Ordering::Relaxed) {
-                NOBODY => self.follow_the_limit(sleep, now_ns),
+                NOBODY => self.apply_cpu_limit(sleep, now_ns),
                 // Its fence pairs with that in `withdraw`: either the worker is found armed, or it
                 // sees in the counts that the caller is awake.
                 asker => _ = sleep.unpark_for_mail(asker),
@@ -105,7 +105,7 @@ impl Active {
     }
 
     /// Asks for the system's limit, if it is time, and has as many workers active.
-    fn follow_the_limit(&self, sleep: &Sleep, now_ns: u64) {
+    fn apply_cpu_limit(&self, sleep: &Sleep, now_ns: u64) {
         if let Some(asked_ns) = self.asked_ns.as_ref().filter(|_| self.is_due(now_ns)) {
             asked_ns.store(now_ns.max(1), Ordering::Relaxed);
             let processors = usable_processors();
@@ -134,7 +134,7 @@ impl Active {
     /// The longest time for which the worker that asks for the limit may withdraw: without bound if
     /// it is the last that is awake.
     pub(crate) fn patience(&self, sleep: &Sleep, now_ns: u64) -> Option<Duration> {
-        self.follow_the_limit(sleep, now_ns);
+        self.apply_cpu_limit(sleep, now_ns);
         if sleep.are_others_awake() {
             return Some(Duration::from_nanos(ASKED_EVERY_NS));
         }

@@ -180,8 +180,8 @@ impl Pool {
     }
 
     /// Asks for the system's limit, if the pool follows it and it is time.
-    pub(crate) fn look_at_the_limit(&self, now_ns: u64) {
-        self.active.look_at_the_limit(&self.sleep, now_ns);
+    pub(crate) fn check_cpu_limit(&self, now_ns: u64) {
+        self.active.check_cpu_limit(&self.sleep, now_ns);
     }
 
     /// True if this is the index of a compensation worker.

@@ -12,7 +12,8 @@ use crate::base::job::{Job, JobSlot, Kind};
 use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
-use crate::base::waiting::{Regions, WaitMode, Waiting, Watch};
+use crate::base::region::{Regions, Watch};
+use crate::base::waiting::{WaitMode, Waiting};
 use crate::policy::{CallHistory, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
 use crate::sleep::Alert;
 use crate::state::hinted::Hinted;
@@ -90,7 +91,7 @@ pub(crate) struct Local {
     /// True while the worker waits for descendants only.
     pub(crate) is_strict: Cell<bool>,
     /// The number of waiting frames below the present job.
-    pub(crate) height: Cell<usize>,
+    pub(crate) wait_depth: Cell<usize>,
     /// The number of jobs run by waits for descendants only.
     pub(crate) ran_strictly: Cell<u32>,
     /// True if the present run has pushed a woken or spawned job that should have yielded, because
@@ -112,7 +113,7 @@ pub(crate) struct Local {
     /// Spare shares of the pool, if the worker may have any.
     pub(crate) stock: Cell<Option<usize>>,
     /// How often the main loop has come to the lanes.
-    pub(crate) looks: Cell<u32>,
+    pub(crate) lanes_reached: Cell<u32>,
     /// Marks in the stack of the worker's thread.
     pub(crate) marks: Cell<Marks>,
     /// The priority of the job from outside that runs in the middle of another one here, or of an
@@ -163,7 +164,7 @@ impl<P> WorkerState<P> {
                 is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
-                height: Cell::new(0),
+                wait_depth: Cell::new(0),
                 ran_strictly: Cell::new(0),
                 was_early: Cell::new(false),
                 is_blocked: Cell::new(false),
@@ -173,7 +174,7 @@ impl<P> WorkerState<P> {
                 yielded_ran: Cell::new(0),
                 alone: Cell::new((index, 0)),
                 stock: Cell::new(None),
-                looks: Cell::new(0),
+                lanes_reached: Cell::new(0),
                 marks: Cell::new(Marks::default()),
                 serving: Cell::new(Priority::Low),
                 alert: Alert::new(),

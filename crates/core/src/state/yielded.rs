@@ -27,7 +27,7 @@ pub(crate) struct Yielded<T: Send = DetachedJob> {
 struct Levels<T> {
     /// The level of the jobs for which no such frame waits.
     lowest: Queue<T>,
-    /// The levels above it by their heights, the lowest first. None is empty.
+    /// The levels above it by their depths, the lowest first. None is empty.
     above: Vec<(usize, Queue<T>)>,
 }
 

@@ -1,7 +1,7 @@
 //! Blocking: a job waits for something outside the pool.
 //!
 //! Meanwhile the worker is hidden: an operation that touches its deque goes through
-//! `Worker::come_out`, which ends the blocking, so that a blocked worker pushes nothing. Its jobs
+//! `Worker::reveal`, which ends the blocking, so that a blocked worker pushes nothing. Its jobs
 //! are public, and it counts as withdrawn: publishers, callers that leave and lookouts do not rely
 //! on it (BL-1).
 

@@ -32,7 +32,7 @@ impl<'a> Participation<'a> {
         let mut calls = local.calls.get();
         calls.begin(now_ns);
         local.calls.set(calls);
-        pool.look_at_the_limit(now_ns);
+        pool.check_cpu_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
         Some(participation)

@@ -41,14 +41,14 @@ impl Worker {
         // `enter` was given, which is there meanwhile.
         match unsafe { current.as_ref() } {
             Some(worker) => Some(worker),
-            None => Self::come_out(),
+            None => Self::reveal(),
         }
     }
 
     /// Makes the hidden worker of the calling thread visible again, and returns it.
     #[cold]
     #[inline(never)]
-    fn come_out<'job>() -> Option<&'job Self> {
+    fn reveal<'job>() -> Option<&'job Self> {
         let worker = Self::hidden()?;
         worker.unblock();
         worker.store_tail();
@@ -62,7 +62,7 @@ impl Worker {
 
     /// As [`current`](Self::current), for callers that leave the deque alone.
     #[inline]
-    pub(crate) fn seen<'job>() -> Option<&'job Self> {
+    pub(crate) fn current_or_hidden<'job>() -> Option<&'job Self> {
         // SAFETY: as in `current`.
         unsafe { CURRENT.with(Cell::get).as_ref() }.or_else(Self::hidden)
     }

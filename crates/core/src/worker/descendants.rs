@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::base::waiting::{WaitMode, Waiting, Watch};
+use crate::base::region::Watch;
+use crate::base::waiting::{WaitMode, Waiting};
 use crate::worker::Worker;
 
 impl Worker {

@@ -113,7 +113,7 @@ impl CountLatch {
 
     /// Wakes the waiter before the latch is set, if it is a sleeping worker of this pool. True if
     /// it did.
-    pub(crate) fn rouse(&self, pool: &Pool) -> bool {
+    pub(crate) fn wake_sleeper(&self, pool: &Pool) -> bool {
         match &self.waiter {
             Waiter::Worker {
                 pool: own, index, ..

@@ -18,7 +18,7 @@ impl Worker {
         self.hold_shares(true);
         while !end.probe() && !is_over() {
             if self.pool().is_recalled(self.index()) {
-                self.stand_aside();
+                self.stay_withdrawn();
                 continue;
             }
             let has_run =
@@ -30,7 +30,7 @@ impl Worker {
             if ran == WINDOW {
                 ran = 0;
                 if self.pool().active.follows() {
-                    self.pool().look_at_the_limit(self.pool().now_ns());
+                    self.pool().check_cpu_limit(self.pool().now_ns());
                 }
                 overtook = self.serve_yielded(overtook, &is_over);
             }
@@ -40,7 +40,7 @@ impl Worker {
 
     /// Withdraws, because the worker is recalled, until it is active again or has mail. Other
     /// workers take the jobs in its deque.
-    fn stand_aside(&self) {
+    fn stay_withdrawn(&self) {
         if self.run(self.take_mail()) {
             return;
         }
@@ -105,9 +105,9 @@ impl Worker {
         if self.run(self.take_hinted()) {
             return true;
         }
-        let looks = self.local().looks.get();
-        self.local().looks.set(looks.wrapping_add(1));
-        if looks % STEAL_INTERVAL == 0 || self.pool().workers().len() <= STEAL_INTERVAL as usize {
+        let reached = self.local().lanes_reached.get();
+        self.local().lanes_reached.set(reached.wrapping_add(1));
+        if reached % STEAL_INTERVAL == 0 || self.pool().workers().len() <= STEAL_INTERVAL as usize {
             if let Some(job) = self.steal() {
                 self.execute_stolen(job, self.pool().now_ns());
                 return true;

@@ -45,11 +45,11 @@ impl Worker {
     /// Offers the pieces among this worker's public jobs to the threads that wait for the value of
     /// this `Once`, unless it is null.
     pub(crate) fn offer_pieces(&self, once: *const ()) {
-        // SAFETY: as in `rouse_a_helper`.
+        // SAFETY: as in `wake_helper`.
         let state = unsafe { once.cast::<OnceState<CountLatch>>().as_ref() };
         if state.is_some_and(|state| state.any_waiter(|_| true)) {
             self.move_older_jobs();
-            self.rouse_a_helper(once);
+            self.wake_helper(once);
         }
     }
 
@@ -70,11 +70,11 @@ impl Worker {
 
     /// Wakes one sleeping worker that waits for the value of this `Once`, unless it is null, since
     /// there may be more pieces of the initialiser, which needs the caller.
-    pub(crate) fn rouse_a_helper(&self, once: *const ()) {
+    pub(crate) fn wake_helper(&self, once: *const ()) {
         // SAFETY: a mode holds a pointer to such a state, which is there while the initialiser
         // runs; that waits for the frame on top, or the piece that the caller holds.
         let state = unsafe { once.cast::<OnceState<CountLatch>>().as_ref() };
-        if state.is_some_and(|state| state.any_waiter(|waiter| waiter.rouse(self.pool()))) {
+        if state.is_some_and(|state| state.any_waiter(|waiter| waiter.wake_sleeper(self.pool()))) {
             self.state().counters.wakes.add(1);
         }
     }

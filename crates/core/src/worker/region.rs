@@ -6,10 +6,10 @@ use heist_sync::thread;
 
 use crate::base::around;
 use crate::base::job::DetachedJob;
-use crate::base::region::{is_same, is_surrounded, may_run, Context};
+use crate::base::region::{is_same, is_surrounded, may_run, Context, Region};
 use crate::base::task::Task;
 use crate::base::unwind::{self, Payload};
-use crate::base::waiting::{Region, WaitMode, Waiting};
+use crate::base::waiting::{WaitMode, Waiting};
 use crate::policy::Priority;
 use crate::state::Pool;
 use crate::worker::Worker;
@@ -225,7 +225,7 @@ impl Worker {
 impl Pool {
     /// The context of a job of this pool that is begun here.
     pub(crate) fn inherited(&self) -> Option<Arc<Context>> {
-        Worker::seen()?.inherited()
+        Worker::current_or_hidden()?.inherited()
     }
 
     /// As [`Worker::inheriting`], for a job from outside.

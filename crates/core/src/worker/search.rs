@@ -114,7 +114,7 @@ impl Worker {
         let Some(piece) = piece else {
             return false;
         };
-        self.rouse_a_helper(once);
+        self.wake_helper(once);
         self.execute_stolen(piece, self.pool().now_ns());
         true
     }
@@ -141,7 +141,7 @@ impl Worker {
             self.return_shares();
         }
         let ran_out_ns = self.turn_to(Activity::Searching, EventKind::SearchBegin);
-        self.pool().look_at_the_limit(ran_out_ns);
+        self.pool().check_cpu_limit(ran_out_ns);
         let mut search = Search {
             worker: self,
             latch,
@@ -237,7 +237,7 @@ impl Searcher for Search<'_> {
         // Counted now, since the wake-up may have been in vain.
         let now_ns = self.worker.turn_to(Activity::Searching, EventKind::Wake);
         self.count_gap(now_ns);
-        self.worker.pool().look_at_the_limit(now_ns);
+        self.worker.pool().check_cpu_limit(now_ns);
     }
 }
 

@@ -78,20 +78,20 @@ impl Worker {
     /// Calls `op`, which runs jobs on top of a frame that has not ended. Does not unwind.
     #[inline(always)]
     pub(crate) fn on_top<R>(&self, op: impl FnOnce() -> R) -> R {
-        let height = &self.local().height;
-        let below = height.get();
-        height.set(below + 1);
+        let depth = &self.local().wait_depth;
+        let below = depth.get();
+        depth.set(below + 1);
         let result = op();
         if !self.state().yielded.is_empty() {
             self.take_over_yielded();
         }
-        height.set(below);
+        depth.set(below);
         result
     }
 
     /// True if the present job runs on top of a waiting frame.
     pub(crate) fn is_on_top(&self) -> bool {
-        self.local().height.get() > 0
+        self.local().wait_depth.get() > 0
     }
 
     /// True if other jobs wait that this worker could run in place of a long one.

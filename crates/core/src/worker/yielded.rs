@@ -2,7 +2,7 @@
 //! priority.
 //!
 //! A frame that runs descendants only may wait for one of them. So where a frame of the worker
-//! waits in that way, or will, jobs that yield on top of a wait are marked with its height; when
+//! waits in that way, or will, jobs that yield on top of a wait are marked with its depth; when
 //! that wait has ended, they become jobs of the frame in its deque, since the frame may wait again.
 
 use crate::base::job::{DetachedJob, Job};
@@ -16,7 +16,7 @@ impl Worker {
         let yielded = &self.state().yielded;
         let level = match self.keeps_order() {
             true => 0,
-            false => self.local().height.get(),
+            false => self.local().wait_depth.get(),
         };
         // SAFETY: under the lock.
         self.deque().locked(|| unsafe { yielded.push(level, job) });
@@ -42,12 +42,12 @@ impl Worker {
 
     /// The oldest of those that yielded on top of the innermost wait, which runs descendants only.
     pub(crate) fn take_yielded_here(&self) -> Option<Job> {
-        let (yielded, height) = (&self.state().yielded, self.local().height.get());
+        let (yielded, depth) = (&self.state().yielded, self.local().wait_depth.get());
         if yielded.is_empty() {
             return None;
         }
         // SAFETY: under the lock.
-        let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(height) });
+        let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(depth) });
         drop(emptied);
         Some(self.injected(job?, self.local().serving.get()))
     }
@@ -59,9 +59,9 @@ impl Worker {
         if self.keeps_order() {
             return;
         }
-        let (yielded, height) = (&self.state().yielded, self.local().height.get());
+        let (yielded, depth) = (&self.state().yielded, self.local().wait_depth.get());
         // SAFETY: under the lock.
-        let take = || self.deque().locked(|| unsafe { yielded.take_at(height) }).0;
+        let take = || self.deque().locked(|| unsafe { yielded.take_at(depth) }).0;
         let left: Vec<_> = std::iter::from_fn(take).collect();
         // The oldest is the next.
         left.into_iter()
