@@ -86,6 +86,7 @@ const FINDINGS: &[(&str, &[(&str, &str)])] = &[
                 "lib",
                 "the_lookout_gives_up_when_no_caller_comes_any_more_although_somebody_works",
             ),
+            ("callers", "no_timer_runs_once_the_callers_have_gone"),
         ],
     ),
     (

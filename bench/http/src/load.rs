@@ -170,6 +170,8 @@ fn wrk(connections: u32, seconds: u32, url: &str) -> anyhow::Result<Child> {
     let connections = connections.to_string();
     Command::new("wrk")
         .args(["--threads", "1", "--connections", &connections])
+        // A slow answer is a figure of the table, not an error.
+        .args(["--timeout", "30s"])
         .args(["--duration", &format!("{seconds}s"), "--latency", url])
         .stdout(Stdio::piped())
         .spawn()
