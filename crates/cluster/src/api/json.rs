@@ -17,7 +17,8 @@ use super::call::{Call, RemoteFuture};
 use super::calls::Calls;
 use super::cluster::Cluster;
 use super::job_handle::{JobHandle, UnfinishedJob};
-use crate::backend::link::Link;
+use crate::backend::link::{directions, Link};
+use crate::backend::poller::Poller;
 use crate::backend::{BackendOptions, Program};
 use crate::driver::options::Options;
 use crate::error::{ClusterError, ClusterErrorKind, RemoteError};
@@ -413,9 +414,10 @@ fn converse(path: &Path) -> io::Result<(Arc<Link>, Child)> {
         .spawn()?;
     let name = path.file_name().unwrap_or(OsStr::new("the program"));
     let name = name.to_string_lossy().into_owned();
-    let limits = Limits::default();
+    let (poller, limits) = (Poller::start()?, Limits::default());
+    let (input, output) = directions(ours);
     Ok((
-        Link::open(name, ours.try_clone()?, ours, limits, |end| end)?,
+        Link::open(&poller, name, input, output, limits, drop)?,
         child,
     ))
 }

@@ -2,29 +2,54 @@
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::fmt;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write as _};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::Arc;
 
-use heist_sync::atomic::{AtomicU64, Ordering};
-use heist_sync::{thread, Mutex};
+use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use heist_sync::Mutex;
+use mio::Token;
 
+use super::poller::{Connection, Poller, Turn};
 use super::{BackendError, Reply};
-use crate::protocol::outgoing::Outgoing;
 use crate::protocol::{self, Answer, Frame, FrameReader, Limits, ReadError, PAYLOAD_VARIABLE};
+use output::{Output, Written};
+use streams::{ReadEnd, WriteEnd};
+
+mod output;
+mod streams;
+
+pub(crate) use streams::directions;
 
 /// The driver's end of a connection.
+///
+/// A sender writes as much of a request as there is room for, and the poller's thread, which also
+/// reads the answers, writes the rest. Neither waits.
+///
+/// The requests that wait to be written have no bound of their own, because whoever met it would
+/// wait. Their bound is what the sender may send. A driver sends a call or a job when there is room
+/// for it on the node, and the room is free again when it was answered; all calls together have the
+/// bytes that `Options::calls_bytes_max` gives them, for which their callers wait. Requests for
+/// usage and for a sign of life are not repeated before they were answered.
 pub(crate) struct Link {
-    outgoing: Outgoing<u64>,
+    poller: Arc<Poller>,
+    token: Token,
+    input_fd: RawFd,
+    /// Locked by the poller's thread alone.
+    input: Mutex<FrameReader<BufReader<Input>>>,
+    output: Mutex<Output>,
     waiting: Arc<Waiting>,
     signs: Arc<Signs>,
     /// None once it has been called.
     on_close: Mutex<Option<OnClose>>,
+    is_over: AtomicBool,
+    limits: Limits,
 }
 
-type OnClose = Box<dyn FnOnce(End) -> End + Send>;
+type OnClose = Box<dyn FnOnce(Closing) + Send>;
 
 /// The end of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct End {
     /// The reason.
     pub(crate) why: String,
@@ -32,8 +57,16 @@ pub(crate) struct End {
     pub(crate) is_own_doing: bool,
 }
 
-/// A count of signs of life: bytes received, and requests read by the other end. Only requests
-/// longer than the system's buffer count, since shorter ones may lie there unread.
+/// A connection that has ended, and whose waiters are not told yet. They are when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    /// The reason, as far as the connection knows.
+    pub(crate) why: String,
+    waiting: Arc<Waiting>,
+}
+
+/// A count of signs of life: bytes received, and bytes written once there was no more room, since
+/// the other end has read then.
 #[derive(Debug, Default)]
 struct Signs(AtomicU64);
 
@@ -42,42 +75,31 @@ impl Signs {
         // Relaxed: only compared with its former value.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
-
-    fn shown_by<S>(self: &Arc<Self>, stream: S) -> Shown<S> {
-        let signs = Arc::clone(self);
-        Shown { stream, signs }
-    }
 }
 
-/// More than a socket buffers for a reader that does not read.
-const READ_BYTES: usize = 1 << 20;
+/// How much is read from one connection before others have their turn.
+const TURN_BYTES: usize = 1 << 18;
 
-/// A stream, one of whose directions shows signs of life.
-struct Shown<S> {
-    stream: S,
+/// The stream of answers.
+struct Input {
+    stream: Box<dyn Read + Send>,
     signs: Arc<Signs>,
+    /// How much may be read in this turn.
+    left: usize,
 }
 
-impl<S: Read> Read for Shown<S> {
+impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buffer);
-        self.signs.add();
-        read
-    }
-}
-
-impl<S: Write> Write for Shown<S> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let part = bytes.get(..READ_BYTES).unwrap_or(bytes);
-        let written = self.stream.write(part)?;
-        if written == READ_BYTES {
+        if self.left == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let end = buffer.len().min(self.left);
+        let bytes = self.stream.read(&mut buffer[..end])?;
+        self.left -= bytes;
+        if bytes > 0 {
             self.signs.add();
         }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
+        Ok(bytes)
     }
 }
 
@@ -89,6 +111,14 @@ struct Waiting {
     name: String,
 }
 
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Link")
@@ -98,36 +128,45 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// A connection to `name`. When it closes, `on_close` is called, which may know the reason
-    /// better, and then all waiters are told.
+    /// A connection to `name`, which `poller` serves. When it ends, `on_close` is called, which may
+    /// find out the reason, and tells all waiters. It must not wait.
     pub(crate) fn open(
+        poller: &Arc<Poller>,
         name: String,
-        input: impl Read + Send + 'static,
-        output: impl Write + Send + 'static,
+        input: impl ReadEnd,
+        output: impl WriteEnd,
         limits: Limits,
-        on_close: impl FnOnce(End) -> End + Send + 'static,
+        on_close: impl FnOnce(Closing) + Send + 'static,
     ) -> io::Result<Arc<Self>> {
-        let waiting = Arc::new(Waiting {
-            replies: Mutex::new(Some(HashMap::new())),
-            name,
-        });
-        let told = Arc::clone(&waiting);
-        let failed = move |id, error: &io::Error| told.tell(id, Err(told.died(&error.to_string())));
+        rustix::io::ioctl_fionbio(&input, true)?;
+        rustix::io::ioctl_fionbio(&output, true)?;
+        let token = poller.token();
+        let input_fd = input.as_fd().as_raw_fd();
         let signs = Arc::new(Signs::default());
-        let (input, output) = (signs.shown_by(input), signs.shown_by(output));
+        let stream = Input {
+            stream: Box::new(input),
+            signs: Arc::clone(&signs),
+            left: 0,
+        };
         let link = Arc::new(Self {
-            outgoing: Outgoing::start("heist-cluster-requests", output, failed)?,
-            waiting,
+            poller: Arc::clone(poller),
+            token,
+            input_fd,
+            input: Mutex::new(FrameReader::new(
+                BufReader::with_capacity(1 << 16, stream),
+                limits,
+            )),
+            output: Mutex::new(Output::new(output)),
+            waiting: Arc::new(Waiting {
+                replies: Mutex::new(Some(HashMap::new())),
+                name,
+            }),
             signs,
             on_close: Mutex::new(Some(Box::new(on_close))),
+            is_over: AtomicBool::new(false),
+            limits,
         });
-        let reading = Arc::clone(&link);
-        thread::Builder::new()
-            .name("heist-cluster-link".to_owned())
-            .spawn(move || {
-                let why = reading.waiting.read(input, limits);
-                reading.end(why);
-            })?;
+        poller.add(token, input_fd, Arc::clone(&link) as Arc<dyn Connection>)?;
         Ok(link)
     }
 
@@ -137,16 +176,15 @@ impl Link {
         let Some(on_close) = self.on_close.lock().take() else {
             return;
         };
-        let replies = self.waiting.replies.lock().take();
-        self.close();
-        // A waiter that is told may try again at once, and must not find the dead worker.
-        let end = on_close(End {
-            why,
-            is_own_doing: false,
-        });
-        for (_, reply) in replies.into_iter().flatten() {
-            reply(Err(self.waiting.ended(&end)));
-        }
+        // Relaxed: the poller's thread only stops reading earlier.
+        self.is_over.store(true, Ordering::Relaxed);
+        let mut output = self.output.lock();
+        self.watch_output(&mut output, false);
+        output.end();
+        drop(output);
+        self.poller.remove(self.token, self.input_fd);
+        let waiting = Arc::clone(&self.waiting);
+        on_close(Closing { why, waiting });
     }
 
     /// Sends a request, once. `reply` gets the answer, or the reason why there is none.
@@ -165,7 +203,14 @@ impl Link {
         if let Some((reply, error)) = refused {
             return reply(Err(error));
         }
-        if !self.outgoing.send(id, request) {
+        let mut output = self.output.lock();
+        let is_taken = output.push(request);
+        // Otherwise the poller's thread is at it.
+        if is_taken && !output.is_full {
+            self.write(&mut output);
+        }
+        drop(output);
+        if !is_taken {
             let error = self.waiting.died("it was told to end");
             self.waiting.tell(id, Err(error));
         }
@@ -178,7 +223,86 @@ impl Link {
 
     /// Closes the sending side: the other end reads what was sent, and then the end of the stream.
     pub(crate) fn close(&self) {
-        self.outgoing.close();
+        let mut output = self.output.lock();
+        output.close();
+        if !output.is_full {
+            self.write(&mut output);
+        }
+    }
+
+    /// Writes what there is room for. Requests that cannot be written at all have no answer; their
+    /// waiters are told at the end of the connection, when it is known why.
+    fn write(&self, output: &mut Output) {
+        match output.write() {
+            Written::Some => self.signs.add(),
+            Written::None => {}
+        }
+        let is_full = output.is_full;
+        self.watch_output(output, is_full);
+    }
+
+    fn watch_output(&self, output: &mut Output, is_wanted: bool) {
+        if output.is_watched == is_wanted {
+            return;
+        }
+        let Some(fd) = output.fd() else {
+            return;
+        };
+        let fds = (self.input_fd, fd);
+        if self.poller.watch_output(self.token, fds, is_wanted).is_ok() {
+            output.is_watched = is_wanted;
+        }
+    }
+}
+
+impl Connection for Link {
+    fn serve(&self) -> Turn {
+        let mut output = self.output.lock();
+        if output.is_full {
+            self.write(&mut output);
+        }
+        drop(output);
+        let mut input = self.input.lock();
+        input.stream_mut().get_mut().left = TURN_BYTES;
+        let end = loop {
+            // Relaxed: see `end`.
+            if self.is_over.load(Ordering::Relaxed) {
+                return Turn::Over;
+            }
+            match input.read() {
+                Ok(frame) => self.waiting.take(frame),
+                Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return match input.stream_mut().get_mut().left {
+                        0 => Turn::GoesOn,
+                        _ => Turn::Waits,
+                    };
+                }
+                Err(error) if error.is_passing() => self.waiting.passed_over(error, self.limits),
+                Err(error) => break error.to_string(),
+            }
+        };
+        drop(input);
+        self.end(end);
+        Turn::Over
+    }
+
+    fn fail(&self) {
+        self.end("this program could not go on with its answers".to_owned());
+    }
+}
+
+impl Closing {
+    /// Tells all waiters, and has future ones told.
+    pub(crate) fn tell(self, end: &End) {
+        self.waiting.end(end);
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let why = std::mem::take(&mut self.why);
+        let is_own_doing = false;
+        self.waiting.end(&End { why, is_own_doing });
     }
 }
 
@@ -199,35 +323,37 @@ impl Waiting {
         BackendError::own_doing(format!("{} is gone: {}", self.name, end.why))
     }
 
-    /// Reads answers until the stream ends, and returns why it did.
-    fn read(&self, input: impl Read, limits: Limits) -> String {
-        let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, input), limits);
-        loop {
-            match frames.read() {
-                Ok(frame) => match frame.understand::<Answer>() {
-                    Ok(answer) => self.tell(answer.id, Ok(frame)),
-                    Err(error) => {
-                        self.complain(&format!("an answer cannot be understood: {error}"));
-                    }
-                },
-                Err(ReadError::Oversized {
-                    header: Some(header),
-                    payload_bytes,
-                    ..
-                }) => {
-                    let answer = protocol::decode::<Answer>(&header);
-                    let error = BackendError::impossible(format!(
-                        "the answer of {} has {payload_bytes} bytes, and at most {} are accepted; \
-                         {PAYLOAD_VARIABLE} says how many",
-                        self.name, limits.payload_bytes_max
-                    ));
-                    if let Ok(answer) = answer {
-                        self.tell(answer.id, Err(error));
-                    }
-                }
-                Err(error) if error.is_passing() => self.complain(&error.to_string()),
-                Err(error) => return error.to_string(),
-            }
+    fn end(&self, end: &End) {
+        let replies = self.replies.lock().take();
+        for (_, reply) in replies.into_iter().flatten() {
+            reply(Err(self.ended(end)));
+        }
+    }
+
+    fn take(&self, frame: Frame) {
+        match frame.understand::<Answer>() {
+            Ok(answer) => self.tell(answer.id, Ok(frame)),
+            Err(error) => self.complain(&format!("an answer cannot be understood: {error}")),
+        }
+    }
+
+    /// Something was read that is no answer, or too large.
+    fn passed_over(&self, error: ReadError, limits: Limits) {
+        let ReadError::Oversized {
+            header: Some(header),
+            payload_bytes,
+            ..
+        } = error
+        else {
+            return self.complain(&error.to_string());
+        };
+        let error = BackendError::impossible(format!(
+            "the answer of {} has {payload_bytes} bytes, and at most {} are accepted; \
+             {PAYLOAD_VARIABLE} says how many",
+            self.name, limits.payload_bytes_max
+        ));
+        if let Ok(answer) = protocol::decode::<Answer>(&header) {
+            self.tell(answer.id, Err(error));
         }
     }
 
@@ -249,101 +375,4 @@ impl Waiting {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::net::UnixStream;
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::protocol::Outcome;
-
-    /// A watchdog, and no bar.
-    const PATIENCE: Duration = Duration::from_secs(60);
-    /// More than goes into a socket that nobody reads.
-    const LARGE_BYTES: usize = 4 << 20;
-
-    fn pair() -> (Arc<Link>, UnixStream) {
-        let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
-        let input = ours.try_clone().expect("a second handle");
-        let name = "the other end".to_owned();
-        let link = Link::open(name, input, ours, Limits::default(), |end| end);
-        (link.expect("a connection"), theirs)
-    }
-
-    fn request(payload_bytes: usize) -> Frame {
-        Frame::new(&"a request", vec![1; payload_bytes])
-    }
-
-    fn answer(id: u64, payload_bytes: usize) -> Vec<u8> {
-        let outcome = Outcome::Done;
-        Frame::new(&Answer { id, outcome }, vec![2; payload_bytes]).to_bytes()
-    }
-
-    /// The reply to the first answer sends a large request, which the other end does not read
-    /// before it has written a large answer.
-    #[test]
-    fn a_reply_that_sends_much_keeps_no_answer_waiting() {
-        let (link, mut theirs) = pair();
-        let other_end = thread::spawn(move || {
-            let input = theirs.try_clone().expect("a second handle");
-            let mut frames = FrameReader::new(input, Limits::default());
-            frames.read().expect("the first request");
-            frames.read().expect("the second request");
-            for answer in [answer(1, 0), answer(2, LARGE_BYTES)] {
-                theirs.write_all(&answer).expect("it is read");
-            }
-            frames.read().expect("the third request");
-            theirs.write_all(&answer(3, 0)).expect("it is read");
-        });
-        let (sender, answers) = mpsc::channel();
-        let noting = move |id| -> Reply {
-            let sender = sender.clone();
-            Box::new(move |answer| sender.send((id, answer.is_ok())).unwrap_or_default())
-        };
-        let again = Arc::clone(&link);
-        let (first, second, third) = (noting(1), noting(2), noting(3));
-        let sending = Box::new(move |answer| {
-            again.send(3, request(LARGE_BYTES), third);
-            first(answer);
-        });
-        link.send(1, request(0), sending);
-        link.send(2, request(0), second);
-        for id in 1..=3 {
-            let answered = answers.recv_timeout(PATIENCE);
-            assert_eq!(answered, Ok((id, true)), "the answer {id} never came");
-        }
-        other_end.join().expect("the other end has read all");
-    }
-
-    #[test]
-    fn a_request_that_is_not_answered_is_not_sent_again() {
-        let (link, _theirs) = pair();
-        let (sender, answers) = mpsc::channel();
-        link.send(1, request(0), Box::new(|_| ()));
-        let refused = Box::new(move |answer| drop(sender.send(answer)));
-        link.send(1, request(0), refused);
-        let answer = answers.recv_timeout(PATIENCE).expect("it did not wait");
-        let error = answer.expect_err("it was asked before").to_string();
-        assert!(error.contains("has not answered"), "{error}");
-    }
-
-    #[test]
-    fn nothing_waits_for_an_end_that_does_not_read() {
-        let (link, theirs) = pair();
-        let (sender, sent) = mpsc::channel();
-        let (reply, told) = mpsc::channel();
-        thread::spawn(move || {
-            let reply = Box::new(move |answer| drop(reply.send(answer)));
-            link.send(1, request(LARGE_BYTES), reply);
-            link.close();
-            let refused = Box::new(move |answer| drop(sender.send(answer)));
-            link.send(2, request(0), refused);
-        });
-        let refused = sent.recv_timeout(PATIENCE).expect("it did not wait");
-        let error = refused.expect_err("the connection is closed").to_string();
-        assert!(error.contains("told to end"), "{error}");
-        drop(theirs);
-        let lost = told.recv_timeout(PATIENCE).expect("it is told");
-        assert!(lost.is_err_and(|error| error.is_node_death()));
-    }
-}
+mod tests;

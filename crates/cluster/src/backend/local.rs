@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
-use std::sync::mpsc::{self, Sender};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heist_sync::{thread, Mutex};
+use rustix::io::Errno;
 
 use super::hosted::Attempts;
-use super::link::End;
+use super::poller::Poller;
 use super::queue::Queue;
 use super::{
     Backend, BackendError, BackendOptions, CallSpec, Cpus, JobEvents, Needs, Node, Program, Reply,
@@ -28,7 +29,7 @@ mod process;
 mod words;
 mod workers;
 
-use workers::{watch, Item, Process, Shared, State, Whereabouts};
+use workers::{keep, Item, Process, Shared, State, Whereabouts};
 
 /// The time in which all workers together must report their usage.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
@@ -62,7 +63,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// # Cost
 ///
 /// A process for each node, which starts in a few milliseconds and is replaced when it dies, and
-/// three threads and three descriptors of the driver: 776 and 778 for 256 nodes.
+/// two descriptors of the driver: a socket, and a pipe for what the worker prints. Two threads
+/// serve all nodes: one reads and writes, and one waits for processes.
 #[derive(Clone, Debug)]
 pub struct Local {
     nodes: u32,
@@ -198,8 +200,11 @@ impl BackendOptions for Local {
             .map(|number| NodeId::from(format!("n{number}")))
             .collect();
         let cpus = Cpus::from(self.cpus);
+        let failed = |error: io::Error| not_started(&path, self.nodes, &error);
+        let (sender, ended) = mpsc::channel();
         let shared = Arc::new(Shared {
-            program: path,
+            poller: Poller::start().map_err(failed)?,
+            program: path.clone(),
             arguments: self.arguments,
             silence: self.silence,
             folder,
@@ -210,21 +215,13 @@ impl BackendOptions for Local {
                 workers: nodes.iter().cloned().map(Process::absent).collect(),
                 queue: Queue::new(nodes.into_iter().map(|node| (node, cpus)), &self.each),
                 calls: HashMap::new(),
-                is_closed: false,
+                ended: Some(sender),
             }),
             attempts: Attempts::new(program.fingerprint, program.build),
         });
-        let (watching, stop) = mpsc::channel();
         // From here on its workers end with it.
-        let backend = Arc::new(LocalBackend {
-            shared: Arc::clone(&shared),
-            _watching: watching,
-        });
-        let failed = |error: io::Error| {
-            let program = shared.program.display();
-            BackendError::setup(format!("could not start a worker, {program}: {error}"))
-        };
-        watch(&shared, stop).map_err(failed)?;
+        let backend = Arc::new(LocalBackend(Arc::clone(&shared)));
+        keep(&shared, ended).map_err(failed)?;
         for at in 0..self.nodes as usize {
             shared.launch(at).map_err(failed)?;
         }
@@ -232,13 +229,24 @@ impl BackendOptions for Local {
     }
 }
 
+/// A worker could not be started.
+fn not_started(program: &Path, nodes: u32, error: &io::Error) -> BackendError {
+    let program = program.display();
+    let hint = match error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
+        true => format!(
+            "; {nodes} nodes take {} descriptors, and `ulimit -n` says how many there may be",
+            2 * nodes
+        ),
+        false => String::new(),
+    };
+    BackendError::setup(format!(
+        "could not start a worker, {program}: {error}{hint}"
+    ))
+}
+
 /// The workers end when it is dropped.
 #[derive(Debug)]
-struct LocalBackend {
-    shared: Arc<Shared>,
-    /// The workers are watched until it is dropped.
-    _watching: Sender<()>,
-}
+struct LocalBackend(Arc<Shared>);
 
 impl Backend for LocalBackend {
     fn name(&self) -> &'static str {
@@ -246,17 +254,16 @@ impl Backend for LocalBackend {
     }
 
     fn nodes(&self) -> Result<Vec<Node>, BackendError> {
-        Ok(self.shared.state.lock().queue.nodes().cloned().collect())
+        Ok(self.0.state.lock().queue.nodes().cloned().collect())
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
         let (cpus, placement) = (Cpus::from(call.cpus), call.placement.clone());
-        self.shared
-            .enqueue(cpus, &placement, Item::Call(call, reply));
+        self.0.enqueue(cpus, &placement, Item::Call(call, reply));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.0.state.lock();
         let link = match state.calls.get(&id) {
             None => return,
             Some(Whereabouts::Waits(number)) => {
@@ -272,9 +279,9 @@ impl Backend for LocalBackend {
         };
         drop(state);
         if is_hard {
-            self.shared.kill(&link, "a call");
+            self.0.kill(&link, "a call");
         } else {
-            let fingerprint = self.shared.fingerprint;
+            let fingerprint = self.0.fingerprint;
             let ask = Ask::Cancel { call: id };
             // The number is that of the call, with a bit that no call has.
             let id = id | 1 << 62;
@@ -284,7 +291,7 @@ impl Backend for LocalBackend {
     }
 
     fn put(&self, id: ObjectId, bytes: Vec<u8>) -> Result<(), BackendError> {
-        let path = self.shared.folder.path().join(id.to_string());
+        let path = self.0.folder.path().join(id.to_string());
         let written = private::create(&path).and_then(|mut file| file.write_all(&bytes));
         written.map_err(|error| {
             BackendError::setup(format!(
@@ -295,7 +302,7 @@ impl Backend for LocalBackend {
     }
 
     fn fetch(&self, id: ObjectId) -> Result<Vec<u8>, BackendError> {
-        let path = self.shared.folder.path().join(id.to_string());
+        let path = self.0.folder.path().join(id.to_string());
         fs::read(&path).map_err(|error| {
             BackendError::lost(format!(
                 "could not read shared data from {}: {error}",
@@ -306,11 +313,11 @@ impl Backend for LocalBackend {
 
     fn forget(&self, id: ObjectId) {
         // The folder goes with the cluster in any case.
-        let _ = fs::remove_file(self.shared.folder.path().join(id.to_string()));
+        let _ = fs::remove_file(self.0.folder.path().join(id.to_string()));
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
-        let shared = &self.shared;
+        let shared = &self.0;
         let origin = Arc::new(start.origin());
         shared
             .attempts
@@ -320,26 +327,26 @@ impl Backend for LocalBackend {
     }
 
     fn pause(&self, job: u64, epoch: u32) {
-        self.shared.attempts.pause(job, epoch);
+        self.0.attempts.pause(job, epoch);
     }
 
     fn snapshot(&self, job: u64, epoch: u32) {
-        self.shared.attempts.snapshot(job, epoch);
+        self.0.attempts.snapshot(job, epoch);
     }
 
     fn stop(&self, job: u64, epoch: u32) {
-        self.shared.attempts.stop(job, epoch);
+        self.0.attempts.stop(job, epoch);
     }
 
     fn kill(&self, job: u64) {
-        self.shared.attempts.kill(job);
+        self.0.attempts.kill(job);
     }
 
     fn usage(&self) -> Vec<(NodeId, Result<Reading, BackendError>)> {
         let deadline = Instant::now() + USAGE_PATIENCE;
-        let fingerprint = self.shared.fingerprint;
+        let fingerprint = self.0.fingerprint;
         let asked: Vec<_> = self
-            .shared
+            .0
             .links()
             .into_iter()
             .map(|(node, link)| {
@@ -389,8 +396,8 @@ impl Backend for LocalBackend {
     }
 
     fn close(&self) {
-        let mut state = self.shared.state.lock();
-        state.is_closed = true;
+        let mut state = self.0.state.lock();
+        state.ended = None;
         let waiting = state.queue.drain();
         let mut children: Vec<_> = state
             .workers
@@ -405,11 +412,10 @@ impl Backend for LocalBackend {
             running.kill("the cluster has ended".to_owned());
         }
         for running in children {
-            let why = String::new();
-            let is_own_doing = false;
-            drop(running.end(End { why, is_own_doing }, false));
+            let link = Arc::clone(&running.link);
+            link.end(running.end("", false).why);
         }
-        self.shared.folder.remove();
+        self.0.folder.remove();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The backend that uses Slurm: workers that srun places, and jobs that are batch jobs.
 
 use std::fs;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use self::guard::Guard;
 use self::jobs::{Message, Watcher};
 use self::site::Site;
 use self::watched::Watched;
+use super::poller::Poller;
 use super::{
     Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
@@ -234,6 +235,7 @@ impl BackendOptions for Slurm {
             build: program.build,
             limits: program.limits,
             logs: program.logs,
+            poller: Poller::start().map_err(no_thread)?,
             jobs: folder.join("jobs"),
             objects: own.path().join("objects"),
             variables: self.variables,
@@ -260,7 +262,7 @@ impl BackendOptions for Slurm {
         thread::Builder::new()
             .name("heist-cluster-slurm".to_owned())
             .spawn(move || watcher.run(&receiver))
-            .map_err(|error| BackendError::setup(format!("could not start a thread: {error}")))?;
+            .map_err(no_thread)?;
         Ok(Arc::new(SlurmBackend {
             site,
             calls,
@@ -269,6 +271,10 @@ impl BackendOptions for Slurm {
             own,
         }))
     }
+}
+
+fn no_thread(error: io::Error) -> BackendError {
+    BackendError::setup(format!("could not start a thread: {error}"))
 }
 
 /// Checks that Slurm is usable from here.
@@ -298,7 +304,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 /// The folder that is shared, and one of this driver's own, which is or lies in the former and is
 /// gone after it.
 fn make_folders(named: Option<&Path>) -> Result<(PathBuf, Folder), BackendError> {
-    let failed = |path: &Path, error: std::io::Error| {
+    let failed = |path: &Path, error: io::Error| {
         BackendError::setup(format!(
             "could not make a folder in {} that the nodes share: {error}; \
              Slurm::folder names another one",

@@ -13,6 +13,9 @@ pub const MAGIC: [u8; 4] = *b"HST1";
 /// Magic and two lengths.
 const PREFIX_BYTES: usize = 16;
 
+/// Both lengths.
+const LENGTHS_BYTES: usize = PREFIX_BYTES - MAGIC.len();
+
 /// How much of a payload memory is reserved for before its bytes have come.
 const RESERVED_BYTES_MAX: u64 = 1 << 20;
 
@@ -54,6 +57,16 @@ impl Frame {
         decode(&self.header)
     }
 
+    /// The bytes in front of its payload.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the header is longer than four bytes can say.
+    pub(crate) fn head(&self) -> io::Result<Vec<u8>> {
+        let prefix = prefix(&self.header, &self.payload)?;
+        Ok([&prefix, self.header.as_slice()].concat())
+    }
+
     /// The frame as it goes through a stream.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -85,15 +98,20 @@ impl Frame {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn write_frame(writer: &mut impl Write, header: &[u8], payload: &[u8]) -> io::Result<()> {
+    writer.write_all(&prefix(header, payload)?)?;
+    writer.write_all(header)?;
+    writer.write_all(payload)
+}
+
+/// The bytes in front of a header.
+fn prefix(header: &[u8], payload: &[u8]) -> io::Result<[u8; PREFIX_BYTES]> {
     let header_bytes = u32::try_from(header.len())
         .map_err(|_| io::Error::other(format!("a header of {} bytes", header.len())))?;
     let mut prefix = [0; PREFIX_BYTES];
     prefix[..4].copy_from_slice(&MAGIC);
     prefix[4..8].copy_from_slice(&header_bytes.to_le_bytes());
     prefix[8..].copy_from_slice(&(payload.len() as u64).to_le_bytes());
-    writer.write_all(&prefix)?;
-    writer.write_all(header)?;
-    writer.write_all(payload)
+    Ok(prefix)
 }
 
 /// How large a frame may be.
@@ -222,12 +240,43 @@ impl ReadError {
 }
 
 /// Cuts a stream into frames; [`write_frame`] has an example.
+///
+/// The stream may be one that does not block: after an error of the kind
+/// [`WouldBlock`](io::ErrorKind::WouldBlock), the next call goes on where the last one stopped.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     stream: R,
     limits: Limits,
-    /// The stream is just behind the magic of a frame.
-    is_in_frame: bool,
+    place: Place,
+}
+
+/// A place in the stream.
+#[derive(Debug)]
+enum Place {
+    Between(Gap),
+    /// Behind the magic of a frame, with so many bytes of its lengths.
+    Lengths([u8; LENGTHS_BYTES], usize),
+    /// In a header.
+    Header(Lengths, Vec<u8>),
+    /// In a payload, behind its header.
+    Payload(Lengths, Vec<u8>, Vec<u8>),
+    /// So many bytes before the end of a frame that is too large. Its header, if that is not.
+    Oversized(Lengths, u64, Option<Vec<u8>>),
+}
+
+/// The bytes between two frames: normally none.
+#[derive(Debug, Default)]
+struct Gap {
+    window: [u8; MAGIC.len()],
+    have: usize,
+    passed_over: u64,
+}
+
+/// The lengths of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Lengths {
+    header: u32,
+    payload: u64,
 }
 
 impl<R: Read> FrameReader<R> {
@@ -236,8 +285,12 @@ impl<R: Read> FrameReader<R> {
         Self {
             stream,
             limits,
-            is_in_frame: false,
+            place: Place::Between(Gap::default()),
         }
+    }
+
+    pub(crate) fn stream_mut(&mut self) -> &mut R {
+        &mut self.stream
     }
 
     /// The next frame.
@@ -247,97 +300,147 @@ impl<R: Read> FrameReader<R> {
     /// See [`ReadError`]; after those that are [passing](ReadError::is_passing) the next
     /// call reads what follows.
     pub fn read(&mut self) -> Result<Frame, ReadError> {
-        if !self.is_in_frame {
-            let passed_over = self.find_magic()?;
-            self.is_in_frame = true;
-            if passed_over > 0 {
-                return Err(ReadError::NoFrame { bytes: passed_over });
+        loop {
+            self.place = match &mut self.place {
+                Place::Between(gap) => {
+                    let passed_over = gap.find_magic(&mut self.stream)?;
+                    self.place = Place::Lengths([0; LENGTHS_BYTES], 0);
+                    match passed_over {
+                        0 => continue,
+                        bytes => return Err(ReadError::NoFrame { bytes }),
+                    }
+                }
+                Place::Lengths(lengths, have) => {
+                    while *have < LENGTHS_BYTES {
+                        *have += some(&mut self.stream, &mut lengths[*have..])?;
+                    }
+                    Lengths::decode(*lengths).admitted(self.limits)
+                }
+                Place::Header(lengths, header) => {
+                    fill(&mut self.stream, header, u64::from(lengths.header))?;
+                    let (lengths, header) = (*lengths, std::mem::take(header));
+                    match lengths.payload <= self.limits.payload_bytes_max {
+                        true => Place::Payload(lengths, header, reserved(lengths.payload)),
+                        false => Place::Oversized(lengths, lengths.payload, Some(header)),
+                    }
+                }
+                Place::Payload(lengths, header, payload) => {
+                    fill(&mut self.stream, payload, lengths.payload)?;
+                    let (header, payload) = (std::mem::take(header), std::mem::take(payload));
+                    self.place = Place::Between(Gap::default());
+                    return Ok(Frame { header, payload });
+                }
+                Place::Oversized(lengths, left, header) => {
+                    pass_over(&mut self.stream, left)?;
+                    let error = ReadError::Oversized {
+                        header_bytes: lengths.header,
+                        payload_bytes: lengths.payload,
+                        limits: self.limits,
+                        header: header.take(),
+                    };
+                    self.place = Place::Between(Gap::default());
+                    return Err(error);
+                }
             }
         }
-        self.is_in_frame = false;
-        let (header_bytes, payload_bytes) = self.lengths()?;
-        let limits = self.limits;
-        let oversized = |header| ReadError::Oversized {
-            header_bytes,
-            payload_bytes,
-            limits,
-            header,
-        };
-        if header_bytes > limits.header_bytes_max {
-            self.pass_over(u64::from(header_bytes))?;
-            self.pass_over(payload_bytes)?;
-            return Err(oversized(None));
-        }
-        let header = self.take(u64::from(header_bytes))?;
-        if payload_bytes > limits.payload_bytes_max {
-            self.pass_over(payload_bytes)?;
-            return Err(oversized(Some(header)));
-        }
-        let payload = self.take(payload_bytes)?;
-        Ok(Frame { header, payload })
     }
+}
 
+impl Gap {
     /// Goes to behind the next magic, and says how many bytes came before it.
-    fn find_magic(&mut self) -> Result<u64, ReadError> {
-        let mut window = [0; MAGIC.len()];
-        let mut have = 0;
-        let mut passed_over = 0;
+    fn find_magic(&mut self, stream: &mut impl Read) -> Result<u64, ReadError> {
         loop {
-            while have < window.len() {
-                match self.stream.read(&mut window[have..]) {
-                    Ok(0) if have == 0 && passed_over == 0 => return Err(ReadError::Closed),
+            while self.have < self.window.len() {
+                match stream.read(&mut self.window[self.have..]) {
                     Ok(0) => {
-                        let bytes = passed_over + have as u64;
-                        return Err(ReadError::NoFrame { bytes });
+                        let gap = std::mem::take(self);
+                        let bytes = gap.passed_over + gap.have as u64;
+                        return Err(match bytes {
+                            0 => ReadError::Closed,
+                            bytes => ReadError::NoFrame { bytes },
+                        });
                     }
-                    Ok(bytes) => have += bytes,
+                    Ok(bytes) => self.have += bytes,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(ReadError::Io(error)),
                 }
             }
-            if window == MAGIC {
-                return Ok(passed_over);
+            if self.window == MAGIC {
+                return Ok(self.passed_over);
             }
-            window.copy_within(1.., 0);
-            have -= 1;
-            passed_over += 1;
+            self.window.copy_within(1.., 0);
+            self.have -= 1;
+            self.passed_over += 1;
         }
-    }
-
-    fn lengths(&mut self) -> Result<(u32, u64), ReadError> {
-        let mut header = [0; 4];
-        let mut payload = [0; 8];
-        self.stream.read_exact(&mut header).map_err(ReadError::Io)?;
-        self.stream
-            .read_exact(&mut payload)
-            .map_err(ReadError::Io)?;
-        Ok((u32::from_le_bytes(header), u64::from_le_bytes(payload)))
-    }
-
-    /// The next bytes. Memory grows with what has come, not with what was announced.
-    fn take(&mut self, bytes: u64) -> Result<Vec<u8>, ReadError> {
-        let reserved = bytes.min(RESERVED_BYTES_MAX);
-        let mut taken = Vec::with_capacity(usize::try_from(reserved).unwrap_or_default());
-        let read = self.stream.by_ref().take(bytes).read_to_end(&mut taken);
-        whole(read.map(|bytes| bytes as u64), bytes).map(|()| taken)
-    }
-
-    fn pass_over(&mut self, bytes: u64) -> Result<(), ReadError> {
-        let passed = io::copy(&mut self.stream.by_ref().take(bytes), &mut io::sink());
-        whole(passed, bytes)
     }
 }
 
-/// Whether all of the `wanted` bytes were there.
-fn whole(read: io::Result<u64>, wanted: u64) -> Result<(), ReadError> {
-    match read {
-        Ok(bytes) if bytes == wanted => Ok(()),
-        Ok(bytes) => Err(ReadError::Io(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            format!("the stream ended {bytes} bytes into a part of {wanted}"),
-        ))),
-        Err(error) => Err(ReadError::Io(error)),
+impl Lengths {
+    fn decode(bytes: [u8; LENGTHS_BYTES]) -> Self {
+        let [a, b, c, d, payload @ ..] = bytes;
+        Self {
+            header: u32::from_le_bytes([a, b, c, d]),
+            payload: u64::from_le_bytes(payload),
+        }
     }
+
+    /// The place behind them.
+    fn admitted(self, limits: Limits) -> Place {
+        let header_bytes = u64::from(self.header);
+        match self.header <= limits.header_bytes_max {
+            true => Place::Header(self, reserved(header_bytes)),
+            false => Place::Oversized(self, header_bytes.saturating_add(self.payload), None),
+        }
+    }
+}
+
+/// Memory for so many bytes. It grows with those that come, not with those that are announced.
+fn reserved(bytes: u64) -> Vec<u8> {
+    let bytes = bytes.min(RESERVED_BYTES_MAX);
+    Vec::with_capacity(usize::try_from(bytes).unwrap_or_default())
+}
+
+/// Reads at least one byte.
+fn some(stream: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ReadError> {
+    loop {
+        match stream.read(buffer) {
+            Ok(0) => return Err(cut(0, buffer.len() as u64)),
+            Ok(bytes) => return Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(ReadError::Io(error)),
+        }
+    }
+}
+
+/// Reads until `taken` has so many `bytes`.
+fn fill(stream: &mut impl Read, taken: &mut Vec<u8>, bytes: u64) -> Result<(), ReadError> {
+    let left = bytes - taken.len() as u64;
+    let read = stream.by_ref().take(left).read_to_end(taken);
+    read.map_err(ReadError::Io)?;
+    match taken.len() as u64 {
+        have if have == bytes => Ok(()),
+        have => Err(cut(have, bytes)),
+    }
+}
+
+/// Reads the bytes that are `left`.
+fn pass_over(stream: &mut impl Read, left: &mut u64) -> Result<(), ReadError> {
+    let mut rest = stream.by_ref().take(*left);
+    let passed = io::copy(&mut rest, &mut io::sink());
+    let before = std::mem::replace(left, rest.limit());
+    passed.map_err(ReadError::Io)?;
+    match *left {
+        0 => Ok(()),
+        left => Err(cut(before - left, before)),
+    }
+}
+
+/// The stream ended within a part.
+fn cut(have: u64, bytes: u64) -> ReadError {
+    ReadError::Io(io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        format!("the stream ended {have} bytes into a part of {bytes}"),
+    ))
 }
 
 #[cfg(test)]

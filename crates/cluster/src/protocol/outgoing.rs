@@ -19,11 +19,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// no lock is held while something is written. `K` is what a frame is known by.
 ///
 /// The queue has no bound of its own, because whoever met it would wait, and readers send too. Its
-/// bound is what the sender may send. A driver sends a call or a job when there is room for it
-/// on the node, and the room is free again when it was answered; all calls together have the bytes
-/// that `Options::calls_bytes_max` gives them, for which their callers wait. Requests for usage and
-/// for a sign of life are not repeated before they were answered. A worker sends one answer to
-/// each request.
+/// bound is what the sender may send: a driver has that of a connection to a worker, and a worker
+/// sends one answer to each request.
 pub(crate) struct Outgoing<K>(Arc<Shared<K>>);
 
 struct Shared<K> {

@@ -114,3 +114,51 @@ fn bytes_left_over_are_no_value() {
     bytes.push(0);
     assert!(decode::<u64>(&bytes).is_err_and(|error| error.contains("left over")));
 }
+
+/// A stream that has no byte ready every other time, and otherwise one.
+struct Drips<'a> {
+    bytes: &'a [u8],
+    is_dry: bool,
+}
+
+impl Read for Drips<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.is_dry = !self.is_dry;
+        match self.is_dry {
+            true => Err(io::ErrorKind::WouldBlock.into()),
+            false => (&mut self.bytes).take(1).read(buffer),
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_has_nothing_ready_is_read_on_where_it_was() {
+    let limits = Limits {
+        header_bytes_max: 16,
+        payload_bytes_max: 10,
+    };
+    let mut bytes = b"noise".to_vec();
+    let parts = [
+        frame("first", b"payload"),
+        frame("big", &[1; 11]),
+        frame("a header that is too long", b"x"),
+        frame("", b""),
+    ];
+    bytes.extend(parts.iter().flat_map(Frame::to_bytes));
+    bytes.extend(b"HST");
+    let dripping = Drips {
+        bytes: &bytes,
+        is_dry: false,
+    };
+    let mut reader = FrameReader::new(dripping, limits);
+    let mut read = Vec::new();
+    loop {
+        match reader.read() {
+            Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(ReadError::Closed) => break,
+            other => read.push(other.map_err(|error| error.to_string())),
+        }
+    }
+    assert_eq!(read, read_all(&bytes, limits));
+    assert_eq!(read.len(), 6, "{read:?}");
+}

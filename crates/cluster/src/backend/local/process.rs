@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::words::Words;
-use crate::backend::link::{End, Link};
+use crate::backend::link::{directions, Closing, End, Link};
+use crate::backend::poller::Poller;
 use crate::backend::silence::{Pulse, Silence};
 use crate::log::Logs;
 use crate::planner::NodeId;
+use crate::protocol::Limits;
 
 /// A worker's process.
 #[derive(Debug)]
@@ -37,11 +39,16 @@ pub(super) struct Started {
 }
 
 /// Starts the process of `command` for `node`, which speaks to us through its standard input; what
-/// it prints goes to `logs`.
-pub(super) fn start(mut command: Command, node: &NodeId, logs: &Logs) -> io::Result<Started> {
+/// it prints goes to `logs`, as `poller` reads it.
+pub(super) fn start(
+    mut command: Command,
+    poller: &Poller,
+    node: &NodeId,
+    logs: &Logs,
+) -> io::Result<Started> {
     let (stream, theirs) = UnixStream::pair()?;
     let (output, theirs_to_write) = io::pipe()?;
-    let words = Words::listen(output, node, logs)?;
+    let words = Words::listen(poller, output, node, logs)?;
     // The output of functions is for people.
     command
         .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -58,19 +65,51 @@ pub(super) fn start(mut command: Command, node: &NodeId, logs: &Logs) -> io::Res
     })
 }
 
-impl Running {
-    pub(super) fn new(started: Started, link: Arc<Link>) -> Self {
-        Self {
-            link,
-            child: started.child,
-            words: started.words,
-            began: Instant::now(),
-            is_proven: false,
-            silence: Silence::default(),
-            sentence: None,
+impl Started {
+    /// Connects to it.
+    pub(super) fn connect(
+        self,
+        poller: &Arc<Poller>,
+        name: String,
+        limits: Limits,
+        on_close: impl FnOnce(Closing) + Send + 'static,
+    ) -> io::Result<Running> {
+        let Self {
+            mut child,
+            stream,
+            words,
+        } = self;
+        let (input, output) = directions(stream);
+        match Link::open(poller, name, input, output, limits, on_close) {
+            Ok(link) => Ok(Running {
+                link,
+                child,
+                words,
+                began: Instant::now(),
+                is_proven: false,
+                silence: Silence::default(),
+                sentence: None,
+            }),
+            Err(error) => {
+                abandon(&mut child);
+                Err(error)
+            }
         }
     }
 
+    /// Ends it.
+    pub(super) fn abandon(mut self) {
+        abandon(&mut self.child);
+    }
+}
+
+fn abandon(child: &mut Child) {
+    // It may be gone already, which is what is wanted.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+impl Running {
     /// Looks whether it lives.
     pub(super) fn look(&mut self) -> Pulse {
         self.silence.look(self.link.signs())
@@ -83,9 +122,9 @@ impl Running {
         let _ = self.child.kill();
     }
 
-    /// Says why its connection has ended, and makes sure that it is dead. `is_alone`: it had one
-    /// request to work on.
-    pub(super) fn end(mut self, end: End, is_alone: bool) -> End {
+    /// Says why its connection has ended, of which is known that `why`, and makes sure that it is
+    /// dead. `is_alone`: it had one request to work on.
+    pub(super) fn end(mut self, why: &str, is_alone: bool) -> End {
         let was_killed = self.sentence.is_some();
         // It has closed its end, and is dead or dying: it keeps the status that it has.
         let _ = self.child.kill();
@@ -95,7 +134,7 @@ impl Running {
         let why = match (self.sentence, status) {
             (Some(sentence), _) => sentence,
             (None, Ok(status)) => describe(status, &words),
-            (None, Err(error)) => format!("{}; its status is unknown: {error}", end.why),
+            (None, Err(error)) => format!("{why}; its status is unknown: {error}"),
         };
         let is_own_doing = !was_killed && is_alone && is_crash;
         End { why, is_own_doing }
@@ -139,20 +178,14 @@ mod tests {
     fn ended(script: &str, is_alone: bool) -> End {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let logs = Logs::new(None);
-        let started = start(command, &NodeId::from("n1"), &logs).expect("a shell");
-        let (stream, limits) = (&started.stream, Default::default());
-        let (input, output) = (stream.try_clone(), stream.try_clone());
-        let (input, output) = (input.expect("a handle"), output.expect("a handle"));
+        let poller = Poller::start().expect("a thread");
+        let (node, logs) = (NodeId::from("n1"), Logs::new(None));
+        let started = start(command, &poller, &node, &logs).expect("a shell");
         let (sender, closed) = mpsc::channel();
-        let on_close = move |end: End| {
-            sender.send(end.clone()).expect("the test waits");
-            end
-        };
-        let link = Link::open("it".to_owned(), input, output, limits, on_close);
-        let running = Running::new(started, link.expect("a connection"));
-        let end = closed.recv().expect("it ends");
-        running.end(end, is_alone)
+        let on_close = move |closing| sender.send(closing).expect("the test waits");
+        let running = started.connect(&poller, "it".to_owned(), Limits::default(), on_close);
+        let closing: Closing = closed.recv().expect("it ends");
+        running.expect("a connection").end(&closing.why, is_alone)
     }
 
     #[test]

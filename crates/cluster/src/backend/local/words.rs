@@ -2,11 +2,12 @@
 //! that ran then, and its end is kept.
 
 use std::io::{self, PipeReader, Read as _};
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 
-use heist_sync::{thread, Mutex};
-use rustix::event::{poll, PollFd, PollFlags};
+use heist_sync::Mutex;
 
+use crate::backend::poller::{Connection, Poller, Turn};
 use crate::log::lines::{harmless, Lines};
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
@@ -53,49 +54,41 @@ struct State {
 }
 
 impl Words {
-    /// Listens to the process of `node`, on a thread of its own.
-    pub(super) fn listen(output: PipeReader, node: &NodeId, logs: &Logs) -> io::Result<Arc<Self>> {
-        // Two threads read it, and neither may keep the other waiting.
+    /// Listens to the process of `node`, by the thread of `poller`.
+    pub(super) fn listen(
+        poller: &Poller,
+        output: PipeReader,
+        node: &NodeId,
+        logs: &Logs,
+    ) -> io::Result<Arc<Self>> {
         rustix::io::ioctl_fionbio(&output, true)?;
+        let fd = output.as_raw_fd();
         let words = Arc::new(Self {
             output,
             node: node.clone(),
             logs: logs.clone(),
             state: Mutex::default(),
         });
-        let listening = Arc::clone(&words);
-        thread::Builder::new()
-            .name("heist-cluster-words".to_owned())
-            .spawn(move || listening.run())?;
+        poller.add(
+            poller.token(),
+            fd,
+            Arc::clone(&words) as Arc<dyn Connection>,
+        )?;
         Ok(words)
     }
 
-    fn run(&self) {
-        loop {
-            let mut output = [PollFd::new(&self.output, PollFlags::IN)];
-            match poll(&mut output, None) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return,
-            }
-            let mut state = self.state.lock();
-            if !self.read(&mut state) {
-                return self.flush(&mut state);
-            }
-        }
-    }
-
-    /// Reads what there is, and waits for no more; false at the end.
-    fn read(&self, state: &mut State) -> bool {
+    /// Reads what there is, for a while.
+    fn read(&self, state: &mut State) -> Turn {
         let mut buffer = [0; BUFFER_BYTES];
         for _ in 0..READS_MAX {
             match (&self.output).read(&mut buffer) {
                 Ok(bytes @ 1..) => self.take(state, &buffer[..bytes]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Turn::Waits,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => return false,
+                Ok(0) | Err(_) => return Turn::Over,
             }
         }
-        true
+        Turn::GoesOn
     }
 
     fn take(&self, state: &mut State, bytes: &[u8]) {
@@ -153,6 +146,19 @@ impl Words {
         let shown: Vec<_> = lines.into_iter().skip(first).take(LINES_SHOWN).collect();
         harmless(shown.join("; ").as_bytes())
     }
+}
+
+impl Connection for Words {
+    fn serve(&self) -> Turn {
+        let mut state = self.state.lock();
+        let turn = self.read(&mut state);
+        if turn == Turn::Over {
+            self.flush(&mut state);
+        }
+        turn
+    }
+
+    fn fail(&self) {}
 }
 
 #[cfg(test)]

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use heist_sync::{thread, Mutex};
 
 use super::process::{self, Running};
 use super::words::Words;
 use crate::backend::hosted::{Attempts, Host, Opened};
-use crate::backend::link::{End, Link};
+use crate::backend::link::{Closing, Link};
+use crate::backend::poller::Poller;
 use crate::backend::queue::{Queue, Room, Standing};
 use crate::backend::silence::{self, Pulse, LOOKS};
 use crate::backend::{BackendError, CallSpec, Cpus, Placement, Reply};
@@ -30,6 +31,8 @@ const SHORT_LIVES_MAX: u32 = 5;
 
 #[derive(Debug)]
 pub(super) struct Shared {
+    /// Speaks to all workers.
+    pub(super) poller: Arc<Poller>,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) silence: Duration,
@@ -48,7 +51,19 @@ pub(super) struct State {
     pub(super) queue: Queue<Item>,
     /// Where each call is, for cancelling.
     pub(super) calls: HashMap<u64, Whereabouts>,
-    pub(super) is_closed: bool,
+    /// Workers that have ended, on their way to whoever replaces them. None once the cluster has
+    /// ended.
+    pub(super) ended: Option<Sender<Ended>>,
+}
+
+/// A worker that has ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    at: usize,
+    running: Running,
+    /// It had one request to work on.
+    is_alone: bool,
+    closing: Closing,
 }
 
 /// Where a call is.
@@ -105,30 +120,35 @@ impl Item {
 impl Shared {
     /// Starts the process of a node, which takes work once it has answered.
     pub(super) fn launch(self: &Arc<Self>, at: usize) -> io::Result<()> {
-        // Locked until the process is noted: it may end before that.
         let mut state = self.state.lock();
-        if state.is_closed {
+        if state.ended.is_none() {
             return Ok(());
         }
         let node = state.workers[at].node.clone();
         // A node that starts makes no wait vain.
         drop(state.queue.set_standing(&node, Standing::Starting));
+        // Others go on meanwhile.
+        drop(state);
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
             .env(WORKER_VARIABLE, "socket")
             .env(NODE_VARIABLE, node.to_string())
             .env(OBJECTS_VARIABLE, self.folder.path());
-        let mut started = process::start(command, &node, &self.logs)?;
-        let weak = Arc::downgrade(self);
+        let started = process::start(command, &self.poller, &node, &self.logs)?;
         let name = format!("the worker {} (process {})", node, started.child.id());
-        let opened = started.stream.try_clone().and_then(|input| {
-            let output = started.stream.try_clone()?;
-            let on_close = move |end| ended(&weak, at, end);
-            Link::open(name, input, output, self.limits, on_close)
-        });
-        let link = opened.inspect_err(|_| drop(started.child.kill()))?;
-        state.workers[at].running = Some(Running::new(started, Arc::clone(&link)));
+        let weak = Arc::downgrade(self);
+        let on_close = move |closing| closed(&weak, at, closing);
+        // Locked until the process is noted: it may end before that.
+        let mut state = self.state.lock();
+        if state.ended.is_none() {
+            drop(state);
+            started.abandon();
+            return Ok(());
+        }
+        let running = started.connect(&self.poller, name, self.limits, on_close)?;
+        let link = Arc::clone(&running.link);
+        state.workers[at].running = Some(running);
         drop(state);
         self.greet(at, &link);
         Ok(())
@@ -305,34 +325,47 @@ impl Shared {
     }
 }
 
-/// Looks for silent workers, until somebody hangs up `stop`.
-pub(super) fn watch(shared: &Arc<Shared>, stop: Receiver<()>) -> io::Result<()> {
+/// Replaces workers that have ended, and looks for silent ones, on a thread of its own, which may
+/// wait for processes as the poller's may not. It ends when nobody can send any more.
+pub(super) fn keep(shared: &Arc<Shared>, ended: Receiver<Ended>) -> io::Result<()> {
     let (weak, period) = (Arc::downgrade(shared), shared.silence / LOOKS);
-    let watching = move || {
-        while stop.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
-            let Some(shared) = weak.upgrade() else {
-                return;
-            };
-            shared.look();
+    let keeping = move || {
+        let mut look_at = Instant::now() + period;
+        loop {
+            let left = look_at.saturating_duration_since(Instant::now());
+            match ended.recv_timeout(left) {
+                Ok(worker) => replace(&weak, worker),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if Instant::now() >= look_at {
+                look_at = Instant::now() + period;
+                weak.upgrade().inspect(Shared::look);
+            }
         }
     };
     thread::Builder::new()
-        .name("heist-cluster-watch".to_owned())
-        .spawn(watching)?;
+        .name("heist-cluster-keeper".to_owned())
+        .spawn(keeping)?;
     Ok(())
 }
 
-/// A worker has ended: another takes its place, unless that does no good. Returns the reason.
-fn ended(shared: &Weak<Shared>, at: usize, end: End) -> End {
+/// The connection to a worker has ended: the node takes no work until another has its place.
+fn closed(shared: &Weak<Shared>, at: usize, closing: Closing) {
     let Some(shared) = shared.upgrade() else {
-        return end;
+        return;
     };
     let mut state = shared.state.lock();
-    let State { workers, queue, .. } = &mut *state;
+    let State {
+        workers,
+        queue,
+        ended,
+        ..
+    } = &mut *state;
     let worker = &mut workers[at];
-    let Some(running) = worker.running.take() else {
+    let (Some(running), Some(ended)) = (worker.running.take(), ended) else {
         // The cluster has ended.
-        return end;
+        return;
     };
     let taken = queue.taken(&worker.node);
     let is_idle = taken == 0 && running.began.elapsed() < SHORT_LIFE;
@@ -340,22 +373,42 @@ fn ended(shared: &Weak<Shared>, at: usize, end: End) -> End {
         true => worker.short_lives + 1,
         false => 0,
     };
-    let short_lives = worker.short_lives;
     drop(queue.set_standing(&worker.node, Standing::Starting));
-    drop(state);
-    let end = running.end(end, taken == 1);
-    if short_lives >= SHORT_LIVES_MAX {
-        let why = &end.why;
-        shared.give_up(
-            at,
-            format!(
-                "{short_lives} workers in a row ended there without work; of the last one: {why}"
-            ),
-        );
-    } else if let Err(error) = shared.launch(at) {
-        shared.give_up(at, format!("no worker could be started: {error}"));
+    let is_alone = taken == 1;
+    // The keeper outlives the sender.
+    let _ = ended.send(Ended {
+        at,
+        running,
+        is_alone,
+        closing,
+    });
+}
+
+/// Says how a worker has ended, and starts another in its place, unless that does no good.
+fn replace(shared: &Weak<Shared>, ended: Ended) {
+    let Ended {
+        at,
+        running,
+        is_alone,
+        closing,
+    } = ended;
+    let end = running.end(&closing.why, is_alone);
+    closing.tell(&end);
+    if let Some(shared) = shared.upgrade() {
+        let short_lives = shared.state.lock().workers[at].short_lives;
+        if short_lives >= SHORT_LIVES_MAX {
+            let why = &end.why;
+            shared.give_up(
+                at,
+                format!(
+                    "{short_lives} workers in a row ended there without work; of the last one: \
+                     {why}"
+                ),
+            );
+        } else if let Err(error) = shared.launch(at) {
+            shared.give_up(at, format!("no worker could be started: {error}"));
+        }
     }
-    end
 }
 
 /// The worker of a node, with room for an attempt at a job.

@@ -1,7 +1,7 @@
 //! A worker that srun runs on some node, told through srun's input, answering on its output.
 
 use std::collections::VecDeque;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,7 @@ use heist_sync::Mutex;
 
 use super::log::Speaker;
 use super::site::Site;
-use crate::backend::link::{End, Link};
+use crate::backend::link::{Closing, End, Link};
 use crate::log::lines::{harmless, Lines};
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
@@ -122,24 +122,24 @@ pub(super) fn start(
         child: Mutex::new(Some(child)),
         sentence: OnceLock::new(),
     });
-    let begun = output.and_then(|output| {
-        let mut output = BufReader::with_capacity(1 << 16, output);
-        greeting(&mut output).map(|greeting| (output, greeting))
-    });
-    let (Some((output, (slurm_job, node))), Some(input)) = (begun, input) else {
+    let begun = output.and_then(|mut output| Some((greeting(&mut output)?, output)));
+    let (Some(((slurm_job, node), output)), Some(input)) = (begun, input) else {
         return Err(srun.ended(errors));
     };
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
     speaker.node.get_or_init(|| node.clone());
     let ending = Arc::clone(&srun);
-    let closed = move |end: End| {
-        let why = ending.ended(errors);
-        on_close(why.clone());
-        End { why, ..end }
+    let closed = move |closing: Closing| {
+        beside(move || {
+            let why = ending.ended(errors);
+            on_close(why.clone());
+            let is_own_doing = false;
+            closing.tell(&End { why, is_own_doing });
+        });
     };
-    let link = Link::open(name, output, input, site.limits, closed);
-    // Without its threads the input is closed, and the worker ends.
-    let link = link.map_err(|error| format!("could not start a thread: {error}"))?;
+    let link = Link::open(&site.poller, name, output, input, site.limits, closed);
+    // Without it the input is closed, and the worker ends.
+    let link = link.map_err(|error| format!("its connection cannot be waited for: {error}"))?;
     Ok(Process {
         link,
         node,
@@ -149,10 +149,31 @@ pub(super) fn start(
     })
 }
 
-/// The script's first line; none if it did not run.
-fn greeting(output: &mut impl io::BufRead) -> Option<(u64, NodeId)> {
-    let mut line = String::new();
-    output.read_line(&mut line).ok()?;
+/// Does what may wait for a process, on a thread of its own, or else here.
+fn beside(work: impl FnOnce() + Send + 'static) {
+    fn run(work: &Mutex<Option<impl FnOnce()>>) {
+        let work = work.lock().take();
+        work.into_iter().for_each(|work| work());
+    }
+    let work = Arc::new(Mutex::new(Some(work)));
+    let beside = Arc::clone(&work);
+    let spawned = thread::Builder::new()
+        .name("heist-cluster-srun".to_owned())
+        .spawn(move || run(&beside));
+    if spawned.is_err() {
+        run(&work);
+    }
+}
+
+/// The script's first line; none if it did not run. No byte behind it is read.
+fn greeting(output: &mut impl Read) -> Option<(u64, NodeId)> {
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        output.read_exact(&mut byte).ok()?;
+        line.extend(byte);
+    }
+    let line = String::from_utf8(line).ok()?;
     let (slurm_job, node) = line.trim().split_once(' ')?;
     Some((slurm_job.parse().ok()?, NodeId::from(node)))
 }

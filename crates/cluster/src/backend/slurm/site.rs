@@ -11,6 +11,7 @@ use heist_sync::Mutex;
 
 use super::command::{command, output};
 use super::guard::Guard;
+use crate::backend::poller::Poller;
 use crate::backend::{Needs, Node, Placement};
 use crate::error::BackendError;
 use crate::log::Logs;
@@ -38,6 +39,8 @@ pub(super) struct Site {
     pub(super) build: Arc<Build>,
     pub(super) limits: Limits,
     pub(super) logs: Logs,
+    /// Speaks to the workers for calls.
+    pub(super) poller: Arc<Poller>,
     /// Of jobs, a folder each.
     pub(super) jobs: PathBuf,
     /// Of shared data.
