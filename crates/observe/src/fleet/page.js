@@ -14,17 +14,6 @@
 
   // ---- small helpers -------------------------------------------------------
 
-  const shape = (tag, parent, attributes, text) => {
-    const made = document.createElementNS(parent.namespaceURI, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    if (text !== undefined) made.textContent = text;
-    parent.append(made);
-    return made;
-  };
-  const drawing = (parent) => {
-    parent.insertAdjacentHTML("beforeend", "<svg></svg>");
-    return parent.lastElementChild;
-  };
   const time = (ms) => (ms >= 1000 ? `${Number((ms / 1000).toFixed(ms >= 10000 ? 2 : 3))} s` : `${Math.round(ms * 10) / 10} ms`);
   const size = (bytes) => (bytes < 1e4 ? `${bytes} B` : bytes < 1e7 ? `${Math.round(bytes / 1e3)} kB` : `${Math.round(bytes / 1e6)} MB`);
   const percent = (share) => `${Math.round(share * 100)} %`;

@@ -1,6 +1,6 @@
 "use strict";
 // The frame of a page: a bar with legend and tools, an axis of time that is moved and zoomed,
-// and a tip at the pointer.
+// drawings, and a tip at the pointer.
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("timelines");
 
@@ -13,6 +13,20 @@ const element = (tag, parent, text) => {
 const classed = (made, name) => {
   made.className = name;
   return made;
+};
+
+// An element of a drawing, with attributes.
+const shape = (tag, parent, attributes, text) => {
+  const made = document.createElementNS(parent.namespaceURI, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  parent.append(made);
+  return made;
+};
+// A drawing, empty at first.
+const drawing = (parent) => {
+  parent.insertAdjacentHTML("beforeend", "<svg></svg>");
+  return parent.lastElementChild;
 };
 
 const bar = classed(element("div", main), "bar");
