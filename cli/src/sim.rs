@@ -1,5 +1,6 @@
 //! `heist sim`: how a computation would run on any number of workers, in the model of theory.
 
+mod compare;
 mod workload;
 
 use std::io::Write;
@@ -26,6 +27,9 @@ enum Command {
     /// victim
     #[command(after_long_help = COLUMNS)]
     Run(RunArgs),
+    /// Compare work stealing with the balancing of kernels, at several lengths of tasks
+    #[command(after_long_help = compare::SCHEMES)]
+    Compare(compare::Args),
     /// Hold the model against what theory promises of work stealing; the exit code is 1 if
     /// anything is broken
     Validate {
@@ -164,6 +168,7 @@ impl Row {
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Run(args) => simulate(args, out),
+        Command::Compare(args) => compare::run(args, out).map(|()| ExitCode::SUCCESS),
         Command::Validate { json } => validated(*json, out),
     }
 }

@@ -64,6 +64,38 @@ fn a_run_as_a_document_has_the_numbers() {
     assert!(steps >= row["span"].as_f64().expect("a number"));
 }
 
+/// Which scheme wins is for the reader; that each ran the same work, and within bounds, is not.
+#[test]
+fn a_comparison_has_all_schemes_within_the_bounds() {
+    let args = [
+        "--workers",
+        "8",
+        "--grain",
+        "1,500",
+        "--tasks",
+        "50",
+        "--tick",
+        "100",
+    ];
+    let text = stdout(&[&["compare", "--json"], &args[..]].concat());
+    let rows: Vec<Value> = serde_json::from_str(&text).expect("a document");
+    assert_eq!(rows.len(), 3 * 2, "{text}");
+    for row in &rows {
+        let schemes = row["schemes"].as_array().expect("a list");
+        assert_eq!(schemes.len(), 7);
+        for scheme in schemes {
+            let over = scheme["over_ideal"].as_f64().expect("a number");
+            assert!((1.0..=8.5).contains(&over), "{row}");
+        }
+    }
+    let table = stdout(&[&["compare"], &args[..]].concat());
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    assert!(table.contains("500 us"), "{table}");
+}
+
 #[test]
 fn theory_holds() {
     let text = stdout(&["validate"]);
@@ -78,6 +110,7 @@ fn wrong_calls_are_told_what_is_accepted() {
         (["run", "sort:9"], "fib:N, loop:N, skewed:N, bag:N, uts:N"),
         (["run", "--policy=best"], "round-robin"),
         (["run", "--workers=0"], "1 to 1048576"),
+        (["compare", "--grain=0"], "us from 0.01"),
     ] {
         let output = sim(&args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");

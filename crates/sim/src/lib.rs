@@ -22,6 +22,7 @@
 //! assert!((8 * outcome.steps - spent) < 8);
 //! ```
 
+pub mod balance;
 mod policy;
 mod recursion;
 mod steps;
