@@ -41,6 +41,15 @@ impl Drain<'_> {
     fn text(&self) -> Text<'_> {
         Text::new(&self.text[self.range.clone()])
     }
+
+    /// Cuts off what the budget allows, and charges it.
+    #[inline]
+    fn front(&mut self, budget: &mut usize) -> &str {
+        let begin = self.range.start;
+        let front_len = self.text().front(budget, &Anywhere).rest.len();
+        self.range.start += front_len;
+        &self.text[begin..self.range.start]
+    }
 }
 
 impl Part for Drain<'_> {
@@ -67,11 +76,15 @@ impl Part for Drain<'_> {
     where
         C: FnMut(char) -> ControlFlow<()>,
     {
-        let begin = self.range.start;
-        let front_len = self.text().front(budget, &Anywhere).rest.len();
-        self.range.start += front_len;
-        let front = &self.text[begin..self.range.start];
-        front.chars().try_for_each(consume)
+        self.front(budget).chars().try_for_each(consume)
+    }
+
+    #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, char) -> Folded,
+    {
+        self.front(budget).chars().fold(init, op)
     }
 }
 

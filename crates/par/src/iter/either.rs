@@ -44,6 +44,14 @@ where
         of_either!(self, iter => iter.run(budget, consume))
     }
 
+    #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, L::Output) -> Folded,
+    {
+        of_either!(self, iter => iter.run_fold(budget, init, op))
+    }
+
     fn known_len(&self) -> Option<usize> {
         of_either!(self, iter => iter.known_len())
     }

@@ -225,6 +225,48 @@ impl<S: Cut, M: Marks<S::Item>> Pieces<S, M> {
         self.unknown = start.saturating_sub(mark + 1)..end - (mark + 1);
         lower
     }
+
+    /// Cuts off the pieces that end within the budget, and charges it.
+    #[inline]
+    fn front(&mut self, budget: &mut usize) -> Front<S> {
+        let mut front = Front {
+            first: None,
+            many: None,
+            last: None,
+        };
+        if self.is_done {
+            return front;
+        }
+        let Range { start, end } = self.unknown;
+        let mut stop = end.min(start.saturating_add(*budget));
+        *budget -= stop - start;
+        if let Some(mark) = self.marks.first(&self.slice, start..stop) {
+            front.first = Some(self.cut_at(mark));
+            stop -= mark + 1;
+            if let Some(mark) = self.marks.last(&self.slice, 0..stop) {
+                front.many = Some(self.cut_at(mark));
+                stop -= mark + 1;
+            }
+        }
+        self.unknown.start = stop;
+        // If there is anything left to spend, this is the end.
+        if *budget > 0 && !self.is_done {
+            *budget -= 1;
+            self.is_done = true;
+            front.last = Some(std::mem::take(&mut self.slice));
+        }
+        front
+    }
+}
+
+/// The first pieces of a slice.
+struct Front<S> {
+    /// Perhaps a long piece, of which some items have been looked at.
+    first: Option<S>,
+    /// Short ones, not yet cut.
+    many: Option<S>,
+    /// The last piece of all.
+    last: Option<S>,
 }
 
 impl<S, M> Part for Pieces<S, M>
@@ -272,32 +314,33 @@ where
     where
         C: FnMut(S) -> ControlFlow<()>,
     {
-        if self.is_done {
-            return ControlFlow::Continue(());
+        let Front { first, many, last } = self.front(budget);
+        if let Some(piece) = first {
+            consume(piece)?;
         }
-        let Range { start, end } = self.unknown;
-        let mut stop = end.min(start.saturating_add(*budget));
-        *budget -= stop - start;
-        // Perhaps a long piece, of which some items have been looked at,
-        if let Some(mark) = self.marks.first(&self.slice, start..stop) {
-            consume(self.cut_at(mark))?;
-            stop -= mark + 1;
-            // and then many short ones.
-            if let Some(mark) = self.marks.last(&self.slice, 0..stop) {
-                let front = self.cut_at(mark);
-                let mut pieces = self.marks.one_by_one(front);
-                pieces.try_for_each(&mut consume)?;
-                stop -= mark + 1;
-            }
+        if let Some(slice) = many {
+            self.marks.one_by_one(slice).try_for_each(&mut consume)?;
         }
-        self.unknown.start = stop;
-        // If there is anything left to spend, this is the end.
-        if *budget > 0 && !self.is_done {
-            *budget -= 1;
-            self.is_done = true;
-            return consume(std::mem::take(&mut self.slice));
+        last.map_or(ControlFlow::Continue(()), consume)
+    }
+
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, S) -> B,
+    {
+        let Front { first, many, last } = self.front(budget);
+        let mut so_far = init;
+        if let Some(piece) = first {
+            so_far = op(so_far, piece);
         }
-        ControlFlow::Continue(())
+        if let Some(slice) = many {
+            so_far = self.marks.one_by_one(slice).fold(so_far, &mut op);
+        }
+        match last {
+            Some(piece) => op(so_far, piece),
+            None => so_far,
+        }
     }
 }
 

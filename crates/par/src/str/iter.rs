@@ -55,6 +55,16 @@ macro_rules! text_iterators {
                 let $text = self.text.front(budget, &$places);
                 $items.try_for_each(consume)
             }
+
+            #[inline]
+            fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+            where
+                Op: FnMut(Folded, $item) -> Folded,
+            {
+                $(let $pattern = &self.$pattern;)?
+                let $text = self.text.front(budget, &$places);
+                $items.fold(init, op)
+            }
         }
 
         debug_text!($name $($param)?);
@@ -141,6 +151,27 @@ impl<'ch, P: Pattern> Split<'ch, P> {
             has_last: true,
         }
     }
+
+    /// Cuts off what the budget allows, and charges it.
+    #[inline]
+    fn front(&mut self, budget: &mut usize) -> Front<'ch> {
+        let len = self.text.front_len(budget, &Behind(&*self.separator));
+        if len.is_none() && std::mem::take(&mut self.has_last) {
+            // Even if the text is empty, this was a step.
+            *budget = budget.saturating_sub(1);
+            return Front::WithLast(std::mem::take(&mut self.text.rest));
+        }
+        let len = len.unwrap_or(self.text.rest.len());
+        Front::Ended(self.text.cut_front(len).rest)
+    }
+}
+
+/// The first pieces of a text.
+enum Front<'ch> {
+    /// The last piece is among them, without a separator behind it.
+    WithLast(&'ch str),
+    /// Each has a separator behind it.
+    Ended(&'ch str),
 }
 
 impl<'ch, P: Pattern> Part for Split<'ch, P> {
@@ -165,15 +196,20 @@ impl<'ch, P: Pattern> Part for Split<'ch, P> {
     where
         C: FnMut(&'ch str) -> ControlFlow<()>,
     {
-        let separator = &*self.separator;
-        let len = self.text.front_len(budget, &Behind(separator));
-        if len.is_none() && std::mem::take(&mut self.has_last) {
-            // Even if the text is empty, this was a step.
-            *budget = budget.saturating_sub(1);
-            let text = std::mem::take(&mut self.text.rest);
-            return separator.split(text).try_for_each(consume);
+        match self.front(budget) {
+            Front::WithLast(text) => self.separator.split(text).try_for_each(consume),
+            Front::Ended(text) => self.separator.split_terminator(text).try_for_each(consume),
         }
-        let text = self.text.cut_front(len.unwrap_or(self.text.rest.len()));
-        separator.split_terminator(text.rest).try_for_each(consume)
+    }
+
+    #[inline]
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, &'ch str) -> Folded,
+    {
+        match self.front(budget) {
+            Front::WithLast(text) => self.separator.split(text).fold(init, op),
+            Front::Ended(text) => self.separator.split_terminator(text).fold(init, op),
+        }
     }
 }

@@ -6,6 +6,7 @@ mod beyond_rayon;
 mod bridge;
 mod collect;
 mod consumers;
+mod folds;
 mod generators;
 mod granularity;
 mod indexed;

@@ -36,12 +36,14 @@ impl<I: IndexedPart> Part for Enumerate<I> {
     where
         C: FnMut(Self::Output) -> ControlFlow<()>,
     {
-        let next = &mut self.first;
-        self.base.run(budget, |item| {
-            let index = *next;
-            *next += 1;
+        let mut next = self.first;
+        let flow = self.base.run(budget, |item| {
+            let index = next;
+            next += 1;
             consume((index, item))
-        })
+        });
+        self.first = next;
+        flow
     }
 
     #[inline]
@@ -49,12 +51,14 @@ impl<I: IndexedPart> Part for Enumerate<I> {
     where
         G: FnMut(Folded, Self::Output) -> Folded,
     {
-        let next = &mut self.first;
-        self.base.run_fold(budget, init, |so_far, item| {
-            let index = *next;
-            *next += 1;
+        let mut next = self.first;
+        let folded = self.base.run_fold(budget, init, |so_far, item| {
+            let index = next;
+            next += 1;
             fold(so_far, (index, item))
-        })
+        });
+        self.first = next;
+        folded
     }
 
     fn known_len(&self) -> Option<usize> {

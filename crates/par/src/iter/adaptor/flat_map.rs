@@ -55,6 +55,13 @@ impl<I: Part, F: Expand<I::Output>> FlatMap<I, F> {
             op: Arc::clone(&self.op),
         }
     }
+
+    /// Notes how many steps the items of so many steps of the base became.
+    #[inline]
+    fn learn(step_cost: &mut usize, made: usize, taken: usize) {
+        // The mean with what was known before.
+        *step_cost = *step_cost / 2 + made / taken.max(1) / 2 + 1;
+    }
 }
 
 impl<I, F> Clone for FlatMap<I, F>
@@ -152,10 +159,49 @@ where
             })?;
             let taken = batch - left;
             *budget = budget.saturating_sub(taken);
-            // The mean with what was known before.
-            self.step_cost = self.step_cost / 2 + made / taken.max(1) / 2 + 1;
+            Self::learn(&mut self.step_cost, made, taken);
         }
         ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn run_fold<B, G>(&mut self, budget: &mut usize, init: B, mut fold: G) -> B
+    where
+        G: FnMut(B, Self::Output) -> B,
+    {
+        let (front, op) = (&mut self.front, &*self.op);
+        let mut so_far = init;
+        while *budget > 0 {
+            if let Some(inner) = front.front_mut() {
+                so_far = inner.run_fold(budget, so_far, &mut fold);
+                if inner.steps() == 0 {
+                    front.pop_front();
+                }
+                continue;
+            }
+            let Some(base) = self.base.as_mut().filter(|base| base.steps() > 0) else {
+                break;
+            };
+            let batch = (*budget / self.step_cost).clamp(1, BATCH_MAX);
+            let (mut left, mut made) = (batch, 0_usize);
+            so_far = base.run_fold(&mut left, so_far, |mut so_far, item| {
+                let mut inner = op.expand(item);
+                made = made.saturating_add(inner.steps());
+                if front.is_empty() {
+                    while *budget > 0 && inner.steps() > 0 {
+                        so_far = inner.run_fold(budget, so_far, &mut fold);
+                    }
+                }
+                if inner.steps() > 0 {
+                    front.push_back(inner);
+                }
+                so_far
+            });
+            let taken = batch - left;
+            *budget = budget.saturating_sub(taken);
+            Self::learn(&mut self.step_cost, made, taken);
+        }
+        so_far
     }
 
     /// Lengths were meant for the steps of the base, which are not those of this one.

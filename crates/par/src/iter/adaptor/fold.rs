@@ -129,31 +129,17 @@ where
         if self.base.steps() == 0 {
             *budget = budget.saturating_sub(1);
         }
-        let mut now = Some(match self.so_far.take() {
+        let before = match self.so_far.take() {
             Some(so_far) => O::branch(so_far),
             None => Continue(self.seed.make()),
-        });
-        let op = &*self.op;
-        let flow = self.base.run(budget, |item| match now.take() {
-            Some(Continue(acc)) => {
-                let next = O::branch(op(acc, item));
-                let failed = next.is_break();
-                now = Some(next);
-                if failed {
-                    Break(())
-                } else {
-                    Continue(())
-                }
-            }
-            failed => {
-                now = failed;
-                Break(())
-            }
-        });
-        let given = match now.expect("only a panic leaves nothing") {
+        };
+        let folded = match before {
+            Continue(acc) => O::fold(&mut self.base, budget, acc, &*self.op),
+            failed => failed,
+        };
+        let given = match folded {
             Break(failed) => failed,
             Continue(acc) => {
-                flow?;
                 let so_far = O::of(acc);
                 if self.base.steps() > 0 {
                     self.so_far = Some(so_far);
@@ -186,6 +172,14 @@ pub trait Outcome<A> {
 
     /// Whether the fold goes on, and with what.
     fn branch(returned: Self::Given) -> ControlFlow<Self::Given, A>;
+
+    /// Folds the items that the budget allows into an accumulator.
+    fn fold<I: Part>(
+        base: &mut I,
+        budget: &mut usize,
+        acc: A,
+        op: impl Fn(A, I::Output) -> Self::Given,
+    ) -> ControlFlow<Self::Given, A>;
 }
 
 /// The accumulator itself: it always goes on.
@@ -204,6 +198,16 @@ impl<A: Send> Outcome<A> for Plain {
     #[inline]
     fn branch(returned: A) -> ControlFlow<A, A> {
         Continue(returned)
+    }
+
+    #[inline]
+    fn fold<I: Part>(
+        base: &mut I,
+        budget: &mut usize,
+        acc: A,
+        op: impl Fn(A, I::Output) -> A,
+    ) -> ControlFlow<A, A> {
+        Continue(base.run_fold(budget, acc, op))
     }
 }
 
@@ -226,5 +230,26 @@ impl<U: Try + Send> Outcome<U::Output> for Tried<U> {
             Continue(acc) => Continue(acc),
             Break(residual) => Break(U::from_residual(residual)),
         }
+    }
+
+    #[inline]
+    fn fold<I: Part>(
+        base: &mut I,
+        budget: &mut usize,
+        acc: U::Output,
+        op: impl Fn(U::Output, I::Output) -> U,
+    ) -> ControlFlow<U, U::Output> {
+        let mut now = Some(Continue(acc));
+        let _ = base.run(budget, |item| {
+            now = now.take().map(|before| match before {
+                Continue(acc) => Self::branch(op(acc, item)),
+                failed => failed,
+            });
+            match now {
+                Some(Continue(_)) => Continue(()),
+                _ => Break(()),
+            }
+        });
+        now.expect("only a panic leaves nothing")
     }
 }

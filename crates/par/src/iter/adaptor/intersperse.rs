@@ -85,6 +85,26 @@ where
         Continue(())
     }
 
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, I::Output) -> B,
+    {
+        let (between, begun) = (&self.between, &mut self.begun);
+        let mut so_far = self.base.run_fold(budget, init, |mut so_far, item| {
+            if *begun {
+                so_far = op(so_far, between.clone());
+            }
+            *begun = true;
+            op(so_far, item)
+        });
+        if self.base.steps() == 0 && *budget > 0 && std::mem::take(&mut self.ends_between) {
+            *budget -= 1;
+            so_far = op(so_far, self.between.clone());
+        }
+        so_far
+    }
+
     fn known_len(&self) -> Option<usize> {
         self.len_with(self.base.known_len()?)
     }

@@ -34,6 +34,9 @@ pub struct MapWithState<I, S: Seed, F> {
 
 debug_without_closures!(MapWithState<I; S, F> { base } where S: Seed);
 
+/// To move more bytes than these costs more than it may save.
+const FEW_BYTES: usize = 64;
+
 impl<I, T: Clone + Send, F> MapWith<I, T, F> {
     pub(crate) fn with(base: I, init: T, op: F) -> Self {
         Self::new(base, Template(init), op)
@@ -59,13 +62,26 @@ impl<I, S: Seed, F> MapWithState<I, S, F> {
         }
     }
 
-    /// The value of this part, which is made if there is none.
+    /// Calls `op` with the base and the value of this part, which is made if there is none.
+    ///
+    /// A value of a few words lies in a variable meanwhile: a loop over items can keep it in
+    /// registers then, if `op` does.
     #[inline]
-    fn state<'part>(
-        state: &'part mut Option<SendWrapper<S::Value>>,
-        seed: &S,
-    ) -> &'part mut S::Value {
-        state.get_or_insert_with(|| SendWrapper::new(seed.make()))
+    fn with_state<R>(&mut self, op: impl FnOnce(&mut I, &mut S::Value, &F) -> R) -> R {
+        let Self {
+            base, seed, state, ..
+        } = self;
+        if size_of::<S::Value>() > FEW_BYTES {
+            let state = state.get_or_insert_with(|| SendWrapper::new(seed.make()));
+            return op(base, state, &self.op);
+        }
+        let mut here = match state.take() {
+            Some(state) => state.take(),
+            None => seed.make(),
+        };
+        let result = op(base, &mut here, &self.op);
+        *state = Some(SendWrapper::new(here));
+        result
     }
 
     /// The same over another part, which begins with a value of its own.
@@ -109,8 +125,7 @@ where
     where
         C: FnMut(R) -> ControlFlow<()>,
     {
-        let (state, op) = (Self::state(&mut self.state, &self.seed), &*self.op);
-        self.base.run(budget, |item| consume(op(state, item)))
+        self.with_state(|base, state, op| base.run(budget, |item| consume(op(state, item))))
     }
 
     #[inline]
@@ -118,9 +133,9 @@ where
     where
         G: FnMut(Folded, R) -> Folded,
     {
-        let (state, op) = (Self::state(&mut self.state, &self.seed), &*self.op);
-        let fold = |so_far, item| fold(so_far, op(state, item));
-        self.base.run_fold(budget, init, fold)
+        self.with_state(|base, state, op| {
+            base.run_fold(budget, init, |so_far, item| fold(so_far, op(state, item)))
+        })
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -41,6 +41,18 @@ impl<I: IndexedPart> WithWeight<I> {
         let part = &self.up_to[self.first..self.first + self.base.part_len()];
         part.partition_point(|&up_to| up_to <= limit)
     }
+
+    /// The number of items to run now, which it charges: one at least, whatever it weighs.
+    fn affordable(&mut self, budget: &mut usize) -> usize {
+        if self.base.part_len() == 0 || *budget == 0 {
+            return 0;
+        }
+        let count = self.as_many_as(*budget).max(1);
+        let weight = self.below(self.first + count) - self.below(self.first);
+        *budget = budget.saturating_sub(weight.max(1));
+        self.first += count;
+        count
+    }
 }
 
 impl<I: IndexedPart> Part for WithWeight<I> {
@@ -76,15 +88,16 @@ impl<I: IndexedPart> Part for WithWeight<I> {
     where
         F: FnMut(I::Output) -> ControlFlow<()>,
     {
-        if self.base.part_len() == 0 || *budget == 0 {
-            return ControlFlow::Continue(());
-        }
-        // One at least, whatever it weighs.
-        let mut count = self.as_many_as(*budget).max(1);
-        let weight = self.below(self.first + count) - self.below(self.first);
-        *budget = budget.saturating_sub(weight.max(1));
-        self.first += count;
+        let mut count = self.affordable(budget);
         self.base.run(&mut count, consume)
+    }
+
+    fn run_fold<Folded, Op>(&mut self, budget: &mut usize, init: Folded, op: Op) -> Folded
+    where
+        Op: FnMut(Folded, I::Output) -> Folded,
+    {
+        let mut count = self.affordable(budget);
+        self.base.run_fold(&mut count, init, op)
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -45,11 +45,22 @@ where
     where
         P: Part<Output = T>,
     {
-        let Some(so_far) = self.so_far.take() else {
-            return part.run(budget, |item| self.consume(item));
-        };
-        self.so_far = Some(part.run_fold(budget, so_far, self.op));
-        Continue(())
+        // The fold begins with the first item, which most parts give at their first step.
+        let mut most = 1;
+        loop {
+            if let Some(so_far) = self.so_far.take() {
+                self.so_far = Some(part.run_fold(budget, so_far, self.op));
+                return Continue(());
+            }
+            let steps = most.min(*budget);
+            let mut left = steps;
+            part.run(&mut left, |item| self.consume(item))?;
+            *budget -= steps - left;
+            if left > 0 || *budget == 0 {
+                return Continue(());
+            }
+            most = steps.saturating_mul(2);
+        }
     }
 
     fn split(&mut self, _lower_len: Option<usize>) -> Self {

@@ -84,6 +84,15 @@ impl<T: Clone + Send> Part for Repeat<T> {
         let n = std::mem::take(budget);
         (0..n).try_for_each(|_| consume(self.element.clone()))
     }
+
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, T) -> B,
+    {
+        let n = std::mem::take(budget);
+        (0..n).fold(init, |so_far, _| op(so_far, self.element.clone()))
+    }
 }
 
 /// Gives `n` times the same: clones of an item, and at last the item itself.
@@ -155,6 +164,24 @@ impl<T: Clone + Send> Part for RepeatN<T> {
             consume(element)?;
         }
         ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, T) -> B,
+    {
+        let n = self.len.min(*budget);
+        *budget -= n;
+        if let (Some(element), true) = (&self.element, n < self.len) {
+            self.len -= n;
+            return (0..n).fold(init, |so_far, _| op(so_far, element.clone()));
+        }
+        let mut so_far = init;
+        while let Some(element) = self.next() {
+            so_far = op(so_far, element);
+        }
+        so_far
     }
 
     fn known_len(&self) -> Option<usize> {
