@@ -330,6 +330,40 @@ fn a_search_ends_below_each_adaptor_with_a_length_that_opens() {
     found(|all| shorter().map(|n| n / 2).interleave(all).find_any(|_| true));
     let fused = |all: Numbers<'static>| all.panic_fuse().map_init(|| 1, |one, n| n ^ *one);
     found(|all| fused(all).with_max_len(99).enumerate().find_any(|_| true));
+    found(|all| all.skip(9).find_first(|&n| n == 12));
+    found(|all| all.take(1 << 59).enumerate().find_any(|_| true));
+    found(|all| all.interleave_shortest(shorter()).find_any(|_| true));
+    found(|all| all.chunks(4).rev().find_any(|chunk| chunk.len() == 4));
+    found(|all| all.fold_chunks(4, || 0, |a, n| a ^ n).find_any(|_| true));
+    found(|all| all.fold_chunks_with(4, 0, |a, n| a ^ n).find_any(|_| true));
+    found(|all| all.positions(|n| n % 9 == 8).find_any(|_| true));
+    found(|all| all.by_uniform_blocks(1000).find_first(|&n| n == 2008));
+    found(|all| all.by_exponential_blocks().find_first(|&n| n == 2008));
+}
+
+#[test]
+fn what_counts_or_cuts_the_items_of_a_foreign_producer_gives_the_right_ones() {
+    let pieces = &AtomicUsize::new(0);
+    let all = || numbers(1000, pieces);
+    let seen = AtomicUsize::new(0);
+    let count = |_: &usize| _ = seen.fetch_add(1, Ordering::Relaxed);
+    let rest: Vec<_> = all().inspect(count).skip(990).collect();
+    assert!(rest.into_iter().eq(990..1000));
+    assert_eq!(seen.into_inner(), 1000, "what is skipped is gone through");
+    assert_eq!(all().skip(2000).count() + all().take(0).count(), 0);
+    assert_eq!((all().skip(10).len(), all().take(10).len()), (990, 10));
+    assert!(all().take(2000).eq(0..1000));
+    assert!(all().take(20).skip(15).rev().eq(vec![19, 18, 17, 16, 15]));
+
+    let sums: Vec<_> = all().fold_chunks(400, || 0, |sum, n| sum + n).collect();
+    assert_eq!(sums, [79_800, 239_800, 179_900]);
+    assert_eq!(all().chunks(300).map(|chunk| chunk[0]).max(), Some(900));
+    let threes: Vec<_> = all().positions(|n| n % 300 == 3).collect();
+    assert_eq!(threes, [3, 303, 603, 903]);
+    assert_eq!(all().by_uniform_blocks(7).sum::<usize>(), 499_500);
+    assert_eq!(all().by_exponential_blocks().sum::<usize>(), 499_500);
+    let turns: Vec<_> = all().interleave_shortest(all().take(2)).collect();
+    assert_eq!(turns, [0, 0, 1, 1, 2]);
 }
 
 #[test]

@@ -181,12 +181,14 @@ indexed_parts! {
     [I] iter::Rev<I>;
     [I] iter::Skip<I>;
     [I] iter::StepBy<I>;
+    [I] iter::Take<I>;
     [I, F] iter::Update<I, F>;
     [I] iter::WithPolicy<I>;
     [A, B] iter::Zip<A, B>;
 }
 
 parts! {
+    [I] iter::UniformBlocks<I>;
     ['a, T, P] slice::ChunkBy<'a, T, P>;
     ['a, T, P] slice::ChunkByMut<'a, T, P>;
     ['a, T, P] slice::Split<'a, T, P>;
@@ -206,7 +208,6 @@ parts! {
     ['a, P: Pattern] str::SplitTerminator<'a, P>;
     ['a] str::SplitWhitespace<'a>;
     ['a] string::Drain<'a>;
-    [I] iter::ExponentialBlocks<I>;
     [I, P] iter::Filter<I, P>;
     [I, P] iter::FilterMap<I, P>;
     [I: Part, F: Expand<I::Output>] iter::FlatMap<I, F>;
@@ -225,7 +226,6 @@ parts! {
     [I, U: Try<Output = T> + Send, ID: Fn() -> T + Sync + Send, T, F]
         iter::TryFold<I, U, ID, F>;
     [I, U: Try<Output: Clone + Send> + Send, F] iter::TryFoldWith<I, U, F>;
-    [I] iter::UniformBlocks<I>;
     [S, B] iter::WalkTree<S, B>;
     [S, B] iter::WalkTreePostfix<S, B>;
     [S, B] iter::WalkTreePrefix<S, B>;

@@ -145,7 +145,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
     {
-        Interleave::shortest(self, other.into_par_iter())
+        InterleaveShortest::shortest(self, other.into_par_iter())
     }
 
     /// Gives the items in vectors of `chunk_size`; the last one may be shorter.
@@ -169,7 +169,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// ```
     #[track_caller]
     fn chunks(self, chunk_size: usize) -> Chunks<Self> {
-        Chunks::new(self, chunk_size)
+        Chunks::vectors(self, chunk_size)
     }
 
     /// Folds each `chunk_size` items, beginning with `identity()`, and gives the results.
@@ -199,7 +199,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         F: Fn(T, Self::Item) -> T + Send + Sync,
         T: Send,
     {
-        FoldChunks::new(self, chunk_size, identity, fold_op)
+        FoldChunks::from_identity(self, chunk_size, identity, fold_op)
     }
 
     /// As [`fold_chunks`](Self::fold_chunks); each fold begins with a clone of `init`.
@@ -229,7 +229,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
         T: Send + Clone,
         F: Fn(T, Self::Item) -> T + Send + Sync,
     {
-        FoldChunksWith::new(self, chunk_size, init, fold_op)
+        FoldChunksWith::from_init(self, chunk_size, init, fold_op)
     }
 
     /// Compares as words are compared in a dictionary: the first items that differ decide, and if
@@ -431,10 +431,8 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     ///
     /// assert_eq!((1..1_000_000).into_par_iter().take(3).collect::<Vec<_>>(), [1, 2, 3]);
     /// ```
-    fn take(mut self, n: usize) -> Take<Self> {
-        let len = self.len();
-        drop(self.split_off(n.min(len)));
-        self
+    fn take(self, n: usize) -> Take<Self> {
+        Take::new(self, n)
     }
 
     /// The index of an item of which `predicate` is true: whichever is found, and then all stop.
@@ -536,7 +534,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// assert_eq!(numbers.find_first(perfect), Some(6));
     /// ```
     fn by_exponential_blocks(self) -> ExponentialBlocks<Self> {
-        ExponentialBlocks::new(self)
+        ExponentialBlocks::exponential(self)
     }
 
     /// Gives the items in blocks of `block_size`: each is gone through by all workers, and the next
@@ -563,7 +561,7 @@ pub trait IndexedParallelIterator: ParallelIterator + IndexedPart {
     /// ```
     #[track_caller]
     fn by_uniform_blocks(self, block_size: usize) -> UniformBlocks<Self> {
-        UniformBlocks::new(self, block_size)
+        UniformBlocks::uniform(self, block_size)
     }
 
     /// Replaces what is in `target` by all items. The memory of the vector is used again if it is

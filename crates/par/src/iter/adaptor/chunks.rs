@@ -1,281 +1,233 @@
 //! `chunks`, `fold_chunks` and `fold_chunks_with`: so many items at a time.
 
-use std::iter::{Chain, Rev, Take};
+use std::mem;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::vec;
 
 use super::both_ends::both_ends;
 use super::debug_without_closures;
+use super::seed::{Call, Seed, Template};
 use crate::iter::plumbing::indexed;
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
 
 /// Vectors of so many items: see [`chunks`](crate::iter::IndexedParallelIterator::chunks).
-#[derive(Clone, Debug)]
-#[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct Chunks<I> {
-    cut: Cut<I>,
-}
+pub type Chunks<I> = ByChunks<I, IntoVec>;
 
 /// Folds of so many items at a time: see
 /// [`fold_chunks`](crate::iter::IndexedParallelIterator::fold_chunks).
-#[derive(Clone)]
-#[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct FoldChunks<I, ID, F> {
-    cut: Cut<I>,
-    identity: Arc<ID>,
-    fold_op: Arc<F>,
-}
-
-debug_without_closures!(FoldChunks<I; ID, F> { cut });
+pub type FoldChunks<I, ID, F> = ByChunks<I, Folding<Call<ID>, F>>;
 
 /// Folds of so many items at a time, from clones of a value: see
 /// [`fold_chunks_with`](crate::iter::IndexedParallelIterator::fold_chunks_with).
+pub type FoldChunksWith<I, T, F> = ByChunks<I, Folding<Template<T>, F>>;
+
+/// One item made of so many.
+#[expect(
+    unnameable_types,
+    reason = "it is named `Chunks`, `FoldChunks` or `FoldChunksWith`"
+)]
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct FoldChunksWith<I, T, F> {
-    cut: Cut<I>,
-    init: T,
-    fold_op: Arc<F>,
-}
-
-debug_without_closures!(FoldChunksWith<I, T; F> { cut, init });
-
-impl<I> Chunks<I> {
-    #[track_caller]
-    pub(crate) fn new(base: I, size: usize) -> Self {
-        let cut = Cut::new(base, size);
-        Self { cut }
-    }
-}
-
-impl<I: IndexedPart> Part for Chunks<I> {
-    type Output = Vec<I::Output>;
-
-    indexed!(but_run);
-
-    #[inline]
-    fn run<Consume>(&mut self, budget: &mut usize, mut consume: Consume) -> ControlFlow<()>
-    where
-        Consume: FnMut(Self::Output) -> ControlFlow<()>,
-    {
-        self.cut
-            .run(budget, |chunk| consume(chunk.into_seq().collect()))
-    }
-
-    forward!(cut.base);
-}
-
-impl<I: IndexedPart> IndexedPart for Chunks<I> {
-    fn part_len(&self) -> usize {
-        self.cut.len()
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        let cut = self.cut.split_off(index);
-        Self { cut }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = Self::Output> + ExactSizeIterator {
-        by_chunks(self.cut.base.into_seq(), self.cut.size, |items| {
-            let mut chunk = Vec::with_capacity(items.size_hint().0);
-            items.for_each(|item| chunk.push(item));
-            chunk
-        })
-    }
-}
-
-impl<I, ID, F> FoldChunks<I, ID, F> {
-    #[track_caller]
-    pub(crate) fn new(base: I, size: usize, identity: ID, fold_op: F) -> Self {
-        Self {
-            cut: Cut::new(base, size),
-            identity: Arc::new(identity),
-            fold_op: Arc::new(fold_op),
-        }
-    }
-}
-
-impl<I, ID, T, F> Part for FoldChunks<I, ID, F>
-where
-    I: IndexedPart,
-    ID: Fn() -> T + Send + Sync,
-    F: Fn(T, I::Output) -> T + Send + Sync,
-    T: Send,
-{
-    type Output = T;
-
-    indexed!(but_run);
-
-    #[inline]
-    fn run<Consume>(&mut self, budget: &mut usize, mut consume: Consume) -> ControlFlow<()>
-    where
-        Consume: FnMut(Self::Output) -> ControlFlow<()>,
-    {
-        let (identity, fold_op) = (&*self.identity, &*self.fold_op);
-        self.cut.run(budget, |chunk| {
-            consume(chunk.into_seq().fold(identity(), fold_op))
-        })
-    }
-
-    forward!(cut.base);
-}
-
-impl<I, ID, T, F> IndexedPart for FoldChunks<I, ID, F>
-where
-    I: IndexedPart,
-    ID: Fn() -> T + Send + Sync,
-    F: Fn(T, I::Output) -> T + Send + Sync,
-    T: Send,
-{
-    fn part_len(&self) -> usize {
-        self.cut.len()
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        Self {
-            cut: self.cut.split_off(index),
-            identity: Arc::clone(&self.identity),
-            fold_op: Arc::clone(&self.fold_op),
-        }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
-        let (identity, fold_op) = (self.identity, self.fold_op);
-        by_chunks(self.cut.base.into_seq(), self.cut.size, move |items| {
-            items.fold(identity(), &*fold_op)
-        })
-    }
-}
-
-impl<I, T, F> FoldChunksWith<I, T, F> {
-    #[track_caller]
-    pub(crate) fn new(base: I, size: usize, init: T, fold_op: F) -> Self {
-        Self {
-            cut: Cut::new(base, size),
-            init,
-            fold_op: Arc::new(fold_op),
-        }
-    }
-}
-
-impl<I, T, F> Part for FoldChunksWith<I, T, F>
-where
-    I: IndexedPart,
-    T: Send + Clone,
-    F: Fn(T, I::Output) -> T + Send + Sync,
-{
-    type Output = T;
-
-    indexed!(but_run);
-
-    #[inline]
-    fn run<Consume>(&mut self, budget: &mut usize, mut consume: Consume) -> ControlFlow<()>
-    where
-        Consume: FnMut(Self::Output) -> ControlFlow<()>,
-    {
-        let (init, fold_op) = (&self.init, &*self.fold_op);
-        self.cut.run(budget, |chunk| {
-            consume(chunk.into_seq().fold(init.clone(), fold_op))
-        })
-    }
-
-    forward!(cut.base);
-}
-
-impl<I, T, F> IndexedPart for FoldChunksWith<I, T, F>
-where
-    I: IndexedPart,
-    T: Send + Clone,
-    F: Fn(T, I::Output) -> T + Send + Sync,
-{
-    fn part_len(&self) -> usize {
-        self.cut.len()
-    }
-
-    fn split_off(&mut self, index: usize) -> Self {
-        Self {
-            cut: self.cut.split_off(index),
-            init: self.init.clone(),
-            fold_op: Arc::clone(&self.fold_op),
-        }
-    }
-
-    fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
-        let (init, fold_op) = (self.init, self.fold_op);
-        by_chunks(self.cut.base.into_seq(), self.cut.size, move |items| {
-            items.fold(init.clone(), &*fold_op)
-        })
-    }
-}
-
-/// Items, and how many of them make a chunk.
-#[derive(Clone, Debug)]
-struct Cut<I> {
+pub struct ByChunks<I, M> {
     base: I,
     size: usize,
+    made: M,
 }
 
-/// The items of one chunk: they come from the front or, if they had to be taken from the back, from
-/// a vector.
-type Items<'s, S> = Chain<Take<&'s mut S>, Rev<vec::IntoIter<<S as Iterator>::Item>>>;
+debug_without_closures!(ByChunks<I; M> { base, size });
 
-impl<I> Cut<I> {
+impl<I, M> ByChunks<I, M> {
     #[track_caller]
-    fn new(base: I, size: usize) -> Self {
+    fn new(base: I, size: usize, made: M) -> Self {
         assert!(
             size != 0,
             "chunk_size must not be zero: a chunk has at least 1 item"
         );
-        Self { base, size }
+        Self { base, size, made }
     }
 }
 
-impl<I: IndexedPart> Cut<I> {
-    fn len(&self) -> usize {
+impl<I> Chunks<I> {
+    #[track_caller]
+    pub(crate) fn vectors(base: I, size: usize) -> Self {
+        Self::new(base, size, IntoVec)
+    }
+}
+
+impl<I, ID, T, F> FoldChunks<I, ID, F>
+where
+    ID: Fn() -> T + Sync + Send,
+{
+    #[track_caller]
+    pub(crate) fn from_identity(base: I, size: usize, identity: ID, fold_op: F) -> Self {
+        Self::new(base, size, Folding::new(Call::new(identity), fold_op))
+    }
+}
+
+impl<I, T: Clone + Send, F> FoldChunksWith<I, T, F> {
+    #[track_caller]
+    pub(crate) fn from_init(base: I, size: usize, init: T, fold_op: F) -> Self {
+        Self::new(base, size, Folding::new(Template(init), fold_op))
+    }
+}
+
+// Each chunk is cut off the base: items that come from a part of known length are taken faster than
+// those that are counted off a longer one.
+impl<I: IndexedPart, M: Clone> ByChunks<I, M> {
+    /// Cuts off the chunks from this one on.
+    fn cut(&mut self, index: usize) -> I {
+        let base_index = index.saturating_mul(self.size).min(self.base.part_len());
+        self.base.split_off(base_index)
+    }
+
+    /// Takes the first chunk, of which there is one.
+    #[inline]
+    fn take_first(&mut self) -> I {
+        let rest = self.cut(1);
+        mem::replace(&mut self.base, rest)
+    }
+
+    /// As [`take_first`](Self::take_first), if the budget allows, which it charges.
+    #[inline]
+    fn take_next(&mut self, budget: &mut usize) -> Option<I> {
+        if *budget == 0 || self.base.part_len() == 0 {
+            return None;
+        }
+        *budget -= 1;
+        Some(self.take_first())
+    }
+}
+
+impl<I, M> Part for ByChunks<I, M>
+where
+    I: IndexedPart,
+    M: Make<I::Output>,
+{
+    type Output = M::Made;
+
+    indexed!(but_run);
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(M::Made) -> ControlFlow<()>,
+    {
+        while let Some(chunk) = self.take_next(budget) {
+            consume(self.made.make(chunk.into_seq()))?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, mut op: F) -> B
+    where
+        F: FnMut(B, M::Made) -> B,
+    {
+        let mut so_far = init;
+        while let Some(chunk) = self.take_next(budget) {
+            so_far = op(so_far, self.made.make(chunk.into_seq()));
+        }
+        so_far
+    }
+
+    forward!(base);
+    open_by_length!(I);
+}
+
+adaptor!(indexed [T, M: Make<T>] ByChunks<M> { size, made } T => M::Made);
+
+impl<I, M> IndexedPart for ByChunks<I, M>
+where
+    I: IndexedPart,
+    M: Make<I::Output>,
+{
+    #[inline]
+    fn part_len(&self) -> usize {
         self.base.part_len().div_ceil(self.size)
     }
 
     fn split_off(&mut self, index: usize) -> Self {
-        let base_index = index.saturating_mul(self.size).min(self.base.part_len());
-        let base = self.base.split_off(base_index);
-        Self { base, ..*self }
+        Self {
+            base: self.cut(index),
+            size: self.size,
+            made: self.made.clone(),
+        }
     }
 
-    /// Hands so many chunks to `consume`, each cut off the front: items that come from a part of
-    /// known length are taken faster than those that are counted off a longer one.
+    fn into_seq(mut self) -> impl DoubleEndedIterator<Item = M::Made> + ExactSizeIterator {
+        both_ends(self.part_len(), move |_, front| {
+            let chunk = if front {
+                self.take_first()
+            } else {
+                self.cut(self.part_len() - 1)
+            };
+            self.made.make(chunk.into_seq())
+        })
+    }
+
+    open!(indexed ByChunks<M> { size, made });
+}
+
+/// Makes one item of those of a chunk.
+#[expect(unnameable_types, reason = "a detail of `ByChunks`")]
+pub trait Make<T>: Clone + Send {
+    /// The item.
+    type Made: Send;
+
+    /// Makes it.
+    fn make(&self, items: impl Iterator<Item = T>) -> Self::Made;
+}
+
+/// A vector of them.
+#[expect(unnameable_types, reason = "a detail of `Chunks`")]
+#[derive(Clone, Copy, Debug)]
+pub struct IntoVec;
+
+impl<T: Send> Make<T> for IntoVec {
+    type Made = Vec<T>;
+
     #[inline]
-    fn run(
-        &mut self,
-        budget: &mut usize,
-        mut consume: impl FnMut(I) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        while *budget > 0 && self.base.part_len() > 0 {
-            *budget -= 1;
-            let rest = self.split_off(1).base;
-            consume(std::mem::replace(&mut self.base, rest))?;
-        }
-        ControlFlow::Continue(())
+    fn make(&self, items: impl Iterator<Item = T>) -> Vec<T> {
+        items.collect()
     }
 }
 
-/// Calls `make` with each chunk of so many of these items.
-fn by_chunks<S, R>(
-    mut items: S,
-    size: usize,
-    mut make: impl FnMut(Items<'_, S>) -> R,
-) -> impl DoubleEndedIterator<Item = R> + ExactSizeIterator
-where
-    S: DoubleEndedIterator + ExactSizeIterator,
-{
-    let len = items.len();
-    both_ends(len.div_ceil(size), move |index, front| {
-        let chunk_len = size.min(len - index * size);
-        let mut back = Vec::new();
-        if !front {
-            back.extend(items.by_ref().rev().take(chunk_len));
+/// A value into which they are folded.
+#[expect(
+    unnameable_types,
+    missing_debug_implementations,
+    reason = "a detail of `FoldChunks` and `FoldChunksWith`, which do not show it"
+)]
+pub struct Folding<S, F> {
+    seed: S,
+    fold_op: Arc<F>,
+}
+
+impl<S, F> Folding<S, F> {
+    fn new(seed: S, fold_op: F) -> Self {
+        let fold_op = Arc::new(fold_op);
+        Self { seed, fold_op }
+    }
+}
+
+impl<S: Clone, F> Clone for Folding<S, F> {
+    fn clone(&self) -> Self {
+        Self {
+            seed: self.seed.clone(),
+            fold_op: Arc::clone(&self.fold_op),
         }
-        let front = items.by_ref().take(chunk_len - back.len());
-        make(front.chain(back.into_iter().rev()))
-    })
+    }
+}
+
+impl<T, S, F> Make<T> for Folding<S, F>
+where
+    S: Seed<Value: Send>,
+    F: Fn(S::Value, T) -> S::Value + Send + Sync,
+{
+    type Made = S::Value;
+
+    #[inline]
+    fn make(&self, items: impl Iterator<Item = T>) -> S::Value {
+        items.fold(self.seed.make(), &*self.fold_op)
+    }
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::both_ends::{both_ends, take_from};
+use super::skip_take::Take;
 use crate::granularity::SplitPolicy;
 use crate::iter::plumbing::{front, indexed, run_front};
 use crate::part::{open_both, open_by_length, IndexedContinuation, IndexedPart, Joint, Part};
@@ -20,9 +21,9 @@ pub struct Interleave<A, B> {
 
 /// The items of two iterators by turns, until it is the turn of one that has no more: see
 /// [`interleave_shortest`](crate::iter::IndexedParallelIterator::interleave_shortest).
-pub type InterleaveShortest<A, B> = Interleave<A, B>;
+pub type InterleaveShortest<A, B> = Interleave<Take<A>, Take<B>>;
 
-impl<A: IndexedPart, B: IndexedPart> Interleave<A, B> {
+impl<A, B> Interleave<A, B> {
     pub(crate) fn new(a: A, b: B) -> Self {
         Self {
             a,
@@ -30,12 +31,13 @@ impl<A: IndexedPart, B: IndexedPart> Interleave<A, B> {
             b_first: false,
         }
     }
+}
 
-    pub(crate) fn shortest(mut a: A, mut b: B) -> Self {
+impl<A: IndexedPart, B: IndexedPart> InterleaveShortest<A, B> {
+    pub(crate) fn shortest(a: A, b: B) -> Self {
         let b_len = b.part_len().min(a.part_len());
         let a_len = a.part_len().min(b_len.saturating_add(1));
-        drop((a.split_off(a_len), b.split_off(b_len)));
-        Self::new(a, b)
+        Self::new(Take::new(a, a_len), Take::new(b, b_len))
     }
 }
 

@@ -4,20 +4,24 @@ use std::ops::ControlFlow;
 
 use super::shared::Shared;
 use super::{debug_without_closures, Enumerate};
-use crate::part::{forward, IndexedPart, Part};
+use crate::part::{adaptor, forward, open, Part};
 
 /// The indices of the items of which a closure says yes: see
 /// [`positions`](crate::iter::IndexedParallelIterator::positions).
+pub type Positions<I, P> = IndicesWhere<Enumerate<I>, P>;
+
+/// The indices of items, of which a closure says yes.
+#[expect(unnameable_types, reason = "it is named `Positions`")]
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
-pub struct Positions<I, P> {
-    base: Enumerate<I>,
+pub struct IndicesWhere<I, P> {
+    base: I,
     predicate: Shared<P>,
 }
 
-debug_without_closures!(Positions<I; P> { base });
+debug_without_closures!(IndicesWhere<I; P> { base });
 
-impl<I: IndexedPart, P> Positions<I, P> {
+impl<I, P> Positions<I, P> {
     pub(crate) fn new(base: I, predicate: P) -> Self {
         Self {
             base: Enumerate::new(base),
@@ -26,10 +30,10 @@ impl<I: IndexedPart, P> Positions<I, P> {
     }
 }
 
-impl<I, P> Part for Positions<I, P>
+impl<I, T, P> Part for IndicesWhere<I, P>
 where
-    I: IndexedPart,
-    P: Fn(I::Output) -> bool + Sync + Send,
+    I: Part<Output = (usize, T)>,
+    P: Fn(T) -> bool + Sync + Send,
 {
     type Output = usize;
 
@@ -70,4 +74,10 @@ where
     }
 
     forward!(base, steps);
+    open!(IndicesWhere { predicate });
+}
+
+adaptor! {
+    [T, P] IndicesWhere<P> { predicate } (usize, T) => usize
+    where P: Fn(T) -> bool + Sync + Send
 }
