@@ -8,6 +8,7 @@
 //! - `findings`: the tests of what once broke the scheduler, many times over.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
 //! - `size`: what the compiler takes and makes of five chains, beside rayon.
+//! - `vectors`: whether loops are vectorised as their plain forms are.
 //!
 //! Below them lie packages, `published` and prepared to run on rayon or on the stand-in.
 
@@ -25,6 +26,7 @@ mod published;
 mod rayon_iterators;
 mod rayon_tests;
 mod size;
+mod vectors;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -60,6 +62,8 @@ enum Laboratory {
     Instructions(instructions::Args),
     /// Compile five chains on heist and on rayon, and compare the times and the code.
     Size,
+    /// Compile loops on heist and in their plain form, and compare their vector instructions.
+    Vectors,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -81,6 +85,11 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Laboratory::Size => {
             let outcome = size::run(&root, &mut out)?;
+            writeln!(out, "{outcome}")?;
+            return Ok(outcome.exit_code());
+        }
+        Laboratory::Vectors => {
+            let outcome = vectors::run(&root, &mut out)?;
             writeln!(out, "{outcome}")?;
             return Ok(outcome.exit_code());
         }

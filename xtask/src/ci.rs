@@ -102,6 +102,7 @@ fn slow_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
         ("rayon iterators", "rayon-iterators"),
         ("instructions", "instructions"),
         ("size", "size"),
+        ("vectors", "vectors"),
     ] {
         runner.command(name, &mut cargo(&format!("lab {arguments}")))?;
     }

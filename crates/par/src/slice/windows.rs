@@ -1,6 +1,8 @@
 //! Windows of a slice: neighbouring items, wherever they begin.
 
-use crate::iter::plumbing::indexed;
+use std::ops::ControlFlow;
+
+use crate::iter::plumbing::{front, indexed, run_front};
 use crate::part::{IndexedPart, Part};
 
 /// Windows of a slice: see [`ParallelSlice::par_windows`](super::ParallelSlice::par_windows).
@@ -30,7 +32,29 @@ impl<T> Clone for Windows<'_, T> {
 impl<'data, T: Sync> Part for Windows<'data, T> {
     type Output = &'data [T];
 
-    indexed!();
+    indexed!(but_run);
+
+    #[inline]
+    fn run<C>(&mut self, budget: &mut usize, consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(&'data [T]) -> ControlFlow<()>,
+    {
+        run_front(self, budget, consume)
+    }
+
+    /// The size of most windows is two. With that in plain sight, the compiler vectorises loops
+    /// that it would not if the size were any.
+    #[inline]
+    fn run_fold<B, F>(&mut self, budget: &mut usize, init: B, op: F) -> B
+    where
+        F: FnMut(B, &'data [T]) -> B,
+    {
+        let front = front(self, budget);
+        match front.window_size {
+            2 => front.slice.windows(2).fold(init, op),
+            size => front.slice.windows(size).fold(init, op),
+        }
+    }
 }
 
 impl<'data, T: Sync> IndexedPart for Windows<'data, T> {
