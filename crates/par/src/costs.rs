@@ -6,7 +6,7 @@
 //! items next time. Therefore
 //!
 //! 1. an untimed loop offers half of itself if a worker is hungry when it begins, or when it looks
-//!    again: after an eighth, and then after twice as much each time;
+//!    again: after an eighth (a brief one, after half), and then after twice as much each time;
 //! 2. if it sees at such a look that a thief has taken the offer, the rest is timed, and shared
 //!    like that of any loop; and so is the next loop;
 //! 3. of [`RUNS`] loops of the same code one is always timed.
@@ -20,6 +20,8 @@ use heist_sync::thread_local;
 
 /// A loop that lasts no longer than that is short.
 pub(crate) const SHORT_NS: u64 = 4_000;
+/// A short loop that lasts no longer than this part of it is brief.
+const BRIEF: usize = 8;
 /// One of so many loops of the same code is timed.
 const RUNS: u32 = 64;
 /// The factor by which an untimed loop may have more steps than the loop that was timed.
@@ -30,6 +32,17 @@ const ENTRIES: usize = 64;
 /// The address of a loop's code. Loops whose code the compiler has merged share one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) usize);
+
+/// How long a loop lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// So little time that looks around are a part of its cost.
+    Brief,
+    /// Less time than readings of the clock are worth.
+    Short,
+    /// More, or nobody knows.
+    Unknown,
+}
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -57,16 +70,20 @@ impl Code {
         COSTS.with(|costs| op(&costs[index]))
     }
 
-    /// True if a loop of so many steps may go untimed; counts those that do.
-    pub(crate) fn is_short(self, steps: usize) -> bool {
+    /// How long a loop of so many steps lasts, if it may go untimed; counts those that do.
+    pub(crate) fn length(self, steps: usize) -> Length {
         self.with(|cell| {
             let entry = cell.get();
-            let is_short = entry.code == self && steps <= entry.short && entry.runs > 0;
-            if is_short {
-                let runs = entry.runs - 1;
-                cell.set(Entry { runs, ..entry });
+            if entry.code != self || steps > entry.short || entry.runs == 0 {
+                return Length::Unknown;
             }
-            is_short
+            let runs = entry.runs - 1;
+            cell.set(Entry { runs, ..entry });
+            if steps <= entry.short / BRIEF {
+                Length::Brief
+            } else {
+                Length::Short
+            }
         })
     }
 
@@ -95,6 +112,22 @@ impl Code {
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
     use super::*;
+
+    impl Code {
+        fn is_short(self, steps: usize) -> bool {
+            self.length(steps) != Length::Unknown
+        }
+    }
+
+    #[test]
+    fn a_short_loop_is_brief_up_to_an_eighth_of_the_time() {
+        let code = Code(0x3000);
+        code.lasted(100, 1_000);
+        assert_eq!(code.length(50), Length::Brief);
+        assert_eq!(code.length(51), Length::Short);
+        assert_eq!(code.length(400), Length::Short);
+        assert_eq!(code.length(401), Length::Unknown);
+    }
 
     #[test]
     fn a_loop_goes_untimed_only_if_one_of_about_its_length_was_short() {

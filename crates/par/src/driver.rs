@@ -73,21 +73,9 @@ struct Drive<C> {
 impl<T: Send, C: Consumer<T>> Continuation<T> for Drive<C> {
     type Output = C;
 
+    #[inline]
     fn run<P: Part<Output = T>>(self, part: P) -> C {
-        let consumer = self.consumer;
-        let steps = part.steps();
-        if steps == 0 {
-            return consumer;
-        }
-        if steps == 1 || current_thread_index().is_some() {
-            return start(part, consumer);
-        }
-        let (mut input, mut output) = (Some((part, consumer)), None);
-        on_worker(&mut || {
-            let (part, consumer) = input.take().expect(ONCE);
-            output = Some(start(part, consumer));
-        });
-        output.expect(ONCE)
+        start(part, self.consumer)
     }
 }
 
@@ -103,13 +91,25 @@ fn join_in_one_copy(lower: &mut (dyn FnMut() + Send), upper: &mut (dyn FnMut(boo
     join_context(|_| lower(), |context| upper(context.migrated()));
 }
 
-/// Runs one block after the other; mostly there is only one.
-#[inline(never)] // from two places
+/// Runs one block after the other, on a worker; mostly there is only one.
+#[inline(never)] // from several places
 fn start<P, C>(mut part: P, mut consumer: C) -> C
 where
     P: Part,
     C: Consumer<P::Output>,
 {
+    let steps = part.steps();
+    if steps == 0 {
+        return consumer;
+    }
+    if steps > 1 && current_thread_index().is_none() {
+        let (mut input, mut output) = (Some((part, consumer)), None);
+        on_worker(&mut || {
+            let (part, consumer) = input.take().expect(ONCE);
+            output = Some(start(part, consumer));
+        });
+        return output.expect(ONCE);
+    }
     let mut policy = part.split_policy();
     while policy.in_blocks && part.steps() > 1 && !consumer.is_full() {
         let Some(rest) = part.split() else { break };
@@ -119,16 +119,15 @@ where
         policy = part.split_policy();
     }
     let code: Run<P, C> = run;
-    let pace = Pace::new(policy, Code(code as usize), part.steps());
-    let (_, (consumer, _)) = run(pace, part, consumer, &AtomicBool::new(false));
-    consumer
+    let mut pace = Pace::new(policy, Code(code as usize), part.steps());
+    run(&mut pace, part, consumer, &AtomicBool::new(false)).0
 }
 
 /// A consumer, and what is left of its part.
 type Outcome<P, C> = (C, Option<Left<P, C>>);
 
 /// The type of [`run`].
-type Run<P, C> = fn(Pace, P, C, &AtomicBool) -> (Pace, Outcome<P, C>);
+type Run<P, C> = fn(&mut Pace, P, C, &AtomicBool) -> Outcome<P, C>;
 
 /// The rest of a part that was interrupted, or never begun.
 struct Left<P, C> {
@@ -141,11 +140,11 @@ struct Left<P, C> {
 /// steps is unknown, it stops when its neighbour has ended.
 #[inline(never)] // one copy of what the items are given to
 fn run<P, C>(
-    mut pace: Pace,
+    pace: &mut Pace,
     mut part: P,
     mut consumer: C,
     neighbour_ended: &AtomicBool,
-) -> (Pace, Outcome<P, C>)
+) -> Outcome<P, C>
 where
     P: Part,
     C: Consumer<P::Output>,
@@ -162,12 +161,12 @@ where
         }
         // Relaxed: a hint. The neighbour's results come with its end.
         if steps == UNKNOWN && neighbour_ended.load(Ordering::Relaxed) {
-            return (pace, (consumer, Some(Left { part, above })));
+            return (consumer, Some(Left { part, above }));
         }
-        let grain = pace.grain_len();
-        if pace.is_to_offer(steps, grain) {
+        let (grain, is_to_offer) = pace.next_grain(steps);
+        if is_to_offer {
             if let Some(upper) = part.split() {
-                let (lower, upper) = offer(&mut pace, part, upper, consumer);
+                let (lower, upper) = offer(pace, part, upper, consumer);
                 let (others, left);
                 (consumer, others, left) = match (lower, upper) {
                     ((consumer, Some(left)), (others, _)) => (consumer, Some(others), Some(left)),
@@ -194,7 +193,7 @@ where
     if let Some(above) = above {
         consumer.merge(above);
     }
-    (pace, (consumer, None))
+    (consumer, None)
 }
 
 /// Runs the lower part while the upper one is on offer. If no thief took the upper part, all of it
@@ -210,6 +209,7 @@ where
     C: Consumer<P::Output>,
 {
     let offered = *pace;
+    let mut below = offered;
     // Set only by a part of which nothing is left, so that not both are interrupted. Relaxed: see
     // where they are read.
     let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -219,16 +219,17 @@ where
     join_in_one_copy(
         &mut || {
             let (part, consumer) = lower.take().expect(ONCE);
-            let (below, outcome) = run(offered.below_offer(), part, consumer, &upper_ended);
+            below = offered.below_offer();
+            let outcome = run(&mut below, part, consumer, &upper_ended);
             lower_ended.store(outcome.1.is_none(), Ordering::Relaxed);
-            lower_outcome = Some((below, outcome));
+            lower_outcome = Some(outcome);
         },
         &mut |is_stolen| {
             if !is_stolen && !offered.is_beforehand() {
                 return;
             }
             let (part, others) = upper.take().expect(ONCE);
-            let (_, mut outcome) = run(offered.of_offer(), part, others, &lower_ended);
+            let mut outcome = run(&mut offered.of_offer(), part, others, &lower_ended);
             if let Some(left) = &mut outcome.1 {
                 left.part.pause();
             }
@@ -236,7 +237,7 @@ where
             upper_outcome = Some(outcome);
         },
     );
-    let (below, lower) = lower_outcome.expect(ONCE);
+    let lower = lower_outcome.expect(ONCE);
     pace.after_offer(&below, upper.is_none());
     let upper = upper_outcome.unwrap_or_else(|| {
         let (part, others) = upper.expect("nobody has begun it");

@@ -2,14 +2,16 @@
 //! offers half of the rest.
 
 use heist_core::policy::Grain;
-use heist_core::{checkpoint, current_num_threads, poll_for_thieves};
+use heist_core::{look_around, Others};
 use heist_sync::Clock;
 
-use crate::costs::Code;
+use crate::costs::{Code, Length};
 use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 
 /// The fraction of a short loop that is run before the first look; then twice as much each time.
 const FIRST: usize = 8;
+/// As [`FIRST`], of a loop that is so short that looks are a part of its cost.
+const FIRST_OF_BRIEF: usize = 2;
 
 /// The pace of a worker that runs a part. It depends on no type of the loop, so that the program
 /// has one copy of it.
@@ -58,23 +60,25 @@ impl Pace {
         } else {
             policy.fixed_len(steps)
         };
-        let hungry = look_around();
-        let manner = match beforehand {
-            Some(len) => Manner::Beforehand(len),
-            None if steps <= policy.max_len && code.is_short(steps) => {
-                let is_alone = current_num_threads() == 1;
-                let next = if is_alone {
-                    usize::MAX
-                } else {
-                    steps / FIRST + 1
-                };
-                Manner::Short {
-                    code,
-                    next,
-                    on_offer: false,
-                }
-            }
-            None => {
+        let others = look_around();
+        let length = match beforehand {
+            None if steps <= policy.max_len => code.length(steps),
+            _ => Length::Unknown,
+        };
+        let first = |fraction| match others {
+            Others::None => usize::MAX,
+            Others::Fed | Others::Hungry => steps / fraction + 1,
+        };
+        let short = |next| Manner::Short {
+            code,
+            next,
+            on_offer: false,
+        };
+        let manner = match (beforehand, length) {
+            (Some(len), _) => Manner::Beforehand(len),
+            (None, Length::Brief) => short(first(FIRST_OF_BRIEF)),
+            (None, Length::Short) => short(first(FIRST)),
+            (None, Length::Unknown) => {
                 let whole = (steps != UNKNOWN).then_some((code, steps));
                 Manner::Timed(Timed::new(Grain::new(), whole))
             }
@@ -83,7 +87,7 @@ impl Pace {
             policy,
             manner,
             levels: policy.levels(),
-            hungry,
+            hungry: others == Others::Hungry,
         }
     }
 
@@ -101,7 +105,7 @@ impl Pace {
                 on_offer: true,
             },
         };
-        let hungry = !matches!(manner, Manner::Short { .. }) && look_around();
+        let hungry = !matches!(manner, Manner::Short { .. }) && sees_hungry();
         // The upper part loses a level too, although a thief runs it on another stack: the worker
         // that waits for it may steal parts of it in turn.
         let levels = self.levels - 1;
@@ -124,7 +128,7 @@ impl Pace {
             }
             Manner::Short { .. } => Manner::Timed(Timed::new(Grain::new(), None)),
         };
-        let hungry = look_around();
+        let hungry = sees_hungry();
         let levels = self.levels - 1;
         Self {
             manner,
@@ -155,10 +159,11 @@ impl Pace {
             }
             _ => {}
         }
-        self.hungry = self.looks_around() && look_around();
+        self.hungry = self.looks_around() && sees_hungry();
     }
 
     /// False in a short loop where no worker could be hungry, or none has taken the offer.
+    #[inline]
     fn looks_around(&self) -> bool {
         !matches!(
             self.manner,
@@ -173,34 +178,34 @@ impl Pace {
         matches!(self.manner, Manner::Beforehand(_))
     }
 
-    /// The steps to run now.
-    pub(crate) fn grain_len(&self) -> usize {
-        match self.manner {
-            Manner::Beforehand(_) => usize::MAX,
-            Manner::Timed(Timed { grain, .. }) => self.policy.grain_len(grain.len()),
-            Manner::Short { next, .. } => self.policy.grain_len(next),
-        }
-    }
-
-    /// True if half of a part of so many steps is to be offered first.
-    pub(crate) fn is_to_offer(&self, steps: usize, grain: usize) -> bool {
-        if self.levels == 0 {
-            return false;
-        }
-        let (most, is_wanted) = match self.manner {
-            Manner::Beforehand(len) => (len, false),
-            Manner::Timed(_) => (self.policy.max_len, self.hungry && steps > grain),
-            Manner::Short { next, .. } => (self.policy.max_len, self.hungry && steps > next),
+    /// The steps to run now, of so many, and whether half of the part is to be offered first.
+    pub(crate) fn next_grain(&self, steps: usize) -> (usize, bool) {
+        let (grain, most, is_wanted) = match self.manner {
+            Manner::Beforehand(len) => (usize::MAX, len, false),
+            Manner::Timed(Timed { grain, .. }) => {
+                let grain = self.policy.grain_len(grain.len());
+                (grain, self.policy.max_len, self.hungry && steps > grain)
+            }
+            Manner::Short { next, .. } => {
+                let grain = self.policy.grain_len(next);
+                (grain, self.policy.max_len, self.hungry && steps > next)
+            }
         };
-        is_wanted && self.policy.may_halve(steps) || self.policy.is_too_long(steps, most)
+        let is_to_offer =
+            is_wanted && self.policy.may_halve(steps) || self.policy.is_too_long(steps, most);
+        (grain, is_to_offer && self.levels > 0)
     }
 
     /// Notes that a grain of so many steps has been run, as a whole if there `is_more`.
+    #[inline]
     pub(crate) fn ran(&mut self, steps: usize, is_more: bool) {
-        if !self.looks_around() {
-            return;
+        if self.looks_around() {
+            self.look_behind(steps, is_more);
         }
-        self.hungry = look_around();
+    }
+
+    fn look_behind(&mut self, steps: usize, is_more: bool) {
+        self.hungry = sees_hungry();
         match &mut self.manner {
             Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
@@ -227,11 +232,15 @@ impl Pace {
     }
 
     /// Notes that all steps have been run.
+    #[inline]
     pub(crate) fn ended(&self) {
-        if let Manner::Timed(timed) = self.manner {
-            if let Some((code, steps)) = timed.whole {
-                code.lasted(steps, timed.then_ns);
-            }
+        if let Manner::Timed(Timed {
+            whole: Some((code, steps)),
+            then_ns,
+            ..
+        }) = self.manner
+        {
+            code.lasted(steps, then_ns);
         }
     }
 }
@@ -248,7 +257,6 @@ impl Timed {
 }
 
 /// Looks around between two grains: leaves a cancelled call, and says whether a worker is hungry.
-fn look_around() -> bool {
-    checkpoint();
-    poll_for_thieves()
+fn sees_hungry() -> bool {
+    look_around() == Others::Hungry
 }

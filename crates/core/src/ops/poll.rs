@@ -1,4 +1,5 @@
-//! `poll_for_thieves`: answer thieves in the middle of a long job.
+//! `poll_for_thieves`: answer thieves in the middle of a long job; `look_around`: that, and all
+//! else that a loop asks for between two grains.
 
 use crate::worker::Worker;
 
@@ -27,4 +28,34 @@ use crate::worker::Worker;
 #[must_use]
 pub fn poll_for_thieves() -> bool {
     Worker::current().is_some_and(Worker::poll_for_thieves)
+}
+
+/// The other workers of the pool, as a loop sees them between two grains.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// There are none.
+    None,
+    /// There is a job for them, or the caller is no worker.
+    Fed,
+    /// One of them could be hungry.
+    Hungry,
+}
+
+/// A [`checkpoint`](crate::checkpoint) and a [poll](poll_for_thieves) in one.
+#[doc(hidden)]
+#[inline(never)] // as above
+#[must_use]
+pub fn look_around() -> Others {
+    let Some(worker) = Worker::current() else {
+        return Others::Fed;
+    };
+    worker.checkpoint();
+    if worker.poll_for_thieves() {
+        Others::Hungry
+    } else if worker.pool().len() == 1 {
+        Others::None
+    } else {
+        Others::Fed
+    }
 }
