@@ -27,6 +27,8 @@ pub(crate) struct Pace {
 
 #[derive(Clone, Copy)]
 enum Manner {
+    /// At once: it is short, and there is no other worker.
+    Whole,
     /// Splits until no part has more steps than this, whether a worker is hungry or not, so that
     /// the cuts depend on nothing else.
     Beforehand(usize),
@@ -54,16 +56,32 @@ struct Timed {
 
 impl Pace {
     /// The pace of a loop of so many steps.
+    #[inline]
     pub(crate) fn new(policy: SplitPolicy, code: Code, steps: usize) -> Self {
+        let before @ (others, length) = look_before(code, steps);
+        let is_whole = others == Others::None && length != Length::Unknown;
+        if is_whole && policy == SplitPolicy::default() {
+            return Self {
+                policy,
+                manner: Manner::Whole,
+                levels: 0,
+                hungry: false,
+            };
+        }
+        Self::after_look(policy, code, steps, before)
+    }
+
+    #[inline(never)]
+    fn after_look(
+        policy: SplitPolicy,
+        code: Code,
+        steps: usize,
+        (others, length): (Others, Length),
+    ) -> Self {
         let beforehand = if steps == 1 {
             Some(usize::MAX)
         } else {
             policy.fixed_len(steps)
-        };
-        let others = look_around();
-        let length = match beforehand {
-            None if steps <= policy.max_len => code.length(steps),
-            _ => Length::Unknown,
         };
         let first = |fraction| match others {
             Others::None => usize::MAX,
@@ -76,9 +94,9 @@ impl Pace {
         };
         let manner = match (beforehand, length) {
             (Some(len), _) => Manner::Beforehand(len),
-            (None, Length::Brief) => short(first(FIRST_OF_BRIEF)),
-            (None, Length::Short) => short(first(FIRST)),
-            (None, Length::Unknown) => {
+            (None, Length::Brief) if steps <= policy.max_len => short(first(FIRST_OF_BRIEF)),
+            (None, Length::Short) if steps <= policy.max_len => short(first(FIRST)),
+            (None, _) => {
                 let whole = (steps != UNKNOWN).then_some((code, steps));
                 Manner::Timed(Timed::new(Grain::new(), whole))
             }
@@ -94,6 +112,7 @@ impl Pace {
     /// The pace of the lower part, while the upper one is on offer.
     pub(crate) fn below_offer(&self) -> Self {
         let manner = match self.manner {
+            Manner::Whole => Manner::Whole,
             Manner::Beforehand(len) => Manner::Beforehand(len),
             Manner::Timed(timed) => Manner::Timed(Timed {
                 whole: None,
@@ -126,7 +145,7 @@ impl Pace {
                 grain.shorten();
                 Manner::Timed(Timed::new(grain, None))
             }
-            Manner::Short { .. } => Manner::Timed(Timed::new(Grain::new(), None)),
+            Manner::Whole | Manner::Short { .. } => Manner::Timed(Timed::new(Grain::new(), None)),
         };
         let hungry = sees_hungry();
         let levels = self.levels - 1;
@@ -167,10 +186,11 @@ impl Pace {
     fn looks_around(&self) -> bool {
         !matches!(
             self.manner,
-            Manner::Short {
-                next: usize::MAX,
-                ..
-            }
+            Manner::Whole
+                | Manner::Short {
+                    next: usize::MAX,
+                    ..
+                }
         )
     }
 
@@ -179,8 +199,17 @@ impl Pace {
     }
 
     /// The steps to run now, of so many, and whether half of the part is to be offered first.
+    #[inline]
     pub(crate) fn next_grain(&self, steps: usize) -> (usize, bool) {
+        match self.manner {
+            Manner::Whole => (usize::MAX, false),
+            _ => self.grain_of(steps),
+        }
+    }
+
+    fn grain_of(&self, steps: usize) -> (usize, bool) {
         let (grain, most, is_wanted) = match self.manner {
+            Manner::Whole => (usize::MAX, usize::MAX, false),
             Manner::Beforehand(len) => (usize::MAX, len, false),
             Manner::Timed(Timed { grain, .. }) => {
                 let grain = self.policy.grain_len(grain.len());
@@ -207,7 +236,7 @@ impl Pace {
     fn look_behind(&mut self, steps: usize, is_more: bool) {
         self.hungry = sees_hungry();
         match &mut self.manner {
-            Manner::Beforehand(_) => {}
+            Manner::Whole | Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
                 let now_ns = timed.clock.elapsed_ns();
                 let grain_ns = now_ns - timed.then_ns;
@@ -254,6 +283,12 @@ impl Timed {
             whole,
         }
     }
+}
+
+/// Looks around before a loop of so many steps, and says how long it lasts.
+#[inline(never)] // one copy for all loops
+fn look_before(code: Code, steps: usize) -> (Others, Length) {
+    (look_around(), code.length(steps))
 }
 
 /// Looks around between two grains: leaves a cancelled call, and says whether a worker is hungry.
