@@ -227,7 +227,12 @@ where
     type Made = S::Value;
 
     #[inline]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "by reference it would not be inlined"
+    )]
     fn make(&self, items: impl Iterator<Item = T>) -> S::Value {
-        items.fold(self.seed.make(), &*self.fold_op)
+        let fold_op = &*self.fold_op;
+        items.fold(self.seed.make(), |acc, item| fold_op(acc, item))
     }
 }

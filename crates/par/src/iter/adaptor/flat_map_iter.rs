@@ -50,12 +50,20 @@ where
     }
 
     #[inline]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "by reference it would not be inlined"
+    )]
     fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
     where
         G: FnMut(Folded, SI::Item) -> Folded,
     {
         let op = self.op.get();
-        let each = |so_far, item| op(item).into_iter().fold(so_far, &mut fold);
+        let each = |so_far, item| {
+            op(item)
+                .into_iter()
+                .fold(so_far, |so_far, item| fold(so_far, item))
+        };
         self.base.run_fold(budget, init, each)
     }
 
@@ -102,11 +110,19 @@ where
     }
 
     #[inline]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "by reference it would not be inlined"
+    )]
     fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
     where
         G: FnMut(Folded, Self::Output) -> Folded,
     {
-        let each = |so_far, items: I::Output| items.into_iter().fold(so_far, &mut fold);
+        let each = |so_far, items: I::Output| {
+            items
+                .into_iter()
+                .fold(so_far, |so_far, item| fold(so_far, item))
+        };
         self.base.run_fold(budget, init, each)
     }
 

@@ -201,13 +201,17 @@ impl<A: Send> Outcome<A> for Plain {
     }
 
     #[inline]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "by reference it would not be inlined"
+    )]
     fn fold<I: Part>(
         base: &mut I,
         budget: &mut usize,
         acc: A,
         op: impl Fn(A, I::Output) -> A,
     ) -> ControlFlow<A, A> {
-        Continue(base.run_fold(budget, acc, op))
+        Continue(base.run_fold(budget, acc, |acc, item| op(acc, item)))
     }
 }
 

@@ -41,6 +41,10 @@ where
     }
 
     #[inline]
+    #[expect(
+        clippy::redundant_closure,
+        reason = "by reference it would not be inlined"
+    )]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: Part<Output = T>,
@@ -49,7 +53,8 @@ where
         let mut most = 1;
         loop {
             if let Some(so_far) = self.so_far.take() {
-                self.so_far = Some(part.run_fold(budget, so_far, self.op));
+                let op = self.op;
+                self.so_far = Some(part.run_fold(budget, so_far, |a, b| op(a, b)));
                 return Continue(());
             }
             let steps = most.min(*budget);
