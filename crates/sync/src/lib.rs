@@ -84,6 +84,7 @@ mod memory;
 pub mod process;
 mod processors;
 mod stack;
+mod ticks;
 mod topology;
 
 pub use backend::{atomic, hint, thread};
@@ -98,6 +99,7 @@ pub use lock::{Condvar, Mutex, MutexGuard};
 pub use memory::{address_space_limit, Reserved};
 pub use processors::{allowed_processors, usable_processors};
 pub use stack::stack_size;
+pub use ticks::ticks;
 pub use topology::{processor_list, CoreClass, Distance, NumaNode, Topology};
 
 #[cfg(heist_loom)]

@@ -58,6 +58,16 @@ pub fn after_fork(tidy_up: fn()) {
     imp::after_fork(tidy_up);
 }
 
+/// Has `last` called when the process ends by `exit`, also by the return of `main` or its panic.
+/// False if the system has no means for that.
+///
+/// `last` must not panic; the other threads go on meanwhile. It is called in a child made by `fork`
+/// too, if that calls `exit`. Only the first call has an effect.
+#[must_use]
+pub fn at_exit(last: fn()) -> bool {
+    imp::at_exit(last)
+}
+
 #[cfg(all(unix, not(target_family = "wasm"), not(any(heist_loom, heist_shuttle))))]
 mod imp {
     use std::sync::OnceLock;
@@ -83,6 +93,20 @@ mod imp {
         });
     }
 
+    pub(super) fn at_exit(last: fn()) -> bool {
+        static LAST: OnceLock<fn()> = OnceLock::new();
+        static IS_NOTED: OnceLock<bool> = OnceLock::new();
+        extern "C" fn call() {
+            if let Some(last) = LAST.get() {
+                last();
+            }
+        }
+        let _ = LAST.set(last);
+        // SAFETY: the function is of this program; if it is in a library, the system calls it
+        // before the library goes.
+        *IS_NOTED.get_or_init(|| unsafe { libc::atexit(call) } == 0)
+    }
+
     extern "C" fn in_child() {
         PRESENT.fetch_add(1, Ordering::Relaxed);
         if let Some(tidy_up) = TIDY_UP.get() {
@@ -99,4 +123,8 @@ mod imp {
     }
 
     pub(super) fn after_fork(_tidy_up: fn()) {}
+
+    pub(super) fn at_exit(_last: fn()) -> bool {
+        false
+    }
 }
