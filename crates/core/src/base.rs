@@ -20,6 +20,7 @@ pub(crate) mod orphans;
 pub(crate) mod recorder;
 pub(crate) mod region;
 pub(crate) mod slot_job;
+pub(crate) mod still;
 pub(crate) mod strand_queue;
 pub(crate) mod task;
 pub(crate) mod unwind;

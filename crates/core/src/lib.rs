@@ -46,6 +46,8 @@
 //! ```
 
 mod base;
+#[doc(hidden)]
+pub mod insight;
 mod ops;
 pub mod policy;
 mod pool;
@@ -71,6 +73,8 @@ pub use ops::current::{
 #[doc(hidden)]
 pub use ops::hosting;
 pub use ops::job::{job, JobBuilder};
+#[doc(hidden)]
+pub use ops::join::join_parts;
 pub use ops::join::{join, join_context};
 pub use ops::lazy::Lazy;
 pub use ops::once::Once;

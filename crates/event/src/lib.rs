@@ -5,7 +5,8 @@
 //! thing happened and where the time went. The runtime writes both, `heist-observe` reads them, and
 //! neither knows the other: they meet in these types.
 //!
-//! Events are recorded only where a pool was built with a recorder; counters are always on.
+//! Events are recorded only where a pool was built with a recorder; counters are always on. A
+//! [profile](profile::Profile) sums a whole run up: its work and span, and where they are.
 //!
 //! ```
 //! use heist_event::{Event, EventKind, WorkerId};
@@ -18,6 +19,7 @@
 
 mod counters;
 mod event;
+pub mod profile;
 
 pub use counters::{PoolCounters, WorkerCounters};
 pub use event::{Event, EventKind, WorkerEvents, WorkerId};

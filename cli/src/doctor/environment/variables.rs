@@ -54,7 +54,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 17] = [
+pub(super) const KNOWN: [Definition; 18] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -103,6 +103,13 @@ pub(super) const KNOWN: [Definition; 17] = [
         changes: "whether each pool that starts says so in a line on standard error",
         accepts: "0 or 1; 0 or unset: no line",
         rule: Rule::Refuses(|value| value == "0" || value == "1", NO_POOL),
+    },
+    Definition {
+        name: "HEIST_PROFILE",
+        read_by: Reader::Pools,
+        changes: "whether the program's work and span are measured, and written when it ends",
+        accepts: "the name of a file that can be made, without its ending .json; unset: none",
+        rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
     },
     Definition {
         name: "RAYON_RS_NUM_CPUS",

@@ -56,6 +56,10 @@ enum Kind {
         value: OsString,
         accepted: &'static str,
     },
+    Profile {
+        value: OsString,
+        why: String,
+    },
 }
 
 impl ThreadPoolBuildError {
@@ -111,6 +115,11 @@ impl ThreadPoolBuildError {
             bytes,
             error,
         })
+    }
+
+    /// The profile cannot be written where it was asked for, and why.
+    pub(crate) fn profile(value: OsString, why: String) -> Self {
+        Self(Kind::Profile { value, why })
     }
 
     pub(crate) fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
@@ -207,6 +216,10 @@ impl fmt::Display for ThreadPoolBuildError {
                 f,
                 "the environment variable {name} is set to {value:?}; accepted is {accepted}"
             ),
+            Kind::Profile { value, why } => write!(
+                f,
+                "the environment variable HEIST_PROFILE is set to {value:?}, and a profile cannot be written there: {why}; accepted is the name of a file that can be made, without the ending .json"
+            ),
         }
     }
 }
@@ -222,7 +235,8 @@ impl Error for ThreadPoolBuildError {
             | Kind::Serial { .. }
             | Kind::Placement { .. }
             | Kind::TooMany { .. }
-            | Kind::Variable { .. } => None,
+            | Kind::Variable { .. }
+            | Kind::Profile { .. } => None,
         }
     }
 
@@ -238,6 +252,7 @@ impl Error for ThreadPoolBuildError {
             Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
             Kind::Barrier(_) => "the barrier that was asked for is not to be had here",
             Kind::Variable { .. } => "an environment variable is malformed",
+            Kind::Profile { .. } => "the profile cannot be written",
         }
     }
 }

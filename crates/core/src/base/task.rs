@@ -1,6 +1,8 @@
 //! Tasks: the ways to run a detached job, and to drop a cancelled one.
 
 use crate::base::unwind::Payload;
+use crate::insight::meter::{Meter, Start};
+use crate::insight::site::Site;
 
 /// The content of a detached job. One of the two is called, once; neither unwinds.
 pub(crate) trait Task: Send {
@@ -8,7 +10,23 @@ pub(crate) trait Task: Send {
     /// discarded.
     const CARRIES: bool = false;
 
+    /// The site at which such tasks are made, if they are to be measured in metered pools.
+    const SITE: Option<&'static Site> = None;
+
+    /// True if somebody waits for it, whom `run_metered` tells how far it has come.
+    const IS_JOINED: bool = false;
+
     fn run(self);
+
+    /// As [`run`](Self::run), when the meter has begun with it.
+    fn run_metered(self, meter: &Meter)
+    where
+        Self: Sized,
+    {
+        self.run();
+        meter.ends();
+        meter.end();
+    }
 
     /// True if it is to be discarded for a reason of its own. Popped jobs are asked only while the
     /// pool's alert is raised.
@@ -35,6 +53,46 @@ impl<F: FnOnce() + Send> Task for F {
 
     fn discard(self, _: Payload) {
         self();
+    }
+}
+
+/// A task of a metered pool, and where its path begins.
+pub(crate) struct Metered<T> {
+    start: Start,
+    task: T,
+}
+
+impl<T: Task> Metered<T> {
+    pub(crate) fn new(site: &'static Site, task: T) -> Self {
+        let start = Meter::of_thread().fork(site);
+        let start = if T::IS_JOINED {
+            start
+        } else {
+            start.unjoined()
+        };
+        Self { start, task }
+    }
+}
+
+impl<T: Task> Task for Metered<T> {
+    const CARRIES: bool = T::CARRIES;
+
+    fn run(self) {
+        let meter = Meter::of_thread();
+        meter.begins(&self.start);
+        self.task.run_metered(meter);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.task.is_cancelled()
+    }
+
+    fn may_run_here(&self) -> bool {
+        self.task.may_run_here()
+    }
+
+    fn discard(self, why: Payload) {
+        self.task.discard(why);
     }
 }
 

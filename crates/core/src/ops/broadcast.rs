@@ -11,6 +11,8 @@ use crate::base::job_ref::{HeapJob, StackJob};
 use crate::base::latch::LatchRef;
 use crate::base::region::Context;
 use crate::base::unwind;
+use crate::insight::call::{run_later, unjoined, Call};
+use crate::insight::site::Site;
 use crate::ops::cancellation::checkpoint;
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
@@ -159,14 +161,15 @@ where
     let latch = CountLatch::new(pool.len(), caller);
     let mode = caller.map(|caller| caller.wait_mode().elsewhere());
     let context = pool.inherited();
+    let call = Call::new(pool.metered, const { &Site::of::<OP>("broadcast") });
     let run = || {
         BroadcastContext::with(|broadcast| {
             let worker = broadcast.worker;
             let op = || within_checked(context.clone(), || op(broadcast));
-            match mode {
+            call.run(|| match mode {
                 Some(mode) => worker.as_there(mode, op),
                 None => op(),
-            }
+            })
         })
     };
     let jobs: Vec<_> = (0..pool.len())
@@ -204,8 +207,9 @@ pub(crate) fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let ops = iter::repeat_n((Arc::new(op), pool.inherited()), pool.len());
-    let references = ops.map(|(op, context)| {
+    let start = unjoined(pool.metered, const { &Site::of::<OP>("broadcast") });
+    let ops = iter::repeat_n((Arc::new(op), pool.inherited(), start), pool.len());
+    let references = ops.map(|(op, context, start)| {
         pool.keep_alive();
         let pool = Arc::clone(pool);
         // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back, that of the last
@@ -213,7 +217,8 @@ where
         unsafe {
             HeapJob::into_job_ref(move || {
                 let op = move || BroadcastContext::with(&*op);
-                if let Err(payload) = unwind::catch_job(|| within_checked(context, op)) {
+                let op = || run_later(&start, None, || within_checked(context, op));
+                if let Err(payload) = unwind::catch_job(op) {
                     pool.handle_panic(payload);
                 }
                 pool.release();

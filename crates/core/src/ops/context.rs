@@ -26,7 +26,8 @@ use crate::base::argument::{Argument, FnContext};
 use crate::base::job::JobSlot;
 use crate::base::slot_job::SlotJob;
 use crate::base::unwind;
-use crate::ops::join::{both, finish_and_resume, join_on};
+use crate::insight::site::Site;
+use crate::ops::join::{both, finish_and_resume, join_here};
 use crate::state::{Carrier, Pool};
 use crate::worker::Worker;
 
@@ -138,6 +139,7 @@ impl JoinContext<'_> {
         join_ahead(
             self.chain,
             self.next,
+            const { &Site::of::<B>("join") },
             |place: Place| a(place.context()),
             |place: Place| b(place.context()),
         )
@@ -199,13 +201,19 @@ impl Argument for Place {
 
 /// Joins on the chain's worker, whose next job lies in `slot`, says a context.
 #[inline(always)]
-fn join_ahead<A, B, RA, RB>(chain: &Chain<'_>, slot: JobSlot, a: A, b: B) -> (RA, RB)
+fn join_ahead<A, B, RA, RB>(
+    chain: &Chain<'_>,
+    slot: JobSlot,
+    site: &'static Site,
+    a: A,
+    b: B,
+) -> (RA, RB)
 where
     A: FnOnce(Place) -> RA,
     B: FnOnce(Place) -> RB,
 {
     if !chain.carrier.carries.get() && !chain.carry_on(slot) {
-        return join_plainly(chain, a, b);
+        return join_plainly(chain, site, a, b);
     }
     debug_assert_ne!(slot, NOWHERE);
 
@@ -214,7 +222,7 @@ where
     // so is its result, by the bounds of our caller. 3. The chain carries the tail, and this is its
     // one context that is not borrowed.
     if !unsafe { chain.lend::<B, RB>(slot, &b) } {
-        return join_plainly(chain, a, ManuallyDrop::into_inner(b));
+        return join_plainly(chain, site, a, ManuallyDrop::into_inner(b));
     }
     let ra = match unwind::catch(|| a(Place::new(chain, above(slot)))) {
         Ok(ra) => ra,
@@ -249,7 +257,7 @@ fn above(slot: JobSlot) -> JobSlot {
 /// the deque has no room. The contexts in it carry nothing.
 #[cold]
 #[inline(never)]
-fn join_plainly<A, B, RA, RB>(chain: &Chain<'_>, a: A, b: B) -> (RA, RB)
+fn join_plainly<A, B, RA, RB>(chain: &Chain<'_>, site: &'static Site, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(Place) -> RA,
     B: FnOnce(Place) -> RB,
@@ -267,7 +275,7 @@ where
             b(nowhere())
         }
     };
-    join_on(chain.worker, false, a, b)
+    join_here(chain.worker, false, Some(site), a, b)
 }
 
 /// The contexts of one call of [`with_context`], or of one job that was stolen from such a call: it
@@ -295,7 +303,9 @@ impl Chain<'_> {
             },
         };
         let _end = End(worker);
-        chain.carry();
+        if !worker.pool().metered {
+            chain.carry();
+        }
         op(Place::new(&chain, lowest))
     }
 
@@ -312,7 +322,7 @@ impl Chain<'_> {
     fn carry_on(&self, slot: JobSlot) -> bool {
         self.worker.unblock();
         self.worker.store_tail();
-        let is_there = self.worker.deque().vacant() == slot;
+        let is_there = self.worker.deque().vacant() == slot && !self.worker.pool().metered;
         if is_there {
             self.carry();
         }

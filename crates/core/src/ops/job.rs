@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::cancellation::CancellationToken;
-use crate::base::job::DetachedJob;
 use crate::base::region::Context;
 use crate::ops::spawn;
 use crate::ops::submit::{self, Bound, JoinHandle};
@@ -167,7 +166,7 @@ impl<'pool> JobBuilder<'pool> {
         pool.demand_place(self.place);
         let job = spawn::detached(pool, job);
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        let mut job = unsafe { DetachedJob::new(job) };
+        let mut job = unsafe { pool.detach(job) };
         if self.token.is_some() {
             job = carrying(self.context(pool), job);
         }

@@ -13,6 +13,9 @@ use crate::base::argument::{Argument, FnContext};
 use crate::base::job::{lent_latch, JobSlot};
 use crate::base::slot_job::SlotJob;
 use crate::base::unwind::{self, Payload};
+use crate::insight::call::{Fork, SeesJoin};
+use crate::insight::meter::Meter;
+use crate::insight::site::Site;
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -60,7 +63,8 @@ where
     RA: Send,
     RB: Send,
 {
-    join_context(|_| a(), |_| b())
+    let site = const { &Site::of::<B>("join") };
+    join_at(site, |_| a(), |_| b())
 }
 
 /// As [`join`], and tells each closure whether it migrated, that is, whether it runs on a thread
@@ -88,14 +92,95 @@ where
     RA: Send,
     RB: Send,
 {
-    match Worker::current() {
+    join_at(const { &Site::of::<B>("join") }, a, b)
+}
+
+#[track_caller]
+#[inline(always)]
+fn join_at<A, B, RA, RB>(site: &'static Site, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::visible() {
         Some(worker) => join_on(worker, false, a, b),
-        None => Pool::global().participate(|worker, migrated| join_on(worker, migrated, a, b)),
+        None => join_elsewhere(Some(site), a, b),
+    }
+}
+
+/// As [`join_context`], for two parts of one loop, which have no site of their own.
+#[track_caller]
+pub fn join_parts<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::visible() {
+        Some(worker) => join_on(worker, false, a, b),
+        None => join_elsewhere(None, a, b),
+    }
+}
+
+/// The join of a caller from outside, or on a worker that is hidden.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn join_elsewhere<A, B, RA, RB>(site: Option<&'static Site>, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::reveal() {
+        Some(worker) => join_here(worker, false, site, a, b),
+        None => {
+            Pool::global().participate(|worker, migrated| join_here(worker, migrated, site, a, b))
+        }
+    }
+}
+
+/// As [`join_on`], on a worker that may be metered.
+#[inline(never)]
+pub(crate) fn join_here<A, B, RA, RB>(
+    worker: &Worker,
+    migrated: bool,
+    site: Option<&'static Site>,
+    a: A,
+    b: B,
+) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    match Meter::here() {
+        Some(meter) => join_metered(worker, meter, migrated, site, a, b),
+        None => join_on(worker, migrated, a, b),
     }
 }
 
 #[inline(always)]
-pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+fn join_on<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    join_seen(worker, migrated, a, b, ())
+}
+
+/// Joins on this worker, and tells `seer` what happens.
+#[inline(always)]
+fn join_seen<A, B, RA, RB>(
+    worker: &Worker,
+    migrated: bool,
+    a: A,
+    b: B,
+    mut seer: impl SeesJoin,
+) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
@@ -105,6 +190,7 @@ where
     // including a panic in `a`. One of the copies is used. 2. `b` and its result are Send, by the
     // bounds of the callers.
     let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
+        seer.all_in_place();
         return join_in_place(worker, migrated, a, ManuallyDrop::into_inner(b));
     };
 
@@ -112,6 +198,7 @@ where
         Ok(ra) => ra,
         // SAFETY: lent above, with these types.
         Err(payload) => unsafe {
+            seer.first_has_panicked();
             let in_place = FnContext::new(false);
             finish_and_resume::<B, RB, FnContext>(worker, slot, in_place, payload)
         },
@@ -119,6 +206,7 @@ where
 
     // SAFETY: lent above.
     if unsafe { worker.take_back(slot) } {
+        seer.second_in_place();
         worker.count_in_place();
         // SAFETY: taken back, so that no thief has it. The copy in the slot is forgotten: most
         // closures borrow from this frame, and the compiler optimises the copy here better. If `b`
@@ -128,6 +216,24 @@ where
     }
     // SAFETY: lent above, with these types, and a thief has it.
     unsafe { both::<B, RA, RB, FnContext>(worker, slot, ra) }
+}
+
+/// As [`join_on`], where the meter sees each closure begin and end.
+#[inline(always)]
+fn join_metered<A, B, RA, RB>(
+    worker: &Worker,
+    meter: &'static Meter,
+    migrated: bool,
+    site: Option<&'static Site>,
+    a: A,
+    b: B,
+) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    let fork = Fork::new(meter, site);
+    join_seen(worker, migrated, a, |told| fork.run(|| b(told)), &fork)
 }
 
 /// Runs one closure after the other, because the deque is full.

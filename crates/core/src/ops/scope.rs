@@ -9,11 +9,16 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::thread;
 
 use crate::base::fifo::Fifo;
-use crate::base::job::DetachedJob;
 use crate::base::job_ref::HeapJob;
 use crate::base::latch::Latch;
+use crate::base::still::Still;
 use crate::base::task::Task;
 use crate::base::unwind::{self, FirstPanic, Payload};
+use crate::insight;
+use crate::insight::call::{later, run_later};
+use crate::insight::latest::Latest;
+use crate::insight::meter::Meter;
+use crate::insight::site::Site;
 use crate::ops::broadcast::{within_checked, BroadcastContext};
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
@@ -313,7 +318,7 @@ impl<'scope> ScopeFifo<'scope> {
             return unsafe { self.base.pool.queue(job) };
         };
         // SAFETY: as above.
-        let job = worker.inheriting(unsafe { DetachedJob::new(job) });
+        let job = worker.inheriting(unsafe { self.base.pool.detach(job) });
         // SAFETY: the queue lies in the scope, which waits for the job, and the reference is done
         // with the queue when the job starts.
         worker.push_reference(unsafe { self.fifos[worker.index()].queue(job) });
@@ -403,11 +408,22 @@ where
     S: AnyScope<'scope>,
     BODY: FnOnce(&S) + Send,
 {
+    const SITE: Option<&'static Site> = Some(&Site::of::<BODY>("scope"));
+    const IS_JOINED: bool = true;
+
     #[inline(always)]
     fn run(self) {
         let Self { scope, body, .. } = self;
         let scope = scope.get();
         Base::run(Still(scope.base()), || body(scope));
+    }
+
+    fn run_metered(self, meter: &Meter) {
+        let Self { scope, body, .. } = self;
+        let scope = scope.get();
+        let result = unwind::catch_job(|| body(scope));
+        scope.base().latest.reach(&meter.ends());
+        Base::end(Still(scope.base()), result);
     }
 
     fn discard(self, why: Payload) {
@@ -437,6 +453,8 @@ struct Base<'scope> {
     is_cancelled: AtomicBool,
     /// The thread unwinds: jobs run to their end, also in a region that is cancelled.
     is_in_destructor: AtomicBool,
+    /// The latest point that a job has come to, if the pool is metered.
+    latest: Latest,
     /// Invariant in `'scope`: a scope for longer borrows is not one for shorter ones, nor the other
     /// way round.
     borrows: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -450,6 +468,7 @@ impl<'scope> Base<'scope> {
             panic: FirstPanic::default(),
             is_cancelled: AtomicBool::new(false),
             is_in_destructor: AtomicBool::new(false),
+            latest: Latest::new(),
             borrows: PhantomData,
         }
     }
@@ -464,10 +483,11 @@ impl<'scope> Base<'scope> {
                 self.pool.abort_if_forked();
             }
             self.pending.wait(waiter, Worker::pushed_from);
+            insight::call::reach(&self.latest);
             result
         };
         let result = match waiter {
-            Some(worker) if worker.local().is_watched.get() => {
+            Some(worker) if worker.local().is_watched.get() && !worker.is_only_metered() => {
                 worker.checkpoint();
                 self.is_in_destructor
                     .store(thread::panicking(), Ordering::Relaxed);
@@ -513,16 +533,22 @@ impl<'scope> Base<'scope> {
     }
 
     /// Queues a job for each worker.
-    fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
+    fn broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
         let base = Still(self);
-        let bodies = iter::repeat_n((Arc::new(body), self.pool.inherited()), self.pool.len());
-        let references = bodies.map(|(body, context)| {
+        let start = later(self.pool.metered, const { &Site::of::<BODY>("broadcast") });
+        let body = (Arc::new(body), self.pool.inherited(), start);
+        let bodies = iter::repeat_n(body, self.pool.len());
+        let references = bodies.map(|(body, context, start)| {
             self.pending.increment();
             let body = move || BroadcastContext::with(&*body);
             let job = move || {
                 Self::run(base, || {
                     if !base.get().is_cancelled() {
-                        within_checked(context, body);
+                        let latest = Some(&base.get().latest);
+                        run_later(&start, latest, || within_checked(context, body));
                     }
                 });
             };
@@ -546,31 +572,6 @@ impl<'scope> Base<'scope> {
         }
         // SAFETY: the scope is there until this job has set the latch.
         unsafe { CountLatch::set(&raw const (*base.0).pending) };
-    }
-}
-
-/// A pointer to a scope, or its base, that jobs carry: it is still there, because it waits for
-/// them.
-struct Still<T>(*const T);
-
-impl<T> Clone for Still<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Still<T> {}
-
-// SAFETY: scopes are Sync: their fields are an `Arc` of a pool, a latch, a lock and queues.
-unsafe impl<T> Send for Still<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for Still<T> {}
-
-impl<T> Still<T> {
-    /// The scope, for as long as the job has not set its latch.
-    fn get(&self) -> &T {
-        // SAFETY: a job runs while its scope waits for it.
-        unsafe { &*self.0 }
     }
 }
 

@@ -1,8 +1,9 @@
 //! `spawn`: a job that nobody waits for.
 
-use crate::base::job::DetachedJob;
 use crate::base::task::Task;
 use crate::base::unwind::{self, Payload};
+use crate::insight::meter::Meter;
+use crate::insight::site::Site;
 use crate::state::{Place, Pool};
 use crate::worker::Worker;
 
@@ -113,7 +114,7 @@ pub(crate) fn spawn_at(pool: &Pool, place: Place, job: impl FnOnce() + Send + 's
     pool.demand_place(place);
     let job = detached(pool, job);
     // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-    pool.queue_at(place, unsafe { DetachedJob::new(job) });
+    pool.queue_at(place, unsafe { pool.detach(job) });
 }
 
 pub(crate) fn spawn_in(pool: &Pool, job: impl FnOnce() + Send + 'static) {
@@ -141,7 +142,7 @@ pub(crate) unsafe fn queue_fifo(pool: &Pool, job: impl Task) {
         return unsafe { pool.queue(job) };
     };
     // SAFETY: handed on.
-    let job = worker.inheriting(unsafe { DetachedJob::new(job) });
+    let job = worker.inheriting(unsafe { pool.detach(job) });
     // SAFETY: the worker's queue lies in the pool; by 3.
     worker.push_reference(unsafe { worker.fifo().queue(job) });
 }
@@ -164,6 +165,8 @@ pub(crate) fn kept(job: impl FnOnce() + Send + 'static) -> impl Task + 'static {
 struct Detached<F>(F);
 
 impl<F: FnOnce() + Send> Task for Detached<F> {
+    const SITE: Option<&'static Site> = Some(&Site::of::<F>("spawn"));
+
     #[inline(always)]
     fn run(self) {
         // One of the pool's, which is there as long as a thread is one of its workers.
@@ -195,8 +198,16 @@ pub(crate) fn keeping(pool: &Pool, task: impl Task + 'static) -> impl Task + 'st
 struct Kept<T>(T);
 
 impl<T: Task> Task for Kept<T> {
+    const SITE: Option<&'static Site> = T::SITE;
+    const IS_JOINED: bool = T::IS_JOINED;
+
     fn run(self) {
         self.0.run();
+        release();
+    }
+
+    fn run_metered(self, meter: &Meter) {
+        self.0.run_metered(meter);
         release();
     }
 

@@ -9,6 +9,9 @@ use crate::base::on_stack;
 use crate::base::strand_queue::StrandQueue;
 use crate::base::task::{Carrying, Task};
 use crate::base::unwind::{self, Payload};
+use crate::insight;
+use crate::insight::latest::Latest;
+use crate::insight::site::Site;
 use crate::ops::spawn;
 use crate::ops::submit::{self, Bound, JoinHandle};
 use crate::policy::{Priority, Stint};
@@ -81,6 +84,8 @@ pub struct Strand {
 struct Shared {
     pool: Arc<Pool>,
     queue: StrandQueue,
+    /// The point at which the last job has ended, in a metered pool.
+    latest: Latest,
 }
 
 impl Strand {
@@ -120,6 +125,7 @@ impl Strand {
             shared: Arc::new(Shared {
                 pool,
                 queue: StrandQueue::new(),
+                latest: Latest::new(),
             }),
         }
     }
@@ -153,7 +159,7 @@ impl Strand {
         F: FnOnce() + Send + 'static,
     {
         // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-        self.queue(|| unsafe { DetachedJob::new(Spawned(job)) });
+        self.queue(|| unsafe { self.shared.pool.detach(Spawned(job)) });
     }
 
     /// Queues a job and returns a handle to its value. A panic in the job goes to whoever joins the
@@ -234,6 +240,8 @@ impl Strand {
 struct Spawned<F>(F);
 
 impl<F: FnOnce() + Send> Task for Spawned<F> {
+    const SITE: Option<&'static Site> = Some(&Site::of::<F>("strand"));
+
     fn run(self) {
         if let Err(payload) = unwind::catch_job(self.0) {
             Pool::here().handle_panic(payload);
@@ -294,8 +302,9 @@ impl Drainer {
                 return false;
             }
             if let Some(job) = self.jobs.take() {
+                let latest = &self.strand.latest;
                 // SAFETY: the queue hands each job out once.
-                unsafe { job.execute() };
+                insight::call::in_sequence(latest, || unsafe { job.execute() });
             }
         }
         true

@@ -12,6 +12,8 @@ use crate::base::job_ref::{Header, JobRef};
 use crate::base::join_error::JoinError;
 use crate::base::waiting::{WaitMode, Waiting};
 use crate::base::{on_stack, region, unwind};
+use crate::insight::call::later;
+use crate::insight::site::Site;
 use crate::ops::cancellation::checkpoint;
 use crate::state::Pool;
 use crate::worker::claimed::{Claimant, Claimed};
@@ -80,8 +82,9 @@ where
     T: Send + 'static,
 {
     pool.keep_alive();
+    let start = later(pool.metered, const { &Site::of::<F>("submit") });
     let task = Arc::new(Task {
-        claimed: Claimed::new(job, Task::<F, T>::execute, context),
+        claimed: Claimed::new(job, Task::<F, T>::execute, context, start),
         pool: Arc::clone(pool),
         bound,
     });

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use heist_sync::atomic::{AtomicU32, Ordering};
 
-use crate::base::job::DetachedJob;
 use crate::base::task::Task;
 use crate::base::unwind::{self, FirstPanic, Payload};
+use crate::insight::meter::Meter;
+use crate::insight::site::Site;
 use crate::ops::cancellation::checkpoint;
 use crate::ops::spawn;
 use crate::policy::Priority;
@@ -152,7 +153,7 @@ impl TaskGroup {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             Priority::Normal => unsafe { pool.queue(job) },
             // SAFETY: as above.
-            lane => pool.inject(lane, pool.inheriting(unsafe { DetachedJob::new(job) })),
+            lane => pool.inject(lane, pool.inheriting(unsafe { pool.detach(job) })),
         }
     }
 
@@ -270,6 +271,9 @@ struct GroupJob<F> {
 }
 
 impl<F: FnOnce() + Send> Task for GroupJob<F> {
+    const SITE: Option<&'static Site> = Some(&Site::of::<F>("group"));
+    const IS_JOINED: bool = true;
+
     fn run(self) {
         if self.shared.cancellations() != self.cancellations {
             return self.discard(unwind::cancellation());
@@ -277,6 +281,17 @@ impl<F: FnOnce() + Send> Task for GroupJob<F> {
         if let Err(payload) = unwind::catch_job(self.job) {
             self.shared.panic.keep(payload);
         }
+        self.shared.completion.finish();
+    }
+
+    fn run_metered(self, meter: &Meter) {
+        if self.shared.cancellations() != self.cancellations {
+            return self.discard(unwind::cancellation());
+        }
+        if let Err(payload) = unwind::catch_job(self.job) {
+            self.shared.panic.keep(payload);
+        }
+        self.shared.completion.latest.reach(&meter.ends());
         self.shared.completion.finish();
     }
 

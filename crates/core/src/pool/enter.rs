@@ -6,8 +6,10 @@ use std::ptr;
 use crate::base::job::DetachedJob;
 use crate::base::job_ref::{HeapJob, StackJob};
 use crate::base::latch::{LatchRef, LockLatch};
-use crate::base::task::Task;
+use crate::base::task::{Metered, Task};
 use crate::base::unwind;
+use crate::insight::call::{Call, Pause};
+use crate::insight::site::Site;
 use crate::policy::Priority;
 use crate::state::{Place, Pool};
 use crate::worker::latch::ForeignLatch;
@@ -22,14 +24,26 @@ impl Pool {
     /// 1. The task's borrows live until it has run or is discarded.
     /// 2. The task does not unwind.
     pub(crate) unsafe fn queue(&self, task: impl Task) {
-        match self.current_worker() {
+        match Worker::visible().filter(|worker| ptr::eq(worker.pool(), self)) {
             // SAFETY: handed on.
             Some(worker) => unsafe { worker.push(task) },
-            None => {
-                // SAFETY: handed on.
-                let job = unsafe { DetachedJob::new(task) };
-                self.inject(Priority::Normal, self.inheriting(job));
-            }
+            // SAFETY: handed on.
+            None => self.queue_detached(unsafe { self.detach(task) }),
+        }
+    }
+
+    /// The task as a job that is in no queue yet, and measured if the pool is metered.
+    ///
+    /// # Safety
+    ///
+    /// As for [`queue`](Self::queue).
+    #[cold]
+    pub(crate) unsafe fn detach<T: Task>(&self, task: T) -> DetachedJob {
+        match T::SITE.filter(|_| self.metered) {
+            // SAFETY: handed on.
+            None => unsafe { DetachedJob::new(task) },
+            // SAFETY: handed on.
+            Some(site) => unsafe { DetachedJob::new(Metered::new(site, task)) },
         }
     }
 
@@ -93,7 +107,11 @@ impl Pool {
     }
 
     #[cold]
-    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    fn in_worker_from_outside<F, R>(&self, op: F) -> R
+    where
+        F: FnOnce(&Worker, bool) -> R + Send,
+        R: Send,
+    {
         self.demand_workers("move a call into");
         if let Some(place) = &self.serial {
             return self.serially(place, |worker| op(worker, false));
@@ -112,7 +130,8 @@ impl Pool {
                 &once
             }
         };
-        let job = StackJob::new(on_current_worker(op), LatchRef(latch));
+        let call = Call::new(self.metered, const { &Site::of::<F>("install") });
+        let job = StackJob::new(on_current_worker(&call, op), LatchRef(latch));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         let reference = unsafe { job.as_job_ref() };
         self.inject(Priority::Normal, reference.into());
@@ -124,17 +143,19 @@ impl Pool {
     /// The caller is a worker of another pool: it goes on running its own pool's jobs while it
     /// waits.
     #[cold]
-    fn in_worker_from_another_pool<R: Send>(
-        &self,
-        caller: &Worker,
-        op: impl FnOnce(&Worker, bool) -> R + Send,
-    ) -> R {
+    fn in_worker_from_another_pool<F, R>(&self, caller: &Worker, op: F) -> R
+    where
+        F: FnOnce(&Worker, bool) -> R + Send,
+        R: Send,
+    {
         self.demand_workers("move a call into");
         let (mode, context) = (caller.wait_mode().elsewhere(), self.inherited());
         let op = |worker: &Worker, moved| {
             worker.as_there(mode, || region::within(context, || op(worker, moved)))
         };
-        let job = StackJob::new(on_current_worker(op), ForeignLatch::new(caller));
+        let call = Call::new(self.metered, const { &Site::of::<F>("install") });
+        let _pause = Pause::begin();
+        let job = StackJob::new(on_current_worker(&call, op), ForeignLatch::new(caller));
         // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
         let reference = unsafe { job.as_job_ref() };
         self.inject(Priority::Normal, reference.into());
@@ -147,6 +168,9 @@ impl Pool {
 }
 
 /// A closure that has moved into the pool runs on the worker that took it.
-fn on_current_worker<R>(op: impl FnOnce(&Worker, bool) -> R) -> impl FnOnce() -> R {
-    move || op(Worker::current().expect("jobs run on workers"), true)
+fn on_current_worker<'a, F, R>(call: &'a Call, op: F) -> impl FnOnce() -> R + use<'a, F, R>
+where
+    F: FnOnce(&Worker, bool) -> R,
+{
+    move || call.run(|| op(Worker::current().expect("jobs run on workers"), true))
 }

@@ -13,6 +13,7 @@ use heist_sync::{Barrier, Topology};
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::base::waiting::Waiting;
+use crate::insight;
 use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
 use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
@@ -148,6 +149,7 @@ impl<S> Settings<S> {
             banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
             record_events,
+            metered: is_metered()?,
             breadth_first: self.breadth_first,
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
@@ -156,6 +158,13 @@ impl<S> Settings<S> {
             spawner: self.spawner,
         })
     }
+}
+
+/// True if the program is profiled.
+fn is_metered() -> Result<bool, ThreadPoolBuildError> {
+    let profile = env::var_os("HEIST_PROFILE");
+    insight::profile::is_wanted(profile.as_deref())
+        .map_err(|why| ThreadPoolBuildError::profile(profile.unwrap_or_default(), why))
 }
 
 impl<S> fmt::Debug for Settings<S> {
@@ -193,6 +202,7 @@ pub(crate) struct Config<S> {
     pub(crate) banner: bool,
     pub(crate) handlers: Handlers,
     pub(crate) record_events: Option<usize>,
+    pub(crate) metered: bool,
     pub(crate) stack_guard: Option<usize>,
     pub(crate) breadth_first: bool,
     pub(crate) callers: Callers,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use heist_deque::Deque;
 use heist_sync::process::{self, Generation};
-use heist_sync::{CachePadded, Clock, Mutex};
+use heist_sync::{ticks, CachePadded, Clock, Mutex};
 
 use crate::base::counters::Activity;
 use crate::base::error::ThreadPoolBuildError;
@@ -14,6 +14,7 @@ use crate::base::latch::{Latch, LockLatch};
 use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind;
+use crate::insight::idle;
 use crate::pool::choices::{Callers, Injected};
 use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
@@ -59,6 +60,11 @@ impl Pool {
         let compensation = config.compensation;
         let mut places = Places::new(config, workers, workers + compensation)?;
         let placement = std::mem::take(&mut config.placement);
+        let board = if config.metered {
+            idle::add_pool(workers, workers + compensation, ticks())
+        } else {
+            0
+        };
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;
             let parts = places.parts.drain(..).enumerate();
@@ -69,6 +75,7 @@ impl Pool {
                     deque,
                     waiting,
                     recorder,
+                    config.metered,
                     placement.neighbours(index, workers + compensation),
                 ))
             }));
@@ -96,6 +103,8 @@ impl Pool {
                 orphans: Arc::default(),
                 alert: Alert::new(),
                 recording: config.record_events.is_some(),
+                metered: config.metered,
+                board,
                 handlers: std::mem::take(&mut config.handlers),
             }
         });

@@ -279,6 +279,7 @@ impl Pool {
         pool.call_handler(last.as_ref().map(|last| last as _), index);
         pool.call_handler(pool.handlers.exit.as_deref(), index);
         abort.defuse();
+        worker.is_gone();
         Worker::leave();
         // SAFETY: the pool holds the latch.
         unsafe { LockLatch::set(&raw const state.ended) };

@@ -7,12 +7,13 @@ use std::time::Instant;
 use heist_event::{PoolCounters, WorkerEvents};
 use heist_sync::process::Generation;
 use heist_sync::thread::JoinHandle;
-use heist_sync::{CachePadded, Clock, Mutex};
+use heist_sync::{ticks, CachePadded, Clock, Mutex};
 
 use crate::base::live::Live;
 use crate::base::orphans::Orphans;
 use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
+use crate::insight::idle;
 use crate::sleep::{Jobs, Sleep};
 use crate::state::active::Active;
 use crate::state::alert::Alert;
@@ -64,6 +65,10 @@ pub(crate) struct Pool {
     pub(crate) orphans: Arc<Orphans>,
     pub(crate) alert: Alert,
     pub(crate) recording: bool,
+    /// True if its workers are metered (`insight.rs`).
+    pub(crate) metered: bool,
+    /// Its number in the books of idle time, if it is.
+    pub(crate) board: usize,
     pub(crate) handlers: Handlers,
 }
 
@@ -273,6 +278,14 @@ impl Pool {
     /// The moment from which the times of events count, if any are recorded.
     pub(crate) fn recorder_started(&self) -> Option<Instant> {
         self.clock.began().filter(|_| self.recording)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if self.metered {
+            idle::remove_pool(self.board, ticks());
+        }
     }
 }
 

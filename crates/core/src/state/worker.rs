@@ -83,8 +83,8 @@ pub(crate) struct Local {
     pub(crate) base: Cell<usize>,
     /// The innermost frame that notes what it pushes, or null.
     pub(crate) watch: Cell<*const Watch>,
-    /// True if jobs are to be noted, for the recorder, or because they may wait for descendants
-    /// only.
+    /// True if jobs are to be noted, for the recorder or the meter, or because they may wait for
+    /// descendants only.
     pub(crate) is_watched: Cell<bool>,
     /// The call whose contexts carry the deque's tail; null while the tail in memory is exact.
     pub(crate) carrier: Cell<*const Carrier>,
@@ -146,6 +146,7 @@ impl<P> WorkerState<P> {
         deque: Deque<Kind>,
         waiting: Waiting,
         recorder: Option<Recorder>,
+        metered: bool,
         neighbours: Option<Neighbours>,
     ) -> Self {
         // The pool's address tells pools of one process apart, and differs from run to run where
@@ -161,7 +162,9 @@ impl<P> WorkerState<P> {
                 was_refused: Cell::new(false),
                 base: Cell::new(0),
                 watch: Cell::new(ptr::null()),
-                is_watched: Cell::new(recorder.is_some() || waiting == Waiting::Descendants),
+                is_watched: Cell::new(
+                    recorder.is_some() || metered || waiting == Waiting::Descendants,
+                ),
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(waiting == Waiting::Descendants),
                 wait_depth: Cell::new(0),

@@ -1,8 +1,10 @@
 //! A worker's activity, counted and recorded.
 
 use heist_event::EventKind;
+use heist_sync::ticks;
 
 use crate::base::counters::Activity;
+use crate::insight::idle::{self, State};
 use crate::worker::Worker;
 
 impl Worker {
@@ -10,6 +12,21 @@ impl Worker {
     pub(crate) fn begins_to_work(&self) {
         let now_ns = self.pool().now_ns();
         self.state().counters.time.change(Activity::Working, now_ns);
+        self.turns(State::Working, false);
+    }
+
+    /// Notes that the thread is about to be no worker any more.
+    pub(crate) fn is_gone(&self) {
+        self.turns(State::Gone, false);
+    }
+
+    /// Books the idle time of a metered pool up to now.
+    #[inline]
+    fn turns(&self, state: State, has_woken: bool) {
+        let pool = self.pool();
+        if pool.metered {
+            idle::turn(pool.board, self.index(), state, has_woken, ticks());
+        }
     }
 
     /// Notes the worker's activity from now on, and returns the time.
@@ -24,6 +41,12 @@ impl Worker {
         if let Some(recorder) = &self.state().recorder {
             recorder.record(event, now_ns);
         }
+        let state = match activity {
+            Activity::Working => State::Working,
+            Activity::Searching | Activity::Asleep if self.is_on_top() => State::Waiting,
+            Activity::Searching | Activity::Asleep => State::Idle,
+        };
+        self.turns(state, event == EventKind::Wake);
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use heist_sync::thread_local;
 
 use crate::base::error::ThreadPoolBuildError;
+use crate::insight::call::Stay;
 use crate::state::Pool;
 use crate::worker::caller::CALLER_STACK;
 use crate::worker::Worker;
@@ -64,6 +65,8 @@ impl Worker {
         let worker = unsafe { Self::enter(pool.worker(index)) };
         worker.begins_to_work();
         worker.begin_stack(CALLER_STACK);
+        // For good: all that the thread does from now on is a job.
+        std::mem::forget(Stay::begin(pool.metered));
         Ok(())
     }
 }

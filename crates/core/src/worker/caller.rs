@@ -3,6 +3,7 @@
 use heist_event::EventKind;
 
 use crate::base::counters::Activity;
+use crate::insight::call::Stay;
 use crate::state::{Marks, Pool};
 use crate::worker::Worker;
 
@@ -12,6 +13,8 @@ pub(crate) const CALLER_STACK: usize = 512 << 10;
 /// A caller in the place of a sleeping worker, which it leaves when this is dropped.
 struct Participation<'a> {
     worker: &'a Worker,
+    /// Ends before the place is another's.
+    stay: Option<Stay>,
     /// Marks in the stack of the worker's own thread.
     marks: Marks,
 }
@@ -24,7 +27,11 @@ impl<'a> Participation<'a> {
         // `leave_place` comes at the end.
         let worker = unsafe { Worker::enter(pool.worker(index)) };
         let marks = worker.begin_stack(CALLER_STACK);
-        let participation = Self { worker, marks };
+        let mut participation = Self {
+            worker,
+            stay: None,
+            marks,
+        };
         let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
         let local = worker.local();
@@ -35,6 +42,7 @@ impl<'a> Participation<'a> {
         pool.check_cpu_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
+        participation.stay = Some(Stay::begin(pool.metered));
         Some(participation)
     }
 }
@@ -43,6 +51,7 @@ impl Drop for Participation<'_> {
     fn drop(&mut self) {
         let (worker, state) = (self.worker, self.worker.state());
         let (pool, index, local) = (state.pool(), state.index(), state.local());
+        self.stay = None;
         worker.tidy_up();
         let now_ns = worker.turn_to(Activity::Searching, EventKind::SearchBegin);
         worker.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);

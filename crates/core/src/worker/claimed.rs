@@ -12,6 +12,7 @@ use crate::base::join_error::JoinError;
 use crate::base::latch::Latch;
 use crate::base::region::Context;
 use crate::base::unwind::{self, Payload};
+use crate::insight::call::{run_later, Later};
 use crate::worker::completion::Completion;
 use crate::worker::latch::CountLatch;
 
@@ -20,6 +21,8 @@ use crate::worker::latch::CountLatch;
 pub(crate) struct Claimed<F, T, L = CountLatch> {
     claim: Claim,
     pub(crate) completion: Completion<L>,
+    /// Where the job's path begins, in a metered pool.
+    start: Later,
     /// Belongs to whoever has claimed the job, until its completion; then to the one handle.
     content: UnsafeCell<Content<F, T>>,
 }
@@ -46,12 +49,14 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimed<F, T, L> {
         job: F,
         execute: unsafe fn(NonNull<Header>),
         context: Option<Arc<Context>>,
+        start: Later,
     ) -> Self {
         let completion = Completion::default();
         completion.add();
         Self {
             claim: Claim::new(execute, context),
             completion,
+            start,
             content: UnsafeCell::new(Content::Job(job)),
         }
     }
@@ -106,7 +111,11 @@ impl<F: FnOnce() -> T, T, L: Latch> Claimant<'_, F, T, L> {
     ///
     /// Gives the payload if the waker of whoever waits has panicked.
     pub(crate) fn run(self) -> Result<(), Payload> {
-        let outcome = unwind::catch_job(self.take_job());
+        let job = self.take_job();
+        let Claimed {
+            start, completion, ..
+        } = self.0;
+        let outcome = run_later(start, Some(&completion.latest), || unwind::catch_job(job));
         self.end(outcome)
     }
 
@@ -199,7 +208,7 @@ mod model {
                 VALUE
             });
             Arc::new(Self {
-                job: Claimed::new(job, never, None),
+                job: Claimed::new(job, never, None, None),
                 drops,
             })
         }

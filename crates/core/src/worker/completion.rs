@@ -13,6 +13,8 @@ use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{fault, Mutex};
 
 use crate::base::latch::Latch;
+use crate::insight;
+use crate::insight::latest::Latest;
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
@@ -22,6 +24,8 @@ use crate::worker::Worker;
 pub(crate) struct Completion<L = CountLatch> {
     pending: AtomicUsize,
     waiters: Mutex<Waiters<L>>,
+    /// The latest point that a job has come to, in a metered pool.
+    pub(crate) latest: Latest,
 }
 
 /// The waiters to wake.
@@ -46,6 +50,7 @@ impl<L> Default for Completion<L> {
         Self {
             pending: AtomicUsize::new(0),
             waiters: Mutex::default(),
+            latest: Latest::new(),
         }
     }
 }
@@ -66,6 +71,7 @@ impl Completion {
         self.wait_with(latch, |latch| {
             latch.wait(caller, Worker::pushed_in_job_from);
         });
+        insight::call::reach(&self.latest);
     }
 
     /// As [`wait`](Self::wait), as long as there is time `left`. True if no job is pending.
@@ -76,6 +82,7 @@ impl Completion {
     pub(crate) fn wait_while_left(&self, pool: &Pool, left: impl Fn() -> Duration) -> bool {
         let caller = Worker::current();
         if self.is_done() {
+            insight::call::reach(&self.latest);
             return true;
         }
         pool.demand_workers("wait for a job of");
@@ -85,7 +92,9 @@ impl Completion {
             return true;
         }
         let is_done = latch.wait_while_left(caller, left);
-        if !is_done {
+        if is_done {
+            insight::call::reach(&self.latest);
+        } else {
             let mut waiters = self.waiters.lock();
             waiters.latches.retain(|other| !Arc::ptr_eq(other, &latch));
         }
@@ -132,6 +141,7 @@ impl<L: Latch> Completion<L> {
     /// Ready if no job is pending; otherwise this waker, and no earlier one, is woken then.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<()> {
         if self.is_done() {
+            insight::call::reach(&self.latest);
             return Poll::Ready(());
         }
         // Wakers run the program's code: they are cloned and dropped outside the lock.

@@ -10,6 +10,7 @@ use heist_sync::thread_local;
 
 use crate::base::fifo::Fifo;
 use crate::base::job::{JobSlot, Kind};
+use crate::insight::meter::Meter;
 use crate::state::{Local, Pool, WorkerState};
 
 thread_local! {
@@ -18,8 +19,9 @@ thread_local! {
 }
 
 thread_local! {
-    /// The worker that this thread is, while that is not in `CURRENT`: because contexts carry the
-    /// tail of its deque (`ops/context.rs`), or because it blocks (`worker/blocking.rs`).
+    /// The worker that this thread is, while that is not in `CURRENT`: because its pool is metered
+    /// (`insight.rs`), because contexts carry the tail of its deque (`ops/context.rs`), or because
+    /// it blocks (`worker/blocking.rs`).
     static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
@@ -36,19 +38,26 @@ impl Worker {
     /// not be kept beyond the job.
     #[inline(always)]
     pub(crate) fn current<'job>() -> Option<&'job Self> {
-        let current = CURRENT.with(Cell::get);
-        // SAFETY: not null between `enter` and `leave`, and then it points to the state that
-        // `enter` was given, which is there meanwhile.
-        match unsafe { current.as_ref() } {
+        match Self::visible() {
             Some(worker) => Some(worker),
             None => Self::reveal(),
         }
     }
 
-    /// Makes the hidden worker of the calling thread visible again, and returns it.
+    /// As [`current`](Self::current), unless the worker is hidden.
+    #[inline(always)]
+    pub(crate) fn visible<'job>() -> Option<&'job Self> {
+        let current = CURRENT.with(Cell::get);
+        // SAFETY: not null between `enter` and `leave`, and then it points to the state that
+        // `enter` was given, which is there meanwhile.
+        unsafe { current.as_ref() }
+    }
+
+    /// The hidden worker of the calling thread, whose tail is exact then, and which does not block.
+    /// It is visible from now on, unless its pool is metered.
     #[cold]
     #[inline(never)]
-    fn reveal<'job>() -> Option<&'job Self> {
+    pub(crate) fn reveal<'job>() -> Option<&'job Self> {
         let worker = Self::hidden()?;
         worker.unblock();
         worker.store_tail();
@@ -63,8 +72,7 @@ impl Worker {
     /// As [`current`](Self::current), for callers that leave the deque alone.
     #[inline]
     pub(crate) fn current_or_hidden<'job>() -> Option<&'job Self> {
-        // SAFETY: as in `current`.
-        unsafe { CURRENT.with(Cell::get).as_ref() }.or_else(Self::hidden)
+        Self::visible().or_else(Self::hidden)
     }
 
     /// Hides the worker: from now on `current` has to store the tail first, or to end the blocking.
@@ -73,10 +81,12 @@ impl Worker {
         HIDDEN.with(|hidden| hidden.set(self));
     }
 
-    /// Makes the worker visible: the tail in memory is exact.
+    /// Makes the worker visible, unless its pool is metered: the tail in memory is exact.
     pub(crate) fn show(&self) {
-        HIDDEN.with(|hidden| hidden.set(ptr::null()));
-        CURRENT.with(|current| current.set(self));
+        if !self.pool().metered {
+            HIDDEN.with(|hidden| hidden.set(ptr::null()));
+            CURRENT.with(|current| current.set(self));
+        }
     }
 
     /// Makes the calling thread the worker of this state, until it calls `leave`.
@@ -88,10 +98,9 @@ impl Worker {
     pub(crate) unsafe fn enter(state: &WorkerState<Pool>) -> &Self {
         // SAFETY: transparent, and by 2. the caller may have the worker's view.
         let worker: &Self = unsafe { &*ptr::from_ref(state).cast() };
-        CURRENT.with(|current| {
-            assert!(current.get().is_null(), "a thread is one worker at most");
-            current.set(worker);
-        });
+        assert!(Self::current_or_hidden().is_none(), "a thread is one worker at most");
+        // SAFETY: by 1. and 2.
+        unsafe { Self::be(worker) };
         worker
     }
 
@@ -115,8 +124,14 @@ impl Worker {
     ///
     /// 1. Null, or one of those.
     pub(crate) unsafe fn be(worker: *const Self) {
-        HIDDEN.with(|hidden| hidden.set(ptr::null()));
-        CURRENT.with(|current| current.set(worker));
+        let (mut visible, mut hidden) = (worker, ptr::null());
+        // SAFETY: by 1.
+        if let Some(worker) = unsafe { worker.as_ref() }.filter(|worker| worker.pool().metered) {
+            Meter::of_thread().sits_at(worker.pool().board, worker.index());
+            (visible, hidden) = (hidden, visible);
+        }
+        HIDDEN.with(|place| place.set(hidden));
+        CURRENT.with(|current| current.set(visible));
     }
 
     /// Ends the calling thread's time as a worker.

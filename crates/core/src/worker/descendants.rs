@@ -36,6 +36,16 @@ impl Worker {
         op()
     }
 
+    /// True if jobs are watched for the sake of the meter alone, which needs no notes of pushes.
+    pub(crate) fn is_only_metered(&self) -> bool {
+        let (local, pool) = (self.local(), self.pool());
+        pool.metered
+            && local.watch.get().is_null()
+            && !local.is_strict.get()
+            && !pool.alert.is_raised()
+            && self.state().recorder.is_none()
+    }
+
     /// Notes that a job is about to be pushed into this slot, or one above.
     #[inline(always)]
     pub(crate) fn note(&self, slot: usize) {

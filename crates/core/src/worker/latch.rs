@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::base::count::BiasedCount;
 use crate::base::latch::{CoreLatch, Latch, LockLatch};
+use crate::insight::call::Pause;
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -93,6 +94,7 @@ impl CountLatch {
     ///
     /// For a worker that runs descendants only, they are the jobs from the slot `oldest` upwards.
     pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
+        let _pause = Pause::begin();
         match (&self.waiter, owner) {
             (Waiter::Worker { core, .. }, Some(worker)) => {
                 let merge = || self.pending.merge(|| worker.run_own_job(oldest(worker)));
@@ -154,6 +156,7 @@ impl CountLatch {
         let Some(worker) = caller else {
             return latch.wait_while_left(left);
         };
+        let _pause = Pause::begin();
         while !latch.is_set() {
             if left().is_zero() {
                 return false;

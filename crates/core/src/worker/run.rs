@@ -7,6 +7,7 @@ use crate::base::job::{
 };
 use crate::base::latch::CoreLatch;
 use crate::base::waiting::{WaitMode, Waiting};
+use crate::insight;
 use crate::policy::Priority;
 use crate::worker::Worker;
 
@@ -23,12 +24,15 @@ impl Worker {
         self.local().base.set(base);
     }
 
-    /// As `execute`, for a job that is recorded or watched, and may be cancelled, or belong to
-    /// another region than the frame below.
+    /// As `execute`, for a job that is recorded, metered or watched, and may be cancelled, or be
+    /// of another region than the frame below.
     #[cold]
     #[inline(never)]
     fn execute_watched(&self, job: Job) {
         self.pool().abort_if_forked();
+        if self.is_only_metered() {
+            return self.watched_job(|| self.run_job(job));
+        }
         let job = match job {
             Job::Popped { slot, kind } => {
                 // SAFETY: this is the worker, and has noted nothing since the job was popped.
@@ -52,7 +56,15 @@ impl Worker {
 
     fn watched_job(&self, run: impl FnOnce()) {
         self.record(EventKind::JobBegin);
-        self.watched(true, run);
+        insight::call::as_a_job(|| {
+            if self.is_only_metered() {
+                let base = self.local().base.replace(self.next_slot());
+                run();
+                self.local().base.set(base);
+            } else {
+                self.watched(true, run);
+            }
+        });
         self.record(EventKind::JobEnd);
     }
 

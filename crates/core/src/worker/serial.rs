@@ -16,6 +16,7 @@ use heist_sync::{thread, thread_local, Futex};
 use crate::base::counters::Activity;
 use crate::base::latch::CoreLatch;
 use crate::base::unwind::{self, AbortOnUnwind};
+use crate::insight::call::Stay;
 use crate::state::{Pool, SerialPlace};
 use crate::worker::caller::CALLER_STACK;
 use crate::worker::Worker;
@@ -96,6 +97,7 @@ impl Pool {
     /// which is no worker.
     pub(crate) fn serially<R>(&self, place: &SerialPlace, op: impl FnOnce(&Worker) -> R) -> R {
         place.take();
+        let _stay = Stay::begin(self.metered);
         self.visit(place, op)
     }
 

@@ -10,6 +10,7 @@ use crate::base::counters::Activity;
 use crate::base::latch::CoreLatch;
 use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
+use crate::insight::call::Pause;
 use crate::policy::{IdleLadder, IdleStep, Turns};
 use crate::worker::Worker;
 
@@ -34,6 +35,7 @@ impl Worker {
     #[cold]
     fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize, is_strict: bool) {
         self.store_tail();
+        let _pause = Pause::begin();
         // No job unwinds, and unwinding from here would leave behind a latch that another thread is
         // about to set.
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
@@ -57,6 +59,7 @@ impl Worker {
     /// Waits until the latch is set, when the initialiser of this `Once` has ended, and runs pieces
     /// of it meanwhile.
     pub(crate) fn wait_for_initialiser(&self, latch: &CoreLatch, once: *const ()) {
+        let _pause = Pause::begin();
         // A piece would run in the surroundings that are entered here.
         let once = if is_surrounded() { ptr::null() } else { once };
         // As in `help_until`.

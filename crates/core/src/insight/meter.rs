@@ -1,0 +1,498 @@
+//! Meters: what a thread measures of the jobs that it runs.
+//!
+//! A meter has the path to where its thread is in the program, and the beginning of the present
+//! *strand*, a stretch of code without a fork or a join. Where a strand ends its time is added to
+//! the work of its site and to the path. While the thread waits, or runs what is no job, the meter
+//! is paused.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use heist_sync::thread_local;
+
+use crate::insight::clock;
+use crate::insight::idle;
+use crate::insight::interference;
+use crate::insight::latest::Latest;
+use crate::insight::path::Path;
+use crate::insight::settings::Settings;
+use crate::insight::site::{Site, SiteId, OTHERS, ROOT};
+use crate::insight::tally::{length, Tally, Tick, LENGTHS};
+
+thread_local! {
+    /// The meter of this thread, if it has one.
+    static METER: Cell<Option<&'static Meter>> = const { Cell::new(None) }
+}
+
+thread_local! {
+    /// Gives the meter of this thread back when the thread ends.
+    static HELD: Held = const { Held(Cell::new(None)) }
+}
+
+/// All meters, and those that no thread has.
+static METERS: Mutex<(Vec<&'static Meter>, Vec<&'static Meter>)> =
+    Mutex::new((Vec::new(), Vec::new()));
+
+/// In the place of a time: the meter is paused.
+const PAUSED: u64 = u64::MAX;
+
+/// The entries of a meter's table of sites, a power of two.
+const ENTRIES: usize = 1024;
+
+/// The meter of a thread.
+pub(crate) struct Meter {
+    /// The beginning of the present strand, or `PAUSED`.
+    since: Cell<u64>,
+    path: Cell<Path>,
+    /// That of the site of the present strand, and the site; none for `ROOT`.
+    tally: Cell<&'static Tally>,
+    site: Cell<Option<&'static Site>>,
+    /// True if nobody waits for the present job.
+    is_unjoined: Cell<bool>,
+    /// The next job does not begin before this point.
+    floor: Cell<Option<Path>>,
+    /// The numbers of the pool and of the worker that the thread is.
+    place: Cell<(usize, usize)>,
+    /// By the addresses of their sites, with linear probing.
+    table: Box<[Cell<Option<Entry>>]>,
+    used: Cell<usize>,
+    settings: Cell<Settings>,
+    root: &'static Tally,
+    /// From here on, what other threads may read.
+    tallies: Mutex<Vec<&'static Tally>>,
+    /// The latest point at which the thread's path has ended, or stays for a while.
+    ends: Mutex<Path>,
+    unjoined_work: Tick,
+    /// How many steals took how long, from when there was a job and the thief had none.
+    steals: [Tick; LENGTHS],
+}
+
+// SAFETY: all that is not for others to read is touched by the one thread that has the meter in
+// `METER`; it passes from thread to thread under the lock of `METERS`.
+unsafe impl Sync for Meter {}
+// SAFETY: as above.
+unsafe impl Send for Meter {}
+
+type Entry = (&'static Site, &'static Tally);
+
+/// The point at which a job is offered to other threads, where its own path begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    path: Path,
+    /// The site that its strands are of.
+    site: Option<&'static Site>,
+    /// The time of the offer, and by whom; null if that was no worker.
+    at: u64,
+    by: *const (),
+    /// True if nobody waits for it.
+    is_unjoined: bool,
+}
+
+// SAFETY: `by` is a mere name.
+unsafe impl Send for Start {}
+// SAFETY: as above.
+unsafe impl Sync for Start {}
+
+/// The state of a meter below a job.
+pub(crate) struct Below {
+    is_paused: bool,
+    path: Path,
+    tally: &'static Tally,
+    site: Option<&'static Site>,
+    is_unjoined: bool,
+}
+
+/// The sums of all meters.
+pub(crate) struct Sums {
+    /// One for each thread and site.
+    pub(crate) tallies: Vec<&'static Tally>,
+    pub(crate) unjoined_work: i64,
+    pub(crate) steals: [u64; LENGTHS],
+    pub(crate) longest: Path,
+}
+
+struct Held(Cell<Option<&'static Meter>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        METER.with(|here| here.set(None));
+        if let Some(meter) = self.0.take() {
+            meter.end();
+            interference::thread_ends();
+            lock(&METERS).1.push(meter);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Meter {
+    /// The meter of the calling thread, if it has one.
+    #[inline]
+    pub(crate) fn here() -> Option<&'static Self> {
+        METER.with(Cell::get)
+    }
+
+    /// The meter of the calling thread, which gets one if it has none.
+    pub(crate) fn of_thread() -> &'static Self {
+        if let Some(meter) = Self::here() {
+            return meter;
+        }
+        let mut meters = lock(&METERS);
+        let meter = match meters.1.pop() {
+            Some(meter) => meter,
+            None => {
+                let meter: &'static Self = Box::leak(Box::new(Self::new()));
+                meters.0.push(meter);
+                meter
+            }
+        };
+        drop(meters);
+        meter.since.set(PAUSED);
+        meter.path.set(Path::START);
+        meter.set_site(meter.root, None, false);
+        meter
+            .settings
+            .set(Settings::get().copied().unwrap_or_default());
+        METER.with(|here| here.set(Some(meter)));
+        // A thread whose thread-local values are gone keeps its meter for ever.
+        let _ = HELD.try_with(|held| held.0.set(Some(meter)));
+        meter
+    }
+
+    fn new() -> Self {
+        let root: &'static Tally = Box::leak(Box::new(Tally::new(ROOT)));
+        Self {
+            since: Cell::new(PAUSED),
+            path: Cell::new(Path::START),
+            tally: Cell::new(root),
+            site: Cell::new(None),
+            is_unjoined: Cell::new(false),
+            floor: Cell::new(None),
+            place: Cell::new((0, 0)),
+            table: (0..ENTRIES).map(|_| Cell::new(None)).collect(),
+            used: Cell::new(0),
+            settings: Cell::default(),
+            root,
+            ends: Mutex::new(Path::START),
+            tallies: Mutex::new(vec![root]),
+            unjoined_work: Tick::new(),
+            steals: std::array::from_fn(|_| Tick::new()),
+        }
+    }
+
+    fn set_site(&self, tally: &'static Tally, site: Option<&'static Site>, is_unjoined: bool) {
+        self.tally.set(tally);
+        self.site.set(site);
+        self.is_unjoined.set(is_unjoined);
+    }
+
+    /// The tally of the site.
+    #[inline(always)]
+    fn tally(&self, site: &'static Site) -> &'static Tally {
+        let mut index = hash(site);
+        loop {
+            match self.table[index].get() {
+                Some((other, tally)) if ptr::eq(other, site) => return tally,
+                Some(_) if self.used.get() < ENTRIES * 3 / 4 => index = (index + 1) % ENTRIES,
+                _ => return self.make_tally(site, index),
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_tally(&self, site: &'static Site, index: usize) -> &'static Tally {
+        if self.used.get() >= ENTRIES * 3 / 4 {
+            return self.tally_of(OTHERS);
+        }
+        let tally = self.tally_of(site.id());
+        self.table[index].set(Some((site, tally)));
+        self.used.set(self.used.get() + 1);
+        tally
+    }
+
+    fn tally_of(&self, id: SiteId) -> &'static Tally {
+        let mut tallies = lock(&self.tallies);
+        let known = tallies.iter().find(|tally| tally.site == id);
+        known.copied().unwrap_or_else(|| {
+            let tally: &'static Tally = Box::leak(Box::new(Tally::new(id)));
+            tallies.push(tally);
+            tally
+        })
+    }
+
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        clock::now(self.settings.get().is_virtual)
+    }
+
+    /// Ends the present strand, if the meter is not paused, and begins the next one.
+    #[inline(always)]
+    pub(crate) fn cut(&self) {
+        let since = self.since.get();
+        if since != PAUSED {
+            let now = self.now();
+            self.since.set(now);
+            self.count(now.saturating_sub(since));
+        }
+    }
+
+    #[inline(always)]
+    fn count(&self, ticks: u64) {
+        let took = ticks as i64 - self.settings.get().empty;
+        let tally = self.tally.get();
+        tally.count(ticks, took);
+        // SAFETY: this thread alone has the meter, and nothing else looks at the path meanwhile.
+        unsafe { (*self.path.as_ptr()).extend(tally.site, took) };
+        if self.is_unjoined.get() {
+            self.unjoined_work.add(took as u64);
+        }
+    }
+
+    /// Ends the present strand and pauses. True if the meter was not paused before.
+    pub(crate) fn pause(&self) -> bool {
+        self.cut();
+        self.since.replace(PAUSED) != PAUSED
+    }
+
+    /// Begins a strand after a pause.
+    pub(crate) fn resume(&self) {
+        self.since.set(self.now());
+    }
+
+    /// A job of this site is about to be offered to others.
+    #[inline]
+    pub(crate) fn fork(&self, site: &'static Site) -> Start {
+        self.fork_at(site).0
+    }
+
+    #[inline(always)]
+    fn fork_at(&self, site: &'static Site) -> (Start, &'static Tally) {
+        self.cut();
+        let tally = self.tally(site);
+        tally.forks.add(1);
+        (self.start(Some(site)), tally)
+    }
+
+    /// As [`fork`](Self::fork); goes on at the site of the job, in the frame that offers it.
+    #[inline(always)]
+    pub(crate) fn fork_and_go_on(&self, site: &'static Site) -> (Start, SiteBefore) {
+        let (start, tally) = self.fork_at(site);
+        let before = self.tally.replace(tally);
+        (start, SiteBefore(before, self.site.replace(Some(site))))
+    }
+
+    /// As [`fork_and_go_on`](Self::fork_and_go_on), where the job is a part of the present one.
+    pub(crate) fn fork_part(&self) -> (Start, SiteBefore) {
+        self.cut();
+        let (tally, site) = (self.tally.get(), self.site.get());
+        tally.forks.add(1);
+        (self.start(site), SiteBefore(tally, site))
+    }
+
+    /// The point at which a job begins that the thread is about to hand over, and to wait for.
+    #[inline(always)]
+    fn start(&self, site: Option<&'static Site>) -> Start {
+        let since = self.since.get();
+        let is_worker = since != PAUSED;
+        let path = self.path.get();
+        Start {
+            path: Path {
+                burdened: path.burdened + self.settings.get().steal,
+                ..path
+            },
+            site,
+            at: since,
+            by: if is_worker {
+                ptr::from_ref(self).cast()
+            } else {
+                ptr::null()
+            },
+            is_unjoined: self.is_unjoined.get(),
+        }
+    }
+
+    /// Comes back to the site that it was at.
+    #[inline(always)]
+    pub(crate) fn go_back_to(&self, before: &SiteBefore) {
+        self.tally.set(before.0);
+        self.site.set(before.1);
+    }
+
+    /// Ends the present strand, and gives the point that it has come to.
+    #[inline]
+    pub(crate) fn point(&self) -> Path {
+        self.cut();
+        self.path.get()
+    }
+
+    /// Ends the present strand; the next one begins where this job does. Gives the point that it
+    /// has come to.
+    #[inline(always)]
+    pub(crate) fn turn_to(&self, start: &Start) -> Path {
+        self.cut();
+        self.path.replace(start.path)
+    }
+
+    /// Goes on at this point, if it is later.
+    #[inline(always)]
+    pub(crate) fn reach(&self, path: &Path) {
+        // SAFETY: as in `count`.
+        unsafe { (*self.path.as_ptr()).advance(path) };
+    }
+
+    /// Goes on at the latest point that others have come to.
+    pub(crate) fn reach_latest(&self, latest: &Latest) {
+        if let Some(path) = latest.get() {
+            self.cut();
+            self.reach(&path);
+        }
+    }
+
+    /// Ends the present strand, and goes on at this point, whatever came before.
+    pub(crate) fn go_to(&self, path: &Path) {
+        self.cut();
+        self.path.set(*path);
+    }
+
+    /// The thread is this worker of the pool with that number from now on.
+    pub(crate) fn sits_at(&self, pool: usize, worker: usize) {
+        self.place.set((pool, worker));
+    }
+
+    /// The next job does not begin before this point.
+    pub(crate) fn not_before(&self, point: Option<Path>) {
+        self.floor.set(point);
+    }
+
+    #[inline]
+    pub(crate) fn is_paused(&self) -> bool {
+        self.since.get() == PAUSED
+    }
+
+    /// The price of a steal.
+    pub(crate) fn burden(&self) -> i64 {
+        self.settings.get().steal
+    }
+
+    /// Begins a job on top of whatever the thread does, of which it is not known yet where its
+    /// path begins.
+    pub(crate) fn enter(&self) -> Below {
+        let below = Below {
+            is_paused: !self.pause(),
+            path: self.path.replace(Path::START),
+            tally: self.tally.get(),
+            site: self.site.get(),
+            is_unjoined: self.is_unjoined.get(),
+        };
+        self.set_site(self.root, None, false);
+        self.resume();
+        below
+    }
+
+    /// Ends it. If nobody waits for it, its path has ended here.
+    pub(crate) fn leave(&self, below: &Below) {
+        if self.pause() {
+            self.end();
+        }
+        self.path.set(below.path);
+        self.set_site(below.tally, below.site, below.is_unjoined);
+        if !below.is_paused {
+            self.resume();
+        }
+    }
+
+    /// The job that was entered begins there.
+    pub(crate) fn begins(&self, start: &Start) {
+        if self.is_paused() {
+            self.resume();
+        }
+        self.path.set(match self.floor.take() {
+            Some(floor) => start.path.later(floor),
+            None => start.path,
+        });
+        let tally = match start.site {
+            Some(site) => self.tally(site),
+            None => self.root,
+        };
+        self.set_site(tally, start.site, start.is_unjoined);
+        let is_stolen = !start.by.is_null() && !ptr::eq(start.by, ptr::from_ref(self).cast());
+        if is_stolen {
+            tally.stolen.add(1);
+            if !self.settings.get().is_virtual {
+                let (pool, worker) = self.place.get();
+                let took = idle::found(pool, worker, start.site, start.at, self.since.get());
+                self.steals[length(took)].add(1);
+            }
+        }
+    }
+
+    /// The job that was entered has come to its end, which is there.
+    pub(crate) fn ends(&self) -> Path {
+        self.pause();
+        self.path.get()
+    }
+
+    /// The thread's path has come to an end, or to a point that it is going to stay at.
+    pub(crate) fn end(&self) {
+        let mut ends = lock(&self.ends);
+        *ends = ends.later(self.path.get());
+    }
+}
+
+/// The site at which a thread was.
+pub(crate) struct SiteBefore(&'static Tally, Option<&'static Site>);
+
+impl Start {
+    /// The start of a job for which nobody waits.
+    pub(crate) fn unjoined(mut self) -> Self {
+        self.is_unjoined = true;
+        self
+    }
+}
+
+fn hash(site: &'static Site) -> usize {
+    let address = ptr::from_ref(site) as usize;
+    (address >> 4 ^ address >> 14) % ENTRIES
+}
+
+/// The time that an empty strand seems to take, in ticks: the median of many.
+pub(crate) fn empty_strand() -> i64 {
+    let meter = Meter::new();
+    meter.resume();
+    let mut took: Vec<i64> = (0..1000)
+        .map(|_| {
+            let before = meter.path.get().span;
+            meter.point().span - before
+        })
+        .collect();
+    took.sort_unstable();
+    took[took.len() / 2]
+}
+
+/// The sums of all meters at this moment.
+pub(crate) fn sums() -> Sums {
+    if let Some(meter) = Meter::here() {
+        meter.cut();
+        meter.end();
+    }
+    let mut sums = Sums {
+        tallies: Vec::new(),
+        unjoined_work: 0,
+        steals: [0; LENGTHS],
+        longest: Path::START,
+    };
+    for meter in &lock(&METERS).0 {
+        sums.tallies.extend(&*lock(&meter.tallies));
+        sums.longest = sums.longest.later(*lock(&meter.ends));
+        sums.unjoined_work += meter.unjoined_work.get() as i64;
+        for (sum, steals) in sums.steals.iter_mut().zip(&meter.steals) {
+            *sum += steals.get();
+        }
+    }
+    sums
+}

@@ -1,0 +1,143 @@
+//! The profile of this process: where it is to be written, and its end.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use heist_sync::process::{self, Generation};
+use heist_sync::ticks;
+
+use crate::insight::gather::{self, Span};
+use crate::insight::interference;
+use crate::insight::meter;
+use crate::insight::settings::Settings;
+use crate::insight::summary;
+
+/// The price of a steal.
+pub(crate) const STEAL_NS: u64 = 4_000;
+
+/// How long the counter of the processor is compared with the clock, at the start.
+const COMPARISON_NS: u128 = 1_000_000;
+
+/// A profile that is to be written.
+struct Profile {
+    file: PathBuf,
+    born: Generation,
+    began: Instant,
+    began_ticks: u64,
+    started: SystemTime,
+    machine: interference::Machine,
+}
+
+static PROFILE: OnceLock<Profile> = OnceLock::new();
+
+/// True if the pools of this process are metered: `value` is that of `HEIST_PROFILE`. The first
+/// call begins the profile.
+///
+/// # Errors
+///
+/// Says why a profile cannot be written there.
+pub(crate) fn is_wanted(value: Option<&OsStr>) -> Result<bool, String> {
+    static BEGINNING: Mutex<()> = Mutex::new(());
+    let Some(value) = value else {
+        return Ok(Settings::get().is_some());
+    };
+    let _beginning = BEGINNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if Settings::get().is_none() {
+        begin(value)?;
+    }
+    Ok(true)
+}
+
+fn begin(value: &OsStr) -> Result<(), String> {
+    if value.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let mut file = value.to_owned();
+    file.push(".json");
+    let file = std::path::absolute(file).map_err(|error| error.to_string())?;
+    let draft = draft(&file);
+    create(&draft)
+        .and_then(|_| fs::remove_file(&draft))
+        .map_err(|error| format!("{}: {error}", draft.display()))?;
+    if !process::at_exit(write) {
+        return Err("this system does not call the program when it ends".to_owned());
+    }
+    let (began, began_ticks) = (Instant::now(), ticks());
+    let empty = meter::empty_strand();
+    while began.elapsed().as_nanos() < COMPARISON_NS {
+        std::hint::spin_loop();
+    }
+    let per_ns = (ticks() - began_ticks) as f64 / began.elapsed().as_nanos() as f64;
+    let profile = Profile {
+        file,
+        born: Generation::present(),
+        began,
+        began_ticks,
+        started: SystemTime::now(),
+        machine: interference::Machine::now(),
+    };
+    let _ = PROFILE.set(profile);
+    let steal = (STEAL_NS as f64 * per_ns) as i64;
+    Settings {
+        is_virtual: false,
+        empty,
+        steal,
+    }
+    .set();
+    Ok(())
+}
+
+/// Writes the profile, as the last thing that the process does.
+fn write() {
+    let Some(profile) = PROFILE.get().filter(|profile| !profile.born.is_past()) else {
+        return;
+    };
+    let span = Span {
+        ticks: ticks() - profile.began_ticks,
+        ns: profile.began.elapsed().as_nanos() as f64,
+    };
+    let started_unix = profile.started.duration_since(SystemTime::UNIX_EPOCH);
+    let mut data = gather::gather(&span);
+    data.started_unix_ms = started_unix.map_or(0, |time| time.as_millis() as u64);
+    data.interference = profile.machine.taken_since();
+    let file = &profile.file;
+    let written = put(file, &data.to_json());
+    let mut text = summary::of(&data);
+    match written {
+        Ok(()) => text.push_str(&format!("heist: the profile is in {}\n", file.display())),
+        Err(error) => text.push_str(&format!(
+            "heist: could not write the profile to {}: {error}\n",
+            file.display()
+        )),
+    }
+    // There may be no standard error any more.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn put(file: &Path, text: &str) -> io::Result<()> {
+    let draft = draft(file);
+    let mut out = create(&draft)?;
+    out.write_all(text.as_bytes())?;
+    out.sync_data()?;
+    fs::rename(&draft, file)
+}
+
+/// The file in which the profile is until it is whole.
+fn draft(file: &Path) -> PathBuf {
+    let mut draft = file.as_os_str().to_owned();
+    draft.push(format!(".{}", std::process::id()));
+    draft.into()
+}
+
+/// A new file for the user alone.
+fn create(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
