@@ -4,7 +4,8 @@
 //! task, a search, sleep. A [`Lane`] is everything one worker did. A [`Run`] is one execution: its
 //! lanes, the [`Steal`]s between them, and the figures to print beside it.
 //!
-//! The machines of a cluster have a page of their own, see [`fleet`].
+//! The machines of a cluster have a page of their own, see [`fleet`]; so has a program that does
+//! not scale, see [`profile`].
 //!
 //! [`fold`] makes lanes out of the events that a pool recorded, and
 //! [`report::html`] draws runs, one below the other on one time axis, on a page
@@ -34,6 +35,7 @@
 pub mod fleet;
 mod fold;
 mod page;
+pub mod profile;
 pub mod report;
 mod timeline;
 

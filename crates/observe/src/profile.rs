@@ -1,0 +1,37 @@
+//! Why a program does not scale: the profiles of its runs, and a report about them.
+//!
+//! A program on heist writes a [`Profile`] when `HEIST_PROFILE` is set. [`analyse`] makes a
+//! [`Report`] of one or more of them: work and span, the bounds that follow from them, where the
+//! span is, what workers did with their time, and what to do about it. [`text`] shows it on a
+//! screen, [`Report::json`] to programs, and [`html`] on a page.
+#![doc = include_str!("profile/schema.md")]
+
+mod advice;
+mod analysis;
+mod bounds;
+mod file;
+mod grain;
+mod growth;
+mod merge;
+mod names;
+mod page;
+mod report;
+mod text;
+mod trust;
+mod verdict;
+mod words;
+
+pub use analysis::{analyse, AnalysisError};
+pub use bounds::{Speedup, Strands};
+pub use file::{Grain, Idle, Interference, Profile, ProfileError, Sequential, Site};
+pub use grain::{GrainSummary, Octave};
+pub use growth::{Growth, SiteGrowth};
+pub use merge::Merging;
+pub use names::short_name;
+pub use page::html;
+pub use report::{Advice, Cause, Part, Report, Runs, SiteReport, Stretch, Subject};
+pub use text::text;
+pub use trust::{Disturbance, Trust};
+
+#[cfg(test)]
+mod tests;

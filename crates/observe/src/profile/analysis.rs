@@ -1,0 +1,235 @@
+//! From the profiles of runs to the report.
+
+use std::error::Error;
+use std::fmt;
+
+use super::advice::advice;
+use super::bounds::{ratio, WORKERS};
+use super::file::Profile;
+use super::grain::GrainSummary;
+use super::growth::{growth, Growth};
+use super::merge::{groups, Group, SiteTotal};
+use super::names::short_name;
+use super::report::{Cause, Part, Report, Runs, SiteReport, Stretch, VERSION};
+use super::trust::Trust;
+use super::verdict::verdict;
+use super::words::harmless;
+
+/// Puts together what the profiles of one program say.
+///
+/// # Errors
+///
+/// Fails if there is no profile, or if they are of different programs.
+///
+/// # Examples
+///
+/// ```
+/// use heist_observe::profile::{analyse, Profile};
+///
+/// let profile = Profile::parse(
+///     r#"{"heist_profile": 1, "workers": 2, "wall_ns": 60, "outside_ns": 10, "work_ns": 90,
+///         "span_ns": 30, "burdened_span_ns": 31}"#,
+/// )?;
+/// let report = analyse(&[profile])?;
+/// assert_eq!(report.parallelism, 3.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn analyse(profiles: &[Profile]) -> Result<Report, AnalysisError> {
+    let first = profiles.first().ok_or(AnalysisError::Nothing)?;
+    if let Some(other) = profiles.iter().find(|other| other.command != first.command) {
+        let name = |profile: &Profile| harmless(&profile.command.join(" "));
+        return Err(AnalysisError::Different(name(first), name(other)));
+    }
+    let groups = groups(profiles);
+    let (Some(few), Some(many)) = (groups.first(), groups.last()) else {
+        return Err(AnalysisError::Nothing);
+    };
+    let growth = growth(few, many);
+    let mut report = figures(&groups, few, many, growth);
+    report.advice = advice(&report);
+    report.verdict = verdict(&report);
+    Ok(report)
+}
+
+/// Profiles that give no report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// There is none.
+    Nothing,
+    /// They are of two programs.
+    Different(String, String),
+}
+
+impl fmt::Display for AnalysisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => write!(f, "there is no profile; a report needs at least one"),
+            Self::Different(one, other) => write!(
+                f,
+                "the profiles are of different programs, `{one}` and `{other}`; a report is about \
+                 runs of one command"
+            ),
+        }
+    }
+}
+
+impl Error for AnalysisError {}
+
+/// The report without its sentences.
+fn figures(groups: &[Group], few: &Group, many: &Group, growth: Option<Growth>) -> Report {
+    let run = &many.profile;
+    let worker_time = worker_time(run, growth.as_ref());
+    let one = Some(few).filter(|few| few.profile.workers == 1 && run.workers > 1);
+    let mut report = Report {
+        heist_profile_report: VERSION,
+        command: run.command.iter().map(|word| harmless(word)).collect(),
+        heist: harmless(&run.heist),
+        verdict: String::new(),
+        trust: many.disturbance.trust(),
+        disturbance: many.disturbance,
+        runs: groups.iter().map(runs).collect(),
+        workers: run.workers,
+        processors: run.processors,
+        pools: run.pools,
+        wall_ns: run.wall_ns,
+        outside_ns: run.outside_ns,
+        outside_share: share(run.outside_ns, run.wall_ns),
+        work_ns: run.work_ns,
+        span_ns: run.span_ns,
+        burdened_span_ns: run.burdened_span_ns,
+        steal_ns: run.steal_ns,
+        steal_ns_measured: run.steal_ns_measured,
+        parallelism: 1.0,
+        burdened_parallelism: 1.0,
+        unjoined_work_ns: run.unjoined_work_ns,
+        measured_speedup: one.map(|one| ratio(one.profile.wall_ns as f64, run.wall_ns as f64)),
+        speedups: Vec::new(),
+        sequential: stretches(run),
+        worker_time,
+        sites: many.sites.iter().map(|total| site(run, total)).collect(),
+        other_sites: run.other_sites,
+        forks: run.forks,
+        stolen: run.stolen,
+        work_per_fork_ns: run.work_ns as f64 / run.forks.max(1) as f64,
+        grain: GrainSummary::new(&run.grain),
+        growth,
+        ended: harmless(&run.ended),
+        advice: Vec::new(),
+    };
+    let strands = report.strands();
+    report.parallelism = strands.parallelism();
+    report.burdened_parallelism = strands.burdened_parallelism();
+    if report.trust != Trust::NoBounds && report.work_ns > 0 {
+        report.speedups = WORKERS.map(|workers| strands.speedup(workers)).to_vec();
+    }
+    report
+}
+
+fn runs(group: &Group) -> Runs {
+    let Profile {
+        workers,
+        wall_ns,
+        outside_ns,
+        work_ns,
+        span_ns,
+        ..
+    } = group.profile;
+    let Group {
+        runs,
+        merging,
+        disturbance,
+        ..
+    } = *group;
+    Runs {
+        workers,
+        runs,
+        merging,
+        wall_ns,
+        outside_ns,
+        work_ns,
+        span_ns,
+        disturbance,
+    }
+}
+
+/// The time of all workers from the start to the end, by what they did.
+fn worker_time(run: &Profile, growth: Option<&Growth>) -> Vec<Part> {
+    let workers = run.workers as f64;
+    let idle = &run.idle_ns;
+    let grown = growth.map_or(0.0, |growth| growth.share).max(0.0);
+    let work = run.work_ns as f64 / (1.0 + grown);
+    let parts = [
+        (Cause::Work, work),
+        (Cause::Growth, run.work_ns as f64 - work),
+        (Cause::Outside, workers * run.outside_ns as f64),
+        (Cause::Sequential, idle.sequential as f64),
+        (Cause::Narrow, idle.narrow as f64),
+        (Cause::Joins, idle.joins as f64),
+        (Cause::Stealing, idle.stealing as f64),
+        (Cause::Waking, idle.waking as f64),
+    ];
+    let known: f64 = parts.iter().map(|(_, ns)| ns).sum();
+    let all = known.max(workers * run.wall_ns as f64);
+    let watching = (run.strands as f64 * run.empty_strand_ns).min(all - known);
+    let rest = [
+        (Cause::Watching, watching),
+        (Cause::Other, all - known - watching),
+    ];
+    let part = |(cause, ns): (Cause, f64)| {
+        let share = if all > 0.0 { ns / all } else { 0.0 };
+        Part { cause, ns, share }
+    };
+    parts.into_iter().chain(rest).map(part).collect()
+}
+
+/// The sequential stretches by short names, the longest first.
+fn stretches(run: &Profile) -> Vec<Stretch> {
+    let others = run.workers.saturating_sub(1).max(1) as f64;
+    let all = run.workers as f64 * run.wall_ns.max(1) as f64;
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for found in &run.sequential {
+        let before = harmless(&short_name(&found.before));
+        let at = stretches
+            .iter()
+            .position(|stretch| stretch.before == before);
+        let at = at.unwrap_or_else(|| {
+            stretches.push(Stretch {
+                before,
+                wall_ns: 0.0,
+                idle_ns: 0,
+                share: 0.0,
+            });
+            stretches.len() - 1
+        });
+        let stretch = &mut stretches[at];
+        stretch.idle_ns = stretch.idle_ns.saturating_add(found.ns);
+        stretch.wall_ns = stretch.idle_ns as f64 / others;
+        stretch.share = stretch.idle_ns as f64 / all;
+    }
+    stretches.sort_by_key(|stretch| std::cmp::Reverse(stretch.idle_ns));
+    stretches
+}
+
+fn site(run: &Profile, total: &SiteTotal) -> SiteReport {
+    SiteReport {
+        name: harmless(&total.name),
+        kind: harmless(&total.kind),
+        forks: total.forks,
+        stolen: total.stolen,
+        work_ns: total.work_ns,
+        work_share: share(total.work_ns, run.work_ns),
+        span_ns: total.span_ns,
+        span_share: share(total.span_ns, run.span_ns),
+        longest_ns: total.longest_ns,
+        grain: GrainSummary::new(&total.grain),
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole > 0 {
+        part as f64 / whole as f64
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,273 @@
+//! The report as one page that needs nothing but a browser.
+//!
+//! The first screen answers "why": verdict, advice, curve, span, the workers' time, and grain. The
+//! tables below have every figure. Only the curve is drawn by a script.
+
+use serde_json::{json, Value};
+
+use self::tables::tables;
+use super::bounds::Speedup;
+use super::grain::Octave;
+use super::report::{Cause, Report};
+use super::text::{about, headline};
+use super::trust::Trust;
+use super::words::{count, duration, factor, percent, plural};
+use crate::page::{page, text};
+
+mod tables;
+
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// The sites, and the sequential stretches, on the first screen.
+const LISTED: usize = 5;
+
+/// The page.
+///
+/// All texts are escaped, so that they may come from outside.
+#[must_use]
+pub fn html(report: &Report) -> String {
+    let body = format!(
+        "<p class=\"verdict\">{}</p>\n{}<div class=\"why\">\n{}{}{}{}{}</div>\n{}",
+        sentences(&report.verdict),
+        facts(report),
+        advice(report),
+        curve(report),
+        span(report),
+        time(report),
+        grain(report),
+        tables(report),
+    );
+    page(&headline(report), STYLE, &body, &data(report), SCRIPT)
+}
+
+/// The input of the script: the curves at enough numbers of workers to look smooth.
+fn data(report: &Report) -> Value {
+    let strands = report.strands();
+    let mut workers: Vec<u64> = (0..=80)
+        .map(|step| 2_f64.powf(f64::from(step) / 8.0) as u64)
+        .collect();
+    workers.dedup();
+    let points: Vec<Speedup> = match report.speedups.is_empty() {
+        true => Vec::new(),
+        false => workers
+            .iter()
+            .map(|&workers| strands.speedup(workers))
+            .collect(),
+    };
+    json!({
+        "points": points,
+        "workers": report.workers,
+        "measured": report.measured_speedup,
+    })
+}
+
+/// Sentences as markup: names between backticks are code, and no line ends before a unit.
+fn sentences(raw: &str) -> String {
+    let mut markup = String::new();
+    for (at, part) in raw.split('`').enumerate() {
+        if at % 2 == 1 {
+            markup.push_str(&format!("<code>{}</code>", text(part)));
+            continue;
+        }
+        let mut part = text(part);
+        for unit in ["%", "ns", "us", "ms", "s"] {
+            for after in [" ", ".", ",", ":", ")"] {
+                let with_unit = format!(" {unit}{after}");
+                part = part.replace(&with_unit, &format!("&nbsp;{unit}{after}"));
+            }
+        }
+        markup.push_str(&part);
+    }
+    markup
+}
+
+/// A part of the first screen.
+fn section(name: &str, title: &str, body: &str) -> String {
+    format!("<section class=\"{name}\">\n<h2>{title}</h2>\n{body}</section>\n")
+}
+
+fn facts(report: &Report) -> String {
+    let measured = report.measured_speedup;
+    let speedup = measured.map(|speedup| {
+        let label = format!("speed-up with {}", plural(report.workers, "worker"));
+        (label, factor(speedup))
+    });
+    let ns = |ns: u64| duration(ns as f64);
+    let outside = format!(
+        "{} ({})",
+        ns(report.outside_ns),
+        percent(report.outside_share)
+    );
+    let others = [
+        ("parallelism".to_owned(), factor(report.parallelism)),
+        ("work T1".to_owned(), ns(report.work_ns)),
+        ("span Tinf".to_owned(), ns(report.span_ns)),
+        ("burdened span".to_owned(), ns(report.burdened_span_ns)),
+        ("wall time".to_owned(), ns(report.wall_ns)),
+        ("of it outside any pool".to_owned(), outside),
+        ("interference".to_owned(), percent(report.disturbance.share)),
+    ];
+    let others = others
+        .into_iter()
+        .filter(|(label, _)| report.trust != Trust::NoBounds || label != "parallelism");
+    let facts = speedup.into_iter().chain(others).map(|(label, value)| {
+        format!(
+            "<div><dt>{}</dt><dd>{}</dd></div>\n",
+            text(&label),
+            text(&value)
+        )
+    });
+    format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
+}
+
+fn advice(report: &Report) -> String {
+    if report.advice.is_empty() {
+        return section("advice", "What to do", "<p class=\"note\">No advice.</p>\n");
+    }
+    let items = report
+        .advice
+        .iter()
+        .map(|advice| format!("<li>{}</li>\n", sentences(&advice.text)));
+    section(
+        "advice",
+        "What to do",
+        &format!("<ol>\n{}</ol>\n", items.collect::<String>()),
+    )
+}
+
+fn curve(report: &Report) -> String {
+    let body = if report.trust == Trust::NoBounds {
+        "<p class=\"note\">Too much was disturbed for bounds.</p>\n<div id=\"timelines\"></div>\n"
+    } else {
+        "<noscript><p class=\"note\">A script draws the curve; a table below has its \
+         figures.</p></noscript>\n<div id=\"timelines\"></div>\n"
+    };
+    section("curve", "Speed-up by workers", body)
+}
+
+/// A bar with its share, its name and what else is to be said.
+fn bar(class: &str, share: f64, name: &str, note: &str) -> String {
+    let width = (share * 100.0).clamp(0.0, 100.0);
+    format!(
+        "<li class=\"{class}\"><b>{}</b><span>{}</span><i style=\"--share:{width:.2}%\"></i>\
+         <small>{}</small></li>\n",
+        text(&percent(share)),
+        text(name),
+        text(note),
+    )
+}
+
+fn span(report: &Report) -> String {
+    let sites = report
+        .sites
+        .iter()
+        .filter(|site| site.span_share >= 0.005)
+        .take(LISTED);
+    let bars: String = sites
+        .map(|site| bar("span", site.span_share, &site.name, &about(site)))
+        .collect();
+    let body = match bars.is_empty() {
+        true => "<p class=\"note\">No site has a part of the span.</p>\n".to_owned(),
+        false => format!("<ul class=\"bars\">\n{bars}</ul>\n"),
+    };
+    section("spans", "Where the span is", &body)
+}
+
+fn time(report: &Report) -> String {
+    let parts = report.worker_time.iter().filter(|part| part.share >= 0.005);
+    let bars: String = parts
+        .map(|part| {
+            let longest = report
+                .sequential
+                .first()
+                .filter(|_| part.cause == Cause::Sequential);
+            let note = longest.map_or(String::new(), |stretch| {
+                format!(
+                    "{} before {} forks",
+                    duration(stretch.wall_ns),
+                    stretch.before
+                )
+            });
+            let class = match part.cause {
+                Cause::Work => "work",
+                Cause::Growth => "growth",
+                _ => "idle",
+            };
+            bar(class, part.share, part.cause.words(), &note)
+        })
+        .collect();
+    let workers = plural(report.workers, "worker");
+    section(
+        "time",
+        &format!("The time of {workers}"),
+        &format!("<ul class=\"bars\">\n{bars}</ul>\n"),
+    )
+}
+
+fn grain(report: &Report) -> String {
+    let grain = &report.grain;
+    let note = format!(
+        "{}, p1 {}, p50 {}, p99 {}. {} are shorter than 1 us and carry {} of the work. {}, {} \
+         stolen.",
+        plural(grain.strands, "strand"),
+        duration(grain.p1_ns),
+        duration(grain.p50_ns),
+        duration(grain.p99_ns),
+        percent(grain.fine_share),
+        percent(grain.fine_work_share),
+        plural(report.forks, "fork"),
+        count(report.stolen),
+    );
+    let body = format!(
+        "<ul class=\"columns\">\n{}</ul>\n<p class=\"note\"><i class=\"number\"></i> their \
+         number <i class=\"work\"></i> their work, by length. {}</p>\n",
+        columns(&grain.octaves),
+        sentences(&note)
+    );
+    section("grain", "Grain: how long strands are", &body)
+}
+
+/// Two columns for each octave between the shortest and the longest strand.
+fn columns(octaves: &[Octave]) -> String {
+    let (Some(first), Some(last)) = (octaves.first(), octaves.last()) else {
+        return String::new();
+    };
+    let most = octaves.iter().map(|octave| octave.strands).max();
+    let heaviest = octaves.iter().map(|octave| octave.work_ns).max();
+    let of = |part: u64, whole: Option<u64>| part as f64 / whole.unwrap_or(0).max(1) as f64 * 100.0;
+    let shortest = first.below_ns as f64;
+    let steps = |octave: &Octave| (octave.below_ns as f64 / shortest).log2().round() as i32;
+    let column = |step: i32| {
+        let octave = octaves.iter().find(|octave| steps(octave) == step);
+        let octave = octave.copied().unwrap_or_default();
+        let below = shortest * 2_f64.powi(step);
+        let tip = format!(
+            "below {}: {}, {} of work",
+            duration(below),
+            plural(octave.strands, "strand"),
+            duration(octave.work_ns as f64)
+        );
+        let label = if step % 4 == 0 {
+            rounded(below)
+        } else {
+            String::new()
+        };
+        format!(
+            "<li title=\"{}\"><i class=\"number\" style=\"--share:{:.2}%\"></i>\
+             <i class=\"work\" style=\"--share:{:.2}%\"></i><small>{label}</small></li>\n",
+            text(&tip),
+            of(octave.strands, most),
+            of(octave.work_ns, heaviest),
+        )
+    };
+    (0..=steps(last)).map(column).collect()
+}
+
+/// A time without decimals.
+fn rounded(ns: f64) -> String {
+    let time = duration(ns);
+    let (number, unit) = time.split_once(' ').unwrap_or((&time, ""));
+    let whole = number.split('.').next().unwrap_or(number);
+    format!("{whole} {unit}")
+}

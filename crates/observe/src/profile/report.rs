@@ -1,0 +1,295 @@
+//! All that is told about the runs of a program: text, page and document show these figures.
+//!
+//! Serialised, it is the document of `heist profile --json`; `schema.md` beside this file describes
+//! each field.
+
+use serde::Serialize;
+
+use super::bounds::{Speedup, Strands};
+use super::grain::GrainSummary;
+use super::growth::Growth;
+use super::merge::Merging;
+use super::trust::{Disturbance, Trust};
+
+/// Grows when a field changes its meaning or goes away; new fields may appear.
+pub(super) const VERSION: u32 = 1;
+
+/// All that the profiles of a program say. Times are nanoseconds, shares go from 0 to 1.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The version of this document.
+    pub heist_profile_report: u32,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The version of heist in the program.
+    pub heist: String,
+    /// The answer in a sentence or two.
+    pub verdict: String,
+    /// Whether conclusions may be drawn.
+    pub trust: Trust,
+    /// The time that others took from the program.
+    pub disturbance: Disturbance,
+    /// The runs, by their number of workers. All that follows is from the last of these, where it
+    /// does not say otherwise.
+    pub runs: Vec<Runs>,
+    /// The largest number of workers of a run.
+    pub workers: u64,
+    /// The processors that the program could use, 0 if unknown.
+    pub processors: u64,
+    /// The pools that did something.
+    pub pools: u64,
+    /// From the start of the process to its end.
+    pub wall_ns: u64,
+    /// The wall time in which no pool had a job under way.
+    pub outside_ns: u64,
+    /// Its share of the wall time.
+    pub outside_share: f64,
+    /// The sum of all strands: T1.
+    pub work_ns: u64,
+    /// The longest path: Tinf.
+    pub span_ns: u64,
+    /// The longest path if each fork on it cost a steal.
+    pub burdened_span_ns: u64,
+    /// The time of a steal.
+    pub steal_ns: u64,
+    /// Whether the runs measured it.
+    pub steal_ns_measured: bool,
+    /// T1 / Tinf.
+    pub parallelism: f64,
+    /// T1 by the burdened span.
+    pub burdened_parallelism: f64,
+    /// The work of jobs that nobody joins, which are on no path.
+    pub unjoined_work_ns: u64,
+    /// The whole program, beside its run with one worker; null without such a run.
+    pub measured_speedup: Option<f64>,
+    /// The speed-ups of 1 to 1,024 workers; empty if too much was disturbed.
+    pub speedups: Vec<Speedup>,
+    /// The wall time of all workers, divided by what they did. The shares add up to 1.
+    pub worker_time: Vec<Part>,
+    /// Stretches in which one worker ran alone, the longest first.
+    pub sequential: Vec<Stretch>,
+    /// The places that fork, those that hold most of the span first.
+    pub sites: Vec<SiteReport>,
+    /// The forks of places that were not told apart.
+    pub other_sites: u64,
+    /// Joins, spawns and splits of loops.
+    pub forks: u64,
+    /// The jobs that ran on another worker than the one that forked them.
+    pub stolen: u64,
+    /// The work by the forks.
+    pub work_per_fork_ns: f64,
+    /// How long strands are.
+    pub grain: GrainSummary,
+    /// How the work grows with the workers; null without runs that differ.
+    pub growth: Option<Growth>,
+    /// How the process ended: `exit`, `panic`, or empty if it did not say.
+    pub ended: String,
+    /// Things to do about it, that which saves most first.
+    pub advice: Vec<Advice>,
+}
+
+/// The runs with one number of workers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Runs {
+    /// The workers of all pools, together.
+    pub workers: u64,
+    /// How many runs there were.
+    pub runs: usize,
+    /// How figures come from them.
+    pub merging: Merging,
+    /// The median wall time.
+    pub wall_ns: u64,
+    /// The wall time outside pools, of that run.
+    pub outside_ns: u64,
+    /// T1 of these runs.
+    pub work_ns: u64,
+    /// Tinf of these runs.
+    pub span_ns: u64,
+    /// The time that others took from these runs.
+    pub disturbance: Disturbance,
+}
+
+/// A part of the workers' time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Part {
+    /// How it was spent.
+    pub cause: Cause,
+    /// The time, added up over all workers.
+    pub ns: f64,
+    /// Of the time of all workers.
+    pub share: f64,
+}
+
+/// Where the time of workers goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// Strands, as long as they are with the fewest workers that were tried.
+    Work,
+    /// The time by which strands are longer with more workers.
+    Growth,
+    /// No pool had a job.
+    Outside,
+    /// One worker had a job and had forked nothing.
+    Sequential,
+    /// There were fewer jobs than workers.
+    Narrow,
+    /// Waiting for a job that another worker ran.
+    Joins,
+    /// Looking for jobs that were there.
+    Stealing,
+    /// Being woken while there were jobs.
+    Waking,
+    /// Taking the time of each strand for the profile.
+    Watching,
+    /// All else: the price of forks, other programs, and what is not measured exactly.
+    Other,
+}
+
+/// A stretch in which one worker ran alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Stretch {
+    /// The site whose fork ended it, by its short name.
+    pub before: String,
+    /// Its wall time.
+    pub wall_ns: f64,
+    /// How long the other workers had nothing to do, added up over them.
+    pub idle_ns: u64,
+    /// That, of the time of all workers.
+    pub share: f64,
+}
+
+/// A place that forks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SiteReport {
+    /// Its short name.
+    pub name: String,
+    /// Its operation.
+    pub kind: String,
+    /// How often it forked.
+    pub forks: u64,
+    /// How many of its jobs were stolen.
+    pub stolen: u64,
+    /// The sum of its strands.
+    pub work_ns: u64,
+    /// Its share of the work.
+    pub work_share: f64,
+    /// The part of the longest path in its strands.
+    pub span_ns: u64,
+    /// Its share of the span.
+    pub span_share: f64,
+    /// Its longest strand.
+    pub longest_ns: u64,
+    /// How long its strands are.
+    pub grain: GrainSummary,
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Advice {
+    /// The subject.
+    pub about: Subject,
+    /// In sentences.
+    pub text: String,
+    /// The wall time that it would save at most, where that can be told.
+    pub saves_ns: Option<f64>,
+    /// The wall time that would be left.
+    pub predicted_wall_ns: Option<f64>,
+}
+
+/// The subjects of advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Subject {
+    /// The machine was disturbed.
+    Interference,
+    /// There are more workers than processors.
+    Oversubscription,
+    /// Time outside pools.
+    Outside,
+    /// One worker runs alone.
+    Sequential,
+    /// A site holds much of the span.
+    Span,
+    /// Too few jobs at a time.
+    Narrow,
+    /// Workers wait at joins.
+    Joins,
+    /// Workers look for jobs.
+    Stealing,
+    /// Workers are woken too often.
+    Waking,
+    /// The work grows.
+    Growth,
+    /// The profile slows the program down.
+    Watching,
+    /// The grain is too fine.
+    Grain,
+    /// A part of the work is not covered.
+    Coverage,
+    /// Nothing is left to gain.
+    Ample,
+}
+
+impl Report {
+    /// The times from which bounds follow.
+    #[must_use]
+    pub fn strands(&self) -> Strands {
+        Strands {
+            work_ns: self.work_ns as f64,
+            span_ns: self.span_ns as f64,
+            burdened_span_ns: self.burdened_span_ns as f64,
+            outside_ns: self.outside_ns as f64,
+        }
+    }
+
+    /// The part of the workers' time that went there.
+    #[must_use]
+    pub fn part(&self, cause: Cause) -> Part {
+        let none = Part {
+            cause,
+            ns: 0.0,
+            share: 0.0,
+        };
+        let part = self.worker_time.iter().find(|part| part.cause == cause);
+        part.copied().unwrap_or(none)
+    }
+
+    /// The document for programs, as JSON.
+    ///
+    /// # Panics
+    ///
+    /// Never does: a report has no keys but names, at which alone JSON could fail.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let document = serde_json::to_string_pretty(self);
+        document.expect("a report has nothing that JSON cannot say")
+    }
+}
+
+impl Cause {
+    /// The words for it in texts.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Work => "work",
+            Self::Growth => "growth of the work with the workers",
+            Self::Outside => "outside any pool",
+            Self::Sequential => "sequential sections before a fork",
+            Self::Narrow => "too few jobs at a time",
+            Self::Joins => "waiting at joins",
+            Self::Stealing => "stealing",
+            Self::Waking => "waking up",
+            Self::Watching => "the profile itself",
+            Self::Other => "all else",
+        }
+    }
+}

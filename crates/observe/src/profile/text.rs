@@ -1,0 +1,349 @@
+//! The report on a screen of 80 columns.
+
+use std::fmt::Write as _;
+
+use super::merge::Merging;
+use super::report::{Cause, Report, Runs, SiteReport};
+use super::trust::Trust;
+use super::words::{count, duration, factor, fitted, percent, plural};
+
+/// The columns of a screen.
+const COLUMNS: usize = 80;
+
+/// The sites, and the sequential stretches, that are listed.
+const LISTED: usize = 6;
+
+/// The report as text.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let mut out = String::new();
+    wrapped(&mut out, "", &headline(report));
+    out.push('\n');
+    wrapped(&mut out, "", &report.verdict);
+    out.push('\n');
+    paths(&mut out, report);
+    speedups(&mut out, report);
+    time(&mut out, report);
+    sites(&mut out, report);
+    grain(&mut out, report);
+    growth(&mut out, report);
+    advice(&mut out, report);
+    out
+}
+
+/// The program, its runs, and how far they can be trusted.
+pub(super) fn headline(report: &Report) -> String {
+    let program = report.command.first().map_or("a program", String::as_str);
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let runs = |runs: &Runs| {
+        format!(
+            "{} with {}",
+            plural(runs.runs as u64, "run"),
+            plural(runs.workers, "worker")
+        )
+    };
+    let runs: Vec<String> = report.runs.iter().map(runs).collect();
+    format!(
+        "{name}: {}; interference {} ({})",
+        runs.join(", "),
+        percent(report.disturbance.share),
+        report.trust.word()
+    )
+}
+
+/// How figures come from several runs, if there are several.
+pub(super) fn merging(report: &Report) -> Option<&'static str> {
+    match report.runs.last()?.merging {
+        Merging::Single => None,
+        Merging::Least => Some("the runs forked alike: least work and least span of them"),
+        Merging::Median => Some("the runs forked differently: median work and median span"),
+    }
+}
+
+fn paths(out: &mut String, report: &Report) {
+    let ns = |ns: u64| duration(ns as f64);
+    let measured = if report.steal_ns_measured {
+        "measured"
+    } else {
+        "assumed"
+    };
+    // A span that was disturbed says nothing about parallelism.
+    let parallelism = |parallelism: f64| match report.trust {
+        Trust::NoBounds => String::new(),
+        _ => format!("parallelism {}; ", factor(parallelism)),
+    };
+    let spans = [report.parallelism, report.burdened_parallelism].map(parallelism);
+    let steal = format!("a steal costs {} ({measured})", ns(report.steal_ns));
+    let outside = percent(report.outside_share);
+    let rows = [
+        ("work T1", report.work_ns, String::new()),
+        ("span Tinf", report.span_ns, spans[0].replace("; ", "")),
+        (
+            "burdened span",
+            report.burdened_span_ns,
+            format!("{}{steal}", spans[1]),
+        ),
+        (
+            "outside heist",
+            report.outside_ns,
+            format!("{outside} of {}", ns(report.wall_ns)),
+        ),
+    ];
+    for (name, time, note) in rows {
+        line(out, format!("{name:<13} {:>8}  {note}", ns(time)));
+    }
+    if let Some(merging) = merging(report) {
+        line(out, format!("{:<13} {:>8}  {merging}", "", ""));
+    }
+    out.push('\n');
+}
+
+fn speedups(out: &mut String, report: &Report) {
+    if report.speedups.is_empty() {
+        return;
+    }
+    let mut row = |name: &str, cells: Vec<String>| {
+        let cells: String = cells.iter().map(|cell| format!("{cell:>6}")).collect();
+        line(out, format!("{name:<13} {cells}"));
+    };
+    let all = || report.speedups.iter();
+    row(
+        "workers",
+        all().map(|row| row.workers.to_string()).collect(),
+    );
+    row("at most", all().map(|row| short(row.at_most)).collect());
+    row("expected", all().map(|row| short(row.expected)).collect());
+    row("at least", all().map(|row| short(row.at_least)).collect());
+    row(
+        "whole program",
+        all().map(|row| short(row.whole_program)).collect(),
+    );
+    if let Some(measured) = report.measured_speedup {
+        let at = report.workers;
+        let exact = all().any(|row| row.workers == at);
+        let cells = all().map(|row| {
+            if row.workers == at {
+                short(measured)
+            } else {
+                String::new()
+            }
+        });
+        if exact {
+            row("measured", cells.collect());
+        } else {
+            line(
+                out,
+                format!(
+                    "{:<13}  {} with {}",
+                    "measured",
+                    factor(measured),
+                    plural(at, "worker")
+                ),
+            );
+        }
+    }
+    out.push('\n');
+}
+
+/// A speed-up in five columns.
+fn short(speedup: f64) -> String {
+    if speedup < 99.95 {
+        format!("{speedup:.1}")
+    } else {
+        format!("{speedup:.0}")
+    }
+}
+
+fn time(out: &mut String, report: &Report) {
+    let workers = plural(report.workers, "worker");
+    line(
+        out,
+        format!(
+            "the time of {workers}, {} each",
+            duration(report.wall_ns as f64)
+        ),
+    );
+    for part in report
+        .worker_time
+        .iter()
+        .filter(|part| part.share >= 0.0005)
+    {
+        let bar = "█".repeat((part.share * 30.0).round() as usize);
+        line(
+            out,
+            format!(
+                "  {:>5}  {:<35} {bar}",
+                percent(part.share),
+                part.cause.words()
+            ),
+        );
+        if part.cause == Cause::Sequential {
+            let worth = report
+                .sequential
+                .iter()
+                .filter(|stretch| stretch.share >= 0.01);
+            for stretch in worth.take(LISTED) {
+                let time = duration(stretch.wall_ns);
+                let name = fitted(&stretch.before, COLUMNS - 32);
+                line(out, format!("           {time:>8} before {name}"));
+            }
+        }
+    }
+    out.push('\n');
+}
+
+fn sites(out: &mut String, report: &Report) {
+    let of_note = report.sites.iter().filter(|site| site.span_share >= 0.005);
+    let of_note: Vec<&SiteReport> = of_note.take(LISTED).collect();
+    if of_note.is_empty() {
+        return;
+    }
+    line(out, "where the span is".to_owned());
+    for site in of_note {
+        let name = fitted(&site.name, 70);
+        line(out, format!("  {:>5}  {name}", percent(site.span_share)));
+        line(out, format!("         {}", about(site)));
+    }
+    if report.other_sites > 0 {
+        let forks = plural(report.other_sites, "fork");
+        line(
+            out,
+            format!("         {forks} at places that were not told apart"),
+        );
+    }
+    out.push('\n');
+}
+
+/// The figures of a site in a line.
+pub(super) fn about(site: &SiteReport) -> String {
+    let median = if site.grain.strands > 1 {
+        format!(", median {}", duration(site.grain.p50_ns))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}, {}, longest {}{median}, {} of work",
+        site.kind,
+        plural(site.forks, "fork"),
+        duration(site.longest_ns as f64),
+        percent(site.work_share),
+    )
+}
+
+fn grain(out: &mut String, report: &Report) {
+    if report.grain.strands == 0 {
+        return;
+    }
+    let grain = &report.grain;
+    let fine = format!(
+        "{} of them are shorter than 1 us",
+        percent(grain.fine_share)
+    );
+    let work = format!("and carry {} of the work", percent(grain.fine_work_share));
+    let lengths = [grain.p1_ns, grain.p50_ns, grain.p99_ns].map(duration);
+    let [p1, p50, p99] = lengths;
+    let strands = plural(grain.strands, "strand");
+    line(
+        out,
+        format!("grain  p1 {p1}  p50 {p50}  p99 {p99}, of {strands}"),
+    );
+    line(out, format!("       {fine}, {work}"));
+    let forks = plural(report.forks, "fork");
+    let (stolen, each) = (count(report.stolen), duration(report.work_per_fork_ns));
+    line(
+        out,
+        format!("       {forks}, {stolen} stolen; {each} of work for each fork"),
+    );
+}
+
+fn growth(out: &mut String, report: &Report) {
+    let Some(growth) = &report.growth else {
+        return;
+    };
+    let change = match growth.share {
+        share if share.abs() < 0.005 => "stays the same".to_owned(),
+        share if share < 0.0 => format!("shrinks by {}", percent(-share)),
+        share => format!("grows by {}", percent(share)),
+    };
+    line(
+        out,
+        format!(
+            "work   {change} from {} to {}",
+            growth.from_workers,
+            plural(growth.to_workers, "worker"),
+        ),
+    );
+    for site in growth.sites.iter().take(3) {
+        let name = fitted(&site.name, 38);
+        line(
+            out,
+            format!(
+                "  {:>5}  {name}, from {} to {}",
+                percent(site.share),
+                duration(site.from_ns),
+                duration(site.to_ns)
+            ),
+        );
+    }
+}
+
+fn advice(out: &mut String, report: &Report) {
+    if report.advice.is_empty() {
+        return;
+    }
+    let head = if report.trust == Trust::NoBounds {
+        "\nbefore all else\n"
+    } else {
+        "\nadvice\n"
+    };
+    out.push_str(head);
+    for (at, advice) in report.advice.iter().enumerate() {
+        wrapped(out, &format!("{:>3}. ", at + 1), &advice.text);
+    }
+}
+
+fn line(out: &mut String, text: String) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{}", fitted_end(text.trim_end()));
+}
+
+/// The beginning of a line that is too long.
+fn fitted_end(text: &str) -> String {
+    if text.chars().count() <= COLUMNS {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(COLUMNS - 1).collect();
+    format!("{begin}…")
+}
+
+/// Words on lines of the screen; the first begins with `mark`, the others below what follows it.
+fn wrapped(out: &mut String, mark: &str, text: &str) {
+    let indent = mark.chars().count();
+    let mut column = indent;
+    out.push_str(mark);
+    let mut is_first = true;
+    for word in text.split(' ') {
+        for part in broken(word, COLUMNS - indent) {
+            let width = part.chars().count();
+            if !is_first && column + 1 + width > COLUMNS {
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                column = indent;
+            } else if !is_first {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(&part);
+            column += width;
+            is_first = false;
+        }
+    }
+    out.push('\n');
+}
+
+/// A word in parts that fit on a line.
+fn broken(word: &str, width: usize) -> Vec<String> {
+    let signs: Vec<char> = word.chars().collect();
+    let parts = signs.chunks(width).map(|part| part.iter().collect());
+    parts.collect()
+}
