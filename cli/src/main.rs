@@ -2,9 +2,10 @@
 //!
 //! `heist run` executes real irregular work serially, with two strategies that need no runtime,
 //! and on heist, and shows them side by side. `heist doctor` says what heist finds on this
-//! machine, or whether a project runs on heist. `heist cluster` runs a program's functions and
-//! jobs on many machines; `heist plan` says which job of a fleet should move. `heist sim` runs a
-//! computation in a model, on as many workers as one likes.
+//! machine, or whether a project runs on heist. `heist profile` runs a program and says why it does
+//! not scale; `heist report` says it from profiles that are there. `heist cluster` runs a program's
+//! functions and jobs on many machines; `heist plan` says which job of a fleet should move. `heist
+//! sim` runs a computation in a model, on as many workers as one likes.
 //!
 //! The exit code is:
 //!
@@ -15,7 +16,8 @@
 //!   not run on heist;
 //! - 2 if the program was called wrongly, or with something that it cannot work on, such as a
 //!   number of workers that heist refuses;
-//! - 130 if Ctrl-C ended a run on a cluster.
+//! - 130 if Ctrl-C ended a run on a cluster, or a profile;
+//! - of `heist profile`, that of the program if it failed, or 128 and the signal that killed it.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +33,9 @@ mod doctor;
 mod limited;
 mod number;
 mod plan;
+mod profile;
 mod progress;
+mod report;
 mod run;
 mod sim;
 mod strategy;
@@ -40,7 +44,8 @@ mod trace;
 mod usage;
 mod workload;
 
-/// Shows work stealing on real work, examines machines and projects, and runs jobs on a cluster
+/// Shows work stealing on real work, examines machines, projects and programs that do not scale,
+/// and runs jobs on a cluster
 #[derive(Parser)]
 #[command(name = "heist", version)]
 struct Program {
@@ -54,6 +59,10 @@ enum Command {
     Run(run::Args),
     /// Say what heist finds on this machine, or whether a project runs on heist
     Doctor(doctor::Args),
+    /// Run a program and say why it does not scale: work, span, bounds, idle time, advice
+    Profile(profile::Args),
+    /// Say why a program does not scale, from profiles of its runs
+    Report(report::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
     /// Simulate a computation on any number of workers, step by step
@@ -68,6 +77,8 @@ fn main() -> ExitCode {
     let outcome = match &program.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
+        Command::Profile(args) => profile::run(args, &mut out),
+        Command::Report(args) => report::run(args, &mut out),
         Command::Plan(args) => plan::run(args, &mut out),
         Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),

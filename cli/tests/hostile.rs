@@ -16,7 +16,7 @@ fn heist(folder: &Path, line: &str) -> Output {
 }
 
 /// Lines, and all that the refusal says.
-const REFUSED: [(&str, &[&str]); 45] = [
+const REFUSED: [(&str, &[&str]); 53] = [
     ("run nothing", &["'nothing'", "files, json"]),
     (
         "cluster run /dev/zero",
@@ -92,6 +92,32 @@ const REFUSED: [(&str, &[&str]); 45] = [
         "run mandelbrot --output .",
         &["cannot write .", "it is a folder"],
     ),
+    ("profile", &["COMMAND"]),
+    (
+        "profile --runs 0 -- true",
+        &["'0' for '--runs", "from 1 to 1000"],
+    ),
+    (
+        "profile --workers 1,0 -- true",
+        &["'0' for '--workers", "from 1 to 65535"],
+    ),
+    (
+        "profile --html no/such/page.html -- true",
+        &["no/such/page.html", "there is no folder no/such"],
+    ),
+    (
+        "profile --out no/such/name -- true",
+        &["there is no folder no/such"],
+    ),
+    (
+        "profile --stdin missing -- true",
+        &["cannot read --stdin missing"],
+    ),
+    (
+        "profile -- ./no-such-program",
+        &["cannot start `./no-such-program`", "No such file"],
+    ),
+    ("report", &["FILE.json"]),
     ("plan", &["SNAPSHOT"]),
     (
         "plan missing.json",

@@ -1,0 +1,220 @@
+//! `heist profile`: runs a program with few and with many workers, and says why it does not scale.
+//!
+//! The program writes a profile of each run, `heist-observe` makes one report of them. Runs with
+//! different numbers of workers alternate, so that a machine that slows down disturbs both alike.
+
+mod absent;
+mod child;
+mod output;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use heist_observe::profile::Profile;
+use signal_hook::consts::SIGINT;
+
+use self::child::{Child, Ending, Finished};
+pub(crate) use self::output::{read, OutputArgs};
+use crate::cluster::events::harmless;
+use crate::number::whole;
+use crate::progress;
+use crate::usage::check_output;
+
+/// The exit code after Ctrl-C, as of shells.
+const INTERRUPTED: u8 = 130;
+
+/// Run a program and say why it does not scale: work and span, bounds, where the span is, idle time
+#[derive(clap::Args, Debug)]
+#[command(after_long_help = NOTES)]
+pub(crate) struct Args {
+    /// Runs with each number of workers
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = |given: &str| whole(given, 1..=1000))]
+    runs: u64,
+    /// Numbers of workers [default: 1 and the number of usable cores]
+    #[arg(long, value_name = "N", value_delimiter = ',',
+          value_parser = |given: &str| whole(given, 1..=65535))]
+    workers: Vec<u64>,
+    /// Keep the profile of each run as NAME-WORKERS-RUN.json, for `heist report`
+    #[arg(long, value_name = "NAME")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// The file that the program reads as its standard input, in each run from the start
+    /// [default: nothing]
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// Let the program's output through, on standard error
+    #[arg(long)]
+    show_output: bool,
+    /// The program and its arguments
+    #[arg(value_name = "COMMAND", required = true, num_args = 1.., last = true)]
+    command: Vec<OsString>,
+}
+
+const NOTES: &str = "\
+The program has to be on heist, or on rayon with heist's rayon-core in its place:
+
+  [patch.crates-io]
+  rayon-core = { path = \"../heist/compat/rayon-core\" }
+
+It needs no other change. It runs with HEIST_NUM_THREADS set to each number of workers and
+HEIST_PROFILE to a file, which you can set yourself to get a profile of one run.
+
+The figures are those of the runs with the most workers; those with one show the speed-up that was
+measured, and how the work grows. Where the runs forked alike, work and span are the least of them,
+and else the medians. If other programs or the host took more than 2 % of the time, the figures are
+called unreliable; above 10 % there are no bounds. `expected` is what a greedy scheduler makes of
+the work T1 and the burdened span: T1 / P + (1 - 1 / P) burdened.
+
+The exit code is that of the first run whose program failed, or 128 and the signal that killed it;
+1 if the program wrote no profile; 2 if it cannot be started; 130 after Ctrl-C.";
+
+/// Runs the program as often as it takes, and shows the report.
+pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    args.output.check()?;
+    if let Some(name) = &args.out {
+        check_output(&kept(name, 1, 1))?;
+    }
+    let workers = workers(&args.workers);
+    let folder = tempfile::tempdir().context("cannot make a folder for the profiles")?;
+    let progress = progress::bar(args.runs * workers.len() as u64);
+    let mut profiles = Vec::new();
+    let mut first_failure = None;
+    let mut told = Vec::new();
+    let interrupted = interrupts()?;
+    for round in 1..=args.runs {
+        for &workers in &workers {
+            progress.set_message(format!("with {}", plural(workers, "worker")));
+            let finished = child(args, folder.path(), workers).run()?;
+            progress.inc(1);
+            if interrupted.load(Ordering::Relaxed) {
+                progress.finish_and_clear();
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            let Some(profile) = profile(args, &finished)? else {
+                progress.finish_and_clear();
+                return give_up(args, &finished);
+            };
+            if let Some(name) = &args.out {
+                let to = kept(name, workers, round);
+                fs::copy(&finished.profile, &to)
+                    .with_context(|| format!("cannot keep a profile as {}", to.display()))?;
+            }
+            for note in notes(workers, &profile, &finished) {
+                if !told.contains(&note) {
+                    progress.suspend(|| tell(&note));
+                    told.push(note);
+                }
+            }
+            if finished.ending != Ending::Code(0) {
+                first_failure.get_or_insert(finished.ending);
+            }
+            profiles.push(profile);
+        }
+    }
+    progress.finish_and_clear();
+    args.output.show(&profiles, out)?;
+    Ok(first_failure.map_or(ExitCode::SUCCESS, Ending::exit_code))
+}
+
+/// True after a first Ctrl-C, which the program gets too; a second one ends this process at once.
+fn interrupts() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let code = i32::from(INTERRUPTED);
+    signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&flag))
+        .and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&flag)))
+        .context("cannot listen for Ctrl-C")?;
+    Ok(flag)
+}
+
+/// The numbers of workers to run with, each once.
+fn workers(given: &[u64]) -> Vec<u64> {
+    let mut workers = given.to_vec();
+    if workers.is_empty() {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        workers = vec![1, cores as u64];
+    }
+    workers.sort_unstable();
+    workers.dedup();
+    workers
+}
+
+fn child<'a>(args: &'a Args, folder: &Path, workers: u64) -> Child<'a> {
+    Child {
+        command: &args.command,
+        workers,
+        name: folder.join("profile"),
+        stdin: args.stdin.as_deref(),
+        show_output: args.show_output,
+    }
+}
+
+/// The file in which the profile of a run is kept.
+fn kept(name: &Path, workers: u64, round: u64) -> PathBuf {
+    let mut name = name.as_os_str().to_owned();
+    name.push(format!("-{workers}-{round}.json"));
+    PathBuf::from(name)
+}
+
+/// The profile of a run, if it wrote one.
+fn profile(args: &Args, finished: &Finished) -> anyhow::Result<Option<Profile>> {
+    if !finished.profile.exists() {
+        return Ok(None);
+    }
+    let profile = read(&finished.profile);
+    let program = args.command[0].display();
+    let profile =
+        profile.with_context(|| format!("the profile that {program} wrote is unusable"))?;
+    Ok(Some(profile))
+}
+
+/// Says why there is no profile.
+fn give_up(args: &Args, finished: &Finished) -> anyhow::Result<ExitCode> {
+    let mut err = std::io::stderr().lock();
+    if let Some(said) = finished.last_words() {
+        writeln!(err, "the program's last lines on standard error:\n{said}")?;
+    }
+    let why = absent::explain(&args.command[0], finished.ending);
+    let why: Vec<_> = why.lines().map(harmless).collect();
+    writeln!(err, "error: {}", why.join("\n"))?;
+    Ok(match finished.ending {
+        Ending::Code(0) => ExitCode::from(1),
+        ending => ending.exit_code(),
+    })
+}
+
+/// Notes on a run that was not as a reader of the report would expect.
+fn notes(asked: u64, profile: &Profile, finished: &Finished) -> Vec<String> {
+    let mut notes = Vec::new();
+    let asked_for = plural(asked, "worker");
+    if profile.workers != asked {
+        notes.push(format!(
+            "asked for {asked_for}, the program had {} in {}: it chooses their number itself",
+            profile.workers,
+            plural(profile.pools, "pool"),
+        ));
+    }
+    if finished.ending != Ending::Code(0) {
+        notes.push(format!("a run with {asked_for} {}", finished.ending));
+    }
+    notes
+}
+
+fn tell(note: &str) {
+    // If stderr is closed, nobody wants to know.
+    let _ = writeln!(std::io::stderr(), "note: {note}");
+}
+
+fn plural(number: u64, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    }
+}

@@ -1,0 +1,140 @@
+//! One run of the program that is profiled.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+
+use anyhow::Context as _;
+
+use crate::cluster::events::harmless;
+use crate::usage::Usage;
+
+/// The most that is shown of what a failed program said.
+const LINES_SHOWN: usize = 12;
+
+/// A run to be made.
+pub(super) struct Child<'a> {
+    /// The program and its arguments.
+    pub(super) command: &'a [OsString],
+    pub(super) workers: u64,
+    /// The path of the profile, without its ending.
+    pub(super) name: PathBuf,
+    pub(super) stdin: Option<&'a Path>,
+    pub(super) show_output: bool,
+}
+
+/// A run that is over.
+pub(super) struct Finished {
+    pub(super) ending: Ending,
+    /// Where its profile is, if it wrote one.
+    pub(super) profile: PathBuf,
+    /// Where its standard error is, if nobody saw it.
+    said: Option<PathBuf>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Child<'_> {
+    /// Runs the program to its end.
+    pub(super) fn run(&self) -> anyhow::Result<Finished> {
+        let profile = self.name.with_extension("json");
+        // That of the run before must not pass for one of this.
+        if profile.exists() {
+            std::fs::remove_file(&profile).context("cannot remove the last profile")?;
+        }
+        let program = &self.command[0];
+        let mut command = Command::new(program);
+        command
+            .args(&self.command[1..])
+            .env("HEIST_PROFILE", &self.name)
+            .env("HEIST_NUM_THREADS", self.workers.to_string())
+            .stdin(self.open_stdin()?);
+        let said = self.name.with_extension("stderr");
+        if self.show_output {
+            // Standard output is for the report.
+            command.stdout(Stdio::from(io::stderr()));
+        } else {
+            let file = File::create(&said).context("cannot make a file for standard error")?;
+            command.stdout(Stdio::null()).stderr(file);
+        }
+        let status = command.status();
+        let status = status
+            .map_err(|error| Usage(format!("cannot start `{}`: {error}", program.display())))?;
+        let said = Some(said).filter(|_| !self.show_output);
+        Ok(Finished {
+            ending: Ending::of(status),
+            profile,
+            said,
+        })
+    }
+
+    fn open_stdin(&self) -> Result<Stdio, Usage> {
+        let Some(path) = self.stdin else {
+            return Ok(Stdio::null());
+        };
+        let file = File::open(path);
+        let path = path.display();
+        let file = file.map_err(|error| Usage(format!("cannot read --stdin {path}: {error}")))?;
+        Ok(file.into())
+    }
+}
+
+impl Finished {
+    /// The end of what the program said on standard error, if nobody has seen it.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let said = std::fs::read(self.said.as_ref()?).ok()?;
+        let said = String::from_utf8_lossy(&said);
+        let lines: Vec<&str> = said.lines().collect();
+        let last = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
+        let last: Vec<String> = last
+            .iter()
+            .map(|line| format!("  {}", harmless(line)))
+            .collect();
+        (!last.is_empty()).then(|| last.join("\n"))
+    }
+}
+
+impl Ending {
+    #[cfg(unix)]
+    fn of(status: ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        // A process has ended by one or the other.
+        let signal = status.signal().map(Self::Signal);
+        signal.unwrap_or(Self::Code(status.code().unwrap_or(1)))
+    }
+
+    #[cfg(not(unix))]
+    fn of(status: ExitStatus) -> Self {
+        Self::Code(status.code().unwrap_or(1))
+    }
+
+    /// The exit code that passes it on, as shells do.
+    pub(super) fn exit_code(self) -> ExitCode {
+        let code = match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+        };
+        // A code that is no byte exists on other systems only.
+        ExitCode::from(u8::try_from(code).unwrap_or(1))
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Code(code) => write!(f, "ended with exit code {code}"),
+            Self::Signal(signal) => match signal_hook::low_level::signal_name(signal) {
+                Some(name) => write!(f, "was killed by signal {signal} ({name})"),
+                None => write!(f, "was killed by signal {signal}"),
+            },
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A report about profiles, as text, document or page.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use heist_observe::profile::{analyse, html, text, Profile};
+
+use crate::limited;
+use crate::usage::{check_output, Usage};
+
+/// A profile of a thousand sites is a fraction of this.
+const PROFILE_BYTES_MAX: u64 = 1 << 26;
+
+/// Where a report goes.
+#[derive(clap::Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// Print one JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+    /// Write a page as well, which needs nothing but a browser
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Fails before the work if the page could not be written after it.
+    pub(crate) fn check(&self) -> Result<(), Usage> {
+        self.html.as_deref().map_or(Ok(()), check_output)
+    }
+
+    /// Shows the report about `profiles`.
+    pub(crate) fn show(&self, profiles: &[Profile], out: &mut impl Write) -> anyhow::Result<()> {
+        let report = analyse(profiles).map_err(|error| Usage(error.to_string()))?;
+        if let Some(path) = &self.html {
+            fs::write(path, html(&report))
+                .with_context(|| format!("cannot write the page {}", path.display()))?;
+        }
+        if self.json {
+            writeln!(out, "{}", report.json())?;
+        } else {
+            write!(out, "{}", text(&report))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a profile.
+pub(crate) fn read(path: &Path) -> Result<Profile, Usage> {
+    let name = path.display();
+    let text = limited::read_text(path, PROFILE_BYTES_MAX);
+    let text = text.map_err(|error| Usage(format!("cannot read the profile {name}: {error}")))?;
+    let profile = Profile::parse(&text);
+    profile.map_err(|error| Usage(format!("cannot use {name}: {error}")))
+}

@@ -1,0 +1,274 @@
+//! Drives `heist profile` and `heist report` as a user does.
+//!
+//! The profiled programs are shells that write a profile as a program on heist would, and programs
+//! that write none.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Writes the profile of a run that takes 900 ms of work and 100 ms outside, whose span is 300 ms.
+const WRITES: &str = r#"
+    wall=$((100000000 + 900000000 / HEIST_NUM_THREADS))
+    printf '{"heist_profile": 1, "command": ["prog"], "workers": %s, "wall_ns": %s,
+        "outside_ns": 100000000, "work_ns": 900000000, "span_ns": 300000000,
+        "burdened_span_ns": 301000000}' "$HEIST_NUM_THREADS" "$wall" > "$HEIST_PROFILE.json"
+"#;
+
+fn heist(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+    command
+        .args(args)
+        .current_dir(folder)
+        .env_remove("HEIST_NUM_THREADS");
+    command.output().expect("the program starts")
+}
+
+/// `heist profile` of a shell that runs a script.
+fn profile(folder: &Path, flags: &[&str], script: &str) -> Output {
+    let mut args = vec!["profile"];
+    args.extend(flags);
+    args.extend(["--", "sh", "-c", script]);
+    heist(folder, &args)
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output))
+        .unwrap_or_else(|error| panic!("no JSON ({error}): {}\n{}", stdout(output), stderr(output)))
+}
+
+#[test]
+fn runs_with_each_number_of_workers_give_one_report() {
+    let folder = folder();
+    let script = format!("echo run >> log; {WRITES}");
+    let flags = [
+        "--runs",
+        "2",
+        "--workers",
+        "1,3",
+        "--json",
+        "--html",
+        "page.html",
+    ];
+    let output = profile(folder.path(), &flags, &script);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = document(&output);
+    assert_eq!(report["heist_profile_report"], 1);
+    assert_eq!(report["workers"], 3);
+    assert_eq!(report["runs"][0]["workers"], 1);
+    assert_eq!(report["runs"][0]["runs"], 2);
+    assert_eq!(report["parallelism"], 3.0);
+    assert_eq!(report["measured_speedup"], 2.5);
+    let log = fs::read_to_string(folder.path().join("log")).expect("the log");
+    assert_eq!(log.lines().count(), 4);
+    let page = fs::read_to_string(folder.path().join("page.html")).expect("the page");
+    assert!(
+        page.contains("3 workers are 2.5 times as fast as one"),
+        "{page}"
+    );
+}
+
+#[test]
+fn kept_profiles_give_the_same_report_again() {
+    let folder = folder();
+    let flags = ["--runs", "1", "--workers", "1,2", "--out", "kept"];
+    let output = profile(folder.path(), &flags, WRITES);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("2 workers are 1.8 times as fast as one"));
+    let again = heist(folder.path(), &["report", "kept-1-1.json", "kept-2-1.json"]);
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert_eq!(stdout(&again), stdout(&output));
+}
+
+#[test]
+fn the_program_gets_its_input_in_each_run_and_its_output_stays_out_of_the_report() {
+    let folder = folder();
+    fs::write(folder.path().join("input"), "some words\n").expect("a file");
+    let script = format!("cat >> seen; echo loud; {WRITES}");
+    let flags = [
+        "--runs",
+        "2",
+        "--workers",
+        "1",
+        "--json",
+        "--stdin",
+        "input",
+    ];
+    let output = profile(folder.path(), &flags, &script);
+    document(&output);
+    assert!(!stderr(&output).contains("loud"));
+    let seen = fs::read_to_string(folder.path().join("seen")).expect("what it read");
+    assert_eq!(seen, "some words\nsome words\n");
+    let shown = profile(
+        folder.path(),
+        &["--runs=1", "--json", "--show-output"],
+        &script,
+    );
+    document(&shown);
+    assert!(stderr(&shown).contains("loud"));
+}
+
+#[test]
+fn a_program_that_chooses_its_workers_itself_is_told_apart() {
+    let folder = folder();
+    let script = format!("HEIST_NUM_THREADS=5; {WRITES}");
+    let output = profile(folder.path(), &["--runs", "1", "--workers", "2"], &script);
+    assert!(stderr(&output).contains("asked for 2 workers, the program had 5"));
+    assert!(
+        stdout(&output).contains("1 run with 5 workers"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn a_failure_is_passed_on_and_the_report_is_given_all_the_same() {
+    let folder = folder();
+    let script = format!("{WRITES} exit 7");
+    let output = profile(folder.path(), &["--runs", "2", "--workers", "2"], &script);
+    assert_eq!(output.status.code(), Some(7));
+    let told = stderr(&output);
+    assert_eq!(
+        told.matches("a run with 2 workers ended with exit code 7")
+            .count(),
+        1,
+        "{told}"
+    );
+    assert!(
+        stdout(&output).contains("parallelism 3.0"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn a_program_that_is_not_on_heist_is_told_how_to_get_there() {
+    let folder = folder();
+    let path = folder.path().join("on-rayon");
+    let mut program = fs::read("/bin/true").expect("a program");
+    program.extend(b"RAYON_NUM_THREADS");
+    fs::write(&path, program).expect("a program");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its owner");
+    for (program, says) in [
+        ("./on-rayon", "on rayon itself"),
+        ("true", "no sign of heist"),
+    ] {
+        let output = heist(folder.path(), &["profile", "--", program]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        for part in [says, "[patch.crates-io]", "heist doctor --manifest"] {
+            assert!(
+                stderr(&output).contains(part),
+                "no `{part}` in {}",
+                stderr(&output)
+            );
+        }
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_program_without_parallel_work_is_told_so() {
+    let folder = folder();
+    let output = heist(
+        folder.path(),
+        &["profile", "--", env!("CARGO_BIN_EXE_heist"), "--version"],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("none of its pools had a job"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_program_that_dies_is_told_with_its_signal_and_its_last_words() {
+    let folder = folder();
+    let output = profile(folder.path(), &[], "echo out of luck >&2; kill -9 $$");
+    assert_eq!(output.status.code(), Some(128 + 9));
+    assert!(
+        stderr(&output).contains("killed by signal 9 (SIGKILL)"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(
+        stderr(&output).contains("out of luck"),
+        "{}",
+        stderr(&output)
+    );
+    let failed = profile(folder.path(), &[], "exit 3");
+    assert_eq!(failed.status.code(), Some(3));
+    assert!(
+        stderr(&failed).contains("exit code 3, and wrote no profile"),
+        "{}",
+        stderr(&failed)
+    );
+}
+
+#[test]
+fn ctrl_c_ends_the_runs_and_leaves_nothing_behind() {
+    let (folder, temporary) = (folder(), folder());
+    // As on a terminal, where both processes get the signal.
+    let script = format!("echo run >> log; {WRITES} kill -INT $PPID; kill -INT $$");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+    command.args(["profile", "--workers", "1", "--", "sh", "-c", &script]);
+    command
+        .current_dir(folder.path())
+        .env("TMPDIR", temporary.path());
+    let output = command.output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+    let log = fs::read_to_string(folder.path().join("log")).expect("the log");
+    assert_eq!(log, "run\n");
+    assert_eq!(
+        fs::read_dir(temporary.path()).expect("the folder").count(),
+        0
+    );
+}
+
+#[test]
+fn a_profile_that_cannot_be_used_is_refused_with_the_field() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("other.json"), r#"{"heist_profile": 2}"#).expect("a file");
+    fs::write(path.join("text.json"), "none").expect("a file");
+    for (file, says) in [
+        ("other.json", "version 2, and this heist reads version 1"),
+        ("text.json", "no profile of heist"),
+        ("missing.json", "No such file"),
+    ] {
+        let output = heist(path, &["report", file]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        assert!(stderr(&output).contains(file), "{}", stderr(&output));
+    }
+    let unusable = profile(
+        path,
+        &[],
+        "echo '{\"heist_profile\": 1}' > \"$HEIST_PROFILE.json\"",
+    );
+    assert_eq!(unusable.status.code(), Some(2), "{}", stderr(&unusable));
+    assert!(
+        stderr(&unusable).contains("missing field `workers`"),
+        "{}",
+        stderr(&unusable)
+    );
+}
