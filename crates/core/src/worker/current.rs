@@ -98,7 +98,10 @@ impl Worker {
     pub(crate) unsafe fn enter(state: &WorkerState<Pool>) -> &Self {
         // SAFETY: transparent, and by 2. the caller may have the worker's view.
         let worker: &Self = unsafe { &*ptr::from_ref(state).cast() };
-        assert!(Self::current_or_hidden().is_none(), "a thread is one worker at most");
+        assert!(
+            Self::current_or_hidden().is_none(),
+            "a thread is one worker at most"
+        );
         // SAFETY: by 1. and 2.
         unsafe { Self::be(worker) };
         worker
