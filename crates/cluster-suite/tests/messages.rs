@@ -122,7 +122,7 @@ impl Drop for Worker {
 fn bytes_that_are_no_frame_are_reported() {
     let mut worker = Worker::start();
     worker.send(b"GET / HTTP/1.1\r\n\r\n");
-    worker.ask(1, Ask::Usage, Vec::new());
+    worker.ask(1, Ask::Usage { with_family: false }, Vec::new());
     let (id, refusal) = worker.refusal();
     assert_eq!(id, 0, "nobody knows which request that was");
     assert!(refusal.to_string().contains("18 bytes"), "{refusal}");
@@ -272,7 +272,7 @@ fn a_driver_built_from_other_code_is_refused() {
     let request = Request {
         id: 5,
         fingerprint,
-        ask: Ask::Usage,
+        ask: Ask::Usage { with_family: false },
     };
     worker.send(&Frame::new(&request, Vec::new()).to_bytes());
     let (id, refusal) = worker.refusal();
@@ -310,7 +310,7 @@ fn a_worker_reads_on_while_nobody_reads_its_answers() {
             },
             payload.clone(),
         );
-        worker.ask(id + 100, Ask::Usage, Vec::new());
+        worker.ask(id + 100, Ask::Usage { with_family: false }, Vec::new());
     }
     let mut ids: Vec<_> = (0..2 * REQUESTS)
         .map(|_| worker.answer())

@@ -355,7 +355,10 @@ impl Backend for LocalBackend {
                     Some(link) => {
                         // Readings are asked for one at a time, so the number is free.
                         let id = u64::MAX;
-                        let request = Request::frame(id, fingerprint, Ask::Usage, Vec::new());
+                        // The process is the node.
+                        let with_family = false;
+                        let ask = Ask::Usage { with_family };
+                        let request = Request::frame(id, fingerprint, ask, Vec::new());
                         // A caller that has stopped waiting needs no answer.
                         link.send(
                             id,
@@ -383,11 +386,7 @@ impl Backend for LocalBackend {
                     Ok(Answer {
                         outcome: Outcome::Usage(reading),
                         ..
-                    }) => Ok(Reading {
-                        // The process is the node.
-                        family_cpu_ms: Vec::new(),
-                        ..reading
-                    }),
+                    }) => Ok(reading),
                     other => Err(BackendError::lost(format!("{node} answered {other:?}"))),
                 });
                 (node, reading)

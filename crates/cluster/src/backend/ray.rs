@@ -154,7 +154,7 @@ impl BackendOptions for Ray {
         let package = folder.path().join(PACKAGE);
         let (sidecar, process) = Sidecar::start(&python, folder)?;
 
-        let hello = request(0, program.fingerprint, Ask::Usage);
+        let hello = request(0, program.fingerprint, Ask::Usage { with_family: false });
         let connect = Op::Connect {
             address: &address,
             package: &package,

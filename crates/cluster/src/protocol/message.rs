@@ -91,7 +91,11 @@ pub enum Ask {
     /// Send the state of a job at its next safe point.
     Snapshot { job: u64, epoch: u32 },
     /// Report the processor time used.
-    Usage,
+    Usage {
+        /// That of the worker's parent and of all its children too. It takes a look at each process
+        /// of the machine.
+        with_family: bool,
+    },
     /// Put a job's state or a function's arguments, given as JSON, into their usual form.
     FromJson {
         /// The name of the function or of the job's type.

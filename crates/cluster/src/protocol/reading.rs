@@ -29,7 +29,7 @@ pub struct Reading {
     /// Resident memory of the worker's process.
     pub process_memory_bytes: u64,
     /// Processor time of the worker's parent and of all of that one's children, with their
-    /// process numbers: under some backends those are the node.
+    /// process numbers, if asked for: under some backends those are the node.
     pub family_cpu_ms: Vec<(u32, u64)>,
     /// Which machine this is, if the system says: two nodes may be on one.
     pub machine: String,

@@ -113,8 +113,8 @@ impl Worker {
                 .jobs
                 .snapshot(job, epoch)
                 .map(|(progress, state)| (Outcome::Snapshot { progress }, state)),
-            Ask::Usage => Ok((
-                Outcome::Usage(usage::read(&self.jobs.running())),
+            Ask::Usage { with_family } => Ok((
+                Outcome::Usage(usage::read(&self.jobs.running(), with_family)),
                 Vec::new(),
             )),
             Ask::FromJson { name } => {

@@ -219,9 +219,10 @@ impl Running {
             self.ask(Ask::Snapshot { job, epoch }, Vec::new(), Happened::Snapshot)?;
         }
         // A reading that cannot be written now is written the next time.
-        let _ = self
-            .folder
-            .show(self.name(Kind::Usage), &self.ask_now(Ask::Usage));
+        let _ = self.folder.show(
+            self.name(Kind::Usage),
+            &self.ask_now(Ask::Usage { with_family: true }),
+        );
         Ok(None)
     }
 

@@ -6,9 +6,10 @@ use crate::protocol::clock::unix_ms;
 use crate::protocol::reading::{JobReading, Reading};
 use crate::remote::running::RunningJob;
 
-/// Reads them. Costs some ten microseconds, and some for each process of the family.
-pub(super) fn read(jobs: &[Arc<RunningJob>]) -> Reading {
-    let mut reading = imp::read();
+/// Reads them. Costs some ten microseconds, and with the family some for each process of the
+/// machine.
+pub(super) fn read(jobs: &[Arc<RunningJob>], with_family: bool) -> Reading {
+    let mut reading = imp::read(with_family);
     reading.at_ms = unix_ms();
     reading.pid = std::process::id();
     reading.jobs = jobs
@@ -39,12 +40,14 @@ mod imp {
     use super::Reading;
 
     /// Figures that cannot be read stay 0 or empty, which a reader takes for unknown.
-    pub(super) fn read() -> Reading {
+    pub(super) fn read(with_family: bool) -> Reading {
         let mut reading = Reading::default();
         if let Ok(stat) = Process::myself().and_then(|myself| myself.stat()) {
             reading.process_cpu_ms = cpu_ms(&stat);
             reading.process_memory_bytes = stat.rss * procfs::page_size();
-            reading.family_cpu_ms = family(stat.ppid);
+            if with_family {
+                reading.family_cpu_ms = family(stat.ppid);
+            }
         }
         let boot = procfs::sys::kernel::random::boot_id();
         reading.machine = boot.unwrap_or_default();
@@ -99,7 +102,7 @@ mod imp {
     use super::Reading;
 
     /// Nothing is known here.
-    pub(super) fn read() -> Reading {
+    pub(super) fn read(_: bool) -> Reading {
         Reading::default()
     }
 
@@ -109,5 +112,17 @@ mod imp {
 
     pub(super) fn thread_ns(_: i32) -> (u64, u64) {
         (0, 0)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_family_is_read_for_those_who_ask_for_it() {
+        let is_ours = |(pid, _): &(u32, u64)| *pid == std::process::id();
+        assert!(read(&[], true).family_cpu_ms.iter().any(is_ours));
+        assert!(read(&[], false).family_cpu_ms.is_empty());
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn read(shared: &Shared) -> Vec<(NodeId, Result<Reading, BackendError
     let Ok(nodes) = shared.nodes(PATIENCE) else {
         return Vec::new();
     };
-    let request = request(0, shared.fingerprint, Ask::Usage);
+    let request = request(0, shared.fingerprint, Ask::Usage { with_family: true });
     let bytes = request.to_bytes();
     let mut asked = Vec::new();
     for node in nodes {

@@ -132,7 +132,7 @@ impl Calls {
                 let id = self.next_request.fetch_add(1, Ordering::Relaxed);
                 process.link.send(
                     id,
-                    self.request(id, Ask::Usage),
+                    self.request(id, Ask::Usage { with_family: true }),
                     // A caller that has stopped waiting needs no answer.
                     Box::new(move |answer| drop(sender.send(answer))),
                 );
