@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::usage::check_output;
+use heist_run::usage::check_output;
 
 mod backend;
 pub(crate) mod events;

@@ -21,28 +21,19 @@
 
 #![forbid(unsafe_code)]
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use crate::usage::Usage;
+use heist_run::{exit, run};
 
 mod cluster;
 mod doctor;
-mod limited;
-mod number;
 mod plan;
 mod profile;
-mod progress;
 mod report;
-mod run;
 mod sim;
-mod strategy;
 mod table;
-mod trace;
-mod usage;
-mod workload;
 
 /// Shows work stealing on real work, examines machines, projects and programs that do not scale,
 /// and runs jobs on a cluster
@@ -55,8 +46,8 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a workload under each strategy and compare time, balance and steals
-    Run(run::Args),
+    /// Run real work under four strategies and compare time, balance and steals
+    Run(Box<run::Args>),
     /// Say what heist finds on this machine, or whether a project runs on heist
     Doctor(doctor::Args),
     /// Run a program and say why it does not scale: work, span, bounds, idle time, advice
@@ -83,24 +74,5 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),
     };
-    match outcome.and_then(|code| Ok(out.flush().map(|()| code)?)) {
-        Ok(code) => code,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            let text = format!("{error:#}");
-            // Names in it may come from files.
-            let lines = text.split('\n').map(cluster::events::harmless);
-            let text = lines.collect::<Vec<_>>().join("\n");
-            // If stderr is closed as well, the exit code has to do.
-            let _ = writeln!(io::stderr(), "error: {text}");
-            let code = if error.is::<Usage>() { 2 } else { 1 };
-            ExitCode::from(code)
-        }
-    }
-}
-
-/// Whether the reader of our output has gone away, for instance `head`.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<io::Error>();
-    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    exit::code(outcome, &mut out)
 }

@@ -19,11 +19,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use heist_cluster::planner::{Config, Decision, Planner};
+use heist_run::limited;
+use heist_run::number::real;
+use heist_run::usage::Usage;
 
 use self::snapshot::Snapshot;
-use crate::limited;
-use crate::number::real;
-use crate::Usage;
 
 /// Say which job of a fleet should move now, or why none does
 #[derive(clap::Args, Debug)]

@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use heist_observe::profile::Profile;
+use heist_run::number::whole;
+use heist_run::progress;
+use heist_run::terminal::harmless;
+use heist_run::usage::check_output;
 use signal_hook::consts::SIGINT;
 
 use self::child::{Child, Ending, Finished};
 pub(crate) use self::output::{read, OutputArgs};
-use crate::cluster::events::harmless;
-use crate::number::whole;
-use crate::progress;
-use crate::usage::check_output;
 
 /// The exit code after Ctrl-C, as of shells.
 const INTERRUPTED: u8 = 130;

@@ -7,11 +7,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use heist_run::number::whole;
 use heist_sim::validate::validate;
 use heist_sim::{End, Order, Outcome, Policy, Source, Take, Victim};
 
 use self::workload::Workload;
-use crate::number::whole;
 use crate::table;
 
 /// Simulate a computation on any number of workers, step by step

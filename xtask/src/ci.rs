@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::book;
 use crate::fuzz;
 use crate::model;
 use crate::mutate;
+use crate::newcomer;
 use crate::sanitize;
 use crate::soak;
 use crate::steps::{Outcome, Runner};
@@ -17,9 +19,9 @@ use crate::tidy;
 /// Steps besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// Add what takes minutes: the sanitizers, a short soak, the fuzzer, rayon's tests on the
-    /// stand-in and on our iterators, two minutes of chaos, Ray and Slurm on three nodes, the
-    /// benchmark's own checks, the instructions of a join.
+    /// Add what takes minutes: the book's first chapter from an empty folder, the sanitizers, a
+    /// short soak, the fuzzer, rayon's tests on the stand-in and on our iterators, two minutes of
+    /// chaos, Ray and Slurm on three nodes, the benchmark's own checks, the instructions of a join.
     #[arg(long)]
     slow: bool,
 }
@@ -47,6 +49,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     runner.command("clippy", &mut clippy)?;
     let mut doc = cargo("doc --no-deps --workspace");
     runner.command("rustdoc", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+    book::add_step(&mut runner)?;
     runner.command("coverage", &mut cargo("lab coverage --check"))?;
     targets::add_steps(&mut runner)?;
     match args.slow {
@@ -92,8 +95,10 @@ fn test_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     mutate::add_step(runner)
 }
 
-/// Sanitizers, the soak and the fuzzer, rayon's tests, the cost of a join, and the benchmark.
+/// The book's first chapter, sanitizers, the soak and the fuzzer, rayon's tests, the cost of a
+/// join, and the benchmark.
 fn slow_steps<W: Write>(runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
+    newcomer::add_step(runner)?;
     sanitize::add_steps(runner)?;
     soak::add_steps(runner)?;
     fuzz::add_steps(runner)?;

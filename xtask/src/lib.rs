@@ -7,12 +7,14 @@
 //! - [`targets`]: the libraries on other systems, and by their oldest compilers.
 //! - [`sanitize`], [`soak`] and [`fuzz`]: tests under sanitizers, everything mixed for minutes or
 //!   hours, pipelines that a fuzzer chooses.
+//! - [`book`] and [`newcomer`]: the book's pages and links, and its first chapter replayed.
 //!
 //! Each runs as `cargo xtask NAME`. Below them lie [`steps`], [`hung`], [`process`],
 //! [`libtest`], [`machine`] and [`build`], on which `cargo lab` stands too.
 
 #![forbid(unsafe_code)]
 
+pub mod book;
 pub mod build;
 pub mod ci;
 pub mod fuzz;
@@ -21,6 +23,7 @@ pub mod libtest;
 pub mod machine;
 pub mod model;
 pub mod mutate;
+pub mod newcomer;
 pub mod process;
 pub mod sanitize;
 pub mod soak;

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::steps::Runner;
-use xtask::{ci, fuzz, model, mutate, repository_root, sanitize, soak, targets, tidy};
+use xtask::{
+    book, ci, fuzz, model, mutate, newcomer, repository_root, sanitize, soak, targets, tidy,
+};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -21,6 +23,10 @@ struct Arguments {
 enum Chore {
     /// Check the rules about the source that no compiler checks.
     Tidy,
+    /// Build the book, with the documentation of the libraries beside it.
+    Book(book::Args),
+    /// Do everything in the book's first chapter, from an empty folder, and say how long it takes.
+    Newcomer,
     /// Run the models of the protocols, under loom and then under shuttle.
     Model,
     /// Weaken each named ordering and leave out each named fence, and say which model notices.
@@ -49,6 +55,8 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{report}")?;
             report.violations.is_empty()
         }
+        Chore::Book(arguments) => book::run(&root, arguments, &mut out)?,
+        Chore::Newcomer => newcomer::run(&root, &mut out)?,
         Chore::Model => {
             let mut runner = Runner::new(&root, &mut out);
             model::add_steps(&mut runner)?;

@@ -37,8 +37,10 @@ const LIBRARIES: [(&str, &str); 4] = [
 ];
 
 /// The packages that are no libraries.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 8] = [
+    "heist-run",
     "heist-cli",
+    "heist-book",
     "heist-lab",
     "xtask",
     "pi-and-primes",

@@ -10,6 +10,7 @@
 //! | the order of imports; the length of files and functions; an argument at each unsafe site | `layout` |
 //! | an example of each public item of the cluster's crate | `examples` |
 //! | the changelog names the version, the map every folder, lines of dependencies packages that are there | `documents` |
+//! | links of documents lead somewhere; the book's summary has every chapter | `links` |
 //!
 //! A violation says where it is, what it is, and how to mend it.
 
@@ -17,6 +18,7 @@ mod circles;
 mod documents;
 mod examples;
 mod layout;
+pub(crate) mod links;
 mod manifest;
 mod modules;
 mod prose;
@@ -74,6 +76,7 @@ pub fn check(root: &Path) -> anyhow::Result<Report> {
     source::check(&repository, &modules, &mut violations);
     manifest::check(&repository, &mut violations);
     documents::check(&repository, &mut violations);
+    links::check(&repository, &mut violations);
     violations.sort();
     violations.dedup();
     Ok(Report { violations, sites })

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use heist_cluster::{Cluster, ForeignProgram, Local, Options, Ray, Slurm};
+use heist_run::usage::Usage;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::Usage;
 
 /// The kinds of backends, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use heist_cluster::event::{ClusterEvent, EventKind};
+use heist_run::terminal::harmless;
 
 /// Reads the events of a run, from the first to the newest.
 #[derive(Debug)]
@@ -89,18 +90,6 @@ pub(super) fn is_notable(what: &EventKind) -> bool {
         what,
         EventKind::Usage { .. } | EventKind::Checkpoint { .. } | EventKind::Decided { .. }
     )
-}
-
-/// The text with control characters escaped.
-pub(crate) fn harmless(text: &str) -> String {
-    if !text.contains(char::is_control) {
-        return text.to_owned();
-    }
-    let spelt = |sign: char| match sign {
-        sign if sign.is_control() => sign.escape_default().to_string(),
-        sign => sign.to_string(),
-    };
-    text.chars().map(spelt).collect()
 }
 
 #[cfg(test)]

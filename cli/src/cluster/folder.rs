@@ -15,12 +15,12 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use heist_run::usage::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::backend::BackendArgs;
 use super::job_file::JobFile;
-use crate::Usage;
 
 /// How many names are tried before giving up on a free one.
 const NAMES_MAX: u32 = 10_000;

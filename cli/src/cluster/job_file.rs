@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use heist_cluster::planner::{Config, Mobility, Planner, Priority};
 use heist_cluster::{Calls, Cluster, ForeignProgram, JobOptions, Trace};
+use heist_run::usage::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
 use super::backend::Tables;
-use crate::Usage;
 
 mod rebalance;
 mod source;

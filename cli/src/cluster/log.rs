@@ -5,11 +5,12 @@ use std::io::{self, Write as _};
 
 use heist_cluster::event::ClusterEvent;
 use heist_cluster::LogLine;
+use heist_run::progress;
+use heist_run::terminal::harmless;
 use indicatif::ProgressBar;
 
 use super::events;
 use super::run_state::{Phase, RunState};
-use crate::progress;
 
 /// The log of a run on stderr.
 pub(super) struct Log {
@@ -79,7 +80,7 @@ fn status(state: &RunState) -> String {
         if let Some(Ok(share)) = usage.utilisation {
             text.push_str(&format!(
                 "; {} {:.0} %",
-                events::harmless(node.as_str()),
+                harmless(node.as_str()),
                 share * 100.0
             ));
         }

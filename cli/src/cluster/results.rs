@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
+use heist_run::terminal::harmless;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::events::harmless;
 use super::run_state::RunState;
 
 /// How many characters of a result the table has room for.

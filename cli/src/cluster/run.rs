@@ -19,6 +19,9 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::{
     Cluster, ForeignProgram, JobHandle, JobStatus, JsonCall, JsonJob, Options, RemoteError,
 };
+use heist_run::limited;
+use heist_run::number::whole;
+use heist_run::usage::{check_output, Usage};
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -29,9 +32,6 @@ use super::live_page::LivePage;
 use super::log::Log;
 use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
-use crate::limited;
-use crate::number::whole;
-use crate::usage::{check_output, Usage};
 
 /// The most bytes that a job file may have.
 const JOB_FILE_BYTES_MAX: u64 = 64 << 20;

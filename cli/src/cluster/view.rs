@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use heist_cluster::planner::NodeId;
+use heist_run::terminal::harmless;
 
-use super::events::harmless;
 use super::run_state::{Job, Node, Phase, Remembered, RunState};
 
 /// Characters of a bar.

@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use heist_cluster::planner::Decision;
-
-use crate::cluster::events::harmless;
+use heist_run::terminal::harmless;
 
 /// Prints what should be done, and then every reason, a line each. Names in them come from
 /// elsewhere and do nothing to a terminal.

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use heist_run::terminal::harmless;
+
 use super::snapshot::{Job, Node, Snapshot};
-use crate::cluster::events::harmless;
 use crate::table;
 
 /// Width of a bar that shows 100 %.

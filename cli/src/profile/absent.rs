@@ -4,10 +4,10 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use heist_run::limited;
 use memchr::memmem;
 
 use super::child::Ending;
-use crate::limited;
 
 /// Larger executables are not looked into.
 const EXECUTABLE_BYTES_MAX: u64 = 1 << 31;

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use anyhow::Context as _;
-
-use crate::cluster::events::harmless;
-use crate::usage::Usage;
+use heist_run::terminal::harmless;
+use heist_run::usage::Usage;
 
 /// The most that is shown of what a failed program said.
 const LINES_SHOWN: usize = 12;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use heist_observe::profile::{analyse, html, text, Profile};
-
-use crate::limited;
-use crate::usage::{check_output, Usage};
+use heist_run::limited;
+use heist_run::usage::{check_output, Usage};
 
 /// A profile of a thousand sites is a fraction of this.
 const PROFILE_BYTES_MAX: u64 = 1 << 26;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::ValueEnum;
+use heist_run::number::{real, whole};
 use heist_sim::balance::{balance, Bag, Balanced, Costs, Scheme};
 
-use crate::number::{real, whole};
 use crate::table;
 
 #[derive(clap::Args, Debug)]

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use heist_run::number::whole;
 use heist_sim::{simulate, Bag, Fib, Loop, Outcome, Policy, Uts};
-
-use crate::number::whole;
 
 /// A computation and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

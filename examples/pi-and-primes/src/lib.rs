@@ -18,12 +18,6 @@ pub use primes::{Primes, NUMBER_MAX};
 
 heist_cluster::export!();
 
-/// The programs in the README of the repository. They are compiled and run as examples of
-/// this package because it depends on all that they use.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}
-
 /// Counts the primes in a range below [`NUMBER_MAX`], on two processors.
 ///
 /// # Examples

@@ -1,10 +1,11 @@
-//! Rules for documents: the changelog names the version, the map names every folder and only files
-//! that are there, lines of dependencies name packages that are there.
+//! Rules for documents: the changelog names the version, the map names every folder, the map and
+//! the book name only files that are there, lines of dependencies packages that are there.
 
 use super::repository::{has_word, numbered, File, Repository, Violation};
 
 const CHANGELOG: &str = "CHANGELOG.md";
 const MAP: &str = "ARCHITECTURE.md";
+const BOOK: &str = "book/src/";
 
 /// The endings by which the map means a path, if there is a slash in it.
 const PATH_ENDINGS: [&str; 5] = [".rs", ".md", ".js", ".py", "/"];
@@ -41,6 +42,9 @@ pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
         check_paths(repository, map, found);
     }
     for document in repository.ending(".md") {
+        if document.path.starts_with(BOOK) {
+            check_paths(repository, document, found);
+        }
         check_dependencies(repository, document, found);
     }
 }

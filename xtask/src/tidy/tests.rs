@@ -3,6 +3,7 @@
 mod documents;
 mod examples;
 mod layout;
+mod links;
 mod manifest;
 mod modules;
 mod prose;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::Usage;
+use heist_run::usage::Usage;
 
 /// The text of a job file, for errors.
 pub(super) struct Source<'a> {

@@ -5,10 +5,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use heist_cluster::backend::Needs;
+use heist_run::usage::Usage;
 use toml::Spanned;
 
 use super::source::Source;
-use crate::Usage;
 
 /// Resources by name, and how many of each.
 pub(super) type Resources = BTreeMap<String, NonZeroU32>;

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::semver::Version;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
+use heist_run::usage::Usage;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
-
-use crate::Usage;
 
 /// The package that rayon runs on, and that heist has a stand-in for.
 pub(super) const RAYON_CORE: &str = "rayon-core";

@@ -77,7 +77,7 @@ fn prose_is_wrapped() {
     assert_clean(&[(
         "README.md",
         &format!(
-            "| {wide} |\n\n```\n{wide}\n```\n\n[{wide}](a.md)\n{}\n",
+            "| {wide} |\n\n```\n{wide}\n```\n\n[{wide}](README.md)\n{}\n",
             &wide[..100]
         ),
     )]);
