@@ -14,7 +14,8 @@
 
 use std::ops::ControlFlow;
 
-use heist_core::{current_thread_index, join_context, participate};
+use heist_core::insight::Loop;
+use heist_core::{current_thread_index, join_parts, participate};
 use heist_sync::atomic::{AtomicBool, Ordering};
 
 use crate::costs::Code;
@@ -88,7 +89,7 @@ fn on_worker(op: &mut (dyn FnMut() + Send)) {
 
 /// As [`join_context`], in one copy for all loops. The second closure is told whether it is stolen.
 fn join_in_one_copy(lower: &mut (dyn FnMut() + Send), upper: &mut (dyn FnMut(bool) + Send)) {
-    join_context(|_| lower(), |context| upper(context.migrated()));
+    join_parts(|_| lower(), |context| upper(context.migrated()));
 }
 
 /// Runs one block after the other, on a worker; mostly there is only one.
@@ -119,7 +120,8 @@ where
         policy = part.split_policy();
     }
     let code: Run<P, C> = run;
-    let mut pace = Pace::new(policy, Code(code as usize), part.steps());
+    let measured = Loop::begin::<(P, C)>();
+    let mut pace = Pace::new(policy, Code(code as usize), part.steps(), measured.as_ref());
     run(&mut pace, part, consumer, &AtomicBool::new(false)).0
 }
 
@@ -127,7 +129,7 @@ where
 type Outcome<P, C> = (C, Option<Left<P, C>>);
 
 /// The type of [`run`].
-type Run<P, C> = fn(&mut Pace, P, C, &AtomicBool) -> Outcome<P, C>;
+type Run<P, C> = fn(&mut Pace<'_>, P, C, &AtomicBool) -> Outcome<P, C>;
 
 /// The rest of a part that was interrupted, or never begun.
 struct Left<P, C> {
@@ -140,7 +142,7 @@ struct Left<P, C> {
 /// steps is unknown, it stops when its neighbour has ended.
 #[inline(never)] // one copy of what the items are given to
 fn run<P, C>(
-    pace: &mut Pace,
+    pace: &mut Pace<'_>,
     mut part: P,
     mut consumer: C,
     neighbour_ended: &AtomicBool,
@@ -185,6 +187,7 @@ where
             }
         }
         let mut budget = grain;
+        pace.begin_piece();
         if consumer.take_grain(&mut part, &mut budget).is_break() {
             break;
         }
@@ -199,7 +202,7 @@ where
 /// Runs the lower part while the upper one is on offer. If no thief took the upper part, all of it
 /// is left. At most one of the two is left in part.
 fn offer<P, C>(
-    pace: &mut Pace,
+    pace: &mut Pace<'_>,
     lower: P,
     upper: P,
     mut consumer: C,

@@ -1,6 +1,7 @@
 //! The pace of a worker that runs a part: how far it runs before it looks around, and when it
 //! offers half of the rest.
 
+use heist_core::insight::Loop;
 use heist_core::policy::Grain;
 use heist_core::{look_around, Others};
 use heist_sync::Clock;
@@ -16,13 +17,15 @@ const FIRST_OF_BRIEF: usize = 2;
 /// The pace of a worker that runs a part. It depends on no type of the loop, so that the program
 /// has one copy of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct Pace<'a> {
     policy: SplitPolicy,
     manner: Manner,
     /// The number of times that a part may yet be split while the rest waits below it.
     levels: u32,
     /// True if a worker was hungry when this one last looked.
     hungry: bool,
+    /// The loop, if it is measured.
+    measured: Option<&'a Loop>,
 }
 
 #[derive(Clone, Copy)]
@@ -54,21 +57,27 @@ struct Timed {
     whole: Option<(Code, usize)>,
 }
 
-impl Pace {
+impl<'a> Pace<'a> {
     /// The pace of a loop of so many steps.
     #[inline]
-    pub(crate) fn new(policy: SplitPolicy, code: Code, steps: usize) -> Self {
+    pub(crate) fn new(
+        policy: SplitPolicy,
+        code: Code,
+        steps: usize,
+        measured: Option<&'a Loop>,
+    ) -> Self {
         let before @ (others, length) = look_before(code, steps);
         let is_whole = others == Others::None && length != Length::Unknown;
-        if is_whole && policy == SplitPolicy::default() {
+        if is_whole && policy == SplitPolicy::default() && measured.is_none() {
             return Self {
                 policy,
                 manner: Manner::Whole,
                 levels: 0,
                 hungry: false,
+                measured: None,
             };
         }
-        Self::after_look(policy, code, steps, before)
+        Self::after_look(policy, code, steps, before, measured)
     }
 
     #[inline(never)]
@@ -77,6 +86,7 @@ impl Pace {
         code: Code,
         steps: usize,
         (others, length): (Others, Length),
+        measured: Option<&'a Loop>,
     ) -> Self {
         let beforehand = if steps == 1 {
             Some(usize::MAX)
@@ -106,6 +116,7 @@ impl Pace {
             manner,
             levels: policy.levels(),
             hungry: others == Others::Hungry,
+            measured,
         }
     }
 
@@ -225,6 +236,14 @@ impl Pace {
         (grain, is_to_offer && self.levels > 0)
     }
 
+    /// Tells the loop that another piece begins, if it is measured.
+    #[inline]
+    pub(crate) fn begin_piece(&self) {
+        if let Some(measured) = self.measured {
+            measured.begin_piece();
+        }
+    }
+
     /// Notes that a grain of so many steps has been run, as a whole if there `is_more`.
     #[inline]
     pub(crate) fn ran(&mut self, steps: usize, is_more: bool) {
@@ -247,7 +266,7 @@ impl Pace {
                 if self.policy.granularity == Granularity::Adaptive {
                     if self.hungry {
                         timed.grain.shorten();
-                    } else {
+                    } else if self.measured.is_none() {
                         timed.grain.lengthen();
                     }
                 }

@@ -275,7 +275,7 @@ impl Meter {
         self.cut();
         let tally = self.tally(site);
         tally.forks.add(1);
-        (self.start(Some(site)), tally)
+        (self.start(Some(site), self.settings.get().steal), tally)
     }
 
     /// As [`fork`](Self::fork); goes on at the site of the job, in the frame that offers it.
@@ -291,18 +291,18 @@ impl Meter {
         self.cut();
         let (tally, site) = (self.tally.get(), self.site.get());
         tally.forks.add(1);
-        (self.start(site), SiteBefore(tally, site))
+        (self.start(site, 0), SiteBefore(tally, site))
     }
 
     /// The point at which a job begins that the thread is about to hand over, and to wait for.
     #[inline(always)]
-    fn start(&self, site: Option<&'static Site>) -> Start {
+    fn start(&self, site: Option<&'static Site>, burden: i64) -> Start {
         let since = self.since.get();
         let is_worker = since != PAUSED;
         let path = self.path.get();
         Start {
             path: Path {
-                burdened: path.burdened + self.settings.get().steal,
+                burdened: path.burdened + burden,
                 ..path
             },
             site,
