@@ -1,5 +1,5 @@
-//! The tests that stand for programs which once broke the scheduler, many times over: short of
-//! addresses and processes, and beside load.
+//! The tests that stand for programs which once broke the scheduler or the iterators, many times
+//! over: short of addresses and processes, and beside load.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,29 +23,43 @@ pub(crate) struct Args {
     load: Option<usize>,
 }
 
-/// Each finding, and the tests of `heist-core` that fail if it is there again: a file of its
-/// `tests/`, or `lib`, and the name.
-const FINDINGS: &[(&str, &[(&str, &str)])] = &[
-    (
-        "adopted in a thread-local's destructor",
-        &[(
+/// A fault that once was there, and the tests that fail if it is again.
+struct Finding {
+    name: &'static str,
+    /// The folder of the package whose tests they are.
+    package: &'static str,
+    /// A file of its `tests/`, or `lib`, and the name.
+    tests: &'static [(&'static str, &'static str)],
+}
+
+const CORE: &str = "crates/core";
+const PAR: &str = "crates/par";
+const RAYON: &str = "compat/rayon";
+
+const FINDINGS: &[Finding] = &[
+    Finding {
+        name: "adopted in a thread-local's destructor",
+        package: CORE,
+        tests: &[(
             "pools",
             "a_thread_that_ends_becomes_no_worker_and_can_still_call_one",
         )],
-    ),
-    (
-        "deep frames below jobs from outside",
-        &[
+    },
+    Finding {
+        name: "deep frames below jobs from outside",
+        package: CORE,
+        tests: &[
             ("outside", "deep_in_its_stack_a_prompt_worker_serves_nobody"),
             (
                 "outside",
                 "a_join_serves_a_job_from_outside_in_a_prompt_pool_and_in_no_other",
             ),
         ],
-    ),
-    (
-        "a spawn under a lock or a borrow",
-        &[
+    },
+    Finding {
+        name: "a spawn under a lock or a borrow",
+        package: CORE,
+        tests: &[
             (
                 "outside",
                 "no_spawn_of_any_kind_runs_anything_but_its_own_job",
@@ -59,10 +73,11 @@ const FINDINGS: &[(&str, &[(&str, &str)])] = &[
                 "a_worker_that_waits_among_jobs_of_its_own_comes_for_one_from_outside",
             ),
         ],
-    ),
-    (
-        "a caller that stands up, or blocks",
-        &[
+    },
+    Finding {
+        name: "a caller that stands up, or blocks",
+        package: CORE,
+        tests: &[
             (
                 "callers",
                 "a_callers_job_starts_while_the_caller_is_in_a_closure_that_never_calls_the_pool",
@@ -76,10 +91,11 @@ const FINDINGS: &[(&str, &[(&str, &str)])] = &[
                 "many_callers_at_once_get_their_own_results_and_every_job_runs_once",
             ),
         ],
-    ),
-    (
-        "wake-ups that are lost, or never end",
-        &[
+    },
+    Finding {
+        name: "wake-ups that are lost, or never end",
+        package: CORE,
+        tests: &[
             ("stress", "no_wake_up_is_lost_in_many_short_bursts"),
             ("errata", "a22_a30_nothing_runs_when_there_is_nothing_to_do"),
             (
@@ -88,10 +104,11 @@ const FINDINGS: &[(&str, &[(&str, &str)])] = &[
             ),
             ("callers", "no_timer_runs_once_the_callers_have_gone"),
         ],
-    ),
-    (
-        "memory after a burst",
-        &[
+    },
+    Finding {
+        name: "memory after a burst",
+        package: CORE,
+        tests: &[
             ("short_of", "an_idle_pool_gives_back_the_memory_of_a_burst"),
             (
                 "short_of",
@@ -102,14 +119,35 @@ const FINDINGS: &[(&str, &[(&str, &str)])] = &[
                 "a_pool_for_which_there_are_no_addresses_is_an_error_that_leaves_nothing",
             ),
         ],
-    ),
-    (
-        "everything at once, with panics",
-        &[
+    },
+    Finding {
+        name: "everything at once, with panics",
+        package: CORE,
+        tests: &[
             ("stress", "a_mixture_of_all_operations_loses_nothing"),
             ("panics", ""),
         ],
-    ),
+    },
+    Finding {
+        name: "a bridge that holds its iterator",
+        package: PAR,
+        tests: &[
+            (
+                "suite",
+                "bridge::an_iterator_may_wait_for_what_earlier_items_give_back",
+            ),
+            ("suite", "bridge::an_item_may_wait_for_the_next_one"),
+            (
+                "suite",
+                "bridge::an_item_is_not_held_back_while_the_iterator_waits_for_the_next",
+            ),
+        ],
+    },
+    Finding {
+        name: "items on the thread that calls rayon",
+        package: RAYON,
+        tests: &[("plumbing", "no_item_runs_on_the_calling_thread")],
+    },
 ];
 
 /// Eight gibibytes of addresses: 256 workers have room in four.
@@ -147,14 +185,15 @@ fn run_all(
     out: &mut impl Write,
 ) -> anyhow::Result<bool> {
     let mut all_passed = true;
-    for (finding, tests) in FINDINGS {
-        writeln!(out, "{finding}")?;
-        for &(file, name) in *tests {
-            let program = programs.of(file)?;
+    for finding in FINDINGS {
+        writeln!(out, "{}", finding.name)?;
+        let folder = root.join(finding.package);
+        for &(file, name) in finding.tests {
+            let program = programs.of(finding.package, file)?;
             let mut failures = Vec::new();
             for turn in 0..times {
                 let log = target_folder(root, "findings").join(format!("{file}-{name}-{turn}.log"));
-                failures.extend(failure(root, program, name, &log)?);
+                failures.extend(failure(&folder, program, name, &log)?);
             }
             let well = times as usize - failures.len();
             writeln!(out, "  {well:>3} of {times}  {file} {name}")?;
@@ -169,10 +208,15 @@ fn run_all(
 }
 
 /// Runs the tests of this name, and returns the failure, if any.
-fn failure(root: &Path, program: &Path, name: &str, log: &Path) -> anyhow::Result<Option<String>> {
+fn failure(
+    folder: &Path,
+    program: &Path,
+    name: &str,
+    log: &Path,
+) -> anyhow::Result<Option<String>> {
     let mut command = Command::new("prlimit");
     command.args([ADDRESSES, PROCESSES]).arg(program).arg(name);
-    command.current_dir(root.join("crates/core"));
+    command.current_dir(folder);
     let ended = process::run(&mut command, log, None, LIMIT)
         .context("prlimit is in the package util-linux")?;
     let failure = ended.failure().or_else(|| {
@@ -183,35 +227,57 @@ fn failure(root: &Path, program: &Path, name: &str, log: &Path) -> anyhow::Resul
     Ok(failure.map(|failure| format!("{failure}: see {}", log.display())))
 }
 
-/// The test programs of `heist-core`, built.
-struct Programs(Vec<(String, PathBuf)>);
+/// The test programs of the packages, built.
+struct Programs(Vec<Program>);
+
+struct Program {
+    package: &'static str,
+    /// The name of its target.
+    name: String,
+    path: PathBuf,
+}
 
 impl Programs {
     fn build(root: &Path) -> anyhow::Result<Self> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .args(["test", "--no-run", "--package", "heist-core"])
-            .args(["--message-format", "json-render-diagnostics"])
-            .stderr(std::process::Stdio::inherit())
-            .current_dir(root)
-            .output()
-            .context("could not start cargo")?;
-        ensure!(output.status.success(), "the tests could not be built");
-        let lines = String::from_utf8_lossy(&output.stdout);
-        let programs = lines.lines().filter_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            let program = message["executable"].as_str()?;
-            let name = message["target"]["name"].as_str()?;
-            Some((name.to_owned(), PathBuf::from(program)))
-        });
-        Ok(Self(programs.collect()))
+        let mut programs = Vec::new();
+        for package in [CORE, PAR, RAYON] {
+            build(root, package, &mut programs)?;
+        }
+        Ok(Self(programs))
     }
 
-    fn of(&self, file: &str) -> anyhow::Result<&Path> {
+    fn of(&self, package: &str, file: &str) -> anyhow::Result<&Path> {
         let name = if file == "lib" { "heist_core" } else { file };
-        let Some((_, program)) = self.0.iter().find(|(built, _)| built == name) else {
-            bail!("heist-core has no tests `{file}`");
+        let of_file = |program: &&Program| program.package == package && program.name == name;
+        let Some(program) = self.0.iter().find(of_file) else {
+            bail!("{package} has no tests `{file}`");
         };
-        Ok(program)
+        Ok(&program.path)
     }
+}
+
+fn build(root: &Path, package: &'static str, programs: &mut Vec<Program>) -> anyhow::Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["test", "--no-run", "--manifest-path"])
+        .arg(root.join(package).join("Cargo.toml"))
+        .args(["--message-format", "json-render-diagnostics"])
+        .stderr(std::process::Stdio::inherit())
+        .current_dir(root)
+        .output()
+        .context("could not start cargo")?;
+    ensure!(
+        output.status.success(),
+        "the tests of {package} could not be built"
+    );
+    let lines = String::from_utf8_lossy(&output.stdout);
+    programs.extend(lines.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(Program {
+            package,
+            name: message["target"]["name"].as_str()?.to_owned(),
+            path: message["executable"].as_str()?.into(),
+        })
+    }));
+    Ok(())
 }

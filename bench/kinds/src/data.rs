@@ -3,6 +3,8 @@
 use heist_bench_workloads::rng::numbers;
 
 const ITEMS: usize = 1 << 18;
+/// The items of an input for sorts.
+const SORTED: usize = 1 << 16;
 
 /// Inputs of every type that the kinds need.
 #[derive(Debug)]
@@ -17,6 +19,11 @@ pub(crate) struct Data {
     pub(crate) strings: Vec<String>,
     pub(crate) nested: Vec<Vec<u32>>,
     pub(crate) text: String,
+    /// Inputs that sorts find easy or hard.
+    pub(crate) nearly_sorted: Vec<u64>,
+    pub(crate) many_equal: Vec<u64>,
+    pub(crate) organ_pipes: Vec<u64>,
+    pub(crate) killer: Vec<u64>,
 }
 
 impl Data {
@@ -40,11 +47,36 @@ impl Data {
                 .map(|n| format!("key {n:08x}"))
                 .collect(),
             nested: small[..1 << 16].chunks(64).map(<[u32]>::to_vec).collect(),
+            nearly_sorted: (0..SORTED)
+                .map(|place| match place % 100 {
+                    50 => integers[place],
+                    _ => place as u64,
+                })
+                .collect(),
+            many_equal: integers[..SORTED].iter().map(|n| n % 16).collect(),
+            organ_pipes: (0..SORTED as u64 / 2)
+                .chain((0..SORTED as u64 / 2).rev())
+                .collect(),
+            killer: median_of_three_killer(SORTED),
             small,
             integers,
             text,
         }
     }
+}
+
+/// Makes each median of the first, middle and last one of the two least (Musser, 1997).
+fn median_of_three_killer(len: usize) -> Vec<u64> {
+    let half = len / 2;
+    let mut items = vec![0; 2 * half];
+    for place in 1..=half {
+        if place % 2 == 1 {
+            items[place - 1] = place as u64;
+            items[place] = (half + place) as u64;
+        }
+        items[half + place - 1] = 2 * place as u64;
+    }
+    items
 }
 
 /// A number that depends on the length and some items of a result, in next to no time.

@@ -35,6 +35,28 @@ fn tree_of_loops(items: &[u32]) -> u64 {
     left + right
 }
 
+/// A number that allocates.
+struct Polynomial(Vec<u64>);
+
+impl Polynomial {
+    fn of(n: &u32) -> Self {
+        Self((0..8).map(|place| u64::from(n >> place & 1)).collect())
+    }
+
+    fn at_one(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl std::iter::Sum for Polynomial {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self(vec![0; 8]), |mut sum, next| {
+            sum.0.iter_mut().zip(next.0).for_each(|(sum, next)| *sum += next);
+            sum
+        })
+    }
+}
+
 fn histogram(mut bins: [u32; 256], byte: &u8) -> [u32; 256] {
     bins[usize::from(*byte)] += 1;
     bins
@@ -45,6 +67,14 @@ fn both(mut left: [u32; 256], right: [u32; 256]) -> [u32; 256] {
         *left += right;
     }
     left
+}
+
+/// Sorts a copy.
+fn sorted(items: &[u64], clock: &mut Clock, sort: impl Fn(&mut [u64])) -> u64 {
+    let mut all = items.to_vec();
+    clock.restart();
+    sort(&mut all);
+    probe(&all, |n| *n)
 }
 
 macro_rules! kinds {
@@ -71,6 +101,8 @@ kinds! {
         d.integers.par_iter().map(|n| i128::from(*n)).sum::<i128>() as u64;
     sum_of_roots: |d, c| d.floats.iter().map(|n| n.sqrt().floor()).sum::<f64>().to_bits(),
         d.floats.par_iter().map(|n| n.sqrt().floor()).sum::<f64>().to_bits();
+    sum_of_polynomials: |d, c| d.small[..1 << 14].iter().map(Polynomial::of).sum::<Polynomial>().at_one(),
+        d.small[..1 << 14].par_iter().map(Polynomial::of).sum::<Polynomial>().at_one();
     product_wrapping: |d, c|
         d.integers.iter().map(|n| std::num::Wrapping(n | 1)).product::<std::num::Wrapping<u64>>().0,
         d.integers.par_iter().map(|n| std::num::Wrapping(n | 1)).product::<std::num::Wrapping<u64>>().0;
@@ -454,6 +486,16 @@ kinds! {
             all.par_sort_by(f64::total_cmp);
             probe(&all, |n| n.to_bits())
         };
+    sort_nearly_sorted: |d, c| sorted(&d.nearly_sorted, c, <[u64]>::sort_unstable),
+        sorted(&d.nearly_sorted, c, ParallelSliceMut::par_sort_unstable);
+    sort_many_equal: |d, c| sorted(&d.many_equal, c, <[u64]>::sort_unstable),
+        sorted(&d.many_equal, c, ParallelSliceMut::par_sort_unstable);
+    sort_organ_pipes: |d, c| sorted(&d.organ_pipes, c, <[u64]>::sort_unstable),
+        sorted(&d.organ_pipes, c, ParallelSliceMut::par_sort_unstable);
+    sort_killer: |d, c| sorted(&d.killer, c, <[u64]>::sort_unstable),
+        sorted(&d.killer, c, ParallelSliceMut::par_sort_unstable);
+    sort_stable_organ_pipes: |d, c| sorted(&d.organ_pipes, c, <[u64]>::sort),
+        sorted(&d.organ_pipes, c, ParallelSliceMut::par_sort);
     sort_integers: |d, c| {
             let mut all = d.integers[..1 << 16].to_vec();
             c.restart();

@@ -2,8 +2,28 @@
 
 use std::fmt;
 
-/// At most this much of rayon's time, or of the serial loop's where that is the better of the two.
+/// A kind loses above this much of rayon's time.
 const BAR: f64 = 1.03;
+/// The median over all kinds, at most.
+const MEDIAN_BAR: f64 = 0.85;
+/// The median means something over so many kinds.
+const MANY: usize = 60;
+
+/// The kinds that lost when they were first measured.
+const FIRST_TO_LOSE: [&str; 12] = [
+    "loops_in_a_loop",
+    "reduce_singles_max",
+    "windows_of_two",
+    "chunks_of_iterators",
+    "sort_floats_unstable",
+    "loops_in_joins",
+    "bridge_of_lines",
+    "vector_by_value",
+    "sum_of_integers",
+    "sum_of_polynomials",
+    "extend_vector",
+    "fold_array",
+];
 
 /// The times of all kinds: serial, rayon, heist.
 #[derive(Debug)]
@@ -72,6 +92,57 @@ impl fmt::Display for Table<'_> {
             "Above {BAR}: {} of them: {}",
             losing.len(),
             losing.join(", ")
-        )
+        )?;
+        if self.rows.len() >= MANY {
+            let verdict = verdict(middle <= MEDIAN_BAR);
+            writeln!(f, "Bar: a median of {MEDIAN_BAR} at most: {verdict}")?;
+        }
+        let of_first = |name: &&str| FIRST_TO_LOSE.contains(name);
+        let measured = self.rows.iter().filter(|(name, _)| of_first(name)).count();
+        let again: Vec<&String> = losing
+            .iter()
+            .filter(|line| line.split(' ').next().as_ref().is_some_and(of_first))
+            .collect();
+        if measured == FIRST_TO_LOSE.len() {
+            let verdict = verdict(again.is_empty());
+            let first = "of the twelve that once lost, none above";
+            writeln!(f, "Bar: {first} {BAR}: {verdict} {again:?}")?;
+        }
+        Ok(())
+    }
+}
+
+fn verdict(passes: bool) -> &'static str {
+    match passes {
+        true => "pass",
+        false => "short",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bars_are_those_of_the_median_and_of_the_kinds_that_once_lost() {
+        let others = ["a kind"; MANY];
+        let mut table = Table::new(FIRST_TO_LOSE.into_iter().chain(others));
+        for row in 0..FIRST_TO_LOSE.len() + MANY {
+            table.add(row, [2.0, 1.0, 0.8]);
+        }
+        assert!(!table.to_string().contains("short"));
+        table.rows[2].1 = vec![[2.0, 1.0, 1.04]];
+        let text = table.to_string();
+        assert!(
+            text.contains("none above 1.03: short [\"windows_of_two 1.04\"]"),
+            "{text}"
+        );
+        for row in 0..MANY {
+            table.rows[row].1 = vec![[2.0, 1.0, 0.9]];
+        }
+        let text = table.to_string();
+        assert!(text.contains("a median of 0.85 at most: short"), "{text}");
+        let few = Table::new(["a kind"].into_iter());
+        assert!(!few.to_string().contains("Bar"));
     }
 }

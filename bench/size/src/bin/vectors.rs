@@ -3,6 +3,10 @@
 //! `cargo lab vectors` counts the vector instructions of both. A form is known by the name of its
 //! function, which is also in the names of all code that is compiled for its closures.
 #![forbid(unsafe_code)]
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "code for a function without a closure does not bear the name of the form"
+)]
 
 use std::process::ExitCode;
 
