@@ -11,7 +11,7 @@ use super::growth::{growth, Growth};
 use super::merge::{groups, Group, SiteTotal};
 use super::names::short_name;
 use super::report::{Cause, Part, Report, Runs, SiteReport, Stretch, VERSION};
-use super::trust::Trust;
+use super::trust::{Disturbance, Trust};
 use super::verdict::verdict;
 use super::words::harmless;
 
@@ -44,8 +44,10 @@ pub fn analyse(profiles: &[Profile]) -> Result<Report, AnalysisError> {
     let (Some(few), Some(many)) = (groups.first(), groups.last()) else {
         return Err(AnalysisError::Nothing);
     };
-    let growth = growth(few, many);
-    let mut report = figures(&groups, few, many, growth);
+    // A comparison of two groups is worth no more than the worse of them.
+    let disturbance = few.disturbance.or_worse(many.disturbance);
+    let growth = growth(few, many).filter(|_| disturbance.trust() != Trust::NoBounds);
+    let mut report = figures(&groups, disturbance, growth);
     report.advice = advice(&report);
     report.verdict = verdict(&report);
     Ok(report)
@@ -77,17 +79,20 @@ impl fmt::Display for AnalysisError {
 impl Error for AnalysisError {}
 
 /// The report without its sentences.
-fn figures(groups: &[Group], few: &Group, many: &Group, growth: Option<Growth>) -> Report {
+fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -> Report {
+    let (few, many) = (&groups[0], &groups[groups.len() - 1]);
     let run = &many.profile;
+    let trust = disturbance.trust();
     let worker_time = worker_time(run, growth.as_ref());
-    let one = Some(few).filter(|few| few.profile.workers == 1 && run.workers > 1);
+    let one = Some(&few.profile).filter(|few| few.workers == 1 && run.workers > 1);
+    let one = one.filter(|_| trust != Trust::NoBounds);
     let mut report = Report {
         heist_profile_report: VERSION,
         command: run.command.iter().map(|word| harmless(word)).collect(),
         heist: harmless(&run.heist),
         verdict: String::new(),
-        trust: many.disturbance.trust(),
-        disturbance: many.disturbance,
+        trust,
+        disturbance,
         runs: groups.iter().map(runs).collect(),
         workers: run.workers,
         processors: run.processors,
@@ -103,7 +108,7 @@ fn figures(groups: &[Group], few: &Group, many: &Group, growth: Option<Growth>) 
         parallelism: 1.0,
         burdened_parallelism: 1.0,
         unjoined_work_ns: run.unjoined_work_ns,
-        measured_speedup: one.map(|one| ratio(one.profile.wall_ns as f64, run.wall_ns as f64)),
+        measured_speedup: one.map(|one| ratio(one.wall_ns as f64, run.wall_ns as f64)),
         speedups: Vec::new(),
         sequential: stretches(run),
         worker_time,

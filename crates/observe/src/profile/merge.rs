@@ -91,9 +91,7 @@ fn group(runs: &[&Profile]) -> Group {
     profile.steal_ns = span.steal_ns;
     profile.steal_ns_measured = span.steal_ns_measured;
     let sources = [work, span, wall].map(|run| Disturbance::of(&run.interference));
-    let largest = sources
-        .into_iter()
-        .max_by(|one, other| one.share.total_cmp(&other.share));
+    let largest = sources.into_iter().reduce(Disturbance::or_worse);
     let delay = work.interference.run_delay_ns as f64 / work.work_ns.max(1) as f64;
     Group {
         runs: runs.len(),

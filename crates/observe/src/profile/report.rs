@@ -61,7 +61,8 @@ pub struct Report {
     pub burdened_parallelism: f64,
     /// The work of jobs that nobody joins, which are on no path.
     pub unjoined_work_ns: u64,
-    /// The whole program, beside its run with one worker; null without such a run.
+    /// The whole program, beside its run with one worker; null without such a run, or if too much
+    /// was disturbed.
     pub measured_speedup: Option<f64>,
     /// The speed-ups of 1 to 1,024 workers; empty if too much was disturbed.
     pub speedups: Vec<Speedup>,

@@ -277,6 +277,19 @@ fn one_worker_shows_what_more_could_do() {
 }
 
 #[test]
+fn what_two_groups_say_together_is_worth_no_more_than_the_worse_one() {
+    let disturbed = with(
+        wordstat(1),
+        &[("/interference/run_delay_ns", json!(3000 * MS))],
+    );
+    let report = report(&[disturbed, run(8)]);
+    assert_eq!(report.trust, Trust::NoBounds);
+    assert!(report.runs[1].disturbance.trust() == Trust::Trustworthy);
+    assert_eq!((report.measured_speedup, &report.growth), (None, &None));
+    assert!(!text(&report).contains("from 1 to 8"), "{}", text(&report));
+}
+
+#[test]
 fn the_price_of_the_profile_is_told_apart() {
     let fields = [
         ("/strands", json!(80_000_000)),

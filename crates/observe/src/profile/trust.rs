@@ -52,6 +52,15 @@ impl Disturbance {
         }
     }
 
+    /// The larger one of two.
+    pub(super) fn or_worse(self, other: Self) -> Self {
+        if other.share > self.share {
+            other
+        } else {
+            self
+        }
+    }
+
     /// The conclusions that it leaves.
     #[must_use]
     pub fn trust(&self) -> Trust {
