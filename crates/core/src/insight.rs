@@ -1,12 +1,12 @@
 //! Insight: what the profile of a run is made of (`HEIST_PROFILE`).
 //!
 //! A worker of a pool that is *metered* is not in `CURRENT` (`worker/current.rs`), so that every
-//! operation takes the way of a caller from outside, and finds there that the thread has a
-//! [`Meter`](meter::Meter). A pool that is not metered executes no instruction for this.
+//! operation takes the way of a caller from outside, and finds there that the thread has a *meter*.
+//! A pool that is not metered executes no instruction for this.
 //!
-//! The span is a clock that goes along with the jobs: a job begins at the [`Path`](path::Path) of
-//! whoever offered it, and whoever waits for it goes on at the later of both ends. Nothing else is
-//! kept of the program's shape.
+//! The span is a clock that goes along with the jobs: a job begins at the *path* of whoever offered
+//! it, and whoever waits for it goes on at the later of both ends. Nothing else is kept of the
+//! program's shape.
 //!
 //! | file | holds |
 //! |---|---|
