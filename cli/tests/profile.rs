@@ -1,7 +1,7 @@
 //! Drives `heist profile` and `heist report` as a user does.
 //!
-//! The profiled programs are shells that write a profile as a program on heist would, and programs
-//! that write none.
+//! The profiled programs are `heist` itself, shells that write a profile as a program on heist
+//! would, and programs that write none.
 
 #![cfg(unix)]
 
@@ -84,6 +84,39 @@ fn runs_with_each_number_of_workers_give_one_report() {
         page.contains("3 workers are 2.5 times as fast as one"),
         "{page}"
     );
+}
+
+#[test]
+fn a_program_on_heist_is_measured_with_one_worker_and_with_two() {
+    let folder = folder();
+    let program = env!("CARGO_BIN_EXE_heist");
+    let args = "profile --runs 1 --workers 1,2 --out run --json --";
+    let mut args: Vec<&str> = args.split(' ').collect();
+    args.push(program);
+    args.extend("run fib --size 15 --strategy stealing --repeat 1".split(' '));
+    let output = heist(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = document(&output);
+    assert_eq!(report["workers"], 2);
+    assert_eq!(report["command"][0], program);
+    for workers in [1, 2] {
+        let run = format!("run-{workers}-1.json");
+        let output = heist(folder.path(), &["report", "--json", &run]);
+        let report = document(&output);
+        assert_eq!(report["workers"], workers);
+        assert!(
+            report["span_ns"].as_u64().expect("a number") > 0,
+            "{report}"
+        );
+        let sites = report["sites"].as_array().expect("a list");
+        let fib = sites
+            .iter()
+            .find(|site| site["name"] == "heist_workloads::fib::fib");
+        let fib = fib.unwrap_or_else(|| panic!("no site of fib: {report}"));
+        assert_eq!(fib["kind"], "join");
+        // A warm-up and a round, of as many joins as the 16th number of Fibonacci less one.
+        assert_eq!(fib["forks"], 2 * 986);
+    }
 }
 
 #[test]
