@@ -26,6 +26,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+pub(crate) use self::environment::help as settings_help;
+
 use self::environment::Environment;
 use self::host::Host;
 use self::place::Place;
@@ -67,6 +69,10 @@ pub(crate) struct Args {
     )]
     sysroot: Option<PathBuf>,
 
+    /// Print instead, as Markdown, all environment variables that heist reads
+    #[arg(long, conflicts_with_all = ["manifest", "sysroot", "json"])]
+    settings: bool,
+
     /// Print one JSON document instead of the text
     #[arg(long)]
     json: bool,
@@ -75,6 +81,10 @@ pub(crate) struct Args {
 /// Prints the report of this machine, or of a project; the exit code is 1 if no
 /// pool can start or a setting would be refused, or if the project is not on heist.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    if args.settings {
+        write!(out, "{}", environment::chapter())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(path) = &args.manifest {
         return project::run(path, args.json, out);
     }

@@ -5,7 +5,8 @@
 //! machine, or whether a project runs on heist. `heist profile` runs a program and says why it does
 //! not scale; `heist report` says it from profiles that are there. `heist cluster` runs a program's
 //! functions and jobs on many machines; `heist plan` says which job of a fleet should move. `heist
-//! sim` runs a computation in a model, on as many workers as one likes.
+//! sim` runs a computation in a model, on as many workers as one likes. `heist completions` and
+//! `heist man` are about these commands.
 //!
 //! The exit code is:
 //!
@@ -24,11 +25,12 @@
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use heist_run::{exit, run};
 
 mod cluster;
 mod doctor;
+mod manual;
 mod plan;
 mod profile;
 mod report;
@@ -38,7 +40,7 @@ mod table;
 /// Shows work stealing on real work, examines machines, projects and programs that do not scale,
 /// and runs jobs on a cluster
 #[derive(Parser)]
-#[command(name = "heist", version)]
+#[command(name = "heist", version, max_term_width = 100, after_long_help = doctor::settings_help())]
 struct Program {
     #[command(subcommand)]
     command: Command,
@@ -60,6 +62,10 @@ enum Command {
     Sim(sim::Args),
     /// Run a program's functions and jobs on many machines, and watch jobs move
     Cluster(cluster::Args),
+    /// Print a file that teaches a shell these commands
+    Completions(manual::CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(manual::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +79,57 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, &mut out),
         Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),
+        Command::Completions(args) => manual::completions(args, Program::command(), &mut out),
+        Command::Man(args) => manual::man(args, Program::command(), &mut out),
     };
     exit::code(outcome, &mut out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls of the program in the README and in the book: in blocks of shell commands.
+    fn documented() -> Vec<String> {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let chapters = std::fs::read_dir(format!("{root}/book/src")).expect("the book");
+        let mut paths: Vec<_> = chapters
+            .map(|entry| entry.expect("a file").path())
+            .collect();
+        paths.push(format!("{root}/README.md").into());
+        let mut calls = Vec::new();
+        for path in paths {
+            let text = std::fs::read_to_string(&path).expect("readable");
+            for block in text.split("```sh\n").skip(1) {
+                let block = block.split("```").next().unwrap_or_default();
+                calls.extend(block.lines().filter_map(call));
+            }
+        }
+        calls
+    }
+
+    /// The call in a line, without what the shell keeps for itself.
+    fn call(line: &str) -> Option<String> {
+        let line = line.split(['#', '>']).next().unwrap_or_default().trim();
+        let arguments = line
+            .strip_prefix("heist ")
+            .or_else(|| line.strip_prefix("cargo run --release -- "))?;
+        Some(format!("heist {arguments}"))
+    }
+
+    #[test]
+    fn every_call_in_the_readme_and_the_book_is_understood() {
+        let calls = documented();
+        assert!(calls.len() > 10, "{calls:?}");
+        for call in calls {
+            if let Err(error) = Program::try_parse_from(call.split_whitespace()) {
+                assert!(!error.use_stderr(), "{call}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_description_of_the_arguments_contradicts_itself_nowhere() {
+        Program::command().debug_assert();
+    }
 }

@@ -1,5 +1,6 @@
 //! The environment variables that heist reads, their present values, and likely misspellings.
 
+mod settings;
 mod variables;
 
 #[cfg(test)]
@@ -9,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 
 use serde::Serialize;
 
+pub(crate) use settings::{chapter, help};
 pub(crate) use variables::Reader;
 use variables::{
     parse_events, parse_workers, Definition, Rule, INTERNAL, KNOWN, NUM_THREADS, RAYON_NUM_THREADS,
