@@ -104,7 +104,9 @@ pub(crate) fn gather(span: &Span) -> Profile {
         wall_ns: span.length_ns(span.ticks),
         outside_ns: span.length_ns(idle.outside),
         work_ns: span.to_ns(all.work()),
-        span_ns: span.to_ns(sums.longest.span),
+        // No path is longer than all strands (IN-2), unless more was taken off those that are not
+        // on it than they took.
+        span_ns: span.to_ns(sums.longest.span.min(all.work())),
         burdened_span_ns: span.to_ns(sums.longest.burdened),
         steal_ns: span.to_ns(settings.steal),
         median_steal_ns: median(&sums.steals).map(|ticks| span.length_ns(ticks)),
