@@ -142,7 +142,8 @@ mod tests {
         }
         let text = table.to_string();
         assert!(text.contains("a median of 0.85 at most: short"), "{text}");
-        let few = Table::new(["a kind"].into_iter());
+        let mut few = Table::new(["a kind"].into_iter());
+        few.add(0, [2.0, 1.0, 1.0]);
         assert!(!few.to_string().contains("Bar"));
     }
 }
