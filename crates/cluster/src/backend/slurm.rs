@@ -30,6 +30,7 @@ mod begin;
 mod calls;
 mod command;
 mod guard;
+mod heartbeat;
 mod jobs;
 mod log;
 mod pools;
@@ -188,10 +189,14 @@ impl Slurm {
         self
     }
 
-    /// How long a worker for calls may show no sign of life: a minute by default, at least two
-    /// seconds. Then its allocation is ended and its calls are retried. Slurm itself does not
-    /// notice a stopped process, nor always that a node was away for a moment. A worker that Slurm
-    /// suspends is silent, too.
+    /// How long a worker for calls or the process of a job may show no sign of life: a minute by
+    /// default, at least two seconds. Then its allocation is ended, its calls are retried, and the
+    /// job goes on elsewhere. Slurm itself does not notice a stopped process, nor always that a
+    /// node was away for a moment. A worker for calls that Slurm suspends is silent, too; a job is
+    /// not.
+    ///
+    /// The process of a job shows that it lives by a file in the [folder](Self::folder), on a full
+    /// disk too, unless not even an empty file can be made there.
     ///
     /// # Examples
     ///
@@ -234,6 +239,7 @@ impl BackendOptions for Slurm {
             fingerprint: program.fingerprint,
             build: program.build,
             limits: program.limits,
+            silence: self.silence,
             logs: program.logs,
             poller: Poller::start().map_err(no_thread)?,
             jobs: folder.join("jobs"),
@@ -255,7 +261,7 @@ impl BackendOptions for Slurm {
                 "Slurm has no nodes in the partition {partition}; `sinfo` shows those that it has"
             )));
         }
-        let calls = Calls::new(Arc::clone(&site), self.cpus_max, self.linger, self.silence);
+        let calls = Calls::new(Arc::clone(&site), self.cpus_max, self.linger);
         let watched = Arc::new(Watched::default());
         let watcher = Watcher::new(Arc::clone(&site), Arc::clone(&calls), Arc::clone(&watched));
         let (sender, receiver) = mpsc::channel();

@@ -218,10 +218,9 @@ impl Running {
             self.snapshot_at = Instant::now();
             self.ask(Ask::Snapshot { job, epoch }, Vec::new(), Happened::Snapshot)?;
         }
-        // A reading that cannot be written now is written the next time.
-        let _ = self.folder.show(
+        self.folder.beat(
             self.name(Kind::Usage),
-            &self.ask_now(Ask::Usage { with_family: true }),
+            &self.ask_now(Ask::Usage { with_family: false }),
         );
         Ok(None)
     }

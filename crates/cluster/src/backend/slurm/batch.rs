@@ -49,6 +49,11 @@ impl Row {
             )
     }
 
+    /// True if its process should be at work.
+    pub(super) fn is_running(&self) -> bool {
+        self.state == "RUNNING"
+    }
+
     /// True if its process has ended or is ending.
     pub(super) fn is_ending(&self) -> bool {
         self.state == "COMPLETING"
@@ -204,6 +209,13 @@ fn join(slurm_jobs: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Row {
+        /// One in this state.
+        pub(in super::super) fn in_state(state: &str) -> Self {
+            parse(&format!("7|{state}|0|None|")).expect("a row").1
+        }
+    }
 
     #[test]
     fn what_squeue_says_is_understood() {

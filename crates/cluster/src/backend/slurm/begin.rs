@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
 use super::command::is_rejection;
+use super::heartbeat::Heartbeat;
 use super::log::JobLog;
 use super::site::Site;
 use super::tracked::{Claim, Phase, Tracked};
@@ -45,9 +46,8 @@ impl Tracked {
         let noted = before.as_ref().and_then(|start| start.slurm_job);
         // With the first epoch another job begins, whatever lies here.
         let before = before.filter(|start| spec.epoch > 0 && start.kind == spec.kind);
-        let same = before
-            .as_ref()
-            .filter(|start| start.fingerprint == site.fingerprint);
+        let same = before.as_ref();
+        let same = same.filter(|start| start.fingerprint == site.fingerprint);
         let goes_on = same.is_some();
         let (slurm_job, node, log) = match known {
             Some(known) => (known.slurm_job, known.node, known.log),
@@ -63,6 +63,7 @@ impl Tracked {
             phase: Phase::Starting(spec, events, Instant::now()),
             wishing: None,
             gone: None,
+            heartbeat: Heartbeat::new(),
         };
         if !goes_on {
             tracked.cancel(watched);
@@ -135,6 +136,7 @@ impl Tracked {
                 let is_wish = spec.placement.node.is_some() && !spec.placement.is_pinned;
                 self.wishing = is_wish.then(Instant::now);
                 self.gone = None;
+                self.heartbeat = Heartbeat::new();
                 if let Some(slurm_job) = self.slurm_job {
                     watched.add(slurm_job);
                 }

@@ -34,8 +34,6 @@ pub(super) struct Calls {
     /// Processors of all workers together, if limited.
     cpus_max: Option<u32>,
     linger: Duration,
-    /// How long a worker may be silent.
-    silence: Duration,
     /// Numbers of requests that are no calls, which count from below.
     next_request: AtomicU64,
     state: Mutex<Pools>,
@@ -48,17 +46,11 @@ impl fmt::Debug for Calls {
 }
 
 impl Calls {
-    pub(super) fn new(
-        site: Arc<Site>,
-        cpus_max: Option<u32>,
-        linger: Duration,
-        silence: Duration,
-    ) -> Arc<Self> {
+    pub(super) fn new(site: Arc<Site>, cpus_max: Option<u32>, linger: Duration) -> Arc<Self> {
         Arc::new(Self {
             site,
             cpus_max,
             linger,
-            silence,
             next_request: AtomicU64::new(1 << 63),
             state: Mutex::default(),
         })
@@ -132,7 +124,7 @@ impl Calls {
                 let id = self.next_request.fetch_add(1, Ordering::Relaxed);
                 process.link.send(
                     id,
-                    self.request(id, Ask::Usage { with_family: true }),
+                    self.request(id, Ask::Usage { with_family: false }),
                     // A caller that has stopped waiting needs no answer.
                     Box::new(move |answer| drop(sender.send(answer))),
                 );
@@ -185,7 +177,7 @@ impl Calls {
                 _ => None,
             })
             .collect();
-        let every = (self.silence / LOOKS).as_millis() / TICK.as_millis();
+        let every = (self.site.silence / LOOKS).as_millis() / TICK.as_millis();
         state.ticks += 1;
         let is_look = state.ticks.is_multiple_of(every.max(1));
         drop(state);
@@ -218,7 +210,7 @@ impl Calls {
             silence::greet(&process.link, self.site.fingerprint, Box::new(|_| ()));
         }
         for process in &lost {
-            process.kill(format!("it was silent for {:?}", self.silence));
+            process.kill(format!("it was silent for {:?}", self.site.silence));
         }
         if !lost.is_empty() {
             let slurm_jobs: Vec<_> = lost.iter().map(|process| process.slurm_job).collect();

@@ -38,6 +38,8 @@ pub(super) struct Site {
     pub(super) fingerprint: Fingerprint,
     pub(super) build: Arc<Build>,
     pub(super) limits: Limits,
+    /// How long a process may show no sign of life.
+    pub(super) silence: Duration,
     pub(super) logs: Logs,
     /// Speaks to the workers for calls.
     pub(super) poller: Arc<Poller>,

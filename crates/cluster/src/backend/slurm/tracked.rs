@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::batch::{self, Begin, Row};
+use super::heartbeat::Heartbeat;
 use super::log::JobLog;
 use super::site::Site;
 use super::watched::Watched;
@@ -37,6 +38,7 @@ pub(super) struct Tracked {
     pub(super) wishing: Option<Instant>,
     /// Since when Slurm says that it is over, while its last file is missing.
     pub(super) gone: Option<Instant>,
+    pub(super) heartbeat: Heartbeat,
     pub(super) log: JobLog,
 }
 
@@ -190,7 +192,7 @@ impl Tracked {
             return kind == Kind::Over;
         }
         if let Some(row) = row {
-            self.compare(watched, row);
+            self.compare(site, watched, row);
         }
         false
     }
@@ -233,7 +235,7 @@ impl Tracked {
     }
 
     /// Draws conclusions from what Slurm says of an attempt that has not said its last word.
-    fn compare(&mut self, watched: &Watched, row: Option<&Row>) {
+    fn compare(&mut self, site: &Site, watched: &Watched, row: Option<&Row>) {
         let Phase::Claimed(claim) = &self.phase else {
             return;
         };
@@ -241,6 +243,7 @@ impl Tracked {
             .node
             .as_ref()
             .map_or_else(|| "its node".to_owned(), NodeId::to_string);
+        let mut is_silent = false;
         let lost = match row {
             Some(row) if row.is_live() && row.restarts > self.attempt.restarts => Some(format!(
                 "{place} is gone; Slurm has put the job back into its queue"
@@ -257,7 +260,9 @@ impl Tracked {
                     }
                 }
                 self.gone = None;
-                None
+                let (folder, patience) = (&self.folder, site.silence);
+                is_silent = self.heartbeat.is_lost(folder, self.attempt, row, patience);
+                is_silent.then(|| format!("its process on {place} was silent for {patience:?}"))
             }
             _ => {
                 let since = *self.gone.get_or_insert_with(Instant::now);
@@ -275,7 +280,8 @@ impl Tracked {
         };
         if let Some(message) = lost {
             claim.tell(JobEvent::Lost(BackendError::node_died(message)));
-            if row.is_none_or(|row| !row.is_live()) {
+            // A silent one is not adopted. Slurm wakes a stopped process, and kills it at once.
+            if is_silent || row.is_none_or(|row| !row.is_live()) {
                 self.cancel(watched);
             }
             self.phase = Phase::Unclaimed(Instant::now());

@@ -16,6 +16,7 @@ fn processes(words: &[&str]) -> Vec<(u32, String)> {
 }
 
 fn signal(name: &str, pid: u32) {
+    assert_ne!(pid, 0, "that would be all of us");
     let mut kill = Command::new("kill");
     let sent = kill.args(["-s", name, &pid.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "{kill:?}");
@@ -106,6 +107,49 @@ fn a_call_whose_srun_is_stopped_fails_and_nothing_of_it_stays() {
     // Its helper, which was stopped as well, is left to the guardian.
     drop(backend);
     until("what was stopped to end", || !sruns.iter().any(is_there));
+}
+
+/// Slurm says that it runs, and it is heard no more.
+#[test]
+fn a_job_whose_process_is_stopped_goes_on_in_another() {
+    let Some(cluster) = Fixture::find() else {
+        return;
+    };
+    let folder = cluster.folder.path();
+    let slurm = Slurm::new().lost_after(Duration::from_secs(4));
+    let backend = connect(slurm.folder(folder));
+    let job = Driven::new(&backend, 8, 600);
+    job.start(0, None);
+    job.runs(0);
+    job.is_done_up_to(0);
+    let number = cluster.slurm_job(8);
+    signal("STOP", process_of(number.expect("it was submitted")));
+    let error = job.is_lost(0);
+    assert!(error.is_node_death(), "{error}");
+    assert!(error.to_string().contains("silent for 4s"), "{error}");
+    backend.stop(8, 0);
+    job.start(1, None);
+    job.runs(1);
+    assert_ne!(
+        cluster.slurm_job(8),
+        number,
+        "the silent one is not adopted"
+    );
+    job.finishes(1, 600);
+}
+
+/// The process of this program that Slurm runs for a batch job.
+fn process_of(slurm_job: u64) -> u32 {
+    let this = std::env::current_exe().expect("this program");
+    let all = processes(&[this.to_str().expect("text")]);
+    let variable = format!("SLURM_JOB_ID={slurm_job}");
+    let is_ours = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|it| it == variable.as_bytes())
+    };
+    let mut ours = all.into_iter().map(|(pid, _)| pid).filter(is_ours);
+    ours.next().expect("its process is on this machine")
 }
 
 /// The name of the workers of the driver whose folder lies in this one.
