@@ -47,7 +47,9 @@ fn the_long_help_names_every_variable_of_the_chapter() {
 fn every_shell_gets_completions_of_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let text = text(&["completions", shell]);
-        for command in ["run", "doctor", "profile", "plan", "sim", "cluster", "report"] {
+        for command in [
+            "run", "doctor", "profile", "plan", "sim", "cluster", "report",
+        ] {
             assert!(text.contains(command), "no {command} for {shell}");
         }
     }
