@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use heist_sync::process::Generation;
 use heist_sync::thread_local;
 
 use crate::insight::clock;
@@ -112,12 +113,14 @@ pub(crate) struct Sums {
     pub(crate) longest: Path,
 }
 
-struct Held(Cell<Option<&'static Meter>>);
+struct Held(Cell<Option<(&'static Meter, Generation)>>);
 
 impl Drop for Held {
     fn drop(&mut self) {
         METER.with(|here| here.set(None));
-        if let Some(meter) = self.0.take() {
+        let held = self.0.take();
+        // In a forked child some thread of the parent may hold the locks for ever.
+        if let Some((meter, _)) = held.filter(|(_, born)| !born.is_past()) {
             meter.end();
             interference::thread_ends();
             lock(&METERS).1.push(meter);
@@ -159,7 +162,8 @@ impl Meter {
             .set(Settings::get().copied().unwrap_or_default());
         METER.with(|here| here.set(Some(meter)));
         // A thread whose thread-local values are gone keeps its meter for ever.
-        let _ = HELD.try_with(|held| held.0.set(Some(meter)));
+        let held = (meter, Generation::present());
+        let _ = HELD.try_with(|here| here.0.set(Some(held)));
         meter
     }
 

@@ -35,13 +35,17 @@ struct Profile {
 static PROFILE: OnceLock<Profile> = OnceLock::new();
 
 /// True if the pools of this process are metered: `value` is that of `HEIST_PROFILE`. The first
-/// call begins the profile.
+/// call begins the profile. A forked child has none: the locks of meters may be held in it for
+/// ever.
 ///
 /// # Errors
 ///
 /// Says why a profile cannot be written there.
 pub(crate) fn is_wanted(value: Option<&OsStr>) -> Result<bool, String> {
     static BEGINNING: Mutex<()> = Mutex::new(());
+    if PROFILE.get().is_some_and(|profile| profile.born.is_past()) {
+        return Ok(false);
+    }
     let Some(value) = value else {
         return Ok(Settings::get().is_some());
     };
