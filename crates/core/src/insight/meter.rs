@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use heist_sync::process::Generation;
 use heist_sync::thread_local;
@@ -466,7 +466,9 @@ fn hash(site: &'static Site) -> usize {
 
 /// The time that an empty strand seems to take, in ticks: the median of many.
 pub(crate) fn empty_strand() -> i64 {
-    let meter = Meter::new();
+    // The tallies of a meter stay for ever, and the meter with them.
+    static OF_NO_THREAD: OnceLock<Meter> = OnceLock::new();
+    let meter = OF_NO_THREAD.get_or_init(Meter::new);
     meter.resume();
     let mut took: Vec<i64> = (0..1000)
         .map(|_| {
