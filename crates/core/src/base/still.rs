@@ -11,11 +11,10 @@ impl<T> Clone for Still<T> {
 
 impl<T> Copy for Still<T> {}
 
-// SAFETY: scopes are Sync, which is what it points to: their fields are an `Arc` of a pool, a
-// latch, locks and queues.
-unsafe impl<T> Send for Still<T> {}
+// SAFETY: others get a shared reference to the same, which is Sync.
+unsafe impl<T: Sync> Send for Still<T> {}
 // SAFETY: as above.
-unsafe impl<T> Sync for Still<T> {}
+unsafe impl<T: Sync> Sync for Still<T> {}
 
 impl<T> Still<T> {
     /// It, for as long as the job has not told it of its end.

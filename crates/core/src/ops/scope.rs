@@ -370,7 +370,7 @@ impl<'scope> ScopeFifo<'scope> {
 }
 
 /// Either kind of scope.
-trait AnyScope<'scope> {
+trait AnyScope<'scope>: Sync {
     fn base(&self) -> &Base<'scope>;
 }
 

@@ -66,7 +66,7 @@ pub struct Profile {
     /// The places that fork.
     #[serde(default)]
     pub sites: Vec<Site>,
-    /// The forks of places for which the table of sites had no room.
+    /// How many more places there were than can be told apart.
     #[serde(default)]
     pub other_sites: u64,
     /// The time in which workers had nothing to do, by cause.

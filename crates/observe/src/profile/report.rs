@@ -72,7 +72,7 @@ pub struct Report {
     pub sequential: Vec<Stretch>,
     /// The places that fork, those that hold most of the span first.
     pub sites: Vec<SiteReport>,
-    /// The forks of places that were not told apart.
+    /// How many more places there were than can be told apart.
     pub other_sites: u64,
     /// Joins, spawns and splits of loops.
     pub forks: u64,

@@ -205,10 +205,10 @@ fn sites(out: &mut String, report: &Report) {
         line(out, format!("         {}", about(site)));
     }
     if report.other_sites > 0 {
-        let forks = plural(report.other_sites, "fork");
+        let places = plural(report.other_sites, "more place");
         line(
             out,
-            format!("         {forks} at places that were not told apart"),
+            format!("         {places} that could not be told apart"),
         );
     }
     out.push('\n');
