@@ -10,6 +10,7 @@
 //! | `descendants` | the jobs that a frame has pushed, where it may wait for no others |
 //! | `pieces` | those of an initialiser, which run on those that wait for its value |
 //! | `service` | the owner's answers to thieves and sleepers |
+//! | `overflow` | such a frame's jobs, when the deque is full |
 //! | `push`, `take` | jobs that go into the deque, and where a worker takes some from |
 //! | `yielded` | jobs that let others go first |
 //! | `region` | what holds for the jobs that a call begins |
@@ -33,6 +34,7 @@ mod descendants;
 pub(crate) mod latch;
 mod lend;
 mod main_loop;
+pub(crate) mod overflow;
 mod pieces;
 mod push;
 pub(crate) mod region;

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use heist_core::{join, scope, spawn, submit, with_propagation, with_waiting, yield_now};
-use heist_core::{Around, Once, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
+use heist_core::{Around, Once, Priority, TaskGroup, ThreadPool, ThreadPoolBuilder, Waiting};
 
 fn strict_pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -426,5 +426,74 @@ fn a_strict_call_that_waits_for_something_elsewhere_runs_nothing_of_before() {
                 });
             });
         }
+    }
+}
+
+/// Calls `op` strictly, in each way, on the one worker of a pool.
+fn in_each_call(op: impl Fn() + Sync) {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = pool.expect("a pool");
+    for call in CALLS {
+        pool.install(|| call(&op));
+    }
+}
+
+/// A lane is for whichever worker comes next, and none would come.
+#[test]
+fn a_strict_frame_is_not_kept_waiting_for_jobs_with_a_priority() {
+    in_each_call(|| {
+        for priority in [Priority::High, Priority::Low] {
+            let group = TaskGroup::new().with_priority(priority);
+            group.run(spawn_another);
+            group.wait();
+        }
+    });
+}
+
+fn spawn_another() {
+    let group = TaskGroup::new().with_priority(Priority::High);
+    group.run(|| ());
+    group.wait();
+}
+
+/// More than a deque has room for.
+const OVERFLOWING: usize = 1_300_000;
+
+#[test]
+fn a_strict_frame_is_not_kept_waiting_for_jobs_beyond_the_room_of_its_deque() {
+    in_each_call(|| {
+        let ran = AtomicUsize::new(0);
+        scope(|scope| {
+            for _ in 0..OVERFLOWING {
+                scope.spawn(|_| _ = ran.fetch_add(1, Ordering::Relaxed));
+            }
+        });
+        assert_eq!(ran.into_inner(), OVERFLOWING);
+    });
+}
+
+/// With a thief, which takes the jobs that lie together.
+#[test]
+fn jobs_beyond_the_room_of_a_deque_do_not_run_on_top_of_each_other() {
+    for workers in [1, 3] {
+        let pool = strict_pool(workers);
+        let (deepest, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        pool.scope(|outer| {
+            for n in 0..OVERFLOWING {
+                let (deepest, ran) = (&deepest, &ran);
+                outer.spawn(move |_| {
+                    let nested = NESTED.get() + 1;
+                    NESTED.set(nested);
+                    if n % 64 == 0 || n + 1000 > OVERFLOWING {
+                        scope(|inner| inner.spawn(|_| _ = work(100)));
+                    }
+                    NESTED.set(nested - 1);
+                    deepest.fetch_max(nested, Ordering::Relaxed);
+                    ran.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(ran.into_inner(), OVERFLOWING);
+        assert_eq!(deepest.into_inner(), 1, "{workers} workers");
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Kind {
     pub(super) claimed: bool,
     /// True if it brings its context along, and so is not of the region in whose slots it lies.
     pub(super) carries: bool,
+    /// True if its content is a [`Gathered`](crate::worker::overflow::Gathered).
+    pub(super) gathers: bool,
     /// The words of its content that are in use, if it is detached.
     pub(super) words: usize,
 }
@@ -68,6 +70,11 @@ impl Kind {
     /// True if somebody may claim the job before it is taken from its queue.
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed
+    }
+
+    /// True if it holds other jobs.
+    pub(crate) fn gathers(&self) -> bool {
+        self.gathers
     }
 
     /// The context of the job, of which `context` gives that of its slot.
@@ -202,6 +209,7 @@ impl DetachedJob {
                 lent: false,
                 claimed: false,
                 carries: T::CARRIES,
+                gathers: T::GATHERS,
                 words: words_of::<T>(),
             }
         }
@@ -230,6 +238,7 @@ impl DetachedJob {
             lent: false,
             claimed: true,
             carries: true,
+            gathers: false,
             words: words_of::<JobRef>(),
         };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
@@ -288,6 +297,16 @@ impl DetachedJob {
         // SAFETY: by 1.
         unsafe { Slot::payload(slot).cast().write(self.content) };
         self.kind
+    }
+
+    /// The task of the job.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is a `T`, which fits a slot.
+    pub(crate) unsafe fn into_task<T: Task>(self) -> T {
+        // SAFETY: by 1. The content has no drop glue.
+        unsafe { NonNull::from(&self.content).cast::<T>().read() }
     }
 
     /// Takes the job apart into words.

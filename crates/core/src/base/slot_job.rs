@@ -56,6 +56,7 @@ where
         lent: true,
         claimed: false,
         carries: false,
+        gathers: false,
         words: 0,
     };
 

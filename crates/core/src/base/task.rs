@@ -10,6 +10,9 @@ pub(crate) trait Task: Send {
     /// discarded.
     const CARRIES: bool = false;
 
+    /// True if it holds other jobs, and no other type of task does.
+    const GATHERS: bool = false;
+
     /// The site at which such tasks are made, if they are to be measured in metered pools.
     const SITE: Option<&'static Site> = None;
 

@@ -14,7 +14,9 @@ use std::ptr;
 ///
 /// Jobs for [every worker](crate::broadcast()) run on waiting frames in both cases.
 /// [`yield_now`](crate::yield_now) runs any job in both cases; the jobs that this one has pushed
-/// and not waited for then count as the frame's.
+/// and not waited for then count as the frame's. A job that runs on top of a frame with
+/// `Descendants` waits for descendants only itself, whatever its own mode: if it waits for a job
+/// that another one has begun, another worker has to run that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
     /// Any job of the pool, as rayon does.

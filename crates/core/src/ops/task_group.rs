@@ -102,11 +102,8 @@ impl TaskGroup {
 
     /// Gives the jobs that are added from now on this priority. The default is normal.
     ///
-    /// # Deadlocks
-    ///
-    /// Jobs with another priority wait for any worker, so they are not among the
-    /// [descendants](crate::Waiting::Descendants) of the frame that has begun them: where only
-    /// those may run, another worker has to run them.
+    /// Where only [descendants](crate::Waiting::Descendants) may run on top of a frame that waits,
+    /// it has no effect: the jobs are of the frame that begins them, as normal ones are.
     ///
     /// # Examples
     ///
@@ -152,8 +149,15 @@ impl TaskGroup {
         match self.priority {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             Priority::Normal => unsafe { pool.queue(job) },
-            // SAFETY: as above.
-            lane => pool.inject(lane, pool.inheriting(unsafe { pool.detach(job) })),
+            lane => {
+                // SAFETY: as above.
+                let job = unsafe { pool.detach(job) };
+                // A frame that waits for descendants only takes none from a lane.
+                match pool.current_worker().filter(|here| !here.keeps_order()) {
+                    Some(worker) => worker.push_detached(job),
+                    None => pool.inject(lane, pool.inheriting(job)),
+                }
+            }
         }
     }
 

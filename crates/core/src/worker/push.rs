@@ -30,7 +30,7 @@ impl Worker {
         }
         if !self.deque().has_room() && !self.make_room() {
             // SAFETY: as for this function.
-            return self.inject(unsafe { DetachedJob::new(task) });
+            return self.overflow(unsafe { DetachedJob::new(task) });
         }
         let slot = self.deque().vacant();
         self.note(slot.as_ptr() as usize);
@@ -50,14 +50,19 @@ impl Worker {
         if self.deque().has_room() || self.make_room() {
             self.put(job);
         } else {
-            self.inject(job);
+            self.overflow(job);
         }
     }
 
     /// Queues a job of the present region elsewhere, because there is no room for it.
     #[cold]
-    fn inject(&self, job: DetachedJob) {
-        self.pool().inject(Priority::Normal, self.inheriting(job));
+    fn overflow(&self, job: DetachedJob) {
+        let job = self.inheriting(job);
+        if self.keeps_order() {
+            self.pool().inject(Priority::Normal, job);
+        } else {
+            self.gather(vec![job]);
+        }
     }
 
     /// Pushes the reference to a job, which is of no region.
@@ -90,7 +95,7 @@ impl Worker {
     }
 
     /// Puts a job into the deque, in which there is room for it.
-    fn put(&self, job: DetachedJob) {
+    pub(crate) fn put(&self, job: DetachedJob) {
         let slot = self.deque().vacant();
         self.note(slot.as_ptr() as usize);
         // SAFETY: the slot is vacant.
