@@ -312,7 +312,11 @@ impl Chain<'_> {
     /// From now on this chain carries the tail, which is exact.
     fn carry(&self) {
         self.carrier.carries.set(true);
-        self.worker.local().carrier.set(&raw const self.carrier);
+        self.worker
+            .local()
+            .frames
+            .carrier
+            .set(&raw const self.carrier);
         self.worker.hide();
     }
 

@@ -102,7 +102,7 @@ impl Host {
             Some(worker) if order == Order::Next => worker.push_detached(job),
             // The present job may wait for it, and then run its descendants only.
             Some(worker) if order == Order::InTurn && !worker.keeps_order() => {
-                worker.local().was_early.set(true);
+                worker.local().pushes.was_early.set(true);
                 worker.push_detached(job);
             }
             Some(worker) => worker.push_behind(job),
@@ -191,7 +191,7 @@ pub fn demand_present(born: Generation) {
 /// only borrowed does not.
 pub fn at_end(last: fn()) {
     if let Some(worker) = Worker::current() {
-        worker.local().last.set(Some(last));
+        worker.local().thread.last.set(Some(last));
     }
 }
 
@@ -210,7 +210,7 @@ struct Run<T>(T);
 impl<T: Hosted> Task for Run<T> {
     fn run(self) {
         let worker = Worker::current().expect("jobs run on workers");
-        let (pool, was_early) = (worker.pool(), &worker.local().was_early);
+        let (pool, was_early) = (worker.pool(), &worker.local().pushes.was_early);
         let (lowest, before) = (worker.next_slot(), was_early.replace(false));
         let result = unwind::catch_job(|| self.0.run());
         if was_early.replace(before) {

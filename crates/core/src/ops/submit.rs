@@ -340,7 +340,7 @@ where
         let worker = Worker::current_or_hidden()
             .filter(|worker| std::ptr::eq(worker.pool(), &raw const *self.pool));
         if let Some(worker) = worker {
-            worker.local().holds_void.set(true);
+            worker.local().pushes.holds_void.set(true);
         }
         self.claimed
             .cancel()

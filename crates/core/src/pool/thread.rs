@@ -274,7 +274,7 @@ impl Pool {
         } else {
             worker.main_loop(|| false);
         }
-        let last = worker.local().last.take();
+        let last = worker.local().thread.last.take();
         let last = last.map(|last| move |_| last());
         pool.call_handler(last.as_ref().map(|last| last as _), index);
         pool.call_handler(pool.handlers.exit.as_deref(), index);

@@ -1,10 +1,8 @@
 //! The state of a worker: a part of its own, and a part that others may touch.
 
 use std::cell::Cell;
-use std::ptr;
 
-use heist_deque::Injector;
-use heist_deque::{Deque, Steal};
+use heist_deque::{Deque, Injector, Steal};
 
 use crate::base::counters::Counters;
 use crate::base::fifo::Fifo;
@@ -12,11 +10,11 @@ use crate::base::job::{Job, JobSlot, Kind};
 use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, LockLatch};
 use crate::base::recorder::Recorder;
-use crate::base::region::{Regions, Watch};
+use crate::base::region::Regions;
 use crate::base::waiting::{WaitMode, Waiting};
-use crate::policy::{CallHistory, Gaps, Neighbours, Priority, Reach, Rng, StealBackoff, Turns};
-use crate::sleep::Alert;
+use crate::policy::Neighbours;
 use crate::state::hinted::Hinted;
+use crate::state::local::Local;
 use crate::state::yielded::Yielded;
 
 /// The state of one worker, in a pool of type `P`. The worker's own thread sees it as a
@@ -52,85 +50,6 @@ pub(crate) struct WorkerState<P> {
     pub(crate) neighbours: Option<Neighbours>,
 }
 
-/// The state of one call of [`with_context`](crate::with_context) whose contexts carry the deque's
-/// tail, so that the one in memory lags behind.
-pub(crate) struct Carrier {
-    /// True while they carry the tail.
-    pub(crate) carries: Cell<bool>,
-    /// The slot from which on they do.
-    pub(crate) lowest: JobSlot,
-}
-
-/// Addresses in a stack, which grows downwards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
-    /// A frame below this address is deep in the stack.
-    pub(crate) deep: usize,
-    /// A join that waits in a frame below this address runs descendants only.
-    pub(crate) guarded: usize,
-}
-
-/// The part that only the worker's own thread touches.
-pub(crate) struct Local {
-    pub(crate) rng: Cell<Rng>,
-    pub(crate) backoff: Cell<StealBackoff>,
-    /// How long the worker had nothing to do, lately.
-    pub(crate) gaps: Cell<Gaps>,
-    /// True if the last round found jobs for which `backoff` does not allow it to ask.
-    pub(crate) was_refused: Cell<bool>,
-    /// The address of the lowest slot that the frame at the top of the stack may have pushed: the
-    /// frame of a job, or of the innermost [`Watch`].
-    pub(crate) base: Cell<usize>,
-    /// The innermost frame that notes what it pushes, or null.
-    pub(crate) watch: Cell<*const Watch>,
-    /// True if jobs are to be noted, for the recorder or the meter, or because they may wait for
-    /// descendants only.
-    pub(crate) is_watched: Cell<bool>,
-    /// The call whose contexts carry the deque's tail; null while the tail in memory is exact.
-    pub(crate) carrier: Cell<*const Carrier>,
-    /// True while the worker waits for descendants only.
-    pub(crate) is_strict: Cell<bool>,
-    /// The number of waiting frames below the present job.
-    pub(crate) wait_depth: Cell<usize>,
-    /// The number of jobs run by waits for descendants only.
-    pub(crate) ran_strictly: Cell<u32>,
-    /// True if the present run has pushed a woken or spawned job that should have yielded, because
-    /// a frame on top may wait for it.
-    pub(crate) was_early: Cell<bool>,
-    /// True while the program's code blocks, inside [`blocking`](crate::blocking).
-    pub(crate) is_blocked: Cell<bool>,
-    /// True if the deque may hold jobs that other threads have claimed.
-    pub(crate) holds_void: Cell<bool>,
-    /// Decides when a job from outside comes before the worker's own.
-    pub(crate) turns: Cell<Turns>,
-    /// The time since which it has passed over its queue of hinted jobs.
-    pub(crate) queue_passed_ns: Cell<Option<u64>>,
-    /// How often the main loop has come to its queue of yielded jobs.
-    pub(crate) yielded_ran: Cell<u32>,
-    /// The job that was alone in another worker's queue of yielded jobs when this one looked: the
-    /// worker's index, and the number of the job.
-    pub(crate) alone: Cell<(usize, usize)>,
-    /// Spare shares of the pool, if the worker may have any.
-    pub(crate) stock: Cell<Option<usize>>,
-    /// How often the main loop has come to the lanes.
-    pub(crate) lanes_reached: Cell<u32>,
-    /// Marks in the stack of the worker's thread.
-    pub(crate) marks: Cell<Marks>,
-    /// The priority of the job from outside that runs in the middle of another one here, or of an
-    /// urgent one below: only a more urgent job may run on top.
-    pub(crate) serving: Cell<Priority>,
-    /// Whether its next push looks who sleeps, without a signal.
-    pub(crate) alert: Alert,
-    /// True while an external caller is in this worker's place.
-    pub(crate) is_caller: Cell<bool>,
-    /// The times at which callers came, and how long they stayed.
-    pub(crate) calls: Cell<CallHistory>,
-    /// Called on the worker's own thread when the pool has ended.
-    pub(crate) last: Cell<Option<fn()>>,
-    /// The distance up to which it may disturb others.
-    pub(crate) reach: Cell<Reach>,
-}
-
 // SAFETY: `local` is touched by the one thread that is the worker, which `Worker::enter` is
 // promised; so is the owner's end of the deque. `pool` is the pool that this is part of, so that it
 // is there as long as this.
@@ -152,40 +71,12 @@ impl<P> WorkerState<P> {
         // The pool's address tells pools of one process apart, and differs from run to run where
         // the system randomises addresses.
         let seed = pool as usize as u64 ^ (index as u64) << 48;
+        let is_strict = waiting == Waiting::Descendants;
+        let is_watched = recorder.is_some() || metered || is_strict;
         Self {
             deque,
             counters: Counters::new(),
-            local: Local {
-                rng: Cell::new(Rng::new(seed)),
-                backoff: Cell::new(StealBackoff::new()),
-                gaps: Cell::new(Gaps::new()),
-                was_refused: Cell::new(false),
-                base: Cell::new(0),
-                watch: Cell::new(ptr::null()),
-                is_watched: Cell::new(
-                    recorder.is_some() || metered || waiting == Waiting::Descendants,
-                ),
-                carrier: Cell::new(ptr::null()),
-                is_strict: Cell::new(waiting == Waiting::Descendants),
-                wait_depth: Cell::new(0),
-                ran_strictly: Cell::new(0),
-                was_early: Cell::new(false),
-                is_blocked: Cell::new(false),
-                holds_void: Cell::new(false),
-                turns: Cell::new(Turns::new()),
-                queue_passed_ns: Cell::new(None),
-                yielded_ran: Cell::new(0),
-                alone: Cell::new((index, 0)),
-                stock: Cell::new(None),
-                lanes_reached: Cell::new(0),
-                marks: Cell::new(Marks::default()),
-                serving: Cell::new(Priority::Low),
-                alert: Alert::new(),
-                is_caller: Cell::new(false),
-                calls: Cell::new(CallHistory::new()),
-                last: Cell::new(None),
-                reach: Cell::new(Reach::new()),
-            },
+            local: Local::new(index, seed, is_strict, is_watched),
             pool,
             index,
             regions: Regions::new(waiting),

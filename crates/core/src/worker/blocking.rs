@@ -23,7 +23,7 @@ impl Worker {
 
     /// True in [`block`](Self::block), unless `unblock` has been called.
     pub(crate) fn is_blocked(&self) -> bool {
-        self.local().is_blocked.get()
+        self.local().thread.is_blocked.get()
     }
 
     fn begin_blocking(&self) {
@@ -33,13 +33,13 @@ impl Worker {
         pool.sleep.begin_blocking();
         let called = pool.compensate(self.index());
         self.state().counters.wakes.add(called as u64);
-        self.local().is_blocked.set(true);
+        self.local().thread.is_blocked.set(true);
         self.hide();
     }
 
     /// Ends the blocking, if the worker blocks.
     pub(crate) fn unblock(&self) {
-        if !self.local().is_blocked.replace(false) {
+        if !self.local().thread.is_blocked.replace(false) {
             return;
         }
         let pool = self.pool();

@@ -35,10 +35,10 @@ impl<'a> Participation<'a> {
         let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
         let local = worker.local();
-        local.is_caller.set(true);
-        let mut calls = local.calls.get();
+        local.thread.is_caller.set(true);
+        let mut calls = local.thread.calls.get();
         calls.begin(now_ns);
-        local.calls.set(calls);
+        local.thread.calls.set(calls);
         pool.check_cpu_limit(now_ns);
         // Others may sleep, which a worker that begins to work would see to.
         worker.signal_self();
@@ -56,10 +56,10 @@ impl Drop for Participation<'_> {
         let now_ns = worker.turn_to(Activity::Searching, EventKind::SearchBegin);
         worker.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);
         worker.return_to_stack(self.marks);
-        local.is_caller.set(false);
-        let mut calls = local.calls.get();
+        local.thread.is_caller.set(false);
+        let mut calls = local.thread.calls.get();
         calls.end(now_ns);
-        local.calls.set(calls);
+        local.thread.calls.set(calls);
         Worker::leave();
         // The place is another's from here on. Jobs that the caller spawned and did not wait for
         // are the worker's.
@@ -91,7 +91,7 @@ mod tests {
 
     fn marks() -> Marks {
         let worker = Worker::current().expect("the test runs on a worker");
-        worker.local().marks.get()
+        worker.local().frames.marks.get()
     }
 
     fn marks_of_a_job(pool: &ThreadPool) -> Marks {
@@ -109,7 +109,7 @@ mod tests {
         let callers = loop {
             let (is_caller, marks) = pool.participate(|| {
                 let worker = Worker::current().expect("it is in the pool");
-                (worker.local().is_caller.get(), marks())
+                (worker.local().thread.is_caller.get(), marks())
             });
             if is_caller {
                 break marks;

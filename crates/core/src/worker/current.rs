@@ -185,7 +185,7 @@ impl Worker {
     pub(crate) fn store_tail(&self) {
         // SAFETY: a chain of contexts that carries the tail is in its place: it stores the tail
         // before it ends.
-        if let Some(carrier) = unsafe { self.local().carrier.get().as_ref() } {
+        if let Some(carrier) = unsafe { self.local().frames.carrier.get().as_ref() } {
             // SAFETY: from where the chain began, the slots in use are those of its joins, none of
             // which waits for a thief: a join that waits has stored the tail.
             unsafe { self.deque().find_tail(carrier.lowest) };
@@ -207,7 +207,8 @@ impl Worker {
     /// Notes that no chain of contexts carries the tail any longer.
     fn tail_is_stored(&self) {
         // SAFETY: as in `store_tail`.
-        if let Some(carrier) = unsafe { self.local().carrier.replace(ptr::null()).as_ref() } {
+        if let Some(carrier) = unsafe { self.local().frames.carrier.replace(ptr::null()).as_ref() }
+        {
             carrier.carries.set(false);
         }
         self.show();

@@ -16,11 +16,14 @@ impl Worker {
             fn drop(&mut self) {
                 let Self(worker, watch, was_watched) = self;
                 let local = worker.local();
-                local.watch.set(watch.outer);
-                local.is_watched.set(*was_watched);
+                local.frames.watch.set(watch.outer);
+                local.frames.is_watched.set(*was_watched);
                 // SAFETY: the frames around this one have not ended.
                 let outer = unsafe { watch.outer.as_ref() };
-                local.base.set(outer.unwrap_or(watch).from(outer.is_some()));
+                local
+                    .frames
+                    .base
+                    .set(outer.unwrap_or(watch).from(outer.is_some()));
             }
         }
         let (local, next_slot) = (self.local(), self.next_slot());
@@ -28,11 +31,11 @@ impl Worker {
         let watch = Watch {
             is_job,
             lowest: Cell::new(next_slot),
-            before: Cell::new(local.base.replace(next_slot)),
-            outer: local.watch.get(),
+            before: Cell::new(local.frames.base.replace(next_slot)),
+            outer: local.frames.watch.get(),
         };
-        local.watch.set(ptr::from_ref(&watch));
-        let _end = End(self, &watch, local.is_watched.replace(true));
+        local.frames.watch.set(ptr::from_ref(&watch));
+        let _end = End(self, &watch, local.frames.is_watched.replace(true));
         op()
     }
 
@@ -40,8 +43,8 @@ impl Worker {
     pub(crate) fn is_only_metered(&self) -> bool {
         let (local, pool) = (self.local(), self.pool());
         pool.metered
-            && local.watch.get().is_null()
-            && !local.is_strict.get()
+            && local.frames.watch.get().is_null()
+            && !local.frames.is_strict.get()
             && !pool.alert.is_raised()
             && self.state().recorder.is_none()
     }
@@ -49,7 +52,7 @@ impl Worker {
     /// Notes that a job is about to be pushed into this slot, or one above.
     #[inline(always)]
     pub(crate) fn note(&self, slot: usize) {
-        if slot < self.local().base.get() {
+        if slot < self.local().frames.base.get() {
             self.lower(slot);
         }
     }
@@ -57,7 +60,7 @@ impl Worker {
     /// Notes that a look for a job found none: others may have taken the noted jobs, so that the
     /// next one, which may be lent, lies below the noted slot.
     pub(crate) fn note_what_is_gone(&self) {
-        if self.local().is_watched.get() {
+        if self.local().frames.is_watched.get() {
             self.note(self.next_slot());
         }
     }
@@ -67,8 +70,8 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn lower(&self, slot: usize) {
         let local = self.local();
-        local.base.set(slot);
-        let mut watch = local.watch.get();
+        local.frames.base.set(slot);
+        let mut watch = local.frames.watch.get();
         // SAFETY: the frames that watch have not ended.
         while let Some(inner) = unsafe { watch.as_ref() } {
             inner.lowest.set(inner.lowest.get().min(slot));
@@ -81,12 +84,12 @@ impl Worker {
     /// The lowest slot that the present scope may have pushed, or the present job if there is no
     /// scope.
     pub(crate) fn pushed_from(&self) -> usize {
-        self.local().base.get()
+        self.local().frames.base.get()
     }
 
     /// The lowest slot that the present job may have pushed.
     pub(crate) fn pushed_in_job_from(&self) -> usize {
-        let mut watch = self.local().watch.get();
+        let mut watch = self.local().frames.watch.get();
         // SAFETY: as above.
         while let Some(inner) = unsafe { watch.as_ref() } {
             if inner.is_job || inner.outer.is_null() {
@@ -94,7 +97,7 @@ impl Worker {
             }
             watch = inner.outer;
         }
-        self.local().base.get()
+        self.local().frames.base.get()
     }
 
     /// Calls `op`, in which every wait is of this kind.
@@ -141,6 +144,6 @@ impl Worker {
     /// True if only descendants may run while this worker waits here.
     #[inline]
     pub(crate) fn is_strict(&self) -> bool {
-        self.local().is_strict.get()
+        self.local().frames.is_strict.get()
     }
 }

@@ -75,7 +75,7 @@ impl Worker {
     /// jobs have overtaken them up to the last window, and as many more as a window has may do so
     /// in the next. Returns the new number of jobs that have overtaken them.
     fn serve_yielded(&self, overtook: u32, is_over: impl Fn() -> bool) -> u32 {
-        let in_turn = self.local().yielded_ran.replace(0);
+        let in_turn = self.local().order.yielded_ran.replace(0);
         let waiting = self.state().yielded.len();
         if waiting == 0 {
             return 0;
@@ -98,15 +98,18 @@ impl Worker {
     /// at all of them takes longer than a small job.
     fn run_waiting(&self) -> bool {
         if self.pool().lanes.is_empty() {
-            let ran = &self.local().yielded_ran;
+            let ran = &self.local().order.yielded_ran;
             ran.set(ran.get() + 1);
             return self.run(self.take_yielded());
         }
         if self.run(self.take_hinted()) {
             return true;
         }
-        let reached = self.local().lanes_reached.get();
-        self.local().lanes_reached.set(reached.wrapping_add(1));
+        let reached = self.local().order.lanes_reached.get();
+        self.local()
+            .order
+            .lanes_reached
+            .set(reached.wrapping_add(1));
         if reached % STEAL_INTERVAL == 0 || self.pool().workers().len() <= STEAL_INTERVAL as usize {
             if let Some(job) = self.steal() {
                 self.execute_stolen(job, self.pool().now_ns());

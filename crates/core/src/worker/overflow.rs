@@ -77,7 +77,7 @@ impl Worker {
     }
 
     fn execute_gathered(&self, job: DetachedJob) {
-        let serving = self.local().serving.get();
+        let serving = self.local().order.serving.get();
         self.execute(Job::Injected { job, serving });
     }
 }

@@ -44,7 +44,7 @@ impl Worker {
 
     /// As [`push`](Self::push), for a job that is in no slot yet.
     pub(crate) fn push_detached(&self, job: DetachedJob) {
-        if self.local().holds_void.replace(false) {
+        if self.local().pushes.holds_void.replace(false) {
             self.drop_void();
         }
         if self.deque().has_room() || self.make_room() {
@@ -78,7 +78,7 @@ impl Worker {
     /// unless a frame has noted their places.
     #[cold]
     fn make_room(&self) -> bool {
-        if self.local().watch.get().is_null() && self.deque().waiting() <= FEW_WAITING {
+        if self.local().frames.watch.get().is_null() && self.deque().waiting() <= FEW_WAITING {
             let mut waiting = Vec::new();
             while let Some((kind, slot)) = self.pop_detached() {
                 // SAFETY: just popped.

@@ -89,7 +89,7 @@ impl Worker {
         impl Drop for Open<'_> {
             fn drop(&mut self) {
                 let Self(worker, region, was_strict) = self;
-                worker.local().is_strict.set(*was_strict);
+                worker.local().frames.is_strict.set(*was_strict);
                 worker.close(region);
                 if worker.pool().waits_for_a_worker() {
                     // The call may have consumed a signal without serving it.
@@ -101,7 +101,7 @@ impl Worker {
         let region = regions.region(mode, context, self.next_slot());
         // SAFETY: in place, and the newest, until `Open` is dropped below.
         unsafe { regions.open(&region, self.deque()) };
-        let was_strict = self.local().is_strict.replace(mode.is_strict());
+        let was_strict = self.local().frames.is_strict.replace(mode.is_strict());
         let _open = Open(self, &region, was_strict);
         self.watched(false, op)
     }

@@ -16,12 +16,12 @@ impl Worker {
     pub(crate) fn execute(&self, job: Job) {
         // Counted before it runs: a thread that learns that it is done finds it counted.
         self.state().counters.executed.add(1);
-        if self.pool().alert.is_raised() || self.local().is_watched.get() {
+        if self.pool().alert.is_raised() || self.local().frames.is_watched.get() {
             return self.execute_watched(job);
         }
-        let base = self.local().base.replace(self.next_slot());
+        let base = self.local().frames.base.replace(self.next_slot());
         self.run_job(job);
-        self.local().base.set(base);
+        self.local().frames.base.set(base);
     }
 
     /// As `execute`, for a job that is recorded, metered or watched, and may be cancelled, or be
@@ -58,9 +58,9 @@ impl Worker {
         self.record(EventKind::JobBegin);
         insight::call::as_a_job(|| {
             if self.is_only_metered() {
-                let base = self.local().base.replace(self.next_slot());
+                let base = self.local().frames.base.replace(self.next_slot());
                 run();
-                self.local().base.set(base);
+                self.local().frames.base.set(base);
             } else {
                 self.watched(true, run);
             }
@@ -72,15 +72,15 @@ impl Worker {
     /// when it is taken from its queue.
     pub(crate) fn run_claimed(&self, run: impl FnOnce()) {
         self.pool().abort_if_forked();
-        if self.local().is_watched.get() {
+        if self.local().frames.is_watched.get() {
             self.watched_job(run);
         } else {
-            let base = self.local().base.replace(self.next_slot());
+            let base = self.local().frames.base.replace(self.next_slot());
             run();
-            self.local().base.set(base);
+            self.local().frames.base.set(base);
         }
         if !self.drop_void() {
-            self.local().holds_void.set(true);
+            self.local().pushes.holds_void.set(true);
         }
     }
 
@@ -122,10 +122,10 @@ impl Worker {
     /// 1. As for [`DetachedJob::execute`].
     #[inline(never)]
     unsafe fn serve(&self, job: DetachedJob, serving: Priority) {
-        let before = self.local().serving.replace(serving);
+        let before = self.local().order.serving.replace(serving);
         // SAFETY: by 1.
         unsafe { job.finish(None) };
-        self.local().serving.set(before);
+        self.local().order.serving.set(before);
     }
 
     // Separate functions, or a popped job would pay for the frame that these need.

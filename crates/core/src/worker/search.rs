@@ -46,10 +46,10 @@ impl Worker {
 
     /// True if the worker may ask an owner for private jobs now.
     pub(crate) fn may_ask(&self) -> bool {
-        let mut backoff = self.local().backoff.get();
+        let mut backoff = self.local().search.backoff.get();
         let may = backoff.may_ask(self.pool().now_ns());
-        self.local().was_refused.set(!may);
-        self.local().backoff.set(backoff);
+        self.local().search.was_refused.set(!may);
+        self.local().search.backoff.set(backoff);
         may
     }
 
@@ -59,23 +59,23 @@ impl Worker {
         &self,
         take: impl Fn(&WorkerState<Pool>, bool) -> Steal<Job>,
     ) -> Option<Job> {
-        let mut rng = self.local().rng.get();
+        let mut rng = self.local().search.rng.get();
         let found = match &self.state().neighbours {
             None => {
                 let victims = Victims::new(&mut rng, self.index(), self.pool().workers().len());
                 self.try_each(victims.map(|victim| (victim, true)), take)
             }
             Some(neighbours) => {
-                let mut reach = self.local().reach.get();
+                let mut reach = self.local().search.reach.get();
                 let victims = neighbours.victims(&mut rng);
                 let may_disturb = |victim: Victim| (victim.worker, reach.covers(victim.class));
                 let found = self.try_each(victims.map(may_disturb), take);
                 reach.count_round(found.is_some(), neighbours.classes());
-                self.local().reach.set(reach);
+                self.local().search.reach.set(reach);
                 found
             }
         };
-        self.local().rng.set(rng);
+        self.local().search.rng.set(rng);
         found
     }
 
@@ -170,9 +170,9 @@ impl Worker {
     /// Runs a job that was stolen at this time, and notes whether it was worth stealing.
     pub(crate) fn execute_stolen(&self, job: Job, began_ns: u64) {
         self.execute(job);
-        let mut backoff = self.local().backoff.get();
+        let mut backoff = self.local().search.backoff.get();
         backoff.stolen_job_took(self.pool().now_ns().saturating_sub(began_ns));
-        self.local().backoff.set(backoff);
+        self.local().search.backoff.set(backoff);
     }
 }
 
@@ -198,7 +198,7 @@ impl Searcher for Search<'_> {
         let step = if wants_place {
             IdleStep::Sleep
         } else {
-            let gaps = || self.worker.local().gaps.get();
+            let gaps = || self.worker.local().search.gaps.get();
             self.ladder.step(self.worker.pool().now_ns(), gaps)
         };
         match step {
@@ -244,17 +244,17 @@ impl Searcher for Search<'_> {
 impl Search<'_> {
     /// Notes for how long there has been no work.
     fn count_gap(&self, now_ns: u64) {
-        let mut gaps = self.worker.local().gaps.get();
+        let mut gaps = self.worker.local().search.gaps.get();
         gaps.count(now_ns.saturating_sub(self.ran_out_ns.replace(now_ns)));
-        self.worker.local().gaps.set(gaps);
+        self.worker.local().search.gaps.set(gaps);
     }
 
     /// Leaves the owners alone for a moment, if the last round found jobs that the worker may not
     /// ask for.
     fn look_away(&self) {
         let (pool, local) = (self.worker.pool(), self.worker.local());
-        if local.was_refused.replace(false) && !pool.is_oversubscribed() {
-            let until_ns = pool.now_ns() + local.backoff.get().pause_ns();
+        if local.search.was_refused.replace(false) && !pool.is_oversubscribed() {
+            let until_ns = pool.now_ns() + local.search.backoff.get().pause_ns();
             while pool.now_ns() < until_ns && !self.latch.probe() {
                 hint::spin_loop();
             }
@@ -265,7 +265,7 @@ impl Search<'_> {
 impl Worker {
     /// The role in which this thread sleeps.
     pub(crate) fn sleeper(&self) -> Sleeper {
-        if self.local().is_caller.get() {
+        if self.local().thread.is_caller.get() {
             Sleeper::Caller(self.index())
         } else {
             Sleeper::Worker(self.index())

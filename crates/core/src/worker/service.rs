@@ -20,12 +20,14 @@ impl Worker {
     pub(crate) fn make_public(&self) -> bool {
         let stays = self.deque().service();
         let (pool, local) = (self.pool(), self.local());
-        let is_brief = || local.is_caller.get() && local.calls.get().is_brief(self.pool().now_ns());
+        let is_brief = || {
+            local.thread.is_caller.get() && local.thread.calls.get().is_brief(self.pool().now_ns())
+        };
         let waiting = self.deque().waiting();
         let woke = pool.sleep.published_among(waiting, pool, is_brief);
         self.state().counters.wakes.add(woke.unwrap_or(0) as u64);
         // P4, or a wake-up that was left to the lookout: the next push is looked at as well.
-        if woke.is_none_or(|woke| pool.sleep.stays_alert(&local.alert, woke)) {
+        if woke.is_none_or(|woke| pool.sleep.stays_alert(&local.pushes.alert, woke)) {
             self.signal_self();
         }
         self.offer_pieces(self.wait_mode().once());

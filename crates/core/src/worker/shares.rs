@@ -14,7 +14,7 @@ const MANY: usize = 32;
 impl Worker {
     /// Takes a share. False if the pool has ended.
     pub(crate) fn keep_pool(&self) -> bool {
-        let stock = &self.local().stock;
+        let stock = &self.local().thread.stock;
         match stock.get() {
             Some(0) if self.pool().live.keep(MANY) => stock.set(Some(MANY - 1)),
             Some(0) => return false,
@@ -26,7 +26,7 @@ impl Worker {
 
     /// Returns a share.
     pub(crate) fn release_pool(&self) {
-        let stock = &self.local().stock;
+        let stock = &self.local().thread.stock;
         match stock.get() {
             None => self.pool().release(),
             Some(shares) if shares + 1 < 2 * MANY => stock.set(Some(shares + 1)),
@@ -40,12 +40,12 @@ impl Worker {
     /// Lets the worker have a stock from now on, or no longer.
     pub(crate) fn hold_shares(&self, holds: bool) {
         self.return_shares();
-        self.local().stock.set(holds.then_some(0));
+        self.local().thread.stock.set(holds.then_some(0));
     }
 
     /// Gives back all shares that the worker has in stock.
     pub(crate) fn return_shares(&self) {
-        let stock = &self.local().stock;
+        let stock = &self.local().thread.stock;
         if let Some(shares @ 1..) = stock.get() {
             stock.set(Some(0));
             self.pool().release_shares(shares);

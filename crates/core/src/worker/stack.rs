@@ -42,8 +42,8 @@ impl Worker {
         let here = address_of_frame();
         let guarded = self.pool().stack_guard.unwrap_or(size / GUARDED);
         let open = size.saturating_sub(guarded);
-        self.local().base.set(self.next_slot());
-        self.local().marks.replace(Marks {
+        self.local().frames.base.set(self.next_slot());
+        self.local().frames.marks.replace(Marks {
             deep: here.saturating_sub(size / DEEP),
             guarded: here.saturating_sub(open),
         })
@@ -51,16 +51,16 @@ impl Worker {
 
     /// Gives the worker back the stack with these marks.
     pub(crate) fn return_to_stack(&self, marks: Marks) {
-        self.local().marks.set(marks);
+        self.local().frames.marks.set(marks);
     }
 
     /// True if so much of the stack is in use that an unrelated job should not begin here.
     pub(crate) fn is_deep(&self) -> bool {
-        address_of_frame() < self.local().marks.get().deep
+        address_of_frame() < self.local().frames.marks.get().deep
     }
 
     /// True if a join that waits here must not run a foreign job.
     pub(crate) fn is_guarded(&self) -> bool {
-        address_of_frame() < self.local().marks.get().guarded
+        address_of_frame() < self.local().frames.marks.get().guarded
     }
 }

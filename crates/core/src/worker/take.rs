@@ -68,7 +68,7 @@ impl Worker {
     pub(crate) fn take_from(&self, lane: Priority) -> Option<Job> {
         let serving = match lane {
             Priority::High => lane,
-            Priority::Normal | Priority::Low => self.local().serving.get(),
+            Priority::Normal | Priority::Low => self.local().order.serving.get(),
         };
         self.take_to_serve(lane, serving)
     }
@@ -76,7 +76,7 @@ impl Worker {
     fn take_to_serve(&self, lane: Priority, serving: Priority) -> Option<Job> {
         let job = self.pool().lanes.take_from(lane)?;
         if lane == Priority::Normal {
-            self.local().turns.set(Turns::new());
+            self.local().order.turns.set(Turns::new());
         }
         Some(self.injected(job, serving))
     }
@@ -90,8 +90,8 @@ impl Worker {
     /// A job with a hint to this worker.
     pub(crate) fn take_hinted(&self) -> Option<Job> {
         let job = self.state().hinted.take(&self.pool().lanes)?;
-        self.local().queue_passed_ns.set(None);
-        Some(self.injected(job, self.local().serving.get()))
+        self.local().order.queue_passed_ns.set(None);
+        Some(self.injected(job, self.local().order.serving.get()))
     }
 
     /// A hinted job of another worker, which is late. Some more are moved to this worker.
@@ -112,7 +112,7 @@ impl Worker {
             let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);
         }
-        Some(self.injected(job, self.local().serving.get()))
+        Some(self.injected(job, self.local().order.serving.get()))
     }
 
     /// A job from a lane or from the worker's own queue, if it is its turn. It may be a turn at
@@ -148,15 +148,15 @@ impl Worker {
         if !is_queued && !is_normal {
             return None;
         }
-        let mut turns = local.turns.get();
+        let mut turns = local.order.turns.get();
         let is_due = turns.is_due(now_ns);
-        local.turns.set(turns);
+        local.order.turns.set(turns);
         if is_deep {
             None
         } else if is_normal && (is_due || pool.prompt) {
             self.take_from(Priority::Normal)
         } else if is_due {
-            local.turns.set(Turns::new());
+            local.order.turns.set(Turns::new());
             self.take_hinted()
         } else {
             None
@@ -166,7 +166,7 @@ impl Worker {
     /// True if the worker's own queue has waited as long as a lane may. If not, counts that it was
     /// passed over once more.
     fn has_passed_over_its_queue(&self, now_ns: u64) -> bool {
-        let passed_ns = &self.local().queue_passed_ns;
+        let passed_ns = &self.local().order.queue_passed_ns;
         let since_ns = passed_ns.get().unwrap_or(now_ns);
         passed_ns.set(Some(since_ns));
         Priority::is_late(since_ns, now_ns)
@@ -178,7 +178,7 @@ impl Worker {
         if !self.pool().waits_for_a_worker() || self.is_deep() {
             return None;
         }
-        let serving = self.local().serving.get();
+        let serving = self.local().order.serving.get();
         let lanes = [Priority::High, Priority::Normal].into_iter();
         let mut more_urgent = lanes.filter(|lane| lane.is_above(serving));
         more_urgent.find_map(|lane| self.take_to_serve(lane, lane))

@@ -81,7 +81,7 @@ impl Worker {
     /// Calls `op`, which runs jobs on top of a frame that has not ended. Does not unwind.
     #[inline(always)]
     pub(crate) fn on_top<R>(&self, op: impl FnOnce() -> R) -> R {
-        let depth = &self.local().wait_depth;
+        let depth = &self.local().frames.wait_depth;
         let below = depth.get();
         depth.set(below + 1);
         let result = op();
@@ -94,7 +94,7 @@ impl Worker {
 
     /// True if the present job runs on top of a waiting frame.
     pub(crate) fn is_on_top(&self) -> bool {
-        self.local().wait_depth.get() > 0
+        self.local().frames.wait_depth.get() > 0
     }
 
     /// True if other jobs wait that this worker could run in place of a long one.
@@ -127,7 +127,7 @@ impl Worker {
     /// Runs a job in the slot at this address or above, or one of the others that run where only
     /// descendants do.
     fn run_descendant(&self, oldest: usize) -> bool {
-        let ran = &self.local().ran_strictly;
+        let ran = &self.local().frames.ran_strictly;
         ran.set(ran.get() % Turns::JOBS_MAX + 1);
         // Jobs that keep pushing others do not keep yielded ones from their turn (FU-2).
         ran.get() == Turns::JOBS_MAX && self.run(self.take_yielded_here())
@@ -144,7 +144,7 @@ impl Worker {
     /// Passes time when nothing may run here: spins, yields, and at last withdraws, until there may
     /// be a piece of the initialiser of this `Once`, if it is not null.
     fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch, once: *const ()) {
-        let gaps = || self.local().gaps.get();
+        let gaps = || self.local().search.gaps.get();
         match ladder.step(self.pool().now_ns(), gaps) {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
             IdleStep::Yield => thread::yield_now(),

@@ -16,7 +16,7 @@ impl Worker {
         let yielded = &self.state().yielded;
         let level = match self.keeps_order() {
             true => 0,
-            false => self.local().wait_depth.get(),
+            false => self.local().frames.wait_depth.get(),
         };
         // SAFETY: under the lock.
         self.deque().locked(|| unsafe { yielded.push(level, job) });
@@ -37,19 +37,19 @@ impl Worker {
         let (job, emptied) = self.deque().locked(|| unsafe { yielded.take() });
         // Not under the lock: giving memory back is a system call.
         drop(emptied);
-        Some(self.injected(job?, self.local().serving.get()))
+        Some(self.injected(job?, self.local().order.serving.get()))
     }
 
     /// The oldest of those that yielded on top of the innermost wait, which runs descendants only.
     pub(crate) fn take_yielded_here(&self) -> Option<Job> {
-        let (yielded, depth) = (&self.state().yielded, self.local().wait_depth.get());
+        let (yielded, depth) = (&self.state().yielded, self.local().frames.wait_depth.get());
         if yielded.is_empty() {
             return None;
         }
         // SAFETY: under the lock.
         let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(depth) });
         drop(emptied);
-        Some(self.injected(job?, self.local().serving.get()))
+        Some(self.injected(job?, self.local().order.serving.get()))
     }
 
     /// Gives the jobs that yielded on top of a wait to its frame, because the wait has ended.
@@ -59,7 +59,7 @@ impl Worker {
         if self.keeps_order() {
             return;
         }
-        let (yielded, depth) = (&self.state().yielded, self.local().wait_depth.get());
+        let (yielded, depth) = (&self.state().yielded, self.local().frames.wait_depth.get());
         // SAFETY: under the lock.
         let take = || self.deque().locked(|| unsafe { yielded.take_at(depth) }).0;
         let left: Vec<_> = std::iter::from_fn(take).collect();
@@ -90,7 +90,7 @@ impl Worker {
     /// alone is left to its worker, which may be about to take it, until the second look: each
     /// round notes one such job, beginning with the next worker, so that each gets noted.
     pub(crate) fn steal_yielded(&self) -> Option<Job> {
-        let (pool, noted) = (self.pool(), self.local().alone.get());
+        let (pool, noted) = (self.pool(), self.local().order.alone.get());
         let (next, before) = (noted.0 + 1..pool.workers().len(), 0..=noted.0);
         let mut jobs = next
             .chain(before)
@@ -101,8 +101,8 @@ impl Worker {
                 match victim.yielded.len() {
                     0 => return None,
                     1 if alone != noted => {
-                        if self.local().alone.get() == noted {
-                            self.local().alone.set(alone);
+                        if self.local().order.alone.get() == noted {
+                            self.local().order.alone.set(alone);
                         }
                         return None;
                     }
@@ -123,6 +123,6 @@ impl Worker {
             let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);
         }
-        Some(self.injected(job, self.local().serving.get()))
+        Some(self.injected(job, self.local().order.serving.get()))
     }
 }

@@ -1,0 +1,157 @@
+//! The part of a worker's state that only its own thread touches, by subject.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::base::job::JobSlot;
+use crate::base::region::Watch;
+use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns};
+use crate::sleep::Alert;
+
+/// The part that only the worker's own thread touches.
+pub(crate) struct Local {
+    pub(crate) frames: Frames,
+    pub(crate) pushes: Pushes,
+    pub(crate) order: Order,
+    pub(crate) search: Search,
+    pub(crate) thread: Thread,
+}
+
+/// The frames on the worker's stack, and how those that wait may wait.
+pub(crate) struct Frames {
+    /// The address of the lowest slot that the frame at the top of the stack may have pushed: the
+    /// frame of a job, or of the innermost [`Watch`].
+    pub(crate) base: Cell<usize>,
+    /// The innermost frame that notes what it pushes, or null.
+    pub(crate) watch: Cell<*const Watch>,
+    /// True if jobs are to be noted, for the recorder or the meter, or because they may wait for
+    /// descendants only.
+    pub(crate) is_watched: Cell<bool>,
+    /// The call whose contexts carry the deque's tail; null while the tail in memory is exact.
+    pub(crate) carrier: Cell<*const Carrier>,
+    /// True while the worker waits for descendants only.
+    pub(crate) is_strict: Cell<bool>,
+    /// The number of waiting frames below the present job.
+    pub(crate) wait_depth: Cell<usize>,
+    /// The number of jobs run by waits for descendants only.
+    pub(crate) ran_strictly: Cell<u32>,
+    pub(crate) marks: Cell<Marks>,
+}
+
+/// The state of one call of [`with_context`](crate::with_context) whose contexts carry the deque's
+/// tail, so that the one in memory lags behind.
+pub(crate) struct Carrier {
+    /// True while they carry the tail.
+    pub(crate) carries: Cell<bool>,
+    /// The slot from which on they do.
+    pub(crate) lowest: JobSlot,
+}
+
+/// Addresses in a stack, which grows downwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// A frame below this address is deep in the stack.
+    pub(crate) deep: usize,
+    /// A join that waits in a frame below this address runs descendants only.
+    pub(crate) guarded: usize,
+}
+
+/// The jobs that the worker pushes.
+pub(crate) struct Pushes {
+    /// Whether the next push looks who sleeps, without a signal.
+    pub(crate) alert: Alert,
+    /// True if the deque may hold jobs that other threads have claimed.
+    pub(crate) holds_void: Cell<bool>,
+    /// True if the present run has pushed a woken or spawned job that should have yielded, because
+    /// a frame on top may wait for it.
+    pub(crate) was_early: Cell<bool>,
+}
+
+/// The order of the worker's own jobs and those from outside, hinted ones and yielded ones.
+pub(crate) struct Order {
+    /// Decides when a job from outside comes before the worker's own.
+    pub(crate) turns: Cell<Turns>,
+    /// The priority of the job from outside that runs in the middle of another one here, or of an
+    /// urgent one below: only a more urgent job may run on top.
+    pub(crate) serving: Cell<Priority>,
+    /// How often the main loop has come to the lanes.
+    pub(crate) lanes_reached: Cell<u32>,
+    /// The time since which the worker has passed over its queue of hinted jobs.
+    pub(crate) queue_passed_ns: Cell<Option<u64>>,
+    /// How often the main loop has come to its queue of yielded jobs.
+    pub(crate) yielded_ran: Cell<u32>,
+    /// The job that was alone in another worker's queue of yielded jobs when this one looked: the
+    /// worker's index, and the number of the job.
+    pub(crate) alone: Cell<(usize, usize)>,
+}
+
+/// The search for other workers' jobs.
+pub(crate) struct Search {
+    pub(crate) rng: Cell<Rng>,
+    pub(crate) backoff: Cell<StealBackoff>,
+    /// True if the last round found jobs for which `backoff` does not allow it to ask.
+    pub(crate) was_refused: Cell<bool>,
+    /// The distance up to which the worker may disturb others.
+    pub(crate) reach: Cell<Reach>,
+    /// How long the worker had nothing to do, lately.
+    pub(crate) gaps: Cell<Gaps>,
+}
+
+/// The thread that is the worker: its own, or that of an external caller in its place.
+pub(crate) struct Thread {
+    /// True while an external caller is in this worker's place.
+    pub(crate) is_caller: Cell<bool>,
+    /// The times at which callers came, and how long they stayed.
+    pub(crate) calls: Cell<CallHistory>,
+    /// True while the program's code blocks, inside [`blocking`](crate::blocking).
+    pub(crate) is_blocked: Cell<bool>,
+    /// Spare shares of the pool, if the worker may have any.
+    pub(crate) stock: Cell<Option<usize>>,
+    /// Called on the worker's own thread when the pool has ended.
+    pub(crate) last: Cell<Option<fn()>>,
+}
+
+impl Local {
+    /// The state of the worker with this index, which has no job yet.
+    pub(crate) fn new(index: usize, seed: u64, is_strict: bool, is_watched: bool) -> Self {
+        Self {
+            frames: Frames {
+                base: Cell::new(0),
+                watch: Cell::new(ptr::null()),
+                is_watched: Cell::new(is_watched),
+                carrier: Cell::new(ptr::null()),
+                is_strict: Cell::new(is_strict),
+                wait_depth: Cell::new(0),
+                ran_strictly: Cell::new(0),
+                marks: Cell::new(Marks::default()),
+            },
+            pushes: Pushes {
+                alert: Alert::new(),
+                holds_void: Cell::new(false),
+                was_early: Cell::new(false),
+            },
+            order: Order {
+                turns: Cell::new(Turns::new()),
+                serving: Cell::new(Priority::Low),
+                lanes_reached: Cell::new(0),
+                queue_passed_ns: Cell::new(None),
+                yielded_ran: Cell::new(0),
+                alone: Cell::new((index, 0)),
+            },
+            search: Search {
+                rng: Cell::new(Rng::new(seed)),
+                backoff: Cell::new(StealBackoff::new()),
+                was_refused: Cell::new(false),
+                reach: Cell::new(Reach::new()),
+                gaps: Cell::new(Gaps::new()),
+            },
+            thread: Thread {
+                is_caller: Cell::new(false),
+                calls: Cell::new(CallHistory::new()),
+                is_blocked: Cell::new(false),
+                stock: Cell::new(None),
+                last: Cell::new(None),
+            },
+        }
+    }
+}
