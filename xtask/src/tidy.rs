@@ -10,12 +10,14 @@
 //! | the order of imports; the length of files and functions; an argument at each unsafe site | `layout` |
 //! | an example of each public item of the cluster's crate | `examples` |
 //! | the changelog names the version, the map every folder, lines of dependencies packages that are there | `documents` |
+//! | the drawing of the tree names what is there, and nothing of a crate is missing from it | `drawing` |
 //! | links of documents lead somewhere; the book's summary has every chapter | `links` |
 //!
 //! A violation says where it is, what it is, and how to mend it.
 
 mod circles;
 mod documents;
+mod drawing;
 mod examples;
 mod layout;
 pub(crate) mod links;
@@ -76,6 +78,7 @@ pub fn check(root: &Path) -> anyhow::Result<Report> {
     source::check(&repository, &modules, &mut violations);
     manifest::check(&repository, &mut violations);
     documents::check(&repository, &mut violations);
+    drawing::check(&repository, &mut violations);
     links::check(&repository, &mut violations);
     violations.sort();
     violations.dedup();

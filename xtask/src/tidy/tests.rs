@@ -1,6 +1,7 @@
 //! Each rule catches a violation and accepts what is clean.
 
 mod documents;
+mod drawing;
 mod examples;
 mod layout;
 mod links;
