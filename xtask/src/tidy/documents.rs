@@ -28,6 +28,8 @@ pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
         }
     }
     if let Some(text) = text_of(repository, MAP, found) {
+        // Behind it, names are named without being explained.
+        let text = text.split("\n## Direction").next().unwrap_or(text);
         let crates = repository.folders("crates/");
         for folder in crates.into_iter().chain(repository.folders("")) {
             if !names_folder(text, folder) {

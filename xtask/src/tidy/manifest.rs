@@ -3,28 +3,12 @@
 
 use super::repository::{numbered, File, Repository, Violation};
 
-/// Which of our crates each crate may use; the table of ARCHITECTURE.md.
-const MAY_USE: [(&str, &[&str]); 15] = [
-    ("sync", &[]),
-    ("event", &[]),
-    ("deque", &["sync"]),
-    ("core", &["sync", "event", "deque"]),
-    ("par", &["sync", "core"]),
-    ("futures", &["sync", "core", "par"]),
-    ("observe", &["event"]),
-    ("sim", &["core"]),
-    ("heist", &["core", "par", "futures", "observe", "event"]),
-    ("cluster", &["sync", "core", "cluster-attribute"]),
-    ("cluster-attribute", &[]),
-    ("cluster-suite", &["cluster", "core", "sync"]),
-    ("rayon", &["par"]),
-    ("rayon-core", &["core"]),
-    ("workloads", &[]),
-];
-
-/// The folders of those crates; that of one is at the root.
-const ROOMS: [&str; 2] = ["crates/", "compat/"];
-const AT_THE_ROOT: &str = "workloads";
+const MAP: &str = "ARCHITECTURE.md";
+/// The part of the map with the table of which of our crates each crate may use.
+const DIRECTION: &str = "## Direction";
+/// The folders whose crates are not in it: workspaces of their own, and programs that show how the
+/// public ones are used.
+const FREE: [&str; 3] = ["bench/", "fuzz/", "examples/"];
 
 /// Crates that all tests may use besides: the door, through which models go, and the facade, whose
 /// names the examples show.
@@ -47,10 +31,12 @@ const PEERS: [&str; 9] = [
 const PEERS_MAY_BE_IN: [&str; 2] = ["bench/", "compat/"];
 
 pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
+    let map = repository.file(MAP).map_or("", |map| &*map.text);
+    let direction = direction(map);
     for manifest in repository.ending("Cargo.toml") {
         match dependencies(manifest) {
             Ok(dependencies) => {
-                check_direction(manifest, &dependencies, found);
+                check_direction(manifest, &dependencies, &direction, found);
                 check_reasons(manifest, &dependencies, found);
                 check_peers(manifest, &dependencies, found);
             }
@@ -59,6 +45,19 @@ pub(super) fn check(repository: &Repository, found: &mut Vec<Violation>) {
             ),
         }
     }
+}
+
+/// The rows of the table: a crate, and those that it may use.
+fn direction(map: &str) -> Vec<(&str, Vec<&str>)> {
+    let lines = map.lines().skip_while(|line| *line != DIRECTION).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('#'));
+    let rows = lines.filter_map(|line| line.strip_prefix('|')?.split_once('|'));
+    rows.flat_map(|(crates, used)| {
+        let used: Vec<&str> = used.split('`').skip(1).step_by(2).collect();
+        let crates = crates.split('`').skip(1).step_by(2);
+        crates.map(move |name| (name, used.clone()))
+    })
+    .collect()
 }
 
 /// One entry of a table of dependencies.
@@ -77,32 +76,27 @@ struct Dependency {
     has_reason: bool,
 }
 
-fn check_direction(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Violation>) {
-    let below = ROOMS
-        .iter()
-        .find_map(|room| manifest.path.strip_prefix(room))
-        .or_else(|| {
-            manifest
-                .path
-                .strip_suffix("/Cargo.toml")
-                .filter(|it| *it == AT_THE_ROOT)
-        });
-    let Some(name) = below else {
+fn check_direction(
+    manifest: &File,
+    dependencies: &[Dependency],
+    direction: &[(&str, Vec<&str>)],
+    found: &mut Vec<Violation>,
+) {
+    let folder = manifest.path.strip_suffix("/Cargo.toml");
+    let is_free = FREE.iter().any(|folder| manifest.path.starts_with(folder));
+    let Some(folder) = folder.filter(|_| !is_free) else {
         return;
     };
-    let name = name.split('/').next().unwrap_or(name);
-    let Some((_, may_use)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
+    let name = folder.rsplit('/').next().unwrap_or(folder);
+    let Some((_, may_use)) = direction.iter().find(|(known, _)| *known == name) else {
         found.push(manifest.violation(
             1,
-            format!(
-                "nobody says what `{name}` may depend on; add it to ARCHITECTURE.md and to the \
-                 table in xtask/src/tidy/manifest.rs"
-            ),
+            format!("nothing says what `{name}` may depend on; add it to `{DIRECTION}` in {MAP}"),
         ));
         return;
     };
     for dependency in dependencies {
-        let Some(used) = our_crate(&dependency.package) else {
+        let Some(used) = our_crate(dependency) else {
             continue;
         };
         let for_tests = dependency.kind == "dev-dependencies" && TESTS_MAY_USE.contains(&used);
@@ -115,20 +109,20 @@ fn check_direction(manifest: &File, dependencies: &[Dependency], found: &mut Vec
                 dependency.line,
                 format!(
                     "`{name}` must not depend on `{used}`: it may use {allowed}; move what it \
-                     needs, or change ARCHITECTURE.md and the table in \
-                     xtask/src/tidy/manifest.rs first"
+                     needs, or change `{DIRECTION}` in {MAP} first"
                 ),
             ));
         }
     }
 }
 
-/// The short name of one of our packages: `core` for `heist-core`.
-fn our_crate(package: &str) -> Option<&str> {
-    match package {
-        "heist" => Some(package),
-        _ => package.strip_prefix("heist-"),
-    }
+/// The name in the table of one of our packages: `core` for `heist-core`.
+fn our_crate(dependency: &Dependency) -> Option<&str> {
+    let package = &*dependency.package;
+    let is_ours = dependency.is_local || package == "heist";
+    package
+        .strip_prefix("heist-")
+        .or_else(|| is_ours.then_some(package))
 }
 
 fn check_reasons(manifest: &File, dependencies: &[Dependency], found: &mut Vec<Violation>) {

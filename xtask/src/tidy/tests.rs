@@ -2,6 +2,7 @@
 
 mod documents;
 mod drawing;
+mod everywhere;
 mod examples;
 mod layout;
 mod links;
@@ -16,6 +17,20 @@ use super::check;
 use super::repository::Violation;
 
 const LIB: &str = "crates/deque/src/lib.rs";
+
+/// The end of each map.
+const DIRECTION: &str = "
+## Direction
+
+| crate | may use |
+|---|---|
+| `sync`, `core`, `event`, `futures`, `heist`, `cluster`, `rayon`, `book` | nothing of ours |
+| `workloads`, `soak`, `xtask` | nothing of ours |
+| `deque`, `par` | `sync`, `core` |
+| `observe`, `cli`, `run` | `event` |
+| `sim` | `core` |
+| `lab` | `xtask` |
+";
 
 /// A repository made of these files over a clean one, and what tidy says of it.
 fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
@@ -41,7 +56,12 @@ fn violations(files: &[(&str, &str)]) -> Vec<Violation> {
     for (path, text) in clean.iter().chain(files) {
         let path = root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        let end = if path.ends_with("ARCHITECTURE.md") {
+            DIRECTION
+        } else {
+            ""
+        };
+        fs::write(path, format!("{text}{end}")).unwrap();
     }
     check(root.path()).unwrap().violations
 }

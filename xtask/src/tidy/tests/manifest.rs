@@ -34,23 +34,44 @@ fn dependencies_point_down() {
             ),
         ),
         (
-            "cli/Cargo.toml",
-            "[package]\nname = \"heist-cli\"\n[dependencies]\nheist-deque.workspace = true\n",
+            "bench/Cargo.toml",
+            "[package]\nname = \"bench\"\n[dependencies]\nheist-deque.workspace = true\n",
         ),
     ]);
     assert_caught(
         &[("crates/new/Cargo.toml", "[package]\nname = \"heist-new\"\n")],
         "crates/new/Cargo.toml:1",
-        "add it to ARCHITECTURE.md",
+        "nothing says what `new` may depend on; add it to `## Direction` in ARCHITECTURE.md",
     );
-    assert_caught(
-        &[(
-            "workloads/Cargo.toml",
-            &manifest("[dependencies]\nheist.workspace = true"),
-        )],
-        "workloads/Cargo.toml:4",
-        "`workloads` must not depend on `heist`: it may use nothing of ours",
-    );
+}
+
+#[test]
+fn each_crate_and_program_has_a_row() {
+    let manifest = |text: &str| format!("[package]\nname = \"heist-x\"\n{text}\n");
+    for (path, dependency, may_use) in [
+        ("workloads", "heist.workspace = true", "nothing of ours"),
+        (
+            "cli",
+            "heist-deque = { path = \"../crates/deque\" }",
+            "only event",
+        ),
+        ("crates/sim", "heist-par.workspace = true", "only core"),
+        ("run", "heist-sim.workspace = true", "only event"),
+        (
+            "lab",
+            "heist-rayon = { path = \"../compat/rayon\" }",
+            "only xtask",
+        ),
+    ] {
+        let path = format!("{path}/Cargo.toml");
+        let text = manifest(&format!("[dependencies]\n{dependency}"));
+        let map = (
+            "ARCHITECTURE.md",
+            "`.ci` `crates` `deque` `sim` `workloads` `cli` `run` `lab`",
+        );
+        let says = format!("it may use {may_use}; move what");
+        assert_caught(&[map, (&path, &text)], &format!("{path}:4"), &says);
+    }
 }
 
 #[test]
