@@ -64,7 +64,7 @@ where
     RB: Send,
 {
     let site = const { &Site::of::<B>("join") };
-    join_at(site, |_| a(), |_| b())
+    join_at(Some(site), |_| a(), |_| b())
 }
 
 /// As [`join`], and tells each closure whether it migrated, that is, whether it runs on a thread
@@ -92,25 +92,11 @@ where
     RA: Send,
     RB: Send,
 {
-    join_at(const { &Site::of::<B>("join") }, a, b)
-}
-
-#[track_caller]
-#[inline(always)]
-fn join_at<A, B, RA, RB>(site: &'static Site, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA + Send,
-    B: FnOnce(FnContext) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    match Worker::visible() {
-        Some(worker) => join_on(worker, false, a, b),
-        None => join_elsewhere(Some(site), a, b),
-    }
+    join_at(Some(const { &Site::of::<B>("join") }), a, b)
 }
 
 /// As [`join_context`], for two parts of one loop, which have no site of their own.
+#[doc(hidden)]
 #[track_caller]
 pub fn join_parts<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -119,9 +105,21 @@ where
     RA: Send,
     RB: Send,
 {
+    join_at(None, a, b)
+}
+
+#[track_caller]
+#[inline(always)]
+fn join_at<A, B, RA, RB>(site: Option<&'static Site>, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
     match Worker::visible() {
         Some(worker) => join_on(worker, false, a, b),
-        None => join_elsewhere(None, a, b),
+        None => join_elsewhere(site, a, b),
     }
 }
 
