@@ -130,6 +130,17 @@ impl Planner {
     /// # Errors
     ///
     /// Fails if a setting is outside of its range or contradicts another.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::planner::{Config, Planner};
+    ///
+    /// let mut config = Config::default();
+    /// config.low_water = 2.0; // more than the whole of a node
+    /// assert_eq!(Planner::new(config).unwrap_err().setting(), "low_water");
+    /// assert!(Planner::new(Config::default()).is_ok());
+    /// ```
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -182,7 +193,7 @@ impl Planner {
     }
 
     /// The move begins: from now on it counts at both ends, against the limits, and for the
-    /// job's cool-down.
+    /// job's cool-down; the [module](self) has an example.
     ///
     /// # Errors
     ///
@@ -196,7 +207,7 @@ impl Planner {
         Ok(())
     }
 
-    /// The job runs on the target. Both nodes are measured anew.
+    /// The job runs on the target. Both nodes are measured anew; the [module](self) has an example.
     ///
     /// # Errors
     ///

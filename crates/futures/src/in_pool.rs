@@ -13,7 +13,7 @@ use crate::spawn::spawn_in;
 #[cfg(doc)]
 use crate::spawn_future;
 
-/// Futures in a named pool.
+/// Futures in a named pool; each method has an example.
 pub trait SpawnFuture {
     /// As [`spawn_future`], in this pool.
     ///

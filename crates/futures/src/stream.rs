@@ -22,7 +22,7 @@ use crate::spawn::spawn_in;
 /// An iterator that does not know its length could be split for ever.
 const MOST_PARTS: usize = 128;
 
-/// The items of a parallel iterator as a stream.
+/// The items of a parallel iterator as a stream; its methods have examples.
 pub trait IntoStream: ParallelIterator + 'static {
     /// The items in their order, computed by the pool of the calling worker, or else by the global
     /// pool, while others are awaited.

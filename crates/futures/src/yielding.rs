@@ -21,7 +21,7 @@ pub fn yield_now() -> YieldNow {
     YieldNow { has_yielded: false }
 }
 
-/// The future of [`yield_now`].
+/// The future of a yield: see [`yield_now`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct YieldNow {

@@ -6,6 +6,15 @@ use crate::{slice, vec};
 
 /// The items of an array, by value.
 ///
+/// # Examples
+///
+/// ```
+/// use heist::prelude::*;
+///
+/// let lengths: Vec<usize> = ["fig", "apple"].into_par_iter().map(str::len).collect();
+/// assert_eq!(lengths, [3, 5]);
+/// ```
+///
 /// # Cost
 ///
 /// Moves the array to the heap.

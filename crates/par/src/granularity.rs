@@ -65,6 +65,19 @@ pub(crate) const UNKNOWN: usize = usize::MAX;
 impl SplitPolicy {
     /// The policy of an iterator made of two: both wishes, or those of this one where they exclude
     /// each other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist::{Granularity, SplitPolicy};
+    ///
+    /// let (mut long, mut adaptive) = (SplitPolicy::default(), SplitPolicy::default());
+    /// long.min_len = 100;
+    /// adaptive.min_len = 10;
+    /// adaptive.granularity = Granularity::Adaptive;
+    /// let both = long.and(adaptive);
+    /// assert_eq!((both.min_len, both.granularity), (100, Granularity::Adaptive));
+    /// ```
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

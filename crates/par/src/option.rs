@@ -6,6 +6,15 @@ use crate::iter::IntoParallelIterator;
 use crate::part::{IndexedPart, Part};
 
 /// The item of an option, by value.
+///
+/// # Examples
+///
+/// ```
+/// use heist::prelude::*;
+///
+/// let numbers = vec![1, 2, 3].into_par_iter().chain(Some(4));
+/// assert_eq!(numbers.sum::<i32>(), 10);
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IntoIter<T> {

@@ -92,7 +92,8 @@ pub trait Part: Sized + Send {
 
 /// A part that knows how many items it has, and can be cut at any index.
 ///
-/// Implement it to get [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator).
+/// Implement it to get [`IndexedParallelIterator`](crate::iter::IndexedParallelIterator), and see
+/// [`plumbing`](crate::iter::plumbing) for an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a parallel iterator that knows its length",
     note = "`filter`, `flat_map` and the like give as many items as they find"

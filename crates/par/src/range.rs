@@ -10,6 +10,15 @@ use crate::part::{IndexedPart, Part};
 ///
 /// It is indexed if the number of items fits into a `usize` whatever the range: not for `u64`,
 /// `i64`, `u128` and `i128`.
+///
+/// # Examples
+///
+/// ```
+/// use heist::prelude::*;
+///
+/// assert_eq!((0..1000_u32).into_par_iter().filter(|n| n % 7 == 0).count(), 143);
+/// assert_eq!(('a'..'e').into_par_iter().collect::<String>(), "abcd");
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Iter<T> {

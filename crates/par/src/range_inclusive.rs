@@ -11,6 +11,15 @@ use crate::part::{IndexedPart, Part};
 ///
 /// It is indexed if the number of items fits into a `usize` whatever the range and the machine: for
 /// `u8`, `i8`, `u16`, `i16` and `char`.
+///
+/// # Examples
+///
+/// ```
+/// use heist::prelude::*;
+///
+/// assert_eq!((1..=20_u64).into_par_iter().product::<u64>(), 2_432_902_008_176_640_000);
+/// assert_eq!(('a'..='e').into_par_iter().collect::<String>(), "abcde");
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Iter<T> {

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 use crate::algorithm::{sort_by_cached_key, sort_stable, sort_unstable};
 
-/// Methods of slices that leave them as they are.
+/// Methods of slices that leave them as they are; each has an example.
 pub trait ParallelSlice<T: Sync> {
     /// The slice with which the other methods work.
     fn as_parallel_slice(&self) -> &[T];
@@ -211,7 +211,7 @@ impl<T: Sync> ParallelSlice<T> for [T] {
     }
 }
 
-/// Methods of slices that may change them.
+/// Methods of slices that may change them; each has an example.
 pub trait ParallelSliceMut<T: Send> {
     /// The slice with which the other methods work.
     fn as_parallel_slice_mut(&mut self) -> &mut [T];

@@ -10,7 +10,7 @@ pub use iter::{
 };
 pub use pattern::Pattern;
 
-/// The parallel versions of methods of `str`.
+/// The parallel versions of methods of `str`; each has an example.
 ///
 /// Texts are cut between characters, near the middle, and where pieces are asked for, between them.
 /// A [`Pattern`] is a `char`, a slice or an array of them, or a closure that says yes or no of a

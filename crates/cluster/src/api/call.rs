@@ -508,6 +508,27 @@ impl<T: DeserializeOwned> RemoteFuture<T> {
     /// # Errors
     ///
     /// See [`RemoteError`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local, RemoteError};
+    ///
+    /// #[remote]
+    /// fn reciprocal(x: f64) -> f64 {
+    ///     assert!(x != 0.0, "division by zero");
+    ///     1.0 / x
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     assert_eq!(cluster.call(reciprocal, 4.0).get()?, 0.25);
+    ///     let failed = cluster.call(reciprocal, 0.0).get();
+    ///     assert_eq!(failed, Err(RemoteError::Panicked("division by zero".to_owned())));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn get(mut self) -> Result<T, RemoteError> {
         loop {
             if let Some(result) = self.wait_timeout(Duration::from_secs(3600)) {

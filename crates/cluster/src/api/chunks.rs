@@ -358,6 +358,28 @@ where
     /// # Errors
     ///
     /// The error of the first chunk without a result; the others are cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local};
+    ///
+    /// #[remote]
+    /// fn longest(words: Vec<String>) -> String {
+    ///     words.into_iter().max_by_key(String::len).unwrap_or_default()
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let words: Vec<String> = ["fig", "apple", "pear"].map(str::to_owned).to_vec();
+    ///     let found = cluster.chunks(words).map(longest).reduce(String::new(), |a, b| {
+    ///         if a.len() < b.len() { b } else { a }
+    ///     })?;
+    ///     assert_eq!(found, "apple");
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn reduce(
         self,
         identity: F::Out,
@@ -380,6 +402,29 @@ where
     /// # Errors
     ///
     /// The error of the first chunk without a result, or that of `take`; the others are cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local, RemoteError};
+    ///
+    /// #[remote]
+    /// fn squares(numbers: std::ops::Range<u64>) -> Vec<u64> {
+    ///     numbers.map(|n| n * n).collect()
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let mut all = vec![0; 1000];
+    ///     cluster.chunks(0..1000).map(squares).for_each(|first, count, found| {
+    ///         all[first as usize..][..count as usize].copy_from_slice(&found);
+    ///         Ok::<(), RemoteError>(())
+    ///     })?;
+    ///     assert_eq!(all[30], 900);
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn for_each<E: From<RemoteError>>(
         mut self,
         mut take: impl FnMut(u64, u64, F::Out) -> Result<(), E>,

@@ -72,6 +72,20 @@ impl Cluster {
     ///
     /// `Local` starts its workers, a few milliseconds each; Slurm is asked for its version and
     /// nodes; connecting the side-car to Ray takes seconds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{Cluster, Local};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new().nodes(2))?;
+    ///     let ended = Cluster::connect(Local::new().nodes(u32::MAX)).unwrap_err();
+    ///     eprintln!("{} is there; {ended}", cluster.backend());
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn connect(backend: impl BackendOptions) -> Result<Self, ClusterError> {
         Self::connect_with(backend, Options::new())
     }
@@ -160,6 +174,21 @@ impl Cluster {
     /// # Errors
     ///
     /// Fails if the backend does not know them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{Cluster, Local};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new().nodes(2).cpus(3))?;
+    ///     for node in cluster.nodes()?.iter().filter(|node| node.is_alive) {
+    ///         assert_eq!(node.cpus, 3.0, "{}", node.id);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn nodes(&self) -> Result<Vec<Node>, ClusterError> {
         Ok(self.shared.backend.nodes()?)
     }
@@ -173,6 +202,25 @@ impl Cluster {
     ///
     /// Once workers run, a call costs a tenth of a millisecond on [`Local`](crate::Local), two
     /// milliseconds on Slurm and about ten on Ray: give it work for 50 ms or more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local};
+    ///
+    /// #[remote]
+    /// fn square(x: u64) -> u64 {
+    ///     x * x
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let (three, four) = (cluster.call(square, 3), cluster.call(square, 4));
+    ///     assert_eq!(three.get()? + four.get()?, 25);
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn call<F: RemoteFunction>(&self, function: F, args: F::Args) -> RemoteFuture<F::Out> {
         self.anywhere().call(function, args)
     }

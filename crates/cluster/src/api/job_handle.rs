@@ -152,6 +152,42 @@ impl<T> JobHandle<T> {
     /// # Errors
     ///
     /// Fails if the backend does not know the machine or has lost it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{job, Cluster, Job, JobContext, JobOptions, Local, Stop};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Countdown(u64);
+    ///
+    /// #[job]
+    /// impl Job for Countdown {
+    ///     type Out = u64;
+    ///     const VERSION: u32 = 1;
+    ///
+    ///     fn run(&mut self, context: &JobContext) -> Result<u64, Stop> {
+    ///         while self.0 > 0 {
+    ///             context.safe_point(self)?;
+    ///             self.0 -= 1;
+    ///         }
+    ///         Ok(self.0)
+    ///     }
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new().nodes(2))?;
+    ///     let job = cluster.submit(Countdown(u64::MAX), JobOptions::new("long").on("n1"))?;
+    ///     let patience = std::time::Duration::from_secs(60);
+    ///     job.wait_until(patience, |job| job.node.is_some()).expect("it runs");
+    ///     job.move_to("n2")?;
+    ///     job.wait_until(patience, |job| job.moves == 1).expect("it was moved");
+    ///     assert!(job.move_to("n3").is_err(), "there is no such node");
+    ///     job.cancel();
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn move_to(&self, node: impl Into<NodeId>) -> Result<(), ClusterError> {
         let to = node.into();
         let nodes = self.shared.backend.nodes()?;
@@ -275,6 +311,37 @@ impl<T: DeserializeOwned> JobHandle<T> {
     /// # Errors
     ///
     /// See [`RemoteError`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{job, Cluster, Job, JobContext, JobOptions, Local, Stop};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Countdown(u64);
+    ///
+    /// #[job]
+    /// impl Job for Countdown {
+    ///     type Out = u64;
+    ///     const VERSION: u32 = 1;
+    ///
+    ///     fn run(&mut self, context: &JobContext) -> Result<u64, Stop> {
+    ///         while self.0 > 0 {
+    ///             context.safe_point(self)?;
+    ///             self.0 -= 1;
+    ///         }
+    ///         Ok(self.0)
+    ///     }
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let job = cluster.submit(Countdown(1000), JobOptions::new("short"))?;
+    ///     assert_eq!(job.get()?, 0);
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn get(self) -> Result<T, RemoteError> {
         loop {
             if let Some(result) = self.wait_timeout(Duration::from_secs(3600)) {

@@ -115,7 +115,7 @@ impl Drop for Shared {
 
 impl ForeignProgram {
     /// Lists the functions and jobs of the program at `path`. Costs the start of two processes, one
-    /// of which stays.
+    /// of which stays. [`ForeignProgram`] has an example.
     ///
     /// # Errors
     ///
@@ -186,11 +186,35 @@ impl ForeignProgram {
     /// # Errors
     ///
     /// Fails if the value does not fit, or there is nothing of this name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, ForeignProgram};
+    /// use serde_json::json;
+    ///
+    /// #[remote]
+    /// fn power(base: u64, exponent: u32) -> u64 {
+    ///     base.pow(exponent)
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let program = ForeignProgram::inspect(std::env::current_exe()?)?;
+    ///     let name = program.functions().next().expect("it has a function");
+    ///     program.check(name, &json!([2, 10]))?;
+    ///     for wrong in [json!([2]), json!("two"), json!([2, -1])] {
+    ///         assert!(program.check(name, &wrong).is_err());
+    ///     }
+    ///     assert!(program.check("none", &json!([2, 10])).is_err());
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn check(&self, name: &str, value: &Value) -> Result<(), ClusterError> {
         self.bytes_of(name, value).map(drop)
     }
 
-    /// Connects to a backend whose workers run this program.
+    /// Connects to a backend whose workers run this program; [`ForeignProgram`] has an example.
     ///
     /// # Errors
     ///
@@ -212,7 +236,7 @@ impl ForeignProgram {
     }
 
     /// Calls the function `name` with its argument, or the list of its arguments; waits as
-    /// [`Cluster::call`] does.
+    /// [`Cluster::call`] does. [`ForeignProgram`] has an example.
     ///
     /// # Errors
     ///
@@ -268,7 +292,7 @@ impl ForeignProgram {
         })
     }
 
-    /// Submits a job of the type `kind`, from the state `state`.
+    /// Submits a job of the type `kind`, from the state `state`; [`ForeignProgram`] has an example.
     ///
     /// # Errors
     ///

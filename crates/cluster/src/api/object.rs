@@ -77,6 +77,20 @@ impl<T: DeserializeOwned + Send + Sync + 'static> Remote<T> {
     /// # Errors
     ///
     /// Fails if it was dropped, has another type, or cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{Cluster, Local};
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new())?;
+    ///     let primes = cluster.put(&vec![2_u64, 3, 5, 7])?;
+    ///     assert_eq!(primes.get()?.last(), Some(&7));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn get(&self) -> Result<Arc<T>, RemoteError> {
         match &self.home {
             None => Objects::here().get(self.id).map_err(RemoteError::malformed),

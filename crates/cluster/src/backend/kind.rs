@@ -40,6 +40,18 @@ impl BackendKind {
     /// # Errors
     ///
     /// Fails if numbers are given for a backend that finds its nodes instead of starting them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::backend::BackendKind;
+    ///
+    /// let local: BackendKind = "local".parse()?;
+    /// assert!(local.sized(Some(3), Some(2)).is_ok());
+    /// let slurm: BackendKind = "slurm".parse()?;
+    /// assert!(slurm.sized(Some(3), None).is_err(), "Slurm knows its nodes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sized(self, nodes: Option<u32>, cpus: Option<u32>) -> Result<Self, BackendError> {
         match self {
             Self::Local(mut local) => {

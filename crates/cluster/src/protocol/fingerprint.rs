@@ -42,7 +42,7 @@ const NAMED_MAX: usize = 4;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// One that was [shown](fmt::Display) before.
+    /// One that was [shown](fmt::Display) before; [`Fingerprint`] has an example.
     ///
     /// # Errors
     ///

@@ -48,7 +48,7 @@ impl Frame {
         Self { header, payload }
     }
 
-    /// The header, decoded.
+    /// The header, decoded; [`Frame::new`] has an example.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Default for Limits {
 pub const PAYLOAD_VARIABLE: &str = "HEIST_CLUSTER_PAYLOAD_MAX";
 
 impl Limits {
-    /// The usual ones, or what [`PAYLOAD_VARIABLE`] says of payloads.
+    /// The usual ones, or what [`PAYLOAD_VARIABLE`] says of payloads; [`Limits`] has an example.
     ///
     /// # Errors
     ///

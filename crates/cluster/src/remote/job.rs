@@ -150,7 +150,7 @@ impl JobContext {
     }
 
     /// Declares that `job` could resume from its present state. Costs one load unless the state is
-    /// wanted.
+    /// wanted. [`JobContext`] has an example.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-/// The argument of a closure of [`join_context`](crate::join_context()).
+/// The argument of a closure: see [`join_context`](crate::join_context()).
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,

@@ -17,6 +17,26 @@ use std::ptr;
 /// and not waited for then count as the frame's. A job that runs on top of a frame with
 /// `Descendants` waits for descendants only itself, whatever its own mode: if it waits for a job
 /// that another one has begun, another worker has to run that.
+///
+/// # Examples
+///
+/// ```
+/// # use heist_core as heist;
+/// use heist::{ThreadPoolBuilder, Waiting};
+/// use std::sync::Mutex;
+///
+/// // A job may hold a lock over its joins: only its own jobs run on top of it.
+/// let pool = ThreadPoolBuilder::new().num_threads(2).waiting(Waiting::Descendants).build()?;
+/// let sums = Mutex::new(Vec::new());
+/// let add = |n: u64| {
+///     let mut sums = sums.lock().unwrap();
+///     let (a, b) = heist::join(|| (0..n).sum::<u64>(), || (n..2 * n).sum::<u64>());
+///     sums.push(a + b);
+/// };
+/// pool.join(|| add(10), || add(20));
+/// assert_eq!(sums.into_inner().unwrap().iter().sum::<u64>(), 190 + 780);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
     /// Any job of the pool, as rayon does.

@@ -146,7 +146,7 @@ pub fn checkpoint() {
     }
 }
 
-/// The error of a call that was left because its token was cancelled.
+/// The error of a call that was left because its token was cancelled: see [`with_cancellation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 

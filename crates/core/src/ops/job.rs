@@ -25,7 +25,7 @@ pub fn job() -> JobBuilder<'static> {
     JobBuilder::in_pool(None)
 }
 
-/// The options of a job: made by [`job`] and [`ThreadPool::job`](crate::ThreadPool::job).
+/// The options of a job: see [`job`] and [`ThreadPool::job`](crate::ThreadPool::job).
 #[must_use = "a builder does nothing until `spawn` or `submit`"]
 #[derive(Clone)]
 pub struct JobBuilder<'pool> {

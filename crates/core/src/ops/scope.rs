@@ -272,7 +272,7 @@ impl<'scope> Scope<'scope> {
         self.base.cancel();
     }
 
-    /// True if the scope was [cancelled](Self::cancel).
+    /// True if the scope was cancelled: see [`cancel`](Self::cancel).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.base.is_cancelled()
@@ -362,7 +362,7 @@ impl<'scope> ScopeFifo<'scope> {
         self.base.cancel();
     }
 
-    /// True if the scope was [cancelled](Self::cancel).
+    /// True if the scope was cancelled: see [`cancel`](Self::cancel).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.base.is_cancelled()

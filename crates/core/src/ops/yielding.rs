@@ -4,7 +4,7 @@ use crate::base::job::Job;
 use crate::base::region::is_surrounded;
 use crate::worker::Worker;
 
-/// The outcome of [`yield_now`] and [`yield_local`].
+/// The outcome of a yield: see [`yield_now`] and [`yield_local`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was run.

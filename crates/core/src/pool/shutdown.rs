@@ -19,7 +19,7 @@ pub struct StillRunning {
     pub workers: Vec<RunningWorker>,
 }
 
-/// A worker that keeps its pool from ending.
+/// A worker that keeps its pool from ending: see [`StillRunning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunningWorker {

@@ -14,7 +14,8 @@ use crate::base::unwind::{self, AbortOnUnwind};
 use crate::state::Pool;
 use crate::worker::Worker;
 
-/// A way to start each worker's thread: [`DefaultSpawn`] or [`CustomSpawn`].
+/// A way to start each worker's thread, [`DefaultSpawn`] or [`CustomSpawn`]: see
+/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 pub trait ThreadSpawn {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     ///
@@ -29,7 +30,8 @@ pub trait ThreadSpawn {
     }
 }
 
-/// Starts each worker's thread as `std::thread` would.
+/// Starts each worker's thread as `std::thread` would: see
+/// [`ThreadPoolBuilder::new`](crate::ThreadPoolBuilder::new).
 #[derive(Debug)]
 pub struct DefaultSpawn(Vec<JoinHandle<()>>);
 
@@ -87,8 +89,8 @@ pub(crate) fn os_thread(thread: &ThreadBuilder) -> thread::Builder {
     builder
 }
 
-/// A worker that waits for its thread: the argument of a
-/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+/// A worker that waits for its thread: see
+/// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler), whose argument it is.
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,

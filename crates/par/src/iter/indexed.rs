@@ -15,7 +15,7 @@ use crate::part::IndexedPart;
 
 /// A parallel iterator that knows how many items it has, and can be cut at any index.
 ///
-/// Implemented for each [`IndexedPart`].
+/// Implemented for each [`IndexedPart`]. Each method has an example.
 #[expect(
     clippy::len_without_is_empty,
     reason = "as the trait that it stands for"

@@ -70,14 +70,15 @@ pub use crate::part::{IndexedPart, Part};
 
 use std::ops::ControlFlow;
 
-/// [`split`](Part::split) for an iterator that can be cut anywhere: in the middle.
+/// [`split`](Part::split) for an iterator that can be cut anywhere: in the middle. The
+/// [module](self) has an example.
 pub fn split_in_half<I: IndexedPart>(iter: &mut I) -> Option<I> {
     let len = iter.part_len();
     (len > 1).then(|| iter.split_off(len / 2))
 }
 
 /// [`run`](Part::run) for an iterator that can be cut anywhere: cuts the first items off and goes
-/// through them.
+/// through them. The [module](self) has an example.
 #[inline]
 pub fn run_front<I, F>(iter: &mut I, budget: &mut usize, consume: F) -> ControlFlow<()>
 where
@@ -88,7 +89,8 @@ where
     front.into_seq().try_for_each(consume)
 }
 
-/// Cuts the first items off, as many as the budget allows, and charges it.
+/// Cuts the first items off, as many as the budget allows, and charges it: see [`run_front`], which
+/// goes through them.
 #[inline]
 pub fn front<I: IndexedPart>(iter: &mut I, budget: &mut usize) -> I {
     let len = iter.part_len().min(*budget);

@@ -6,6 +6,7 @@ use std::task::Poll;
 /// A type that `?` works on: `Option`, `Result`, `ControlFlow`, or `Poll` of results.
 ///
 /// Sealed: it cannot be named elsewhere.
+#[doc(hidden)]
 pub trait Try {
     /// The value to go on with.
     type Output;

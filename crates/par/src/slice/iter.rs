@@ -4,7 +4,8 @@ use crate::iter::plumbing::indexed;
 use crate::iter::IntoParallelIterator;
 use crate::part::{IndexedPart, Part};
 
-/// References to the items of a slice.
+/// References to the items of a slice: see
+/// [`par_iter`](crate::iter::IntoParallelRefIterator::par_iter).
 #[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Iter<'data, T> {
@@ -58,7 +59,8 @@ impl<'data, T: Sync> IndexedPart for Iter<'data, T> {
     }
 }
 
-/// Mutable references to the items of a slice.
+/// Mutable references to the items of a slice: see
+/// [`par_iter_mut`](crate::iter::IntoParallelRefMutIterator::par_iter_mut).
 #[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IterMut<'data, T> {

@@ -1,7 +1,7 @@
 //! Patterns that a character may match: another one, one of several, or a closure.
 
 /// Says of characters whether they match: implemented for `char`, `&[char]`, `[char; N]`, `&[char;
-/// N]` and closures, and for nothing else.
+/// N]` and closures, and for nothing else. See [`par_split`](super::ParallelString::par_split).
 pub trait Pattern: Sized + Sync + Send + sealed::Sealed {
     #[doc(hidden)]
     fn find_in(&self, text: &str) -> Option<usize>;

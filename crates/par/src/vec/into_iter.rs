@@ -4,6 +4,16 @@ use super::taken::Taken;
 use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
 
 /// The items of a vector, by value.
+///
+/// # Examples
+///
+/// ```
+/// use heist::prelude::*;
+///
+/// let words = vec!["fig".to_owned(), "apple".to_owned()];
+/// let text = words.into_par_iter().reduce(String::new, |a, b| a + &b);
+/// assert_eq!(text, "figapple");
+/// ```
 #[derive(Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct IntoIter<T> {

@@ -21,9 +21,24 @@ fn an_item_without_an_example_is_caught() {
                 [..],
             9,
         ),
+        // The example of the type shows no failure.
+        (
+            &format!("{DOC}pub struct Box;\n\n    /// Its size.\n    ///\n    /// # Errors\n    ///\n    /// If empty.\n    pub fn size(&self) {{}}\n")
+                [..],
+            13,
+        ),
     ] {
-        let place = format!("{CLUSTER}:{line}");
-        assert_caught(&[MANIFEST, (CLUSTER, text)], &place, "has no example");
+        for name in ["cluster", "core", "futures", "heist", "par"] {
+            let map = format!("`.ci` `crates` `deque` `{name}`\n");
+            let manifest = format!("crates/{name}/Cargo.toml");
+            let lib = format!("crates/{name}/src/lib.rs");
+            let files = [
+                ("ARCHITECTURE.md", &*map),
+                (&manifest, "[package]\nname = \"a\"\n"),
+                (&lib, text),
+            ];
+            assert_caught(&files, &format!("{lib}:{line}"), "has no example");
+        }
     }
 }
 
@@ -33,6 +48,9 @@ fn an_item_has_an_example_or_names_who_has_it() {
         format!("{DOC}#[derive(Debug)]\npub struct Box;\n"),
         format!("{DOC}pub struct Box;\n\n    /// Its size.\n    pub fn size(self) {{}}\n"),
         "/// A lid; [`Box`] has an example.\npub enum Lid {}\n".to_owned(),
+        "/// A lid: see\n/// [`Box`].\npub enum Lid {}\n".to_owned(),
+        "/// A lid.\n#[expect(unnameable_types, reason = \"a detail\")]\npub enum Lid {}\n"
+            .to_owned(),
         "#[doc(hidden)]\npub fn call() {}\n".to_owned(),
         "pub(crate) struct Lid;\npub use std::fmt;\npub mod lid {}\nfn call() {}\n".to_owned(),
     ] {

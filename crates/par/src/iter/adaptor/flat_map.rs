@@ -243,6 +243,7 @@ impl<T, F: Expand<T>> Adaptor<T> for Expanding<F> {
 }
 
 /// Makes a parallel iterator of an item.
+#[doc(hidden)]
 pub trait Expand<T>: Sync + Send {
     /// The iterator.
     type Iter: Part;

@@ -110,7 +110,7 @@ pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     RepeatN { element, len: n }
 }
 
-/// The former name of [`repeat_n`].
+/// The former name of a function: see [`repeat_n`].
 #[deprecated(note = "use `repeat_n`")]
 pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     repeat_n(element, n)
