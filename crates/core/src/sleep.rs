@@ -8,12 +8,12 @@ mod model;
 mod protocol;
 mod reserve;
 mod resize;
-mod search;
+mod sequence;
 mod several;
 #[cfg(all(test, not(heist_loom)))]
 mod tests;
 mod watch;
 
 pub(crate) use protocol::{Jobs, Sleep, Sleeper};
-pub(crate) use search::Searcher;
-pub(crate) use several::Alert;
+pub(crate) use sequence::Searcher;
+pub(crate) use several::Looks;

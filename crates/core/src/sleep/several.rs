@@ -14,11 +14,11 @@ const PUSHES: u32 = 16;
 
 /// How many more pushes of a worker look who sleeps because somebody searches.
 #[derive(Debug, Default)]
-pub(crate) struct Alert {
+pub(crate) struct Looks {
     left: Cell<u32>,
 }
 
-impl Alert {
+impl Looks {
     pub(crate) const fn new() -> Self {
         Self { left: Cell::new(0) }
     }
@@ -49,15 +49,15 @@ impl Sleep {
 
     /// P4: true if the publisher, which has just woken so many, is to look again with its next
     /// push.
-    pub(crate) fn stays_alert(&self, alert: &Alert, woke: usize) -> bool {
-        let left = match alert.left.get() {
+    pub(crate) fn looks_again(&self, looks: &Looks, woke: usize) -> bool {
+        let left = match looks.left.get() {
             _ if self.counts().searching() == 0 || fault::planted("sleep.alert") => 0,
             // A signal of somebody else, or another searcher.
             0 => PUSHES,
             _ if woke > 0 => PUSHES,
             left => left - 1,
         };
-        alert.left.set(left);
+        looks.left.set(left);
         left > 0
     }
 }

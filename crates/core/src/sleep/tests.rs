@@ -5,7 +5,7 @@ use std::cell::Cell;
 use heist_sync::{Barrier, BarrierRequest};
 
 use super::protocol::Rest;
-use super::{Alert, Jobs, Sleep, Sleeper};
+use super::{Jobs, Looks, Sleep, Sleeper};
 use crate::base::latch::CoreLatch;
 
 /// Jobs at one worker, or none; and how often the owners were signalled.
@@ -107,23 +107,23 @@ fn publications_of_several_jobs_wake_as_many_as_there_are_jobs() {
 
 #[test]
 fn a_publisher_looks_again_a_few_times_while_somebody_searches() {
-    let (sleep, alert) = (sleep(3), Alert::new());
-    let looks = || {
+    let (sleep, looks) = (sleep(3), Looks::new());
+    let in_a_row = || {
         (0..1000)
-            .take_while(|_| sleep.stays_alert(&alert, 0))
+            .take_while(|_| sleep.looks_again(&looks, 0))
             .count()
     };
-    assert_eq!(looks(), 0, "nobody searches");
+    assert_eq!(in_a_row(), 0, "nobody searches");
     sleep.start_search();
-    let few = looks();
+    let few = in_a_row();
     assert!((3..100).contains(&few), "{few}");
-    assert_eq!(looks(), few, "a signal of somebody else came");
-    assert!(sleep.stays_alert(&alert, 0));
-    assert!(sleep.stays_alert(&alert, 1));
-    assert_eq!(looks(), few - 1, "it woke one in between");
-    assert!(sleep.stays_alert(&alert, 0));
+    assert_eq!(in_a_row(), few, "a signal of somebody else came");
+    assert!(sleep.looks_again(&looks, 0));
+    assert!(sleep.looks_again(&looks, 1));
+    assert_eq!(in_a_row(), few - 1, "it woke one in between");
+    assert!(sleep.looks_again(&looks, 0));
     assert_eq!(sleep.stop_search(&nowhere()), 0);
-    assert_eq!(looks(), 0, "nobody searches any more");
+    assert_eq!(in_a_row(), 0, "nobody searches any more");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::ptr;
 use crate::base::job::JobSlot;
 use crate::base::region::Watch;
 use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns};
-use crate::sleep::Alert;
+use crate::sleep::Looks;
 
 /// The part that only the worker's own thread touches.
 pub(crate) struct Local {
@@ -59,7 +59,7 @@ pub(crate) struct Marks {
 /// The jobs that the worker pushes.
 pub(crate) struct Pushes {
     /// Whether the next push looks who sleeps, without a signal.
-    pub(crate) alert: Alert,
+    pub(crate) looks: Looks,
     /// True if the deque may hold jobs that other threads have claimed.
     pub(crate) holds_void: Cell<bool>,
     /// True if the present run has pushed a woken or spawned job that should have yielded, because
@@ -126,7 +126,7 @@ impl Local {
                 marks: Cell::new(Marks::default()),
             },
             pushes: Pushes {
-                alert: Alert::new(),
+                looks: Looks::new(),
                 holds_void: Cell::new(false),
                 was_early: Cell::new(false),
             },

@@ -27,7 +27,7 @@ impl Worker {
         let woke = pool.sleep.published_among(waiting, pool, is_brief);
         self.state().counters.wakes.add(woke.unwrap_or(0) as u64);
         // P4, or a wake-up that was left to the lookout: the next push is looked at as well.
-        if woke.is_none_or(|woke| pool.sleep.stays_alert(&local.pushes.alert, woke)) {
+        if woke.is_none_or(|woke| pool.sleep.looks_again(&local.pushes.looks, woke)) {
             self.signal_self();
         }
         self.offer_pieces(self.wait_mode().once());

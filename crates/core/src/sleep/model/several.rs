@@ -6,15 +6,15 @@ use heist_sync::atomic::Ordering;
 use heist_sync::thread;
 
 use super::{check, Pool};
-use crate::sleep::{Alert, Sleeper};
+use crate::sleep::{Looks, Sleeper};
 
 impl Pool {
     /// As `publish`, with P4.
-    fn publish_among(&self, alert: &Alert) {
+    fn publish_among(&self, looks: &Looks) {
         if self.push() {
             let waiting = self.jobs.load(Ordering::Relaxed);
             let woke = self.sleep.published_among(waiting, self, || false);
-            if self.sleep.stays_alert(alert, woke.unwrap_or(0)) {
+            if self.sleep.looks_again(looks, woke.unwrap_or(0)) {
                 self.signalled.store(true, Ordering::Relaxed);
             }
         }
@@ -51,9 +51,9 @@ fn a_publisher_wakes_two_though_the_first_is_held_up() {
         };
         let second = sleeper(1, None);
         let first = sleeper(0, Some(second));
-        let alert = Alert::new();
-        pool.publish_among(&alert);
-        pool.publish_among(&alert);
+        let looks = Looks::new();
+        pool.publish_among(&looks);
+        pool.publish_among(&looks);
         first.join().unwrap();
     });
 }
@@ -67,9 +67,9 @@ fn two_jobs_that_are_published_together_occupy_two_workers() {
             let pool = Arc::clone(&pool);
             thread::spawn(move || assert!(pool.search(worker, &pool.end[worker])))
         });
-        let alert = Alert::new();
-        pool.publish_among(&alert);
-        pool.publish_among(&alert);
+        let looks = Looks::new();
+        pool.publish_among(&looks);
+        pool.publish_among(&looks);
         for worker in workers {
             worker.join().unwrap();
         }

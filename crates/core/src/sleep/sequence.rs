@@ -1,5 +1,5 @@
-//! The search: from running out of work to a job, or to a latch that is set, with all sleep in
-//! between.
+//! The sequence of an idle worker: from running out of work, through searches and sleep, to a job
+//! or to a latch that is set.
 
 use super::protocol::{Jobs, Sleep, Sleeper};
 use crate::base::latch::CoreLatch;
