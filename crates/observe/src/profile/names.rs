@@ -20,10 +20,14 @@ const AROUND: [&str; 13] = [
     "heist_sync",
 ];
 
+/// How deep in brackets types are read. The compiler's own limit is 128, unless a crate raises it.
+const DEPTH_MAX: usize = 256;
+
 /// The name of the user's innermost closure within `name`, without parameters.
 ///
 /// Without a closure of the user's it is the innermost function, then the innermost type, then the
-/// outermost name of all, such as a sort of rayon's. A closure is known by its function.
+/// outermost name of all, such as a sort of rayon's. A closure is known by its function. A name is
+/// read up to where its brackets are deeper than those of any program.
 ///
 /// # Examples
 ///
@@ -146,6 +150,9 @@ impl<'a> Reader<'a> {
     fn list(&mut self, depth: usize) -> Vec<(&'a str, Vec<String>)> {
         let mut keyword = "";
         let mut paths = Vec::new();
+        if depth > DEPTH_MAX {
+            self.rest = "";
+        }
         while let Some(next) = self.rest.chars().next() {
             if ">)]".contains(next) {
                 break;
@@ -327,6 +334,15 @@ mod tests {
         ] {
             let short = short_name(name);
             assert!(short.len() <= name.len(), "{name}: {short}");
+        }
+    }
+
+    #[test]
+    fn a_name_in_more_brackets_than_the_stack_could_hold_is_read_up_to_some_depth() {
+        for bracket in ["<", "(", "[", "a::b<", "(a::b<", "<impl "] {
+            let name = format!("prog::go<{}", bracket.repeat(200_000));
+            let short = short_name(&name);
+            assert!(["prog::go", "a::b"].contains(&&*short), "{short}");
         }
     }
 }
