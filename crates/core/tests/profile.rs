@@ -62,6 +62,49 @@ fn number(json: &str, key: &str) -> u64 {
     digits.into_iter().next().unwrap().parse().unwrap()
 }
 
+/// The numbers behind all such keys.
+fn numbers(json: &str, key: &str) -> Vec<u64> {
+    let ats = json.match_indices(key);
+    ats.map(|(at, _)| number(&json[at - 1..], key)).collect()
+}
+
+/// The figures of the whole and of its sites agree, but for rounding.
+fn check_sums(json: &str) {
+    let (head, sites) = json.split_once("\"sites\"").expect("sites");
+    let (head, grain) = head.split_once("\"grain\"").expect("grain");
+    let (sites, _) = sites.split_once("\"other_sites\"").expect("their end");
+    let (work, span) = (number(head, "work_ns"), number(head, "span_ns"));
+    let about = |sum: u64, count: usize| sum.abs_diff(work) <= count as u64;
+    let lengths = numbers(grain, "work_ns");
+    assert!(about(lengths.iter().sum(), lengths.len()), "{json}");
+    let (mut works, mut spans) = (Vec::new(), Vec::new());
+    for site in sites.split("\"name\"").skip(1) {
+        works.push(number(site, "work_ns"));
+        spans.push(number(site, "span_ns"));
+        assert!(spans.last() <= works.last(), "{json}");
+        let (site, grain) = site.split_once("\"grain\"").expect("its grain");
+        assert!(
+            number(site, "longest_ns") <= number(site, "work_ns"),
+            "{json}"
+        );
+        let lengths = numbers(grain, "work_ns");
+        let sum: u64 = lengths.iter().sum();
+        assert!(
+            sum.abs_diff(works[works.len() - 1]) <= lengths.len() as u64,
+            "{json}"
+        );
+    }
+    assert!(about(works.iter().sum(), works.len()), "{json}");
+    assert!(
+        spans.iter().sum::<u64>() <= span + spans.len() as u64,
+        "{json}"
+    );
+    assert!(
+        span <= work && span <= number(head, "burdened_span_ns"),
+        "{json}"
+    );
+}
+
 /// The children joined 8 leaves.
 fn check(json: &str, text: &str) {
     assert!(json.starts_with("{\n  \"heist_profile\": 1,"), "{json}");
@@ -104,6 +147,41 @@ fn a_program_that_panics_leaves_its_profile() {
     check(&json, &text);
 }
 
+#[test]
+fn the_figures_agree_where_strands_are_shorter_than_their_measurement() {
+    for child in ["in_a_child::joins_nothing", "in_a_child::visits_often"] {
+        let (json, text, output) = profile_of(child);
+        assert!(output.status.success(), "{text}");
+        check_sums(&json);
+        let mut parts: Vec<_> = text.split(" % of the span").collect();
+        parts.pop();
+        for share in parts.iter().filter_map(|part| part.rsplit(' ').next()) {
+            assert!(
+                share.parse::<u64>().is_ok_and(|share| share <= 100),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn work_counts_that_was_under_way_when_the_program_ended() {
+    for (child, spins) in [
+        ("in_a_child::exits_in_a_strand", 1),
+        ("in_a_child::exits_beside_strands", 2),
+    ] {
+        let (json, text, output) = profile_of(child);
+        assert_eq!(output.status.code(), Some(7), "{text}");
+        check_sums(&json);
+        assert!(number(&json, "work_ns") >= spins * 10_000_000, "{json}");
+        assert_eq!(
+            number(&json, "unjoined_work_ns") >= 10_000_000,
+            spins > 1,
+            "{json}"
+        );
+    }
+}
+
 /// The thread sanitizer ends a forked child that starts threads.
 #[test]
 #[cfg(not(heist_tsan))]
@@ -130,6 +208,9 @@ fn a_profile_that_cannot_be_written_is_an_error_that_says_so() {
 }
 
 mod in_a_child {
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
     use heist_core::join;
 
     fn leaves(depth: u32) -> u64 {
@@ -167,6 +248,67 @@ mod in_a_child {
             leaves(3);
             panic!("as it should")
         });
+    }
+
+    fn fib(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (one, other) = join(|| fib(n - 1), || fib(n - 2));
+        one + other
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn joins_nothing() {
+        pool().install(|| fib(20));
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn visits_often() {
+        let pool = pool();
+        for _ in 0..20_000 {
+            pool.participate(|| join(|| (), || ()));
+        }
+    }
+
+    /// Spins for a while; a strand's time is that of the clock.
+    fn spin() {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(20) {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn exits_in_a_strand() {
+        pool().install(|| {
+            spin();
+            std::process::exit(7)
+        });
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn exits_beside_strands() {
+        let pool = pool();
+        let (told, tells) = mpsc::channel();
+        for _ in 0..2 {
+            let told = told.clone();
+            pool.spawn(move || {
+                spin();
+                told.send(()).expect("somebody waits");
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        for _ in 0..2 {
+            tells.recv().expect("both are under way");
+        }
+        std::process::exit(7)
     }
 
     /// Threads that begin or end may hold the locks of the meters while it forks.

@@ -37,7 +37,8 @@ pub struct Profile {
     /// The time from when there was a job and its thief had none to the first instruction there, in
     /// the median; none if nothing was stolen.
     pub median_steal_ns: Option<u64>,
-    /// The work of jobs that nobody waits for; if there is any, the span is a lower bound.
+    /// The work of jobs that nobody waits for, and what others were at when the process ended; if
+    /// there is any, the span is a lower bound.
     pub unjoined_work_ns: u64,
     /// The number of strands.
     pub strands: u64,

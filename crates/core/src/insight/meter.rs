@@ -43,8 +43,6 @@ const ENTRIES: usize = 1024;
 
 /// The meter of a thread.
 pub(crate) struct Meter {
-    /// The beginning of the present strand, or `PAUSED`.
-    since: Cell<u64>,
     path: Cell<Path>,
     /// That of the site of the present strand, and the site; none for `ROOT`.
     tally: Cell<&'static Tally>,
@@ -60,7 +58,10 @@ pub(crate) struct Meter {
     used: Cell<usize>,
     settings: Cell<Settings>,
     root: &'static Tally,
-    /// From here on, what other threads may read.
+    /// From here on, what other threads may read. The beginning of the present strand, or `PAUSED`.
+    since: Tick,
+    /// The number of its site.
+    at: Tick,
     tallies: Mutex<Vec<&'static Tally>>,
     /// The latest point at which the thread's path has ended, or stays for a while.
     ends: Mutex<Path>,
@@ -113,6 +114,12 @@ pub(crate) struct Sums {
     pub(crate) longest: Path,
 }
 
+/// The strand that a thread is in the midst of.
+pub(crate) struct UnderWay {
+    pub(crate) site: SiteId,
+    pub(crate) ticks: u64,
+}
+
 struct Held(Cell<Option<(&'static Meter, Generation)>>);
 
 impl Drop for Held {
@@ -121,6 +128,8 @@ impl Drop for Held {
         let held = self.0.take();
         // In a forked child some thread of the parent may hold the locks for ever.
         if let Some((meter, _)) = held.filter(|(_, born)| !born.is_past()) {
+            // `exit` ends the values of a thread before anything is called, and perhaps a job.
+            meter.pause();
             meter.end();
             interference::thread_ends();
             lock(&METERS).1.push(meter);
@@ -170,7 +179,6 @@ impl Meter {
     fn new() -> Self {
         let root: &'static Tally = Box::leak(Box::new(Tally::new(ROOT)));
         Self {
-            since: Cell::new(PAUSED),
             path: Cell::new(Path::START),
             tally: Cell::new(root),
             site: Cell::new(None),
@@ -181,15 +189,23 @@ impl Meter {
             used: Cell::new(0),
             settings: Cell::default(),
             root,
+            since: Tick::new(PAUSED),
+            at: Tick::new(ROOT.into()),
             ends: Mutex::new(Path::START),
             tallies: Mutex::new(vec![root]),
-            unjoined_work: Tick::new(),
-            steals: std::array::from_fn(|_| Tick::new()),
+            unjoined_work: Tick::new(0),
+            steals: std::array::from_fn(|_| Tick::new(0)),
         }
     }
 
-    fn set_site(&self, tally: &'static Tally, site: Option<&'static Site>, is_unjoined: bool) {
+    #[inline(always)]
+    fn set_tally(&self, tally: &'static Tally) {
         self.tally.set(tally);
+        self.at.set(tally.site.into());
+    }
+
+    fn set_site(&self, tally: &'static Tally, site: Option<&'static Site>, is_unjoined: bool) {
+        self.set_tally(tally);
         self.site.set(site);
         self.is_unjoined.set(is_unjoined);
     }
@@ -260,7 +276,9 @@ impl Meter {
     /// Ends the present strand and pauses. True if the meter was not paused before.
     pub(crate) fn pause(&self) -> bool {
         self.cut();
-        self.since.replace(PAUSED) != PAUSED
+        let was_paused = self.is_paused();
+        self.since.set(PAUSED);
+        !was_paused
     }
 
     /// Begins a strand after a pause.
@@ -286,7 +304,8 @@ impl Meter {
     #[inline(always)]
     pub(crate) fn fork_and_go_on(&self, site: &'static Site) -> (Start, SiteBefore) {
         let (start, tally) = self.fork_at(site);
-        let before = self.tally.replace(tally);
+        let before = self.tally.get();
+        self.set_tally(tally);
         (start, SiteBefore(before, self.site.replace(Some(site))))
     }
 
@@ -323,7 +342,7 @@ impl Meter {
     /// Comes back to the site that it was at.
     #[inline(always)]
     pub(crate) fn go_back_to(&self, before: &SiteBefore) {
-        self.tally.set(before.0);
+        self.set_tally(before.0);
         self.site.set(before.1);
     }
 
@@ -501,4 +520,18 @@ pub(crate) fn sums() -> Sums {
         }
     }
     sums
+}
+
+/// The strands that other threads are in the midst of. To be asked for after the tallies have been
+/// read: a strand that ends meanwhile is missed then, and not counted twice.
+pub(crate) fn under_way(now: u64) -> Vec<UnderWay> {
+    let meters = lock(&METERS);
+    let begun = meters.0.iter().filter_map(|meter| {
+        let since = meter.since.get();
+        let ticks = now.checked_sub(since).filter(|_| since != PAUSED)?;
+        // It may be the one before, but some site's.
+        let site = SiteId::try_from(meter.at.get()).ok()?;
+        Some(UnderWay { site, ticks })
+    });
+    begun.collect()
 }

@@ -32,13 +32,18 @@ pub(crate) struct Strands {
 pub(crate) struct Tick(AtomicU64);
 
 impl Tick {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
+    pub(crate) fn new(n: u64) -> Self {
+        Self(AtomicU64::new(n))
     }
 
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, to: u64) {
+        self.0.store(to, Ordering::Relaxed);
     }
 
     #[inline]
@@ -64,14 +69,14 @@ pub(crate) fn length(ticks: u64) -> usize {
 impl Tally {
     pub(crate) fn new(site: SiteId) -> Self {
         let strands = |_| Strands {
-            count: Tick::new(),
-            work: Tick::new(),
+            count: Tick::new(0),
+            work: Tick::new(0),
         };
         Self {
             site,
-            forks: Tick::new(),
-            stolen: Tick::new(),
-            longest: Tick::new(),
+            forks: Tick::new(0),
+            stolen: Tick::new(0),
+            longest: Tick::new(0),
             strands: std::array::from_fn(strands),
         }
     }

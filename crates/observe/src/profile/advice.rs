@@ -356,8 +356,8 @@ fn coverage(report: &Report) -> Option<Advice> {
     let share = report.unjoined_work_ns as f64 / report.work_ns as f64;
     (share >= 0.01).then(|| {
         let text = format!(
-            "Not covered: {} of the work was spawned and is joined by nobody. It is on no path, so \
-             the span is a lower bound.",
+            "Not covered: {} of the work was spawned and is joined by nobody, or was under way when \
+             the program ended. It is on no path, so the span is a lower bound.",
             percent(share)
         );
         note(Subject::Coverage, text)

@@ -10,6 +10,11 @@ const LOSS_SHARE: f64 = 0.03;
 
 /// The verdict.
 pub(super) fn verdict(report: &Report) -> String {
+    if report.work_ns == 0 && report.grain.strands > 0 {
+        return "The jobs took no more time than it takes to measure them, so nothing can be said \
+                of them."
+            .to_owned();
+    }
     if report.work_ns == 0 {
         return "No pool ran a job: all of the program lies outside, and no number of workers \
                 changes its time."
