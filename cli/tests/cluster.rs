@@ -1,6 +1,7 @@
 //! Drives the program `heist cluster` as a user does, with the example program `sums`.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -301,7 +302,7 @@ fn a_run_whose_driver_was_killed_goes_on_with_what_is_not_over() {
 #[test]
 fn on_slurm_a_resumed_run_goes_on_with_the_jobs_of_the_lost_driver() {
     if std::env::var_os("SLURM_CONF").is_none() {
-        eprintln!("skipped: SLURM_CONF is not set; `cargo lab cluster with slurm` sets it");
+        let _ = std::io::stderr().write_all(b"test skipped: SLURM_CONF is not set\n");
         return;
     }
     let place = Place::new(&job("long", 1000));

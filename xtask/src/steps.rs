@@ -1,6 +1,7 @@
 //! Runs steps one after the other, each with its name, time and result, and a table at the end.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
@@ -23,8 +24,13 @@ pub struct Runner<'a, W> {
     /// The time that one command may take, and the moment at which all have to have ended.
     limits: Option<(Duration, Instant)>,
     steps: Vec<Step>,
+    /// How often a test was skipped, by its reason; known from logs only.
+    tests_skipped: BTreeMap<String, usize>,
     since: Instant,
 }
+
+/// The words with which a test says that it cannot run here. Rust's harness counts it as passed.
+pub const TEST_SKIPPED: &str = "test skipped: ";
 
 /// The exit code for "skipped", as in automake's tests.
 const SKIPPED: u8 = 77;
@@ -56,6 +62,7 @@ impl<'a, W: Write> Runner<'a, W> {
             logs: None,
             limits: None,
             steps: Vec::new(),
+            tests_skipped: BTreeMap::new(),
             since: Instant::now(),
         }
     }
@@ -99,15 +106,19 @@ impl<'a, W: Write> Runner<'a, W> {
             }),
             limits: self.limits,
             steps: Vec::new(),
+            tests_skipped: BTreeMap::new(),
             since: self.since,
         };
         let (first, second) = thread::scope(|scope| {
             let second = scope.spawn(|| second(&mut other));
             (first(self), second.join())
         });
-        let steps = other.steps;
+        let (steps, tests_skipped) = (other.steps, other.tests_skipped);
         self.out.write_all(&report)?;
         self.steps.extend(steps);
+        for (reason, count) in tests_skipped {
+            *self.tests_skipped.entry(reason).or_default() += count;
+        }
         first?;
         second.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -130,6 +141,7 @@ impl<'a, W: Write> Runner<'a, W> {
             let left = end.saturating_duration_since(Instant::now());
             each.min(left)
         });
+        let mut log_text = String::new();
         self.step(name, |out| {
             writeln!(out, "{}", Line(command))?;
             out.flush()?;
@@ -150,13 +162,22 @@ impl<'a, W: Write> Runner<'a, W> {
                     Outcome::Failed(format!("could not start {}: {error}", Line(command)))
                 }
             };
-            if let (Some(log), false) = (&log, outcome == Outcome::Passed) {
-                let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
-                writeln!(out, "{}", excerpt(&text))?;
-                writeln!(out, "All of it: {}", log.display())?;
+            if let Some(log) = &log {
+                log_text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
+                if outcome != Outcome::Passed {
+                    writeln!(out, "{}", excerpt(&log_text))?;
+                    writeln!(out, "All of it: {}", log.display())?;
+                }
             }
             Ok(outcome)
-        })
+        })?;
+        for (_, reason) in log_text
+            .lines()
+            .filter_map(|line| line.split_once(TEST_SKIPPED))
+        {
+            *self.tests_skipped.entry(reason.to_owned()).or_default() += 1;
+        }
+        Ok(())
     }
 
     /// Runs a step of our own.
@@ -192,8 +213,8 @@ impl<'a, W: Write> Runner<'a, W> {
         self.step(name, |_| Ok(Outcome::Skipped(reason.to_owned())))
     }
 
-    /// Prints a table of the steps, the longest first, and then those that failed. Returns whether
-    /// none did.
+    /// Prints a table of the steps, the longest first, how many tests were skipped and why, and the
+    /// steps that failed. Returns whether none did.
     ///
     /// # Errors
     ///
@@ -210,6 +231,16 @@ impl<'a, W: Write> Runner<'a, W> {
             writeln!(self.out, "{name:width$}  {time:>9}  {outcome}")?;
         }
         writeln!(self.out, "{:width$}  {:>9}", "total", seconds(total))?;
+        let count: usize = self.tests_skipped.values().sum();
+        if count > 0 {
+            writeln!(
+                self.out,
+                "\ntests skipped: {count}, counted as passed above"
+            )?;
+        }
+        for (reason, count) in &self.tests_skipped {
+            writeln!(self.out, "{count:5}  {reason}")?;
+        }
         let has_failed = |step: &&Step| matches!(step.outcome, Outcome::Failed(_));
         let failed: Vec<&str> = self
             .steps
@@ -442,6 +473,33 @@ mod tests {
             text.contains("== probe: skipped: it says above why"),
             "{text}"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn tests_that_say_they_were_skipped_are_counted_by_their_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut out = Vec::new();
+        let mut runner = Runner::new(Path::new("."), &mut out).with_logs(folder.path().into());
+        let say = |script: &str| {
+            let mut program = Command::new("sh");
+            program.args(["-c", &script.replace("SKIPPED", TEST_SKIPPED)]);
+            program
+        };
+        // A harness with one thread has begun the line.
+        let first = "echo 'SKIPPEDno Ray' >&2; printf 'test a ... '; echo 'SKIPPEDno Slurm'";
+        runner.command("first", &mut say(first)).unwrap();
+        let beside = |runner: &mut Runner<'_, Vec<u8>>| {
+            Ok(runner.command("third", &mut say("echo 'SKIPPEDno Ray'; exit 1"))?)
+        };
+        let second =
+            |runner: &mut Runner<'_, Vec<u8>>| Ok(runner.command("second", &mut say("true"))?);
+        runner.beside(second, beside).unwrap();
+        assert!(!runner.finish().unwrap());
+        let text = String::from_utf8(out).unwrap();
+        let counts =
+            "\ntests skipped: 3, counted as passed above\n    2  no Ray\n    1  no Slurm\n";
+        assert!(text.contains(counts), "{text}");
     }
 
     #[cfg(unix)]

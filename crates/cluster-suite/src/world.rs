@@ -55,7 +55,7 @@ pub trait World {
 /// If the test does, or the backend cannot be reached.
 pub fn on<W: World>(test: impl FnOnce(&Stage<'_>)) {
     static SHARED: Mutex<Option<(Cluster, Receiver<ClusterEvent>)>> = Mutex::new(None);
-    let Some(_turn) = turn::<W>() else {
+    let Some(_turn) = turn_or_skipped::<W>() else {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
@@ -81,7 +81,7 @@ pub fn on<W: World>(test: impl FnOnce(&Stage<'_>)) {
 ///
 /// As [`on`].
 pub fn on_its_own<W: World>(options: Options, test: impl FnOnce(&Stage<'_>)) {
-    let Some(_turn) = turn::<W>() else {
+    let Some(_turn) = turn_or_skipped::<W>() else {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
@@ -101,11 +101,12 @@ fn connect<W: World>(options: Options, folder: &Path) -> (Cluster, Receiver<Clus
 
 /// Waits for a test's turn, if there are turns; `None` if the backend is not here.
 #[must_use]
-pub fn turn<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
+pub fn turn_or_skipped<W: World>() -> Option<Option<MutexGuard<'static, ()>>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     if let Some(reason) = W::absence() {
         // The caller of the tests may have closed it.
-        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+        let line = format!("test skipped: {reason}\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
         return None;
     }
     // A test that failed has left nothing behind.
@@ -193,7 +194,7 @@ pub fn driver_process<W: World>() {
 ///
 /// If that is not so.
 pub fn a_durable_job_goes_on_after_its_driver_is_lost<W: World>() {
-    let Some(_turn) = turn::<W>() else {
+    let Some(_turn) = turn_or_skipped::<W>() else {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");

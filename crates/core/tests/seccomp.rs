@@ -99,9 +99,10 @@ fn assert_passes(test: &str, barrier: &str) {
         .expect("the test runs again");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    for line in text.lines().filter(|line| line.contains("skipped")) {
+    for line in text.lines().filter(|line| line.contains("test skipped: ")) {
         // Past the harness, which keeps what a test prints to itself.
-        writeln!(io::stderr(), "{line}").expect("standard error");
+        let line = format!("{line}\n");
+        io::stderr().write_all(line.as_bytes()).expect("it is open");
     }
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("1 passed"), "{text}");
@@ -126,11 +127,16 @@ fn a_pool_that_membarrier_is_taken_away_from_goes_on() {
 mod in_a_process {
     use super::*;
 
+    fn skipped(reason: &str) {
+        let line = format!("test skipped: {reason}\n");
+        io::stderr().write_all(line.as_bytes()).expect("it is open");
+    }
+
     /// Installs the filter, or says why there is nothing to test.
-    fn is_refused(test: &str) -> bool {
+    fn is_refused_or_skipped() -> bool {
         let refused = refuse_membarrier();
         if let Err(reason) = &refused {
-            eprintln!("skipped: {test}: no seccomp filter can be installed: {reason}");
+            skipped(&format!("no seccomp filter can be installed: {reason}"));
         }
         refused.is_ok()
     }
@@ -138,7 +144,7 @@ mod in_a_process {
     #[test]
     #[ignore = "installs a filter; run by another test"]
     fn refused_before() {
-        if !is_refused("a pool under a filter") {
+        if !is_refused_or_skipped() {
             return;
         }
         let pool = pool(4);
@@ -153,7 +159,7 @@ mod in_a_process {
     #[test]
     #[ignore = "installs a filter; run by another test"]
     fn asked_for() {
-        if !is_refused("a pool that asks for membarrier under a filter") {
+        if !is_refused_or_skipped() {
             return;
         }
         let error = ThreadPoolBuilder::new().build().unwrap_err().to_string();
@@ -166,7 +172,7 @@ mod in_a_process {
     fn refused_meanwhile() {
         let running = pool(4);
         if running.diagnostics().barrier_mode != BarrierMode::Membarrier {
-            eprintln!("skipped: a pool that loses membarrier: there is none to lose");
+            skipped("no membarrier is offered that could be taken away");
             return;
         }
         work(&running);
@@ -181,12 +187,13 @@ mod in_a_process {
                 }
             };
             spawn_some();
-            let refused = is_refused("a pool that loses membarrier");
+            let refused = is_refused_or_skipped();
             spawn_some();
             refused
         });
         assert_eq!(ran.into_inner(), 2000);
         if !refused {
+            // It was said that this is skipped.
             return;
         }
         assert_eq!(running.diagnostics().barrier_mode, BarrierMode::Membarrier);

@@ -5,6 +5,7 @@
     not(any(heist_loom, heist_shuttle, heist_asan, heist_lsan))
 ))]
 
+use std::io::{self, Write as _};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +34,17 @@ fn in_a_child(test: &str) {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
+    let text = String::from_utf8_lossy(&output.stderr);
+    for line in text.lines().filter(|line| line.contains("test skipped: ")) {
+        // Past the harness, which keeps what a test prints to itself.
+        let line = format!("{line}\n");
+        io::stderr().write_all(line.as_bytes()).expect("it is open");
+    }
+}
+
+fn skipped(reason: &str) {
+    let line = format!("test skipped: {reason}\n");
+    io::stderr().write_all(line.as_bytes()).expect("it is open");
 }
 
 fn set_limit(resource: libc::__rlimit_resource_t, value: u64) {
@@ -104,7 +116,7 @@ fn a_pool_whose_memory_is_locked_takes_what_it_uses_and_no_more() {
 fn in_a_child_locked() {
     // SAFETY: it takes no pointers.
     if unsafe { libc::mlockall(libc::MCL_FUTURE) } != 0 {
-        return eprintln!("the system locks no memory for this user");
+        return skipped("the system locks no memory for this user");
     }
     let before = status("VmRSS");
     let pool = ThreadPoolBuilder::new().num_threads(4).stack_size(1 << 18);
@@ -151,7 +163,7 @@ fn in_a_child_no_threads() {
     set_limit(libc::RLIMIT_NPROC, user + 5);
     let text = match build(100) {
         Err(error) => error.to_string(),
-        Ok(_) if !is_nobody => return eprintln!("the limit does not bind this user"),
+        Ok(_) if !is_nobody => return skipped("no limit of threads binds this user"),
         Ok(_) => panic!("a hundred threads were started under a limit of five"),
     };
     assert!(text.contains("of 100"), "{text}");

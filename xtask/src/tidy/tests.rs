@@ -9,6 +9,7 @@ mod links;
 mod manifest;
 mod modules;
 mod prose;
+mod skips;
 mod source;
 
 use std::fs;

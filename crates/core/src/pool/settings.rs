@@ -240,12 +240,16 @@ impl<S: ThreadSpawn> Config<S> {
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
     fn compensation_workers_count_against_the_limit_only_if_they_were_asked_for() {
         let workers = 40_000;
         if limits::refuse_absurd(workers).is_err() {
+            let reason = "test skipped: the system allows no 40,000 threads\n";
+            let _ = io::stderr().write_all(reason.as_bytes());
             return;
         }
         let strict = |compensation_workers| Settings {
