@@ -10,6 +10,7 @@ use crate::fuzz;
 use crate::model;
 use crate::mutate;
 use crate::newcomer;
+use crate::release;
 use crate::sanitize;
 use crate::soak;
 use crate::steps::{Outcome, Runner};
@@ -51,6 +52,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     runner.command("rustdoc", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     book::add_step(&mut runner)?;
     runner.command("coverage", &mut cargo("lab coverage --check"))?;
+    release::add_steps(&mut runner)?;
     targets::add_steps(&mut runner)?;
     match args.slow {
         false => test_steps(&mut runner)?,

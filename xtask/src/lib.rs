@@ -25,6 +25,7 @@ pub mod model;
 pub mod mutate;
 pub mod newcomer;
 pub mod process;
+pub mod release;
 pub mod sanitize;
 pub mod soak;
 pub mod steps;

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::steps::Runner;
 use xtask::{
-    book, ci, fuzz, model, mutate, newcomer, repository_root, sanitize, soak, targets, tidy,
+    book, ci, fuzz, model, mutate, newcomer, release, repository_root, sanitize, soak, targets,
+    tidy,
 };
 
 /// The project's own chores.
@@ -23,6 +24,9 @@ struct Arguments {
 enum Chore {
     /// Check the rules about the source that no compiler checks.
     Tidy,
+    /// Check that the version of the manifest can be released, write its notes, and print the
+    /// commands that release it.
+    Release,
     /// Build the book, with the documentation of the libraries beside it.
     Book(book::Args),
     /// Do everything in the book's first chapter, from an empty folder, and say how long it takes.
@@ -55,6 +59,7 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{report}")?;
             report.violations.is_empty()
         }
+        Chore::Release => release::run(&root, &mut out)?,
         Chore::Book(arguments) => book::run(&root, arguments, &mut out)?,
         Chore::Newcomer => newcomer::run(&root, &mut out)?,
         Chore::Model => {

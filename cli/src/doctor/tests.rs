@@ -170,7 +170,11 @@ fn two_sockets_with_smt_are_described_core_by_core() {
     assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
     let text = text_of(&report);
     for line in [
-        "heist 0.1.0 on linux 6.1.0-test, x86_64, pages of 4 KiB",
+        concat!(
+            "heist ",
+            env!("CARGO_PKG_VERSION"),
+            " on linux 6.1.0-test, x86_64, pages of 4 KiB"
+        ),
         "  pool        8 workers by default: one per CPU of the affinity mask; there is no CPU quota",
         "  cores       8 logical (0-7), 4 physical, 2 sockets",
         "  SMT         2 logical CPUs share a core: 0,4 1,5 2,6 3,7",
