@@ -16,6 +16,7 @@ use crate::soak;
 use crate::steps::{Outcome, Runner};
 use crate::targets;
 use crate::tidy;
+use crate::workflow;
 
 /// Steps besides the usual.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -53,6 +54,7 @@ pub fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Result<boo
     book::add_step(&mut runner)?;
     runner.command("coverage", &mut cargo("lab coverage --check"))?;
     release::add_steps(&mut runner)?;
+    workflow::add_step(&mut runner)?;
     targets::add_steps(&mut runner)?;
     match args.slow {
         false => test_steps(&mut runner)?,

@@ -31,6 +31,7 @@ pub mod soak;
 pub mod steps;
 pub mod targets;
 pub mod tidy;
+pub mod workflow;
 
 use std::path::{Path, PathBuf};
 
