@@ -1,4 +1,4 @@
-//! Pinned pools: each worker on its processor, no guests, jobs found wherever they are.
+//! Pinned pools: each worker on its processor, no external callers, jobs found wherever they are.
 #![cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle))))]
 
 use std::io;

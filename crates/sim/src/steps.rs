@@ -97,7 +97,7 @@ struct Worker<T> {
     /// The steps until an attempt of this worker is over.
     away: u32,
     /// The last step in which a thief succeeded here.
-    robbed: u64,
+    stolen_from: u64,
 }
 
 struct Machine<'a, R: Recursion> {
@@ -123,7 +123,7 @@ impl<'a, R: Recursion> Machine<'a, R> {
             rng: Rng::new(seeds.next_u64()),
             last_victim: 0,
             away: 0,
-            robbed: 0,
+            stolen_from: 0,
         };
         let mut machine = Self {
             recursion,
@@ -322,7 +322,7 @@ impl<'a, R: Recursion> Machine<'a, R> {
         };
         let now = self.outcome.steps;
         let victim = &mut self.workers[victim];
-        if policy.one_thief && victim.robbed == now {
+        if policy.one_thief && victim.stolen_from == now {
             return;
         }
         let many = match policy.take {
@@ -339,7 +339,7 @@ impl<'a, R: Recursion> Machine<'a, R> {
         let Some(first) = stolen.pop_front() else {
             return;
         };
-        victim.robbed = now;
+        victim.stolen_from = now;
         self.outcome.steals += 1;
         if !stolen.is_empty() {
             self.workers[index].deque = stolen;

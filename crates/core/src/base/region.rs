@@ -282,7 +282,7 @@ mod model {
         }
 
         /// A thief, who must find the region of those jobs that were pushed in it.
-        fn robbed(self: &Arc<Self>, times: usize) -> thread::JoinHandle<()> {
+        fn steal_from(self: &Arc<Self>, times: usize) -> thread::JoinHandle<()> {
             let worker = Arc::clone(self);
             thread::spawn(move || {
                 for _ in 0..times {
@@ -309,7 +309,7 @@ mod model {
         check(|| {
             let worker = Worker::new();
             worker.push(&false);
-            let thief = worker.robbed(2);
+            let thief = worker.steal_from(2);
             let mut region = worker.open();
             // SAFETY: in place until `close`.
             unsafe { worker.regions.open(&region, worker.owner()) };
@@ -326,7 +326,7 @@ mod model {
             let worker = Worker::new();
             let first = worker.next_slot();
             worker.push(&false);
-            let thief = worker.robbed(2);
+            let thief = worker.steal_from(2);
             let mut region = worker.open();
             // SAFETY: in place until `close`.
             unsafe { worker.regions.open(&region, worker.owner()) };
