@@ -7,7 +7,7 @@
 //! | the direction of dependencies; a reason for each; peers only in the benchmark | `manifest` |
 //! | every file of a `src` folder belongs to a module tree, and beside its folder | `modules` |
 //! | no circles among the files of a crate | `circles` |
-//! | the order of imports; the length of files and functions; an argument at each unsafe site | `layout` |
+//! | the order of imports; the length of files and functions; an argument at each unsafe site, and the crates that have none | `layout` |
 //! | an example of each public item of `heist` and the cluster | `examples` |
 //! | the changelog names the version, the map every folder, lines of dependencies packages that are there | `documents` |
 //! | the drawing of the tree names what is there, and nothing of a crate is missing from it | `drawing` |

@@ -1,5 +1,7 @@
 //! The functions and the job of the benchmark of clusters.
 
+#![forbid(unsafe_code)]
+
 use std::ops::Range;
 
 use heist::prelude::*;

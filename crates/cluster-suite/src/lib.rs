@@ -4,6 +4,8 @@
 //! Each program in `tests/` has a [`World`](world::World) of one backend, in which it runs the
 //! [`suite!`], and what is true of that backend only.
 
+#![forbid(unsafe_code)]
+
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 

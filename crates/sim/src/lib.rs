@@ -22,6 +22,8 @@
 //! assert!((8 * outcome.steps - spent) < 8);
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod balance;
 mod policy;
 mod recursion;

@@ -1,5 +1,5 @@
 //! Rules for how a Rust file is laid out: the order of its imports, its length and that of its
-//! functions, an argument for each unsafe site.
+//! functions, an argument for each unsafe site, and crates without one.
 
 use super::modules::Modules;
 use super::repository::{File, Repository, Violation};
@@ -11,6 +11,16 @@ const LONGEST_FUNCTION: usize = 60;
 /// The mark before the reason of an exception, above a function or in the head of a file.
 const EXCEPTION: &str = "// Long: ";
 const HEAD: usize = 40;
+/// The crates in which unsafe code may be; every other one forbids it.
+const UNSAFE: [&str; 6] = [
+    "crates/sync/",
+    "crates/deque/",
+    "crates/core/",
+    "crates/par/",
+    "crates/cluster/",
+    "bench/workloads/",
+];
+const FORBID: &str = "#![forbid(unsafe_code)]";
 /// How many lines may stand between the argument and its unsafe site.
 const ARGUMENT_REACH: usize = 3;
 
@@ -27,6 +37,20 @@ pub(super) fn check(
     found: &mut Vec<Violation>,
 ) -> UnsafeSites {
     let mut sites = UnsafeSites::default();
+    for root in modules
+        .trees
+        .keys()
+        .filter_map(|path| repository.file(path))
+    {
+        let is_program = root.path.split('/').any(|name| name == "src");
+        let may_be_unsafe = UNSAFE.iter().any(|folder| root.path.starts_with(folder));
+        if is_program && !may_be_unsafe && !root.text.contains(FORBID) {
+            found.push(root.violation(
+                1,
+                format!("this crate has no unsafe code; say so in its root: `{FORBID}`"),
+            ));
+        }
+    }
     for (path, facts) in &modules.facts {
         let Some(file) = repository.file(path) else {
             continue;

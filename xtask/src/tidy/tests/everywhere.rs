@@ -31,7 +31,10 @@ fn with_crate(folder: &str, a: &str, b: &str, check: impl Fn(&[(&str, &str)], &s
     let files = [
         ("ARCHITECTURE.md", &*map),
         (&path("Cargo.toml"), &*manifest),
-        (&path("src/lib.rs"), "mod a;\nmod b;\n"),
+        (
+            &path("src/lib.rs"),
+            "#![forbid(unsafe_code)]\nmod a;\nmod b;\n",
+        ),
         (&path("src/a.rs"), a),
         (&path("src/b.rs"), b),
     ];

@@ -32,12 +32,14 @@ fn an_item_without_an_example_is_caught() {
             let map = format!("`.ci` `crates` `deque` `{name}`\n");
             let manifest = format!("crates/{name}/Cargo.toml");
             let lib = format!("crates/{name}/src/lib.rs");
+            let file = format!("crates/{name}/src/a.rs");
             let files = [
                 ("ARCHITECTURE.md", &*map),
                 (&manifest, "[package]\nname = \"a\"\n"),
-                (&lib, text),
+                (&lib, "#![forbid(unsafe_code)]\nmod a;\n"),
+                (&file, text),
             ];
-            assert_caught(&files, &format!("{lib}:{line}"), "has no example");
+            assert_caught(&files, &format!("{file}:{line}"), "has no example");
         }
     }
 }

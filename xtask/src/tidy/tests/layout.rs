@@ -106,3 +106,22 @@ fn each_unsafe_site_has_an_argument() {
          extern \"C\" fn();\n",
     )]);
 }
+
+#[test]
+fn a_crate_without_unsafe_code_says_so() {
+    let manifest = ("crates/sim/Cargo.toml", "[package]\nname = \"heist-sim\"\n");
+    let map = ("ARCHITECTURE.md", "`.ci` `crates` `deque` `sim`");
+    for root in ["lib.rs", "main.rs", "bin/sim.rs", "bin/sim/main.rs"] {
+        let root = format!("crates/sim/src/{root}");
+        let files = [map, manifest, (&*root, "fn f() {}\n")];
+        assert_caught(
+            &files,
+            &format!("{root}:1"),
+            "this crate has no unsafe code",
+        );
+        let files = [map, manifest, (&*root, "#![forbid(unsafe_code)]\n")];
+        assert_clean(&files);
+    }
+    let test = ("crates/deque/tests/all.rs", "fn f() {}\n");
+    assert_clean(&[test]);
+}

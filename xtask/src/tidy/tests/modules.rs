@@ -37,7 +37,7 @@ fn every_source_file_is_declared() {
             "bench/Cargo.toml",
             "[package]\nname = \"b\"\n[[bin]]\nname = \"b\"\npath = \"./src/start.rs\"\n",
         ),
-        ("bench/src/start.rs", ""),
+        ("bench/src/start.rs", "#![forbid(unsafe_code)]\n"),
     ]);
 }
 

@@ -42,7 +42,7 @@ fn concurrency_is_named_only_in_sync() {
             "use std::sync::atomic::AtomicUsize;\nuse std::thread;\n\nuse loom::model;\n",
         ),
         ("cli/Cargo.toml", "[package]\nname = \"heist-cli\"\n"),
-        ("cli/src/main.rs", "use std::thread;"),
+        ("cli/src/main.rs", "#![forbid(unsafe_code)]\nuse std::thread;"),
     ]);
 }
 

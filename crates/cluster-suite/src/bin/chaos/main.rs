@@ -7,6 +7,8 @@
 //! ([`faults`]). Then there is calm, and everything must come to an end: every call has its result
 //! or a reason, every job its result, exactly and once; and nothing is left ([`left`]).
 
+#![forbid(unsafe_code)]
+
 #[cfg(target_os = "linux")]
 mod drive;
 #[cfg(target_os = "linux")]
