@@ -13,8 +13,8 @@ pub use pattern::Pattern;
 /// The parallel versions of methods of `str`; each has an example.
 ///
 /// Texts are cut between characters, near the middle, and where pieces are asked for, between them.
-/// A [`Pattern`] is a `char`, a slice or an array of them, or a closure that says yes or no of a
-/// `char`.
+/// A [`Pattern`] is a `char`, a slice or an array of them, or a closure that tells whether a
+/// `char` matches.
 pub trait ParallelString {
     /// The string itself.
     fn as_parallel_string(&self) -> &str;

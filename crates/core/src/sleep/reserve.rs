@@ -1,6 +1,7 @@
-//! The reserve: those who have withdrawn, and come out when a job is seen for which nobody is free.
+//! The reserve: workers that have withdrawn, and come back when a job is seen for which no other is
+//! free.
 //!
-//! They count as asleep, but nobody is woken of them before it is certain that there is a job: it
+//! They count as asleep, but none is woken before it is certain that there is a job, because that
 //! may take a thread.
 
 use heist_sync::atomic::Ordering;

@@ -1,6 +1,6 @@
 //! Patterns that a character may match: another one, one of several, or a closure.
 
-/// Says of characters whether they match: implemented for `char`, `&[char]`, `[char; N]`, `&[char;
+/// Tells whether a character matches: implemented for `char`, `&[char]`, `[char; N]`, `&[char;
 /// N]` and closures, and for nothing else. See [`par_split`](super::ParallelString::par_split).
 pub trait Pattern: Sized + Sync + Send + sealed::Sealed {
     #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! `chunks`, `fold_chunks` and `fold_chunks_with`: so many items at a time.
+//! `chunks`, `fold_chunks` and `fold_chunks_with`: a fixed number of items at a time.
 
 use std::mem;
 use std::ops::ControlFlow;
@@ -10,18 +10,19 @@ use super::seed::{Call, Seed, Template};
 use crate::iter::plumbing::indexed;
 use crate::part::{adaptor, forward, open, open_by_length, IndexedPart, Part};
 
-/// Vectors of so many items: see [`chunks`](crate::iter::IndexedParallelIterator::chunks).
+/// Vectors of a fixed number of items: see
+/// [`chunks`](crate::iter::IndexedParallelIterator::chunks).
 pub type Chunks<I> = ByChunks<I, IntoVec>;
 
-/// Folds of so many items at a time: see
+/// Folds of a fixed number of items each: see
 /// [`fold_chunks`](crate::iter::IndexedParallelIterator::fold_chunks).
 pub type FoldChunks<I, ID, F> = ByChunks<I, Folding<Call<ID>, F>>;
 
-/// Folds of so many items at a time, from clones of a value: see
+/// Folds of a fixed number of items each, from clones of a value: see
 /// [`fold_chunks_with`](crate::iter::IndexedParallelIterator::fold_chunks_with).
 pub type FoldChunksWith<I, T, F> = ByChunks<I, Folding<Template<T>, F>>;
 
-/// One item made of so many.
+/// One item made of a fixed number of items.
 #[expect(
     unnameable_types,
     reason = "it is named `Chunks`, `FoldChunks` or `FoldChunksWith`"

@@ -1,4 +1,4 @@
-//! `filter`: the items of which a closure says yes.
+//! `filter`: the items for which a closure returns true.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,8 @@ use super::debug_without_closures;
 use super::shared::Shared;
 use crate::part::{adaptor, forward, open, Part};
 
-/// The items of which a closure says yes: see [`filter`](crate::iter::ParallelIterator::filter).
+/// The items for which a closure returns true: see
+/// [`filter`](crate::iter::ParallelIterator::filter).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct Filter<I, P> {

@@ -1,4 +1,4 @@
-//! `positions`: the indices of the items of which a closure says yes.
+//! `positions`: the indices of the items for which a closure returns true.
 
 use std::ops::ControlFlow;
 
@@ -6,11 +6,11 @@ use super::shared::Shared;
 use super::{debug_without_closures, Enumerate};
 use crate::part::{adaptor, forward, open, Part};
 
-/// The indices of the items of which a closure says yes: see
+/// The indices of the items for which a closure returns true: see
 /// [`positions`](crate::iter::IndexedParallelIterator::positions).
 pub type Positions<I, P> = IndicesWhere<Enumerate<I>, P>;
 
-/// The indices of items, of which a closure says yes.
+/// The indices of items for which a closure returns true.
 #[expect(unnameable_types, reason = "it is named `Positions`")]
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]

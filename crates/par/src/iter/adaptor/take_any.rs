@@ -1,11 +1,11 @@
-//! `take_any`, `skip_any`: so many items of those that come first in time.
+//! `take_any`, `skip_any`: a number of items, those that come first in time.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::quota::Quota;
 use crate::part::{adaptor, forward, open, Part};
 
-/// So many of the items, wherever they lie: see
+/// A number of the items, wherever they lie: see
 /// [`take_any`](crate::iter::ParallelIterator::take_any).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
@@ -75,7 +75,7 @@ impl<I: Part> Part for TakeAny<I> {
 
 adaptor!([T: Send] TakeAny<> { quota } T => T);
 
-/// All but so many of the items, wherever they lie: see
+/// All but a number of the items, wherever they lie: see
 /// [`skip_any`](crate::iter::ParallelIterator::skip_any).
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]

@@ -1,4 +1,4 @@
-//! `take_any_while`, `skip_any_while`: items until a closure says no to one of them.
+//! `take_any_while`, `skip_any_while`: items until a closure returns false for one of them.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::debug_without_closures;
 use super::quota::Quota;
 use crate::part::{adaptor, forward, open, Part};
 
-/// The items until a closure says no to one: see
+/// The items until a closure returns false for one: see
 /// [`take_any_while`](crate::iter::ParallelIterator::take_any_while).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct TakeAnyWhile<I, P> {
     base: I,
     predicate: Arc<P>,
-    /// Spent when it has said no.
+    /// Spent when it has returned false.
     taking: Quota,
 }
 
@@ -85,14 +85,14 @@ adaptor! {
     where P: Fn(&T) -> bool + Sync + Send
 }
 
-/// The items since a closure said no to one: see
+/// The items since a closure returned false for one: see
 /// [`skip_any_while`](crate::iter::ParallelIterator::skip_any_while).
 #[derive(Clone)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct SkipAnyWhile<I, P> {
     base: I,
     predicate: Arc<P>,
-    /// Spent when it has said no.
+    /// Spent when it has returned false.
     skipping: Quota,
 }
 

@@ -1,4 +1,4 @@
-//! Clones of one item: so many, or without an end.
+//! Clones of one item: a number of them, or without an end.
 
 use std::ops::ControlFlow;
 
@@ -116,7 +116,7 @@ pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     repeat_n(element, n)
 }
 
-/// So many times the same: see [`repeat_n`].
+/// A number of clones of an item: see [`repeat_n`].
 #[derive(Clone, Debug)]
 #[must_use = "a parallel iterator does nothing until it is consumed"]
 pub struct RepeatN<T> {
