@@ -101,6 +101,7 @@ mod hosted;
 mod kind;
 pub(crate) mod link;
 mod local;
+pub(crate) mod own;
 pub(crate) mod poller;
 mod queue;
 mod ray;

@@ -237,6 +237,12 @@ impl Call {
         what: What,
         on_result: Option<OnResult>,
     ) -> Arc<Self> {
+        if let Err(error) = shared.owner.check() {
+            // Permits come back in the parent only.
+            let call = Self::failed(shared, &what.function, error.into());
+            on_result.into_iter().for_each(|on_result| on_result());
+            return call;
+        }
         let at = what.deadline.map(|deadline| deadline.at);
         if let Some(permit) = shared.permits.take(what.args.len(), at) {
             return Self::begin(shared, what, permit, on_result);
@@ -413,7 +419,7 @@ impl Call {
         let deadline = Instant::now() + patience;
         let mut state = self.state.lock();
         loop {
-            if let Some(result) = state.take_result() {
+            if let Some(result) = self.result(&mut state) {
                 return Some(result);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -426,7 +432,13 @@ impl Call {
 
     /// Takes the result, when there is one.
     pub(crate) fn poll(&self) -> Option<Result<Returned, RemoteError>> {
-        self.state.lock().take_result()
+        self.result(&mut self.state.lock())
+    }
+
+    /// The result, until it is taken. There will be none in a forked child.
+    fn result(&self, state: &mut State) -> Option<Result<Returned, RemoteError>> {
+        let elsewhere = || Some(Err(self.shared.owner.check().err()?.into()));
+        state.take_result().or_else(elsewhere)
     }
 }
 
@@ -586,7 +598,7 @@ impl<T: DeserializeOwned> Future for RemoteFuture<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.call.state.lock();
-        match state.take_result() {
+        match self.call.result(&mut state) {
             Some(result) => {
                 drop(state);
                 Poll::Ready(read(result))

@@ -14,6 +14,7 @@ use super::job_handle::{JobHandle, UnfinishedJob};
 use super::object::{self, Remote};
 use super::permits::Permits;
 use super::session::{reader, Counters, Logging, Session, Shared};
+use crate::backend::own::{Own, Owner};
 use crate::backend::{BackendOptions, Node, Program};
 use crate::driver::handle::Driver;
 use crate::driver::options::Options;
@@ -30,7 +31,8 @@ use crate::remote::registry::{libraries, registry};
 /// Machines on which remote functions and jobs run.
 ///
 /// Clones share one cluster, which ends when the last of them is dropped. Calls and jobs that are
-/// still open are then cancelled, and say so to their waiters.
+/// still open are then cancelled, and say so to their waiters. A forked child of the process that
+/// connected it cannot use it, and does not end it: calls and waits fail there.
 ///
 /// # Examples
 ///
@@ -131,7 +133,7 @@ impl Cluster {
         let (fingerprint, limits) = (program.fingerprint, program.limits);
         let build = Arc::clone(&program.build);
         let logs = Logging(program.logs.clone());
-        let backend = backend.connect(program)?;
+        let backend = Own::wrap(backend.connect(program)?);
         let permits = Permits::new(options.calls_bytes_max);
         let counters = Arc::new(Counters::default());
         let driver = OnceLock::new();
@@ -141,6 +143,7 @@ impl Cluster {
         }
         let shared = Shared {
             backend,
+            owner: Owner::here(),
             fingerprint,
             build,
             limits,

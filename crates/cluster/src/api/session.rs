@@ -8,6 +8,7 @@ use heist_sync::Mutex;
 
 use super::permits::Permits;
 use super::timers::Timers;
+use crate::backend::own::Owner;
 use crate::backend::Backend;
 use crate::driver::handle::Driver;
 use crate::driver::options::Options;
@@ -23,6 +24,9 @@ pub(super) struct Session(pub(super) Arc<Shared>);
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.0.owner.keep(&self.0) {
+            return;
+        }
         if let Some(driver) = self.0.driver.get() {
             driver.end();
         }
@@ -46,6 +50,8 @@ impl Drop for Logging {
 /// The state that all clones of a cluster, and all its calls, share.
 pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
+    /// The process that has the threads of all this.
+    pub(super) owner: Owner,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) build: Arc<Build>,
     pub(super) limits: Limits,
@@ -99,6 +105,7 @@ pub(super) fn reader(counters: &Arc<Counters>) -> impl Fn() -> CallCounts + Send
 impl Shared {
     /// The driver of jobs, started when it is first needed.
     pub(crate) fn driver(&self) -> Result<&Driver, ClusterErrorKind> {
+        self.owner.check().map_err(ClusterErrorKind::Backend)?;
         let _one_at_a_time = self.starting.lock();
         if self.driver.get().is_none() {
             let started = Driver::start(&self.backend, Options::new(), reader(&self.counters))?;
