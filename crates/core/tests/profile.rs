@@ -148,6 +148,17 @@ fn a_program_that_panics_leaves_its_profile() {
 }
 
 #[test]
+fn a_profile_that_cannot_be_put_in_its_place_leaves_nothing() {
+    let folder = Folder::new("in_the_way");
+    fs::create_dir(folder.0.join("out.json")).expect("a folder in the profile's place");
+    let output = child("in_a_child::returns", &folder.0.join("out"));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("could not write the profile"), "{text}");
+    assert_eq!(folder.names(), ["out.json"]);
+}
+
+#[test]
 fn the_figures_agree_where_strands_are_shorter_than_their_measurement() {
     for child in ["in_a_child::joins_nothing", "in_a_child::visits_often"] {
         let (json, text, output) = profile_of(child);

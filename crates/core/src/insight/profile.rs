@@ -125,9 +125,13 @@ fn write() {
 fn put(file: &Path, text: &str) -> io::Result<()> {
     let draft = draft(file);
     let mut out = create(&draft)?;
-    out.write_all(text.as_bytes())?;
-    out.sync_data()?;
-    fs::rename(&draft, file)
+    let written = out.write_all(text.as_bytes());
+    let written = written.and_then(|()| out.sync_data());
+    let put = written.and_then(|()| fs::rename(&draft, file));
+    put.inspect_err(|_| {
+        // The error says what is wrong with the disk or the name.
+        let _ = fs::remove_file(&draft);
+    })
 }
 
 /// The file in which the profile is until it is whole.
