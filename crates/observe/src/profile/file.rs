@@ -21,7 +21,7 @@ pub struct Profile {
     /// The program and its arguments.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The workers of all pools, together.
+    /// The workers of the largest pool.
     pub workers: u64,
     /// The pools that did something.
     #[serde(default)]
@@ -235,6 +235,10 @@ impl Profile {
                 format!("{outside} is more than wall_ns, {wall}"),
             );
         }
+        if self.span_ns > self.work_ns {
+            let (span, work) = (self.span_ns, self.work_ns);
+            return refuse("span_ns", format!("{span} is more than work_ns, {work}"));
+        }
         if self.empty_strand_ns < 0.0 {
             let why = format!("{} is below 0", self.empty_strand_ns);
             return refuse("empty_strand_ns", why);
@@ -337,5 +341,7 @@ mod tests {
         );
         let outside = refusal(&LEAST.replace(r#""outside_ns": 1"#, r#""outside_ns": 11"#));
         assert!(outside.contains("11 is more than wall_ns, 10"), "{outside}");
+        let span = refusal(&LEAST.replace(r#""span_ns": 3"#, r#""span_ns": 10"#));
+        assert!(span.contains("10 is more than work_ns, 9"), "{span}");
     }
 }
