@@ -110,7 +110,7 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         unjoined_work_ns: run.unjoined_work_ns,
         measured_speedup: one.map(|one| ratio(one.wall_ns as f64, run.wall_ns as f64)),
         speedups: Vec::new(),
-        sequential: stretches(run),
+        sequential: stretches(run, worker_time.iter().map(|part| part.ns).sum()),
         worker_time,
         sites: many.sites.iter().map(|total| site(run, total)).collect(),
         other_sites: run.other_sites,
@@ -188,10 +188,11 @@ fn worker_time(run: &Profile, growth: Option<&Growth>) -> Vec<Part> {
     parts.into_iter().chain(rest).map(part).collect()
 }
 
-/// The sequential stretches by short names, the longest first.
-fn stretches(run: &Profile) -> Vec<Stretch> {
+/// The sequential stretches by short names, the longest first, with their shares of the time of all
+/// workers.
+fn stretches(run: &Profile, all_ns: f64) -> Vec<Stretch> {
     let others = run.workers.saturating_sub(1).max(1) as f64;
-    let all = run.workers as f64 * run.wall_ns.max(1) as f64;
+    let all = all_ns.max(1.0);
     let mut stretches: Vec<Stretch> = Vec::new();
     for found in &run.sequential {
         let before = harmless(&short_name(&found.before));

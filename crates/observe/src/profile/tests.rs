@@ -66,6 +66,31 @@ fn advice_about(report: &Report, subject: Subject) -> Option<&Advice> {
 }
 
 #[test]
+fn pools_that_ran_at_once_have_more_workers_than_the_largest_and_shares_of_all_their_time() {
+    let wall = 2759 * MS;
+    let pools = with(
+        wordstat(2),
+        &[
+            ("/pools", json!(4)),
+            ("/idle_ns/sequential", json!(3 * wall)),
+            ("/sequential/0/ns", json!(3 * wall)),
+        ],
+    );
+    let report = report(&[pools]);
+    let shares: f64 = report.worker_time.iter().map(|part| part.share).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    let stretch = &report.sequential[0];
+    let part = report.part(Cause::Sequential);
+    assert!(
+        (stretch.share - part.share).abs() < 1e-9,
+        "{stretch:?} {part:?}"
+    );
+    assert!(text(&report).contains("the time of the workers of 4 pools, 19.9 s together"));
+    let one = analyse(&[run(8)]).expect("a report");
+    assert!(!text(&one).contains("together"));
+}
+
+#[test]
 fn the_verdict_says_how_fast_why_no_faster_and_what_the_limit_is() {
     let report = report(&[run(1), run(8)]);
     assert_eq!(

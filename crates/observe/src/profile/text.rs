@@ -155,13 +155,23 @@ fn short(speedup: f64) -> String {
 }
 
 fn time(out: &mut String, report: &Report) {
-    let workers = plural(report.workers, "worker");
+    let of_the_largest = report.workers as f64 * report.wall_ns as f64;
+    let all: f64 = report.worker_time.iter().map(|part| part.ns).sum();
     line(
         out,
-        format!(
-            "the time of {workers}, {} each",
-            duration(report.wall_ns as f64)
-        ),
+        match all > of_the_largest * 1.001 {
+            false => format!(
+                "the time of {}, {} each",
+                plural(report.workers, "worker"),
+                duration(report.wall_ns as f64)
+            ),
+            // Some ran at once.
+            true => format!(
+                "the time of the workers of {}, {} together",
+                plural(report.pools, "pool"),
+                duration(all)
+            ),
+        },
     );
     for part in report
         .worker_time
