@@ -24,9 +24,10 @@ use crate::workload::{files::Files, skewed_loop::SkewedLoop, uts::Uts, Setup, Wo
 /// The time for the measured rounds of one workload.
 const TIME: Duration = Duration::from_secs(3);
 
-/// The size of the tree, and of the loop: some tenths of a second of serial work.
-const TREE: u64 = 1_200;
-const LOOP: u64 = 9_000;
+/// The size of the tree, and of the loop: over a tenth of a second of serial work. Few enough that
+/// the fewest rounds of each fit into [`TIME`] on a machine that is half as fast or busy.
+const TREE: u64 = 800;
+const LOOP: u64 = 5_000;
 
 /// Rounds that differ by more than this were disturbed.
 const SPREAD: f64 = 1.5;
