@@ -129,6 +129,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_laid_out_by_hand_fits_a_terminal_of_80_columns() {
+        fn check(command: &clap::Command) {
+            let text = command.get_after_long_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Program::command());
+    }
+
+    #[test]
     fn the_description_of_the_arguments_contradicts_itself_nowhere() {
         Program::command().debug_assert();
     }

@@ -66,29 +66,34 @@ pub(crate) struct Args {
 
 const FORMAT: &str = r#"The snapshot as JSON; only fields with * must be there:
 
-  {"nodes": [{"id"*: "n1", "cpus"*: 8, "utilisation"*: 0.95, "memory_bytes": 68719476736,
-              "used_memory_bytes": 0, "speed": 1, "age_s": 0, "resources": {"gpu": 1}}],
+  {"nodes": [{"id"*: "n1", "cpus"*: 8, "utilisation"*: 0.95,
+              "memory_bytes": 68719476736, "used_memory_bytes": 0,
+              "speed": 1, "age_s": 0, "resources": {"gpu": 1}}],
    "jobs":  [{"id"*: "etl-7", "node"*: "n1", "cpus"*: 2, "used_cpus": 1.8,
               "memory_bytes": 0, "used_memory_bytes": 0, "state_bytes": 0,
               "priority": "P2", "mobility": "movable", "running_s": 600,
               "remaining_s": 300, "age_s": 0, "resources": {"gpu": 1}}]}
 
-  utilisation   the share of the CPUs in use, up to 1; or, with those that wait for a CPU, above
-                it. A list is a history, one value a second, the newest last. A single value
-                counts as one that has lasted.
-  memory_bytes  of a node: what it has. Without it, or with 0, any job has room there.
+  utilisation   the share of the CPUs in use, up to 1; or, with those that wait
+                for a CPU, above it. A list is a history, one value a second,
+                the newest last. A single value counts as one that has lasted.
+  memory_bytes  of a node: what it has. Without it, or with 0, any job has room
+                there.
   speed         the work of one CPU, compared with that of a usual one
-  cpus          of a job: its reservation, in usual CPUs; used_cpus: its measured use.
-                Without the latter, the job may use twice its reservation.
+  cpus          of a job: its reservation, in usual CPUs; used_cpus: its
+                measured use. Without the latter, the job may use twice its
+                reservation.
   priority      P0 is the most important; P0 and P1 move in an emergency only
   mobility      movable, pinned, ordered, warm-state or latency-critical
   running_s, remaining_s
-                its age, and the time that is left. Without both, its age is an hour.
+                its age, and the time that is left. Without both, its age is an
+                hour.
   age_s         the age of the measurement
 
-As CSV, the same names are the heads of the columns, in any order, behind a column kind that
-says node or job. A resource has a column of its own, such as resources.gpu. A history is
-written 0.5;0.7;0.9. An empty cell is as if it were not there."#;
+As CSV, the same names are the heads of the columns, in any order, behind a
+column kind that says node or job. A resource has a column of its own, such as
+resources.gpu. A history is written 0.5;0.7;0.9. An empty cell is as if it were
+not there."#;
 
 /// Asks the planner about a snapshot, or about a run that goes on.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
@@ -106,7 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     if args.json {
         document::write(&decision, out)?;
     } else {
-        screen::write(&snapshot, out)?;
+        screen::write(&snapshot, heist_run::terminal::room(), out)?;
         decision::write(&decision, out)?;
     }
     Ok(ExitCode::SUCCESS)

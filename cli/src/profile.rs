@@ -59,22 +59,26 @@ pub(crate) struct Args {
 }
 
 const NOTES: &str = "\
-The program has to be on heist, or on rayon with heist's rayon-core in its place:
+The program has to be on heist, or on rayon with heist's rayon-core in its
+place:
 
   [patch.crates-io]
   rayon-core = { path = \"../heist/compat/rayon-core\" }
 
-It needs no other change. It runs with HEIST_NUM_THREADS set to each number of workers and
-HEIST_PROFILE to a file, which you can set yourself to get a profile of one run.
+It needs no other change. It runs with HEIST_NUM_THREADS set to each number of
+workers and HEIST_PROFILE to a file, which you can set yourself to get a profile
+of one run.
 
-The figures are those of the runs with the most workers; those with one show the speed-up that was
-measured, and how the work grows. Where the runs forked alike, work and span are the least of them,
-and else the medians. If other programs or the host took more than 2 % of the time, the figures are
-called unreliable; above 10 % there are no bounds. `expected` is what a greedy scheduler makes of
+The figures are those of the runs with the most workers; those with one show the
+speed-up that was measured, and how the work grows. Where the runs forked alike,
+work and span are the least of them, and else the medians. If other programs or
+the host took more than 2 % of the time, the figures are called unreliable;
+above 10 % there are no bounds. `expected` is what a greedy scheduler makes of
 the work T1 and the burdened span: T1 / P + (1 - 1 / P) burdened.
 
-The exit code is that of the first run whose program failed, or 128 and the signal that killed it;
-1 if the program wrote no profile; 2 if it cannot be started; 130 after Ctrl-C.";
+The exit code is that of the first run whose program failed, or 128 and the
+signal that killed it; 1 if the program wrote no profile; 2 if it cannot be
+started; 130 after Ctrl-C.";
 
 /// Runs the program as often as it takes, and shows the report.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {

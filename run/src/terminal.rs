@@ -13,6 +13,16 @@ pub fn width() -> usize {
     size.map_or(WIDTH, |(_, columns)| columns.into())
 }
 
+/// The columns that a table may take: those of a terminal; elsewhere there is no end, so that
+/// programs find whole names.
+#[must_use]
+pub fn room() -> usize {
+    match Term::stdout().is_term() {
+        true => width(),
+        false => usize::MAX,
+    }
+}
+
 /// The text with control characters escaped.
 #[must_use]
 pub fn harmless(text: &str) -> String {
@@ -35,6 +45,24 @@ pub fn cut(text: &str, width: usize) -> String {
     }
     let kept = text.chars().take(width.saturating_sub(1));
     kept.chain(['…']).collect()
+}
+
+/// The text without its middle if it is wider than that: names of one kind often begin alike, and
+/// differ at the end.
+#[must_use]
+pub fn without_middle(text: &str, width: usize) -> String {
+    let text = harmless(text);
+    let signs = text.chars().count();
+    if signs <= width {
+        return text;
+    }
+    let kept = width.saturating_sub(1);
+    let (first, last) = (kept - kept / 2, kept / 2);
+    let begin = text.chars().take(first);
+    begin
+        .chain(['…'])
+        .chain(text.chars().skip(signs - last))
+        .collect()
 }
 
 /// The words of a text on lines of at most `width` columns.
@@ -68,6 +96,13 @@ mod tests {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdefg", 6), "abcde…");
         assert_eq!(cut("\x1babc", 6), "\\u{1b…");
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_ends() {
+        assert_eq!(without_middle("etl-7", 5), "etl-7");
+        assert_eq!(without_middle("etl-long-17", 6), "etl…17");
+        assert_eq!(without_middle("etl-long-17", 0), "…");
     }
 
     #[test]

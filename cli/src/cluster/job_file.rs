@@ -32,44 +32,51 @@ pub(super) const FORMAT: &str = concat!(
 "#,
     include_str!("example.toml"),
     r#"
-program        must be there: a program that calls heist_cluster::init() first in main. A
-               relative path begins at the folder of the job file.
-[backend.NAME] settings of the backend. local: nodes, and of each cpus, memory_mib and
-               resources, such as { gpu = 2 }; lost_after_s, how long a worker may be silent (30).
-               ray: address, python, cdylib. slurm: partition, folder (which all nodes share;
-               without it the folder of the run), arguments (of srun and sbatch), cpus (for
-               calls, at most), environment (names of variables that functions and jobs are to
-               have), lost_after_s (60), linger_s, how long an idle worker stays (5)
-[rebalance]    without this table no job moves. enabled = false is as if it were not
-               there. All else are settings of the planner, by their names: smoothing,
-               stale_after_ns, sustained_samples, hot_level, spread, low_water, emergency,
-               usage_samples, estimate_error, horizon_ns, payback, pause_ns, cold_start_ns,
-               bandwidth_bytes_per_s, job_cool_down_ns, rate_window_ns, fleet_moves_max,
-               node_moves_max
-[[job]]        id and kind must be there, and state, as the type of the job has it.
-               count = N makes N jobs of it, ID-1 to ID-N. cpus is its reservation (1),
-               threads the size of its pool (as many), priority 0 the most important (2),
-               on = NODE its first node, pin = NODE its only one, mobility one of movable,
-               pinned, ordered, warm-state and latency-critical, checkpoint_every_s the
-               work that an accident may cost (10)
-[[call]]       function must be there; args is its argument, or the list of its arguments.
-               repeat = N calls it N times. on, pin and cpus are as for jobs; cpus is a whole
-               number. What a call does not say is as the function's attribute has it
-both           memory_mib and resources, such as { gpu = 1 }, are reserved as well (none).
-               retries is how often it may be lost and run again (8 for jobs),
-               backoff_s = [FIRST, LONGEST] the pause before that, which doubles (none),
-               within_s the deadline after the beginning (none), trace a place in a trace, as
-               the header traceparent has it: "00-TRACE-SPAN-FLAGS" (none)
+program        must be there: a program that calls heist_cluster::init() first
+               in main. A relative path begins at the folder of the job file.
+[backend.NAME] settings of the backend. local: nodes, and of each cpus,
+               memory_mib and resources, such as { gpu = 2 }; lost_after_s, how
+               long a worker may be silent (30). ray: address, python, cdylib.
+               slurm: partition, folder (which all nodes share; without it the
+               folder of the run), arguments (of srun and sbatch), cpus (for
+               calls, at most), environment (names of variables that functions
+               and jobs are to have), lost_after_s (60), linger_s, how long an
+               idle worker stays (5)
+[rebalance]    without this table no job moves. enabled = false is as if it were
+               not there. All else are settings of the planner, by their names:
+               smoothing, stale_after_ns, sustained_samples, hot_level, spread,
+               low_water, emergency, usage_samples, estimate_error, horizon_ns,
+               payback, pause_ns, cold_start_ns, bandwidth_bytes_per_s,
+               job_cool_down_ns, rate_window_ns, fleet_moves_max, node_moves_max
+[[job]]        id and kind must be there, and state, as the type of the job has
+               it. count = N makes N jobs of it, ID-1 to ID-N. cpus is its
+               reservation (1), threads the size of its pool (as many), priority
+               0 the most important (2), on = NODE its first node, pin = NODE
+               its only one, mobility one of movable, pinned, ordered,
+               warm-state and latency-critical, checkpoint_every_s the work that
+               an accident may cost (10)
+[[call]]       function must be there; args is its argument, or the list of its
+               arguments. repeat = N calls it N times. on, pin and cpus are as
+               for jobs; cpus is a whole number. What a call does not say is as
+               the function's attribute has it
+both           memory_mib and resources, such as { gpu = 1 }, are reserved as
+               well (none). retries is how often it may be lost and run again (8
+               for jobs), backoff_s = [FIRST, LONGEST] the pause before that,
+               which doubles (none), within_s the deadline after the beginning
+               (none), trace a place in a trace, as the header traceparent has
+               it: "00-TRACE-SPAN-FLAGS" (none)
 
-State and arguments have the types of JSON: no dates, no nan; an optional field is left out.
+State and arguments have the types of JSON: no dates, no nan; an optional field
+is left out.
 
-A run writes to a folder: its events (events.jsonl, which becomes events.1.jsonl with 256 MiB),
-and the state from which --resume goes on after a loss. Ctrl-C ends a run after a last checkpoint
-of each job that comes to a safe point in ten seconds, and --resume goes on with that as well; a
-second Ctrl-C ends it at once. Old folders stay until they are removed.
+A run writes to a folder: its events (events.jsonl, which becomes events.1.jsonl
+with 256 MiB), and the state from which --resume goes on after a loss. Ctrl-C
+ends a run after a last checkpoint of each job that comes to a safe point in ten
+seconds, and --resume goes on with that as well; a second Ctrl-C ends it at
+once. Old folders stay until they are removed.
 
-The exit code is 0 if every job and call has a result, 1 if not, 2 if the job file or the
-command line cannot be used, and 130 after Ctrl-C."#
+The exit code is 0 if every job and call has a result, 1 if not, 2 if the job
+file or the command line cannot be used, and 130 after Ctrl-C."#
 );
 
 /// The content of a job file.

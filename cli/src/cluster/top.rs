@@ -11,7 +11,7 @@ use super::events::{self, Reader};
 use super::folder::RunFolder;
 use super::run_state::RunState;
 use super::screen::Screen;
-use super::view;
+use super::view::{self, Room};
 
 /// How often the file is polled.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -82,8 +82,9 @@ impl Followed {
         Ok(events)
     }
 
-    fn view(&self, jobs_shown: usize) -> Vec<view::Line> {
-        view::lines(&self.state, &self.name, now_ms(), jobs_shown)
+    fn view(&self, jobs: usize) -> Vec<view::Line> {
+        let columns = heist_run::terminal::room();
+        view::lines(&self.state, &self.name, now_ms(), Room { columns, jobs })
     }
 }
 

@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use heist_cluster::planner::NodeId;
-use heist_run::terminal::harmless;
+use heist_run::terminal::{harmless, without_middle};
 
 use super::run_state::{Job, Node, Phase, Remembered, RunState};
 
-/// Characters of a bar.
-const BAR: usize = 20;
+/// The columns of a running job for everything but its bar and two names, and the bounds of a bar.
+const BESIDE_BAR: usize = 52;
+const BAR_MIN: usize = 8;
+const BAR_MAX: usize = 40;
+/// The part of the columns that a name takes at most.
+const NAME_PART: usize = 8;
 /// How many moves and decisions are shown.
 const MOVES_SHOWN: usize = 5;
 const REASONS_SHOWN: usize = 6;
@@ -47,24 +51,53 @@ impl Line {
     }
 }
 
-/// The view of a run called `name` at `now_ms`, with `jobs_shown` of its jobs at most.
-pub(super) fn lines(state: &RunState, name: &str, now_ms: u64, jobs_shown: usize) -> Vec<Line> {
+/// The room for a view.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) columns: usize,
+    pub(super) jobs: usize,
+}
+
+impl Room {
+    fn bar(self) -> usize {
+        let others = BESIDE_BAR + 2 * (self.columns / NAME_PART);
+        self.columns.saturating_sub(others).clamp(BAR_MIN, BAR_MAX)
+    }
+
+    /// A name from elsewhere, without its middle if it is too long.
+    fn name(self, text: &str) -> String {
+        without_middle(text, self.columns / NAME_PART)
+    }
+}
+
+/// The view of a run called `name` at `now_ms`.
+pub(super) fn lines(state: &RunState, name: &str, now_ms: u64, room: Room) -> Vec<Line> {
     let mut lines = vec![head(state, name, now_ms)];
     lines.push(Line::default());
     lines.push(Line::new(Tone::Head, "nodes"));
-    let width = state.nodes.keys().map(|id| wide(id.as_str())).max();
+    let width = state
+        .nodes
+        .keys()
+        .map(|id| wide(&room.name(id.as_str())))
+        .max();
     for (id, node) in &state.nodes {
         let running = state
             .jobs
             .iter()
             .filter(|job| !job.phase.is_over() && job.node.as_ref().is_some_and(|node| node == id));
-        lines.push(node_line(id, node, running.count(), width.unwrap_or(0)));
+        lines.push(node_line(
+            id,
+            node,
+            running.count(),
+            width.unwrap_or(0),
+            room,
+        ));
     }
     if state.nodes.is_empty() {
         lines.push(Line::new(Tone::Faint, "  none is known yet"));
     }
     lines.push(Line::default());
-    jobs(state, jobs_shown, &mut lines);
+    jobs(state, room, &mut lines);
     let calls = state.calls;
     if calls.open + calls.done + calls.lost > 0 {
         let lost = match calls.lost {
@@ -84,24 +117,29 @@ pub(super) fn lines(state: &RunState, name: &str, now_ms: u64, jobs_shown: usize
         lines.extend(shown.map(|told| Line::new(Tone::Plain, told_line(state, told))));
         lines.push(Line::default());
     }
-    if let Some(decision) = state.decisions.back() {
-        lines.push(Line::new(Tone::Head, "last decision"));
-        lines.push(Line::new(Tone::Plain, told_line(state, decision)));
-        for reason in decision.reasons.iter().take(REASONS_SHOWN) {
-            lines.push(Line::new(
-                Tone::Faint,
-                format!("              {}", harmless(reason)),
-            ));
-        }
-        let more = decision.reasons.len().saturating_sub(REASONS_SHOWN);
-        if more > 0 {
-            let text = format!("              and {more} more reasons");
-            lines.push(Line::new(Tone::Faint, text));
-        }
-        lines.push(Line::default());
-    }
+    last_decision(state, &mut lines);
     lines.pop();
     lines
+}
+
+fn last_decision(state: &RunState, lines: &mut Vec<Line>) {
+    let Some(decision) = state.decisions.back() else {
+        return;
+    };
+    lines.push(Line::new(Tone::Head, "last decision"));
+    lines.push(Line::new(Tone::Plain, told_line(state, decision)));
+    for reason in decision.reasons.iter().take(REASONS_SHOWN) {
+        lines.push(Line::new(
+            Tone::Faint,
+            format!("              {}", harmless(reason)),
+        ));
+    }
+    let more = decision.reasons.len().saturating_sub(REASONS_SHOWN);
+    if more > 0 {
+        let text = format!("              and {more} more reasons");
+        lines.push(Line::new(Tone::Faint, text));
+    }
+    lines.push(Line::default());
 }
 
 fn head(state: &RunState, name: &str, now_ms: u64) -> Line {
@@ -128,8 +166,9 @@ fn head(state: &RunState, name: &str, now_ms: u64) -> Line {
     }
 }
 
-fn node_line(id: &NodeId, node: &Node, jobs: usize, width: usize) -> Line {
-    let line = Line::new(Tone::Plain, format!("  {}  ", padded(id.as_str(), width)));
+fn node_line(id: &NodeId, node: &Node, jobs: usize, width: usize, room: Room) -> Line {
+    let name = room.name(id.as_str());
+    let line = Line::new(Tone::Plain, format!("  {name:width$}  "));
     if node.is_gone {
         return line.and(Tone::Hot, "gone");
     }
@@ -141,7 +180,7 @@ fn node_line(id: &NodeId, node: &Node, jobs: usize, width: usize) -> Line {
                 _ => Tone::Calm,
             };
             let used = share * node.cpus;
-            line.and(tone, bar(*share)).and(
+            line.and(tone, bar(*share, room.bar())).and(
                 Tone::Plain,
                 format!(
                     " {:4.0} %  {used:.1} of {} CPUs  {}",
@@ -152,15 +191,16 @@ fn node_line(id: &NodeId, node: &Node, jobs: usize, width: usize) -> Line {
             )
         }
         Some(Err(why)) => line
-            .and(Tone::Faint, "·".repeat(BAR))
+            .and(Tone::Faint, "·".repeat(room.bar()))
             .and(Tone::Plain, format!("    ? %  unknown: {}", harmless(why))),
         None => line
-            .and(Tone::Faint, "·".repeat(BAR))
+            .and(Tone::Faint, "·".repeat(room.bar()))
             .and(Tone::Plain, "    ? %  unknown: it was not measured yet"),
     }
 }
 
-fn jobs(state: &RunState, shown: usize, lines: &mut Vec<Line>) {
+fn jobs(state: &RunState, room: Room, lines: &mut Vec<Line>) {
+    let shown = room.jobs;
     if state.jobs.is_empty() {
         return;
     }
@@ -173,12 +213,15 @@ fn jobs(state: &RunState, shown: usize, lines: &mut Vec<Line>) {
     // Those that are over make room for the others.
     let mut order: Vec<&Job> = state.jobs.iter().collect();
     order.sort_by_key(|job| job.phase.is_over());
-    let width = order.iter().take(shown).map(|job| wide(job.id.as_str()));
+    let width = order
+        .iter()
+        .take(shown)
+        .map(|job| wide(&room.name(job.id.as_str())));
     let width = width.max().unwrap_or(0);
-    let places = order.iter().take(shown).map(|job| wide(&place(job)));
+    let places = order.iter().take(shown).map(|job| wide(&place(job, room)));
     let places = places.max().unwrap_or(0);
     let listed = order.iter().take(shown);
-    lines.extend(listed.map(|job| job_line(job, width, places)));
+    lines.extend(listed.map(|job| job_line(job, width, places, room)));
     let more = order.len().saturating_sub(shown);
     if more > 0 {
         lines.push(Line::new(Tone::Faint, format!("  and {more} more")));
@@ -186,29 +229,27 @@ fn jobs(state: &RunState, shown: usize, lines: &mut Vec<Line>) {
     lines.push(Line::default());
 }
 
-fn place(job: &Job) -> String {
-    let node = job.node.as_ref().map_or("", NodeId::as_str);
+fn place(job: &Job, room: Room) -> String {
+    let node = room.name(job.node.as_ref().map_or("", NodeId::as_str));
     match &job.phase {
         Phase::Waiting => "waiting".to_owned(),
-        Phase::Running => node.to_owned(),
-        Phase::Moving { to } => format!("{node} → {to}"),
+        Phase::Running => node,
+        Phase::Moving { to } => format!("{node} → {}", room.name(to.as_str())),
         Phase::Done => "done".to_owned(),
         Phase::Failed(_) => "failed".to_owned(),
     }
 }
 
-fn job_line(job: &Job, width: usize, places: usize) -> Line {
+fn job_line(job: &Job, width: usize, places: usize, room: Room) -> Line {
     let tone = match job.phase {
         Phase::Running => Tone::Plain,
         Phase::Moving { .. } => Tone::Warm,
         Phase::Waiting | Phase::Done => Tone::Faint,
         Phase::Failed(_) => Tone::Hot,
     };
-    let line = Line::new(
-        Tone::Plain,
-        format!("  {}  ", padded(job.id.as_str(), width)),
-    )
-    .and(tone, format!("{}  ", padded(&place(job), places)));
+    let name = room.name(job.id.as_str());
+    let line = Line::new(Tone::Plain, format!("  {name:width$}  "))
+        .and(tone, format!("{:places$}  ", place(job, room)));
     if let Phase::Failed(error) = &job.phase {
         return line.and(Tone::Hot, harmless(error));
     }
@@ -229,7 +270,7 @@ fn job_line(job: &Job, width: usize, places: usize) -> Line {
     if job.losses > 0 {
         facts.push_str(&format!("  lost {}", plural(job.losses as usize, "time")));
     }
-    line.and(Tone::Calm, bar(job.progress))
+    line.and(Tone::Calm, bar(job.progress, room.bar()))
         .and(Tone::Plain, facts)
 }
 
@@ -239,10 +280,10 @@ fn told_line(state: &RunState, told: &Remembered) -> String {
 }
 
 /// A share as a bar. A share above 1, because work waits, fills it.
-fn bar(share: f64) -> String {
+fn bar(share: f64, width: usize) -> String {
     // A number that is none becomes 0.
-    let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
-    "█".repeat(full) + &"░".repeat(BAR - full)
+    let full = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
+    "█".repeat(full) + &"░".repeat(width - full)
 }
 
 fn plural(count: usize, what: &str) -> String {
@@ -253,9 +294,59 @@ fn plural(count: usize, what: &str) -> String {
 }
 
 fn wide(text: &str) -> usize {
-    harmless(text).chars().count()
+    text.chars().count()
 }
 
-fn padded(text: &str, width: usize) -> String {
-    format!("{:width$}", harmless(text))
+#[cfg(test)]
+mod tests {
+    use heist_cluster::planner::{JobId, Mobility, Priority};
+
+    use super::*;
+
+    fn job(id: &str, phase: Phase) -> Job {
+        Job {
+            id: JobId::from(id),
+            priority: Priority(2),
+            mobility: Mobility::Movable,
+            cpus: 2.0,
+            phase,
+            node: Some(NodeId::from("rack-17-node-1")),
+            epoch: 3,
+            since_ms: 0,
+            progress: 0.5,
+            first_progress: None,
+            used_cpus: Some(1.5),
+            measured_ms: 0,
+            state_bytes: 0,
+            moves: 1,
+            losses: 0,
+        }
+    }
+
+    #[test]
+    fn a_view_fits_the_terminal_and_uses_it() {
+        let mut state = RunState::default();
+        let node = Node {
+            cpus: 64.0,
+            utilisation: Some(Ok(0.75)),
+            ..Node::default()
+        };
+        state.nodes.insert(NodeId::from("rack-17-node-1"), node);
+        let long = "etl-of-a-long-name-for-the-report-7";
+        state.jobs = vec![job(long, Phase::Running), job("b", Phase::Waiting)];
+        let view = |columns| -> Vec<String> {
+            let lines = lines(&state, "run", 0, Room { columns, jobs: 9 });
+            lines.iter().map(Line::text).collect()
+        };
+        for columns in [80, 120] {
+            let view = view(columns);
+            let widest = view.iter().map(|line| wide(line)).max().unwrap();
+            assert!(widest <= columns, "{widest} of {columns}: {view:#?}");
+            let job = view.iter().find(|line| line.contains("rt-7")).unwrap();
+            assert!(job.ends_with("attempt 3  1 move"), "{job}");
+        }
+        let bar = |columns| view(columns)[3].matches(['█', '░']).count();
+        assert!(bar(80) < bar(100) && bar(100) < bar(120));
+        assert!(view(usize::MAX).iter().any(|line| line.contains(long)));
+    }
 }

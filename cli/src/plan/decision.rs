@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use heist_cluster::planner::Decision;
-use heist_run::terminal::harmless;
+use heist_run::terminal::{harmless, room, wrapped};
 
-/// Prints what should be done, and then every reason, a line each. Names in them come from
-/// elsewhere and do nothing to a terminal.
+/// Prints what should be done, and then every reason, a line each where there is room for it. Names
+/// in them come from elsewhere and do nothing to a terminal.
 pub(super) fn write(decision: &Decision, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
@@ -17,7 +17,8 @@ pub(super) fn write(decision: &Decision, out: &mut impl Write) -> io::Result<()>
         writeln!(out, "\nreasons")?;
     }
     for reason in &decision.reasons {
-        writeln!(out, "  {}", harmless(&reason.to_string()))?;
+        let lines = wrapped(&harmless(&reason.to_string()), room().saturating_sub(4));
+        writeln!(out, "  {}", lines.join("\n    "))?;
     }
     Ok(())
 }

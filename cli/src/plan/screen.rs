@@ -7,16 +7,30 @@ use heist_run::terminal::harmless;
 use super::snapshot::{Job, Node, Snapshot};
 use crate::table;
 
-/// Width of a bar that shows 100 %.
-const BAR_WIDTH: usize = 24;
+/// Width of a bar that shows 100 %: what the other columns leave, within these bounds.
+const BAR_MIN: usize = 8;
+const BAR_MAX: usize = 24;
 
-/// Prints a table of the nodes and one of the jobs.
-pub(super) fn write(snapshot: &Snapshot, out: &mut impl Write) -> io::Result<()> {
+/// Prints a table of the nodes and one of the jobs, in so many columns if names can be shortened to
+/// fit.
+pub(super) fn write(snapshot: &Snapshot, columns: usize, out: &mut impl Write) -> io::Result<()> {
     let heads = ["node", "utilisation", "", "CPUs", "speed", "memory", "jobs"];
     let mut lines = vec![heads.map(str::to_owned)];
     for node in &snapshot.nodes {
         let here = |job: &&Job| job.node == node.id;
         lines.push(of_node(node, snapshot.jobs.iter().filter(here).count()));
+    }
+    // A sign behind a bar says that there is more.
+    let title = lines[0][1].chars().count();
+    table::shorten_names(
+        &mut lines,
+        &[0],
+        columns.saturating_sub(BAR_MIN.saturating_sub(title) + 1),
+    );
+    let rest = table::width(&lines) - title + 1;
+    let bars = columns.saturating_sub(rest).clamp(BAR_MIN, BAR_MAX);
+    for (cells, node) in lines[1..].iter_mut().zip(&snapshot.nodes) {
+        cells[1] = bar(node.utilisation.newest(), bars);
     }
     table::write(&lines, 2, out)?;
     writeln!(out)?;
@@ -32,6 +46,7 @@ pub(super) fn write(snapshot: &Snapshot, out: &mut impl Write) -> io::Result<()>
     let mut lines = vec![heads.map(str::to_owned)];
     lines.extend(snapshot.jobs.iter().map(of_job));
     if lines.len() > 1 {
+        table::shorten_names(&mut lines, &[0, 1], columns);
         table::write(&lines, 2, out)?;
         writeln!(out)?;
     }
@@ -42,7 +57,7 @@ fn of_node(node: &Node, jobs: usize) -> [String; 7] {
     let level = node.utilisation.newest();
     [
         harmless(&node.id),
-        bar(level),
+        String::new(),
         format!("{:.0} %", level * 100.0),
         node.cpus.to_string(),
         node.speed.to_string(),
@@ -69,11 +84,11 @@ fn of_job(job: &Job) -> [String; 7] {
 }
 
 /// A bar for a share; a sign behind it says that it is more than all.
-fn bar(share: f64) -> String {
-    let full = (share * BAR_WIDTH as f64).round() as usize;
-    let more = if full > BAR_WIDTH { "+" } else { "" };
-    let full = full.min(BAR_WIDTH);
-    format!("{}{}{more}", "█".repeat(full), "░".repeat(BAR_WIDTH - full))
+fn bar(share: f64, width: usize) -> String {
+    let full = (share * width as f64).round() as usize;
+    let more = if full > width { "+" } else { "" };
+    let full = full.min(width);
+    format!("{}{}{more}", "█".repeat(full), "░".repeat(width - full))
 }
 
 fn bytes(bytes: u64) -> String {
@@ -93,9 +108,42 @@ mod tests {
     #[test]
     fn a_bar_has_its_width_and_a_sign_for_more() {
         for share in [-1.0, 0.0, 0.5, 1.0, f64::NAN] {
-            assert_eq!(bar(share).chars().count(), BAR_WIDTH);
+            assert_eq!(bar(share, 24).chars().count(), 24);
         }
-        assert!(bar(1.5).ends_with("█+"));
+        assert!(bar(1.5, 24).ends_with("█+"));
+    }
+
+    #[test]
+    fn tables_fit_the_terminal_and_use_it() {
+        let long = "a-name-of-many-letters-that-ends-in";
+        let snapshot = format!(
+            r#"{{"nodes": [{{"id": "{long}-1", "cpus": 64, "utilisation": 1.9,
+                 "memory_bytes": 274877906944}}, {{"id": "{long}-2", "cpus": 64, "utilisation": 0}}],
+               "jobs": [{{"id": "job-of-{long}-7", "node": "{long}-1", "cpus": 2, "used_cpus": 1.8,
+                 "state_bytes": 1000000000, "mobility": "latency-critical"}}]}}"#
+        );
+        let snapshot: Snapshot = serde_json::from_str(&snapshot).unwrap();
+        let widest = |columns| {
+            let mut out = Vec::new();
+            write(&snapshot, columns, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let bar = text.chars().filter(|sign| "█░".contains(*sign)).count() / 2;
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            (widest.unwrap(), bar, text)
+        };
+        for columns in [80, 100, 120] {
+            let (widest, _, text) = widest(columns);
+            assert!(
+                widest <= columns && widest >= columns - 2,
+                "{widest} of {columns}\n{text}"
+            );
+            assert!(text.contains("-1") && text.contains("-2"), "{text}");
+        }
+        let (_, bar, text) = widest(usize::MAX);
+        assert!(
+            bar == BAR_MAX && text.contains(&format!("job-of-{long}-7")),
+            "{text}"
+        );
     }
 
     #[test]

@@ -31,8 +31,10 @@ pub(super) fn run(
             let mut text = Vec::new();
             decision::write(&decision, &mut text)?;
             let text = String::from_utf8_lossy(&text).into_owned();
-            // Figures change with every measurement; without them it is the same decision.
-            let outline = text.replace(|sign: char| sign.is_ascii_digit(), "");
+            // Figures change with every measurement, and with their length the ends of lines;
+            // without them it is the same decision.
+            let changes = |sign: char| sign.is_ascii_digit() || sign.is_whitespace();
+            let outline = text.replace(changes, "");
             if is_json {
                 document::write_line(now, &decision, out)?;
             } else if outline != said {

@@ -45,16 +45,16 @@ pub(super) struct Args {
 }
 
 pub(super) const SCHEMES: &str = "\
-The columns, each the time over the least possible (1.00 is perfect, * the best of
-a row):
-  steal    a processor without tasks asks random others, and takes the oldest task
-           of one, as this runtime does
+The columns, each the time over the least possible (1.00 is perfect, * the best
+of a row):
+  steal    a processor without tasks asks random others, and takes the oldest
+           task of one, as this runtime does
   half     the same, but it takes half of what is there
   idle     it looks at all queues, and pulls half of the longest; if there is
            nothing, it waits for the tick: Linux's idle balancing
   pull     with each tick it looks at all queues, and pulls half of the longest
-  push     with each tick a processor with more tasks than the mean pushes half of
-           the difference to the shortest queue
+  push     with each tick a processor with more tasks than the mean pushes half
+           of the difference to the shortest queue
   central  one queue for all, with one lock
   static   dealt out beforehand
 All pay the same for a look and for a task that moves, so that decisions are
