@@ -44,7 +44,14 @@ pub fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
         "bill of materials",
         "cyclonedx -f json",
     )?;
-    runner.command("pages", Command::new("mdbook").args(["build", "book"]))?;
+    let mut probe = Command::new("mdbook");
+    match probe.arg("--version").stdout(Stdio::null()).status() {
+        Ok(_) => runner.command("pages", Command::new("mdbook").args(["build", "book"]))?,
+        Err(_) => runner.step("pages", |_| {
+            let why = "mdbook is not installed (cargo install --locked mdbook)";
+            Ok(Outcome::Failed(why.to_owned()))
+        })?,
+    }
     if !runner.finish()? {
         return Ok(false);
     }
