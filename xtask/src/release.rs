@@ -27,8 +27,13 @@ pub fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
     let version = version.context("Cargo.toml has no [workspace.package] version")?;
     let mut runner = Runner::new(root, out);
     runner.step("notes", |out| write_notes(root, version, out))?;
-    // Each package is built from what the registry would have, in a folder of its own.
-    runner.command("packages", &mut cargo("publish --workspace --dry-run"))?;
+    // Each package is built from what the registry would have. Cargo takes a version for something
+    // that never changes, and would build on the sources of an earlier run in the same folder.
+    fs::create_dir_all(root.join("target"))?;
+    let fresh = tempfile::tempdir_in(root.join("target"))?;
+    let mut packages = cargo("publish --workspace --dry-run --target-dir");
+    runner.command("packages", packages.arg(fresh.path()))?;
+    drop(fresh);
     with_tool(&mut runner, "deny", "licences and versions", DENY)?;
     runner.step("advisories", |out| advisories(root, out))?;
     match last_tag(root)? {
