@@ -8,5 +8,6 @@ pub(crate) mod job_handle;
 pub(crate) mod json;
 pub(crate) mod object;
 mod permits;
+pub(crate) mod remote_future;
 mod session;
 mod timers;

@@ -90,10 +90,10 @@ mod sealed_file;
 mod whole_file;
 mod worker;
 
-pub use api::call::RemoteFuture;
 pub use api::calls::Calls;
 pub use api::chunks::{Arguments, Chunks, Cut, IntoCut, Mapped, Progress};
 pub use api::cluster::Cluster;
+pub use api::remote_future::RemoteFuture;
 pub use backend::{Local, Ray, Slurm};
 pub use error::{ClusterError, Full, RemoteError};
 /// The name becomes a value that derefs to the function, so calls look as before and are

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::call::{Call, Deadline, OnResult, RemoteFuture, What};
+use super::call::{Call, Deadline, OnResult, What};
 use super::object::{self, Remote};
+use super::remote_future::RemoteFuture;
 use super::session::Shared;
 use crate::backend::{Node, Placement};
 use crate::error::{Full, RemoteError};

@@ -8,11 +8,11 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 use serde::Serialize;
 
-use super::call::RemoteFuture;
 use super::calls::Calls;
 use super::job_handle::{JobHandle, UnfinishedJob};
 use super::object::{self, Remote};
 use super::permits::Permits;
+use super::remote_future::RemoteFuture;
 use super::session::{reader, Counters, Logging, Session, Shared};
 use crate::backend::own::{Own, Owner};
 use crate::backend::{BackendOptions, Node, Program};

@@ -13,10 +13,11 @@ use std::time::Duration;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
-use super::call::{Call, RemoteFuture};
+use super::call::Call;
 use super::calls::Calls;
 use super::cluster::Cluster;
 use super::job_handle::{JobHandle, UnfinishedJob};
+use super::remote_future::RemoteFuture;
 use crate::backend::link::{directions, Link};
 use crate::backend::poller::Poller;
 use crate::backend::{BackendOptions, Program};
