@@ -193,6 +193,26 @@ fn work_counts_that_was_under_way_when_the_program_ended() {
     }
 }
 
+#[test]
+fn the_span_is_that_of_the_other_threads_too_when_the_program_ends() {
+    for child in [
+        "in_a_child::exits_beside_a_deep_path",
+        "in_a_child::exits_beside_a_path_that_waits",
+        "in_a_child::exits_beside_the_first_half_of_a_join",
+        "in_a_child::exits_beside_a_long_strand",
+    ] {
+        let (json, text, output) = profile_of(child);
+        assert_eq!(output.status.code(), Some(7), "{text}");
+        check_sums(&json);
+        let span = number(&json, "span_ns");
+        assert!(span >= 15_000_000, "{child}: {json}");
+        assert!(number(&json, "burdened_span_ns") >= span, "{json}");
+        let (_, sites) = json.split_once("\"sites\"").expect("sites");
+        let on_path: u64 = numbers(sites, "span_ns").iter().sum();
+        assert!(on_path >= 15_000_000, "the path has its sites: {json}");
+    }
+}
+
 /// The thread sanitizer ends a forked child that starts threads.
 #[test]
 #[cfg(not(heist_tsan))]
@@ -320,6 +340,83 @@ mod in_a_child {
             tells.recv().expect("both are under way");
         }
         std::process::exit(7)
+    }
+
+    /// 20 strands of 1 ms, one after the other.
+    fn chain() {
+        for _ in 0..20 {
+            join(
+                || {
+                    let began = Instant::now();
+                    while began.elapsed() < Duration::from_millis(1) {
+                        std::hint::spin_loop();
+                    }
+                },
+                || (),
+            );
+        }
+    }
+
+    /// Exits when `op`, on the only worker, has said that it is in the midst of something.
+    fn exits_beside(op: impl FnOnce(&'static (dyn Fn() + Sync)) + Send + 'static) {
+        let pool = heist_core::ThreadPoolBuilder::new().num_threads(1).build();
+        let pool = pool.unwrap_or_else(|error| panic!("{error}"));
+        let (told, tells) = mpsc::channel();
+        let tell = Box::leak(Box::new(move || told.send(()).expect("somebody waits")));
+        pool.spawn(move || op(tell));
+        tells.recv().expect("it is under way");
+        std::process::exit(7)
+    }
+
+    fn forever() {
+        loop {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn exits_beside_a_deep_path() {
+        exits_beside(|tell| {
+            chain();
+            tell();
+            forever();
+        });
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn exits_beside_a_path_that_waits() {
+        exits_beside(|tell| {
+            let before = heist_core::submit(move || {
+                tell();
+                forever();
+            });
+            chain();
+            // The worker runs the job, whose own path is short.
+            before.join();
+        });
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn exits_beside_the_first_half_of_a_join() {
+        exits_beside(|tell| {
+            join(chain, || {
+                tell();
+                forever();
+            });
+        });
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn exits_beside_a_long_strand() {
+        exits_beside(|tell| {
+            spin();
+            tell();
+            forever();
+        });
     }
 
     /// Threads that begin or end may hold the locks of the meters while it forks.

@@ -140,10 +140,12 @@ fn totals(sums: &mut Sums, sites: usize, empty: i64) -> Vec<Total> {
     for tally in &sums.tallies {
         totals[usize::from(tally.site)].add(tally);
     }
-    // No path leads through strands that do not end: nobody waits for them.
+    // They are as long as the process lasted, and nobody waits for them.
     for strand in meter::under_way(ticks()) {
         if let Some(total) = totals.get_mut(usize::from(strand.site)) {
-            sums.unjoined_work += total.add_strand(strand.ticks, empty);
+            let took = total.add_strand(strand.ticks, empty);
+            sums.unjoined_work += took;
+            sums.longest = sums.longest.later(strand.path(took));
         }
     }
     totals
@@ -245,6 +247,7 @@ fn median(counts: &[u64; LENGTHS]) -> Option<u64> {
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
     use super::*;
+    use crate::insight::path::Progress;
 
     fn total(strands: &[(u64, i64)]) -> Total {
         let mut total = Total::NOTHING;
@@ -269,10 +272,11 @@ mod tests {
             total(&[(7, -40)]),
             total(&[(1, 5), (1, -6), (1, 101)]),
         ];
-        let mut path = Path::START;
-        path.extend(1, -40);
-        path.extend(0, 250);
-        path.extend(2, 90);
+        let progress = Progress::new();
+        progress.extend(1, -40);
+        progress.extend(0, 250);
+        progress.extend(2, 90);
+        let mut path = progress.get();
         path.burdened = 10;
         let parts = settle(&mut totals, &mut path);
         let works: Vec<i64> = totals.iter().map(Total::work).collect();

@@ -16,7 +16,7 @@ use crate::insight::clock;
 use crate::insight::idle;
 use crate::insight::interference;
 use crate::insight::latest::Latest;
-use crate::insight::path::Path;
+use crate::insight::path::{Path, Progress};
 use crate::insight::settings::Settings;
 use crate::insight::site::{Site, SiteId, OTHERS, ROOT};
 use crate::insight::tally::{length, Tally, Tick, LENGTHS};
@@ -43,7 +43,6 @@ const ENTRIES: usize = 1024;
 
 /// The meter of a thread.
 pub(crate) struct Meter {
-    path: Cell<Path>,
     /// That of the site of the present strand, and the site; none for `ROOT`.
     tally: Cell<&'static Tally>,
     site: Cell<Option<&'static Site>>,
@@ -62,9 +61,12 @@ pub(crate) struct Meter {
     since: Tick,
     /// The number of its site.
     at: Tick,
+    /// The path to its beginning.
+    path: Progress,
+    /// The latest point that the thread has been at before it went elsewhere: that path goes on
+    /// later, or has ended.
+    ends: Progress,
     tallies: Mutex<Vec<&'static Tally>>,
-    /// The latest point at which the thread's path has ended, or stays for a while.
-    ends: Mutex<Path>,
     unjoined_work: Tick,
     /// How many steals took how long, from when there was a job and the thief had none.
     steals: [Tick; LENGTHS],
@@ -118,6 +120,18 @@ pub(crate) struct Sums {
 pub(crate) struct UnderWay {
     pub(crate) site: SiteId,
     pub(crate) ticks: u64,
+    /// The path to its beginning.
+    path: Path,
+}
+
+impl UnderWay {
+    /// The path to where the thread is, if so many ticks of the strand were work.
+    pub(crate) fn path(&self, took: i64) -> Path {
+        let progress = Progress::new();
+        progress.set(&self.path);
+        progress.extend(self.site, took);
+        progress.get()
+    }
 }
 
 struct Held(Cell<Option<(&'static Meter, Generation)>>);
@@ -164,7 +178,7 @@ impl Meter {
         };
         drop(meters);
         meter.since.set(PAUSED);
-        meter.path.set(Path::START);
+        meter.path.set(&Path::START);
         meter.set_site(meter.root, None, false);
         meter
             .settings
@@ -179,7 +193,6 @@ impl Meter {
     fn new() -> Self {
         let root: &'static Tally = Box::leak(Box::new(Tally::new(ROOT)));
         Self {
-            path: Cell::new(Path::START),
             tally: Cell::new(root),
             site: Cell::new(None),
             is_unjoined: Cell::new(false),
@@ -191,7 +204,8 @@ impl Meter {
             root,
             since: Tick::new(PAUSED),
             at: Tick::new(ROOT.into()),
-            ends: Mutex::new(Path::START),
+            path: Progress::new(),
+            ends: Progress::new(),
             tallies: Mutex::new(vec![root]),
             unjoined_work: Tick::new(0),
             steals: std::array::from_fn(|_| Tick::new(0)),
@@ -266,8 +280,7 @@ impl Meter {
         let took = ticks as i64 - self.settings.get().empty;
         let tally = self.tally.get();
         tally.count(ticks, took);
-        // SAFETY: this thread alone has the meter, and nothing else looks at the path meanwhile.
-        unsafe { (*self.path.as_ptr()).extend(tally.site, took) };
+        self.path.extend(tally.site, took);
         if self.is_unjoined.get() {
             self.unjoined_work.add(took as u64);
         }
@@ -358,14 +371,15 @@ impl Meter {
     #[inline(always)]
     pub(crate) fn turn_to(&self, start: &Start) -> Path {
         self.cut();
-        self.path.replace(start.path)
+        let path = self.leave_path();
+        self.path.set(&start.path);
+        path
     }
 
     /// Goes on at this point, if it is later.
     #[inline(always)]
     pub(crate) fn reach(&self, path: &Path) {
-        // SAFETY: as in `count`.
-        unsafe { (*self.path.as_ptr()).advance(path) };
+        self.path.advance(path);
     }
 
     /// Goes on at the latest point that others have come to.
@@ -379,7 +393,7 @@ impl Meter {
     /// Ends the present strand, and goes on at this point, whatever came before.
     pub(crate) fn go_to(&self, path: &Path) {
         self.cut();
-        self.path.set(*path);
+        self.path.set(path);
     }
 
     /// The thread is this worker of the pool with that number from now on.
@@ -407,11 +421,12 @@ impl Meter {
     pub(crate) fn enter(&self) -> Below {
         let below = Below {
             is_paused: !self.pause(),
-            path: self.path.replace(Path::START),
+            path: self.leave_path(),
             tally: self.tally.get(),
             site: self.site.get(),
             is_unjoined: self.is_unjoined.get(),
         };
+        self.path.set(&Path::START);
         self.set_site(self.root, None, false);
         self.resume();
         below
@@ -422,7 +437,7 @@ impl Meter {
         if self.pause() {
             self.end();
         }
-        self.path.set(below.path);
+        self.path.set(&below.path);
         self.set_site(below.tally, below.site, below.is_unjoined);
         if !below.is_paused {
             self.resume();
@@ -434,7 +449,7 @@ impl Meter {
         if self.is_paused() {
             self.resume();
         }
-        self.path.set(match self.floor.take() {
+        self.path.set(&match self.floor.take() {
             Some(floor) => start.path.later(floor),
             None => start.path,
         });
@@ -457,13 +472,20 @@ impl Meter {
     /// The job that was entered has come to its end, which is there.
     pub(crate) fn ends(&self) -> Path {
         self.pause();
-        self.path.get()
+        self.leave_path()
     }
 
     /// The thread's path has come to an end, or to a point that it is going to stay at.
     pub(crate) fn end(&self) {
-        let mut ends = lock(&self.ends);
-        *ends = ends.later(self.path.get());
+        self.leave_path();
+    }
+
+    /// Keeps the point that the thread has come to, and is about to leave.
+    #[inline(always)]
+    fn leave_path(&self) -> Path {
+        let path = self.path.get();
+        self.ends.advance(&path);
+        path
     }
 }
 
@@ -513,7 +535,8 @@ pub(crate) fn sums() -> Sums {
     };
     for meter in &lock(&METERS).0 {
         sums.tallies.extend(&*lock(&meter.tallies));
-        sums.longest = sums.longest.later(*lock(&meter.ends));
+        let here = meter.path.get();
+        sums.longest = sums.longest.later(meter.ends.get()).later(here);
         sums.unjoined_work += meter.unjoined_work.get() as i64;
         for (sum, steals) in sums.steals.iter_mut().zip(&meter.steals) {
             *sum += steals.get();
@@ -523,15 +546,17 @@ pub(crate) fn sums() -> Sums {
 }
 
 /// The strands that other threads are in the midst of. To be asked for after the tallies have been
-/// read: a strand that ends meanwhile is missed then, and not counted twice.
+/// read: a strand that ends meanwhile is missed then, and not counted twice. As a rule: it may be
+/// on its path and in the beginning of the next one, if the processor reads the latter first.
 pub(crate) fn under_way(now: u64) -> Vec<UnderWay> {
     let meters = lock(&METERS);
     let begun = meters.0.iter().filter_map(|meter| {
+        let path = meter.path.get();
         let since = meter.since.get();
         let ticks = now.checked_sub(since).filter(|_| since != PAUSED)?;
         // It may be the one before, but some site's.
         let site = SiteId::try_from(meter.at.get()).ok()?;
-        Some(UnderWay { site, ticks })
+        Some(UnderWay { site, ticks, path })
     });
     begun.collect()
 }

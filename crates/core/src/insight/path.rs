@@ -1,6 +1,7 @@
 //! Paths: how long it takes at least to come to a point in a program.
 
 use crate::insight::site::{SiteId, NONE};
+use crate::insight::tally::Tick;
 
 /// How many sites a path tells apart: those with the largest parts of it.
 pub(crate) const HEAVY: usize = 4;
@@ -43,15 +44,74 @@ impl Path {
         }
         self.burdened = burdened;
     }
+}
+
+/// The path of a thread, which alone writes it. Any other may read it, and gets each number as it
+/// was at some recent moment: relaxed throughout.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    span: Tick,
+    burdened: Tick,
+    parts: [Tick; HEAVY],
+    /// All of them, the first in the lowest bits.
+    sites: Tick,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let start = Path::START;
+        Self {
+            span: Tick::new(start.span as u64),
+            burdened: Tick::new(start.burdened as u64),
+            parts: start.parts.map(|part| Tick::new(part as u64)),
+            sites: Tick::new(packed(start.sites)),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Path {
+        Path {
+            span: self.span.get() as i64,
+            burdened: self.burdened.get() as i64,
+            parts: std::array::from_fn(|n| self.parts[n].get() as i64),
+            sites: unpacked(self.sites.get()),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, path: &Path) {
+        self.burdened.set(path.burdened as u64);
+        self.set_span(path);
+    }
+
+    #[inline(always)]
+    fn set_span(&self, path: &Path) {
+        self.span.set(path.span as u64);
+        for (part, &of) in self.parts.iter().zip(&path.parts) {
+            part.set(of as u64);
+        }
+        self.sites.set(packed(path.sites));
+    }
+
+    /// As [`Path::advance`].
+    #[inline(always)]
+    pub(crate) fn advance(&self, other: &Path) {
+        if (self.span.get() as i64) < other.span {
+            self.set_span(other);
+        }
+        let burdened = (self.burdened.get() as i64).max(other.burdened);
+        self.burdened.set(burdened as u64);
+    }
 
     /// Adds another strand, which is of this site.
-    #[inline]
-    pub(crate) fn extend(&mut self, site: SiteId, took: i64) {
-        self.span += took;
-        self.burdened += took;
-        for (part, &of) in self.parts.iter_mut().zip(&self.sites) {
+    #[inline(always)]
+    pub(crate) fn extend(&self, site: SiteId, took: i64) {
+        self.span.add(took as u64);
+        self.burdened.add(took as u64);
+        let sites = unpacked(self.sites.get());
+        for (part, of) in self.parts.iter().zip(sites) {
             if of == site {
-                *part += took;
+                part.add(took as u64);
                 return;
             }
         }
@@ -61,16 +121,30 @@ impl Path {
     /// Takes note of a site in the place of the one with the least part.
     #[cold]
     #[inline(never)]
-    fn replace_the_least(&mut self, site: SiteId, took: i64) {
-        let least = (0..HEAVY).min_by_key(|&n| match self.sites[n] {
+    fn replace_the_least(&self, site: SiteId, took: i64) {
+        let Path {
+            parts, mut sites, ..
+        } = self.get();
+        let least = (0..HEAVY).min_by_key(|&n| match sites[n] {
             NONE => i64::MIN,
-            _ => self.parts[n],
+            _ => parts[n],
         });
         let least = least.expect("there are some");
-        if self.sites[least] == NONE || self.parts[least] < took {
-            (self.sites[least], self.parts[least]) = (site, took);
+        if sites[least] == NONE || parts[least] < took {
+            sites[least] = site;
+            self.sites.set(packed(sites));
+            self.parts[least].set(took as u64);
         }
     }
+}
+
+fn packed(sites: [SiteId; HEAVY]) -> u64 {
+    let bits = |sum, &site| sum << SiteId::BITS | u64::from(site);
+    sites.iter().rev().fold(0, bits)
+}
+
+fn unpacked(sites: u64) -> [SiteId; HEAVY] {
+    std::array::from_fn(|n| (sites >> (n as u32 * SiteId::BITS)) as SiteId)
 }
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
@@ -79,11 +153,15 @@ mod tests {
 
     #[test]
     fn the_later_of_two_paths_has_the_longer_span_with_its_parts_and_the_longer_burdened_span() {
-        let (mut one, mut other) = (Path::START, Path::START);
+        let (one, other) = (Progress::new(), Progress::new());
         one.extend(3, 10);
         other.extend(4, 7);
+        let (one, mut other) = (one.get(), other.get());
         other.burdened += 100;
-        for later in [one.later(other), other.later(one)] {
+        let advanced = Progress::new();
+        advanced.advance(&other);
+        advanced.advance(&one);
+        for later in [one.later(other), other.later(one), advanced.get()] {
             assert_eq!((later.span, later.burdened), (10, 107));
             assert_eq!((later.sites[0], later.parts[0]), (3, 10));
         }
@@ -91,13 +169,14 @@ mod tests {
 
     #[test]
     fn a_path_tells_the_heavy_sites_apart_and_loses_light_ones() {
-        let mut path = Path::START;
+        let progress = Progress::new();
         for round in 0..10 {
             for site in 0..20 {
-                path.extend(site, if site < 4 { 100 } else { 1 });
+                progress.extend(site, if site < 4 { 100 } else { 1 });
             }
-            assert_eq!(path.span, (round + 1) * 416);
+            assert_eq!(progress.get().span, (round + 1) * 416);
         }
+        let path = progress.get();
         for site in 0..4 {
             let at = path.sites.iter().position(|&of| of == site);
             assert_eq!(path.parts[at.expect("it is heavy")], 1000);

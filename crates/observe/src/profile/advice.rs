@@ -357,7 +357,7 @@ fn coverage(report: &Report) -> Option<Advice> {
     (share >= 0.01).then(|| {
         let text = format!(
             "Not covered: {} of the work was spawned and is joined by nobody, or was under way when \
-             the program ended. It is on no path, so the span is a lower bound.",
+             the program ended. Nobody waits for it, so the span is a lower bound.",
             percent(share)
         );
         note(Subject::Coverage, text)

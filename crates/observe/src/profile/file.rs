@@ -45,8 +45,8 @@ pub struct Profile {
     /// Whether that was measured in this run; else it is assumed.
     #[serde(default)]
     pub steal_ns_measured: bool,
-    /// The work of jobs that nobody joins, and of strands that were under way at the end, which
-    /// are on no path.
+    /// The work of jobs that nobody joins, and of strands that were under way at the end: if
+    /// there is any, the span is a lower bound.
     #[serde(default)]
     pub unjoined_work_ns: u64,
     /// Stretches of code between a fork, a join and their like.

@@ -59,8 +59,8 @@ pub struct Report {
     pub parallelism: f64,
     /// T1 by the burdened span.
     pub burdened_parallelism: f64,
-    /// The work of jobs that nobody joins, and of strands that were under way at the end, which
-    /// are on no path.
+    /// The work of jobs that nobody joins, and of strands that were under way at the end: if
+    /// there is any, the span is a lower bound.
     pub unjoined_work_ns: u64,
     /// The whole program, beside its run with one worker; null without such a run, or if too much
     /// was disturbed.
