@@ -119,7 +119,6 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         work_per_fork_ns: run.work_ns as f64 / run.forks.max(1) as f64,
         grain: GrainSummary::new(&run.grain),
         growth,
-        ended: harmless(&run.ended),
         advice: Vec::new(),
     };
     let strands = report.strands();

@@ -79,9 +79,6 @@ pub struct Profile {
     /// The time that other programs and the host took away.
     #[serde(default)]
     pub interference: Interference,
-    /// How the process ended: `exit` or `panic`.
-    #[serde(default)]
-    pub ended: String,
 }
 
 /// The strands of one octave of length.

@@ -85,8 +85,6 @@ pub struct Report {
     pub grain: GrainSummary,
     /// How the work grows with the workers; null without runs that differ.
     pub growth: Option<Growth>,
-    /// How the process ended: `exit`, `panic`, or empty if it did not say.
-    pub ended: String,
     /// Things to do about it, that which saves most first.
     pub advice: Vec<Advice>,
 }

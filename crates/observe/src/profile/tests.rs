@@ -33,7 +33,6 @@ fn wordstat(workers: u64) -> Value {
         "sequential": [{"before": "wordstat::merge_maps::{{closure}}", "ns": alone * 390 * MS}],
         "interference": {"cpu_ns": 9000 * MS, "run_delay_ns": 30 * MS,
                          "host_steal_ns": 5 * MS, "host_ns": 20_000 * MS},
-        "ended": "exit",
     })
 }
 
