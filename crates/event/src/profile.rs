@@ -26,6 +26,10 @@ pub struct Profile {
     pub wall_ns: u64,
     /// The part of that in which no worker of any pool had a job.
     pub outside_ns: u64,
+    /// The part in which workers of several pools ran jobs at once.
+    pub pools_at_once_ns: u64,
+    /// The time of all workers of those pools in that part.
+    pub workers_at_once_ns: u64,
     /// The sum of all strands: T1.
     pub work_ns: u64,
     /// The longest path of strands, each of which needs the one before: T∞.
@@ -176,6 +180,8 @@ impl Profile {
     fn totals(&self, json: &mut Json) {
         json.number("wall_ns", self.wall_ns);
         json.number("outside_ns", self.outside_ns);
+        json.number("pools_at_once_ns", self.pools_at_once_ns);
+        json.number("workers_at_once_ns", self.workers_at_once_ns);
         json.number("work_ns", self.work_ns);
         json.number("span_ns", self.span_ns);
         json.number("burdened_span_ns", self.burdened_span_ns);

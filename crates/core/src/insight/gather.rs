@@ -172,6 +172,8 @@ pub(crate) fn gather(span: &Span) -> Profile {
         processors: thread::available_parallelism().map_or(1, usize::from),
         wall_ns: span.length_ns(span.ticks),
         outside_ns: span.length_ns(idle.outside),
+        pools_at_once_ns: span.length_ns(idle.at_once),
+        workers_at_once_ns: span.length_ns(idle.workers_at_once),
         work_ns: span.to_ns(all.work()),
         span_ns: span.to_ns(sums.longest.span),
         burdened_span_ns: span.to_ns(sums.longest.burdened),

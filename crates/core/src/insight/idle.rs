@@ -32,6 +32,9 @@ pub(crate) struct Idle {
     pub(crate) before: Vec<(SiteId, u64)>,
     /// The time in which no worker had a job.
     pub(crate) outside: u64,
+    /// The time in which workers of several pools ran jobs, and that of all workers of those pools.
+    pub(crate) at_once: u64,
+    pub(crate) workers_at_once: u64,
 }
 
 /// The states of all workers of all metered pools, and the time booked so far.
@@ -66,22 +69,7 @@ struct Of {
     woke: u64,
 }
 
-static BOARD: Mutex<Board> = Mutex::new(Board {
-    pools: Vec::new(),
-    free: Vec::new(),
-    built: 0,
-    largest: 0,
-    booked: 0,
-    idle: Idle {
-        sequential: 0,
-        narrow: 0,
-        joins: 0,
-        stealing: 0,
-        waking: 0,
-        before: Vec::new(),
-        outside: 0,
-    },
-});
+static BOARD: Mutex<Board> = Mutex::new(Board::new());
 
 fn board() -> MutexGuard<'static, Board> {
     BOARD.lock().unwrap_or_else(PoisonError::into_inner)
@@ -126,6 +114,27 @@ pub(crate) fn remove_pool(pool: usize, now: u64) {
 }
 
 impl Board {
+    const fn new() -> Self {
+        Self {
+            pools: Vec::new(),
+            free: Vec::new(),
+            built: 0,
+            largest: 0,
+            booked: 0,
+            idle: Idle {
+                sequential: 0,
+                narrow: 0,
+                joins: 0,
+                stealing: 0,
+                waking: 0,
+                before: Vec::new(),
+                outside: 0,
+                at_once: 0,
+                workers_at_once: 0,
+            },
+        }
+    }
+
     fn add_pool(&mut self, len: usize, all: usize, now: u64) -> usize {
         self.book(now);
         let gone = Of {
@@ -159,8 +168,12 @@ impl Board {
         let passed = now.saturating_sub(self.booked);
         self.booked = self.booked.max(now);
         let mut is_outside = true;
+        let (mut pools, mut all) = (0, 0);
         for workers in &mut self.pools {
             let (working, waiting) = (workers.working, workers.waiting);
+            if working > 0 {
+                (pools, all) = (pools + 1, all + workers.len as u64);
+            }
             is_outside &= working + waiting == 0;
             self.idle.joins += waiting as u64 * passed;
             let idle = workers.len.saturating_sub(working + waiting) as u64 * passed;
@@ -175,6 +188,10 @@ impl Board {
         }
         if is_outside && !self.pools.is_empty() {
             self.idle.outside += passed;
+        }
+        if pools > 1 {
+            self.idle.at_once += passed;
+            self.idle.workers_at_once += all * passed;
         }
     }
 
@@ -236,5 +253,26 @@ impl Idle {
             Some(index) => self.before[index].1 += ticks,
             None => self.before.push((site, ticks)),
         }
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pools_are_at_once_while_workers_of_several_run_jobs() {
+        let mut board = Board::new();
+        let pools = [3, 5].map(|len| board.add_pool(len, len, 0));
+        board.turn(pools[0], 0, State::Working, false, 10);
+        board.turn(pools[1], 4, State::Working, false, 30);
+        assert_eq!(board.idle.at_once, 0, "one of them had a job");
+        board.turn(pools[1], 4, State::Idle, false, 37);
+        // It calls the other pool, and waits.
+        board.turn(pools[0], 0, State::Waiting, false, 50);
+        board.turn(pools[1], 4, State::Working, false, 50);
+        board.book(90);
+        assert_eq!((board.idle.at_once, board.idle.workers_at_once), (7, 8 * 7));
+        assert_eq!(board.idle.outside, 10);
     }
 }

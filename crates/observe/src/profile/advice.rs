@@ -58,7 +58,7 @@ pub(super) fn is_ample(report: &Report) -> bool {
 
 /// The workers that the program should serve.
 fn wanted(report: &Report) -> u64 {
-    report.workers.max(report.processors)
+    report.workers_at_once.max(report.processors)
 }
 
 /// Advice without a saving.
@@ -73,7 +73,7 @@ fn note(about: Subject, text: String) -> Advice {
 
 /// Advice that saves wall time.
 fn saving(report: &Report, about: Subject, saves_ns: f64, text: String) -> Advice {
-    if report.workers == 1 {
+    if report.workers_at_once == 1 {
         return note(about, text);
     }
     let predicted_wall_ns = Some(report.wall_ns as f64 - saves_ns);
@@ -88,7 +88,7 @@ fn saving(report: &Report, about: Subject, saves_ns: f64, text: String) -> Advic
 /// The share of a loss and the wall time that goes with it, if the loss is worth a word.
 fn lost(report: &Report, cause: Cause) -> Option<(String, f64)> {
     let part = report.part(cause);
-    let saves_ns = part.ns / report.workers as f64;
+    let saves_ns = part.ns / report.workers_at_once as f64;
     (part.share >= LOSS_SHARE).then(|| (percent(part.share), saves_ns))
 }
 
@@ -103,7 +103,16 @@ fn instead(report: &Report, saves_ns: f64) -> String {
 }
 
 fn interference(report: &Report) -> Option<Advice> {
-    let (workers, processors) = (report.workers, report.processors);
+    let (workers, processors) = (report.workers_at_once, report.processors);
+    if processors > 0 && workers > processors && report.has_pools_at_once() {
+        let text = format!(
+            "Pools that run at once have {} on {}: they take time from each other. Let them share \
+             one pool, or give each fewer workers.",
+            plural(workers, "worker"),
+            plural(processors, "processor"),
+        );
+        return Some(note(Subject::Oversubscription, text));
+    }
     if processors > 0 && workers > processors {
         let text = format!(
             "{} share {}: they take time from each other. Set HEIST_NUM_THREADS to {} at most.",
@@ -134,7 +143,7 @@ fn outside(report: &Report) -> Option<Advice> {
         return None;
     }
     let outside_ns = report.outside_ns as f64;
-    let saves_ns = outside_ns * (1.0 - 1.0 / report.workers as f64);
+    let saves_ns = outside_ns * (1.0 - 1.0 / report.workers_at_once as f64);
     let limit = report.strands().time_ns(1) / outside_ns;
     let mut text = format!(
         "For {}, {} of the wall time, no pool had a job: the program started, read, wrote, or \
@@ -144,7 +153,7 @@ fn outside(report: &Report) -> Option<Advice> {
         percent(report.outside_share),
         factor(limit),
     );
-    if report.workers > 1 {
+    if report.workers_at_once > 1 {
         let left = instead(report, saves_ns);
         text.push_str(&format!(
             " Were that part done in parallel, it would take {left} at best."
@@ -159,12 +168,14 @@ fn sequential(report: &Report) -> Option<Advice> {
         .sequential
         .iter()
         .find(|stretch| !stretch.before.starts_with('('));
+    // How long a section of a smaller pool was is not known.
+    let longest = longest.filter(|_| !report.has_pools_at_once());
     let longest = longest.map_or(String::new(), |stretch| {
         let (time, before) = (duration(stretch.wall_ns), quoted(&stretch.before));
         format!(", {time} of it before the fork at {before}")
     });
     let text = format!(
-        "One worker ran alone inside the pool for {share} of the workers' time{longest}. Fork \
+        "One worker ran alone inside its pool for {share} of the workers' time{longest}. Fork \
          earlier, or do that part in parallel: {} at best.",
         instead(report, saves_ns),
     );
@@ -176,10 +187,10 @@ fn span(report: &Report) -> Option<Advice> {
         .sites
         .first()
         .filter(|site| site.span_share >= SPAN_SHARE)?;
-    if is_ample(report) || report.workers == 1 && report.parallelism < 1.05 {
+    if is_ample(report) || report.workers_at_once == 1 && report.parallelism < 1.05 {
         return None;
     }
-    let workers = report.workers as f64;
+    let workers = report.workers_at_once as f64;
     let longest_share = site.longest_ns as f64 / site.span_ns.max(1) as f64;
     let longest = duration(site.longest_ns as f64);
     let strands = if longest_share >= 0.5 {
@@ -200,10 +211,10 @@ fn span(report: &Report) -> Option<Advice> {
     let least_ns = report.outside_ns as f64 + report.work_ns as f64 / workers;
     let room_ns = (report.wall_ns as f64 - least_ns).max(0.0);
     let saves_ns = (site.span_ns as f64 * (1.0 - 1.0 / workers)).min(room_ns);
-    if report.workers > 1 {
+    if report.workers_at_once > 1 {
         text.push_str(&format!(
             " Were that divided among all, {} would take {}, if no other path is as long.",
-            plural(report.workers, "worker"),
+            plural(report.workers_at_once, "worker"),
             instead(report, saves_ns),
         ));
     }
@@ -224,8 +235,8 @@ fn narrow(report: &Report) -> Option<Advice> {
         "For {share} of the workers' time there were fewer jobs than workers. The parallelism is \
          {}; {} want {} or more.",
         factor(report.parallelism),
-        plural(report.workers, "worker"),
-        count(AMPLE as u64 * report.workers),
+        plural(report.workers_at_once, "worker"),
+        count(AMPLE as u64 * report.workers_at_once),
     );
     let forking = report.sites.iter().filter(|site| site.forks > 0);
     let longest = forking.max_by_key(|site| site.longest_ns);
@@ -291,7 +302,7 @@ fn growth(report: &Report) -> Option<Advice> {
         plural(growth.to_workers, "worker"),
         count(growth.from_workers),
     );
-    let saves_ns = report.part(Cause::Growth).ns / report.workers as f64;
+    let saves_ns = report.part(Cause::Growth).ns / report.workers_at_once as f64;
     Some(saving(report, Subject::Growth, saves_ns, text))
 }
 
@@ -319,7 +330,7 @@ fn grain(report: &Report) -> Option<Advice> {
     Some(saving(
         report,
         Subject::Grain,
-        cost_ns / report.workers as f64,
+        cost_ns / report.workers_at_once as f64,
         text,
     ))
 }

@@ -15,6 +15,9 @@ use super::trust::{Disturbance, Trust};
 use super::verdict::verdict;
 use super::words::harmless;
 
+/// Pools that ran at once for a smaller share of the wall time are not worth a word.
+const AT_ONCE_SHARE: f64 = 0.01;
+
 /// Puts together what the profiles of one program say.
 ///
 /// # Errors
@@ -97,6 +100,8 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         workers: run.workers,
         processors: run.processors,
         pools: run.pools,
+        pools_at_once_ns: run.pools_at_once_ns,
+        workers_at_once: workers_at_once(run),
         wall_ns: run.wall_ns,
         outside_ns: run.outside_ns,
         outside_share: share(run.outside_ns, run.wall_ns),
@@ -128,6 +133,15 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         report.speedups = WORKERS.map(|workers| strands.speedup(workers)).to_vec();
     }
     report
+}
+
+/// The workers that were there at once: a short overlap of two pools says nothing.
+fn workers_at_once(run: &Profile) -> u64 {
+    if share(run.pools_at_once_ns, run.wall_ns) < AT_ONCE_SHARE {
+        return run.workers;
+    }
+    let together = run.workers_at_once_ns as f64 / run.pools_at_once_ns as f64;
+    run.workers.max(together.round() as u64)
 }
 
 fn runs(group: &Group) -> Runs {

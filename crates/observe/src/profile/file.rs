@@ -33,6 +33,12 @@ pub struct Profile {
     pub wall_ns: u64,
     /// The wall time in which no pool had a job under way.
     pub outside_ns: u64,
+    /// The wall time in which workers of several pools ran jobs at once.
+    #[serde(default)]
+    pub pools_at_once_ns: u64,
+    /// The time of all workers of those pools in it.
+    #[serde(default)]
+    pub workers_at_once_ns: u64,
     /// The sum of all strands: T1.
     pub work_ns: u64,
     /// The longest path through the strands: Tinf.

@@ -9,7 +9,7 @@ use self::tables::tables;
 use super::bounds::Speedup;
 use super::grain::Octave;
 use super::report::{Cause, Report};
-use super::text::{about, headline};
+use super::text::{about, headline, whose_bounds, whose_time};
 use super::trust::Trust;
 use super::words::{count, duration, factor, percent, plural};
 use crate::page::{page, text};
@@ -143,7 +143,9 @@ fn curve(report: &Report) -> String {
         "<noscript><p class=\"note\">A script draws the curve; a table below has its \
          figures.</p></noscript>\n<div id=\"timelines\"></div>\n"
     };
-    section("curve", "Speed-up by workers", body)
+    let of = whose_bounds(report).map(|of| format!(", {of}"));
+    let title = format!("Speed-up by workers{}", of.unwrap_or_default());
+    section("curve", &title, body)
 }
 
 /// A bar with its share, its name and what else is to be said.
@@ -197,10 +199,10 @@ fn time(report: &Report) -> String {
             bar(class, part.share, part.cause.words(), &note)
         })
         .collect();
-    let workers = plural(report.workers, "worker");
+    let whose = whose_time(report);
     section(
         "time",
-        &format!("The time of {workers}"),
+        &format!("T{}", &whose[1..]),
         &format!("<ul class=\"bars\">\n{bars}</ul>\n"),
     )
 }

@@ -39,6 +39,11 @@ pub struct Report {
     pub processors: u64,
     /// The pools that did something.
     pub pools: u64,
+    /// The wall time in which several pools ran jobs at once.
+    pub pools_at_once_ns: u64,
+    /// The workers of these pools together, on average, if that was worth a word; else those of the
+    /// largest pool.
+    pub workers_at_once: u64,
     /// From the start of the process to its end.
     pub wall_ns: u64,
     /// The wall time in which no pool had a job under way.
@@ -249,6 +254,12 @@ impl Report {
             burdened_span_ns: self.burdened_span_ns as f64,
             outside_ns: self.outside_ns as f64,
         }
+    }
+
+    /// Whether several pools ran jobs at once, with more workers than the largest pool has.
+    #[must_use]
+    pub fn has_pools_at_once(&self) -> bool {
+        self.workers_at_once > self.workers
     }
 
     /// The part of the workers' time that went there.

@@ -98,9 +98,22 @@ fn paths(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
+/// Of which workers the bounds are, if that is not plain.
+pub(super) fn whose_bounds(report: &Report) -> Option<String> {
+    report.has_pools_at_once().then(|| {
+        format!(
+            "if one pool had all the work; there were {} at once",
+            plural(report.workers_at_once, "worker")
+        )
+    })
+}
+
 fn speedups(out: &mut String, report: &Report) {
     if report.speedups.is_empty() {
         return;
+    }
+    if let Some(of) = whose_bounds(report) {
+        line(out, format!("speed-up {of}"));
     }
     let mut row = |name: &str, cells: Vec<String>| {
         let cells: String = cells.iter().map(|cell| format!("{cell:>6}")).collect();
@@ -155,24 +168,7 @@ fn short(speedup: f64) -> String {
 }
 
 fn time(out: &mut String, report: &Report) {
-    let of_the_largest = report.workers as f64 * report.wall_ns as f64;
-    let all: f64 = report.worker_time.iter().map(|part| part.ns).sum();
-    line(
-        out,
-        match all > of_the_largest * 1.001 {
-            false => format!(
-                "the time of {}, {} each",
-                plural(report.workers, "worker"),
-                duration(report.wall_ns as f64)
-            ),
-            // Some ran at once.
-            true => format!(
-                "the time of the workers of {}, {} together",
-                plural(report.pools, "pool"),
-                duration(all)
-            ),
-        },
-    );
+    line(out, whose_time(report));
     for part in report
         .worker_time
         .iter()
@@ -193,13 +189,35 @@ fn time(out: &mut String, report: &Report) {
                 .iter()
                 .filter(|stretch| stretch.share >= 0.01);
             for stretch in worth.take(LISTED) {
-                let time = duration(stretch.wall_ns);
+                let time = match report.has_pools_at_once() {
+                    true => duration(stretch.idle_ns as f64),
+                    false => duration(stretch.wall_ns),
+                };
                 let name = fitted(&stretch.before, COLUMNS - 32);
                 line(out, format!("           {time:>8} before {name}"));
             }
         }
     }
     out.push('\n');
+}
+
+/// The workers whose time is told, and how long it is.
+pub(super) fn whose_time(report: &Report) -> String {
+    let of_the_largest = report.workers as f64 * report.wall_ns as f64;
+    let all: f64 = report.worker_time.iter().map(|part| part.ns).sum();
+    if all > of_the_largest * 1.001 {
+        // Some ran at once.
+        let pools = plural(report.pools, "pool");
+        return format!(
+            "the time of the workers of {pools}, {} together",
+            duration(all)
+        );
+    }
+    let workers = plural(report.workers, "worker");
+    format!(
+        "the time of {workers}, {} each",
+        duration(report.wall_ns as f64)
+    )
 }
 
 fn sites(out: &mut String, report: &Report) {

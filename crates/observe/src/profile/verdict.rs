@@ -37,7 +37,7 @@ pub(super) fn verdict(report: &Report) -> String {
         _ => String::new(),
     };
     verdict.push_str(&speed(report));
-    if report.workers > 1 {
+    if report.workers_at_once > 1 {
         verdict.push_str(&loss(report));
     }
     verdict.push_str(&limit(report));
@@ -47,6 +47,9 @@ pub(super) fn verdict(report: &Report) -> String {
 /// How fast it is.
 fn speed(report: &Report) -> String {
     let workers = plural(report.workers, "worker");
+    if report.has_pools_at_once() {
+        return at_once(report);
+    }
     match report.measured_speedup {
         Some(speedup) => format!("{workers} are {} times as fast as one.", factor(speedup)),
         None if report.workers > 1 => {
@@ -61,6 +64,26 @@ fn speed(report: &Report) -> String {
             )
         }
     }
+}
+
+/// How fast it is, if several pools ran at once.
+fn at_once(report: &Report) -> String {
+    let workers = plural(report.workers_at_once, "worker");
+    let busy = report.part(Cause::Work).share + report.part(Cause::Growth).share;
+    let speedup = report.measured_speedup.map(|speedup| {
+        format!(
+            ", and {} times as fast as with 1 worker in each",
+            factor(speedup)
+        )
+    });
+    format!(
+        "Several pools ran at once, for {} of {}, with {workers} together: they were busy for {} \
+         of their time{}.",
+        duration(report.pools_at_once_ns as f64),
+        duration(report.wall_ns as f64),
+        percent(busy),
+        speedup.unwrap_or_default(),
+    )
 }
 
 /// The largest loss.
