@@ -38,6 +38,7 @@ mod page;
 pub mod profile;
 pub mod report;
 mod timeline;
+mod words;
 
 pub use fold::{fold, Folded};
 pub use timeline::{Fact, Lane, Run, Span, SpanKind, Steal};

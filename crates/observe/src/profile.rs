@@ -19,7 +19,6 @@ mod report;
 mod text;
 mod trust;
 mod verdict;
-mod words;
 
 pub use analysis::{analyse, AnalysisError};
 pub use bounds::{Speedup, Strands};

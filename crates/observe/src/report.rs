@@ -6,10 +6,13 @@ use std::collections::HashMap;
 
 use serde_json::{json, Value};
 
+use self::diagnosis::diagnosis;
 use self::merge::{Levels, Piece};
 use crate::page::{page, text, DRAWN};
 use crate::Run;
 
+mod diagnosis;
+mod idle;
 mod merge;
 
 const SCRIPT: &str = include_str!("report/page.js");
@@ -38,8 +41,25 @@ pub fn html(title: &str, runs: &[Run]) -> String {
 }
 
 fn html_within(spans_max: usize, title: &str, runs: &[Run]) -> String {
-    let body = format!("{}{DRAWN}", figures(runs));
+    let body = format!("{}{}{DRAWN}", diagnoses(runs), figures(runs));
     page(title, "", &body, &data(spans_max, runs), SCRIPT)
+}
+
+/// A sentence for each run that had several workers.
+fn diagnoses(runs: &[Run]) -> String {
+    let mut list = String::new();
+    for run in runs {
+        if let Some(sentence) = diagnosis(run) {
+            let (name, sentence) = (text(&run.name), text(&sentence));
+            list.push_str(&format!("<dt>{name}</dt><dd>{sentence}</dd>\n"));
+        }
+    }
+    match list.is_empty() {
+        true => list,
+        false => format!(
+            "<h2>Who idled, and for lack of what</h2>\n<dl class=\"diagnosis\">\n{list}</dl>\n"
+        ),
+    }
 }
 
 /// The table of figures: a row per run, a column per label, in the order in
@@ -214,6 +234,23 @@ mod tests {
         assert_eq!(data["labels"][0], HOSTILE);
         assert_eq!(data["runs"][0]["name"], HOSTILE);
         assert_eq!(data["runs"][0]["lanes"][0]["name"], HOSTILE);
+    }
+
+    #[test]
+    fn the_page_begins_with_a_diagnosis_of_each_run_that_had_several_workers() {
+        let mut run = hostile_run();
+        run.lanes.push(Lane {
+            name: "idler".to_owned(),
+            ..Lane::default()
+        });
+        let page = html("", &[run, hostile_run()]);
+        assert_eq!(page.matches("<dd>").count(), 1);
+        let (_, sentence) = page.split_once("<dd>").expect("a diagnosis");
+        assert!(
+            sentence.starts_with("idler idled for 100 % of the time"),
+            "{sentence}"
+        );
+        assert!(!page.contains("<img"), "markup got through");
     }
 
     #[test]

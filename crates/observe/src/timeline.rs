@@ -44,11 +44,14 @@ impl Lane {
     /// The time that the worker was inside a task and neither searched nor slept.
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
+        self.busy().iter().map(|(begin, end)| end - begin).sum()
+    }
+
+    /// The disjoint stretches of that time, in order.
+    pub(crate) fn busy(&self) -> Vec<(u64, u64)> {
         let tasks = self.union(|kind| kind == SpanKind::Task);
         let idle = self.union(|kind| kind != SpanKind::Task);
-        let length = |parts: &[(u64, u64)]| parts.iter().map(|(begin, end)| end - begin).sum();
-        let inside: u64 = length(&tasks);
-        inside - overlap_ns(&tasks, &idle)
+        without(&tasks, &idle)
     }
 
     /// The disjoint stretches, in order, that spans of the wanted kinds cover.
@@ -106,21 +109,28 @@ pub struct Steal {
     pub victim: usize,
 }
 
-/// The time that two ordered lists of disjoint stretches have in common.
-fn overlap_ns(left: &[(u64, u64)], right: &[(u64, u64)]) -> u64 {
-    let (mut sum_ns, mut l, mut r) = (0, 0, 0);
-    while l < left.len() && r < right.len() {
-        let begin = left[l].0.max(right[r].0);
-        let end = left[l].1.min(right[r].1);
-        sum_ns += end.saturating_sub(begin);
-        // The one that ends first cannot meet anything further.
-        if left[l].1 < right[r].1 {
-            l += 1;
-        } else {
-            r += 1;
+/// The parts of ordered, disjoint stretches that `others`, which are so too, leave over.
+fn without(stretches: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut left = Vec::with_capacity(stretches.len());
+    let mut first = 0;
+    for &(mut begin, end) in stretches {
+        while first < others.len() && others[first].1 <= begin {
+            first += 1;
+        }
+        for &(other_begin, other_end) in &others[first..] {
+            if other_begin >= end {
+                break;
+            }
+            if begin < other_begin {
+                left.push((begin, other_begin));
+            }
+            begin = other_end;
+        }
+        if begin < end {
+            left.push((begin, end));
         }
     }
-    sum_ns
+    left
 }
 
 #[cfg(test)]
@@ -163,6 +173,22 @@ mod tests {
             span(95, 200, Search),
         ];
         assert_eq!(busy_ns(&spans), 100 - 30 - 5);
+    }
+
+    #[test]
+    fn sleep_across_several_tasks_cuts_each_of_them() {
+        use SpanKind::{Sleep, Task};
+        let lane = Lane {
+            spans: vec![
+                span(0, 20, Task),
+                span(30, 40, Task),
+                span(50, 90, Task),
+                span(10, 60, Sleep),
+                span(70, 80, Sleep),
+            ],
+            ..Lane::default()
+        };
+        assert_eq!(lane.busy(), [(0, 10), (60, 70), (80, 90)]);
     }
 
     #[test]

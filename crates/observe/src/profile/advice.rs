@@ -6,7 +6,7 @@
 
 use super::report::{Advice, Cause, Report, Subject};
 use super::trust::Trust;
-use super::words::{count, duration, factor, percent, plural, quoted};
+use crate::words::{count, duration, factor, percent, plural, quoted};
 
 /// A share of the workers' time that is worth a sentence.
 const LOSS_SHARE: f64 = 0.05;

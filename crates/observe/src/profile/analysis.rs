@@ -13,7 +13,7 @@ use super::names::short_name;
 use super::report::{Cause, Part, Report, Runs, SiteReport, Stretch, VERSION};
 use super::trust::{Disturbance, Trust};
 use super::verdict::verdict;
-use super::words::harmless;
+use crate::words::harmless;
 
 /// Pools that ran at once for a smaller share of the wall time are not worth a word.
 const AT_ONCE_SHARE: f64 = 0.01;

@@ -11,8 +11,8 @@ use super::grain::Octave;
 use super::report::{Cause, Report};
 use super::text::{about, headline, whose_bounds, whose_time};
 use super::trust::Trust;
-use super::words::{count, duration, factor, percent, plural};
 use crate::page::{page, text};
+use crate::words::{count, duration, factor, percent, plural};
 
 mod tables;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::merge::Merging;
 use super::report::{Cause, Report, Runs, SiteReport};
 use super::trust::Trust;
-use super::words::{count, duration, factor, fitted, percent, plural};
+use crate::words::{count, duration, factor, fitted, percent, plural};
 
 /// The columns of a screen.
 const COLUMNS: usize = 80;

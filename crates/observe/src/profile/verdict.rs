@@ -3,7 +3,7 @@
 use super::advice::is_ample;
 use super::report::{Cause, Part, Report};
 use super::trust::Trust;
-use super::words::{duration, factor, percent, plural, quoted};
+use crate::words::{duration, factor, percent, plural, quoted};
 
 /// Losses below this share of the workers' time explain nothing.
 const LOSS_SHARE: f64 = 0.03;

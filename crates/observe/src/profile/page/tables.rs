@@ -3,7 +3,7 @@
 use crate::page::text;
 use crate::profile::report::Report;
 use crate::profile::text::merging;
-use crate::profile::words::{count, duration, factor, percent};
+use crate::words::{count, duration, factor, percent};
 
 /// All of them.
 pub(super) fn tables(report: &Report) -> String {

@@ -1,7 +1,7 @@
 //! Numbers and names as texts show them.
 
 /// A time with three digits and its unit.
-pub(super) fn duration(ns: f64) -> String {
+pub(crate) fn duration(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     // A value that would be rounded to a thousand belongs to the next unit.
     let unit = units.into_iter().find(|(unit, _)| ns >= 0.9995 * unit);
@@ -12,7 +12,7 @@ pub(super) fn duration(ns: f64) -> String {
 }
 
 /// A share from 0 to 1 in per cent.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
         size if size < 0.05 => "0 %".to_owned(),
@@ -22,7 +22,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// How many times as much something is.
-pub(super) fn factor(value: f64) -> String {
+pub(crate) fn factor(value: f64) -> String {
     if value < 99.95 {
         format!("{value:.1}")
     } else {
@@ -31,7 +31,7 @@ pub(super) fn factor(value: f64) -> String {
 }
 
 /// A whole number in groups of three digits.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -44,13 +44,13 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A number of things: `1 fork`, `2 forks`.
-pub(super) fn plural(number: u64, one: &str) -> String {
+pub(crate) fn plural(number: u64, one: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {one}{ending}", count(number))
 }
 
 /// Text from outside, with its control characters spelt out.
-pub(super) fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     let spelt = |sign: char| match sign.is_control() {
         true => sign.escape_default().to_string(),
         false => sign.to_string(),
@@ -59,7 +59,7 @@ pub(super) fn harmless(text: &str) -> String {
 }
 
 /// A site within a sentence.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     // A name in brackets is of no site.
     match name
         .strip_prefix('(')
@@ -71,7 +71,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// A name of at most `width` characters: of a path, its end.
-pub(super) fn fitted(name: &str, width: usize) -> String {
+pub(crate) fn fitted(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
         return name.to_owned();
