@@ -57,7 +57,7 @@ fn diagnoses(runs: &[Run]) -> String {
     match list.is_empty() {
         true => list,
         false => format!(
-            "<h2>Who idled, and for lack of what</h2>\n<dl class=\"diagnosis\">\n{list}</dl>\n"
+            "<h2>Idle time, and what was lacking</h2>\n<dl class=\"diagnosis\">\n{list}</dl>\n"
         ),
     }
 }

@@ -123,7 +123,7 @@ fn facts(report: &Report) -> String {
 
 fn advice(report: &Report) -> String {
     if report.advice.is_empty() {
-        return section("advice", "What to do", "<p class=\"note\">No advice.</p>\n");
+        return section("advice", "Advice", "<p class=\"note\">No advice.</p>\n");
     }
     let items = report
         .advice
@@ -131,7 +131,7 @@ fn advice(report: &Report) -> String {
         .map(|advice| format!("<li>{}</li>\n", sentences(&advice.text)));
     section(
         "advice",
-        "What to do",
+        "Advice",
         &format!("<ol>\n{}</ol>\n", items.collect::<String>()),
     )
 }
