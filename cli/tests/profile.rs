@@ -65,6 +65,8 @@ fn runs_with_each_number_of_workers_give_one_report() {
         "--workers",
         "1,3",
         "--json",
+        "--as-if",
+        "64,128",
         "--html",
         "page.html",
     ];
@@ -77,6 +79,7 @@ fn runs_with_each_number_of_workers_give_one_report() {
     assert_eq!(report["runs"][0]["runs"], 2);
     assert_eq!(report["parallelism"], 3.0);
     assert_eq!(report["measured_speedup"], 2.5);
+    assert_eq!(report["as_if"][1]["workers"], 128);
     let log = fs::read_to_string(folder.path().join("log")).expect("the log");
     assert_eq!(log.lines().count(), 4);
     let page = fs::read_to_string(folder.path().join("page.html")).expect("the page");

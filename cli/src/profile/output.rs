@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use heist_observe::profile::{analyse, html, text, Profile};
 use heist_run::limited;
+use heist_run::number::whole;
 use heist_run::usage::{check_output, Usage};
 
 /// A profile of a thousand sites is a fraction of this.
@@ -21,6 +22,10 @@ pub(crate) struct OutputArgs {
     /// Write a page as well, which needs nothing but a browser
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+    /// Predict the time with so many workers, in one pool
+    #[arg(long, value_name = "N", value_delimiter = ',',
+          value_parser = |given: &str| whole(given, 1..=1_048_576))]
+    as_if: Vec<u64>,
 }
 
 impl OutputArgs {
@@ -32,6 +37,7 @@ impl OutputArgs {
     /// Shows the report about `profiles`.
     pub(crate) fn show(&self, profiles: &[Profile], out: &mut impl Write) -> anyhow::Result<()> {
         let report = analyse(profiles).map_err(|error| Usage(error.to_string()))?;
+        let report = report.as_if(&self.as_if);
         if let Some(path) = &self.html {
             fs::write(path, html(&report))
                 .with_context(|| format!("cannot write the page {}", path.display()))?;

@@ -8,6 +8,7 @@
 
 mod advice;
 mod analysis;
+mod as_if;
 mod bounds;
 mod file;
 mod grain;
@@ -21,6 +22,7 @@ mod trust;
 mod verdict;
 
 pub use analysis::{analyse, AnalysisError};
+pub use as_if::{Limit, Prediction};
 pub use bounds::{Speedup, Strands};
 pub use file::{Grain, Idle, Interference, Profile, ProfileError, Sequential, Site};
 pub use grain::{GrainSummary, Octave};

@@ -115,6 +115,7 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         unjoined_work_ns: run.unjoined_work_ns,
         measured_speedup: one.map(|one| ratio(one.wall_ns as f64, run.wall_ns as f64)),
         speedups: Vec::new(),
+        as_if: Vec::new(),
         sequential: stretches(run, worker_time.iter().map(|part| part.ns).sum()),
         worker_time,
         sites: many.sites.iter().map(|total| site(run, total)).collect(),

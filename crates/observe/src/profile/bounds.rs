@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 /// The factor before the burdened span in the lower bound.
-const LOWER_BOUND_FACTOR: f64 = 1.7;
+pub(super) const LOWER_BOUND_FACTOR: f64 = 1.7;
 
 /// The numbers of workers for which speed-ups are told: 1 to 1,024.
 pub(super) const WORKERS: [u64; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];

@@ -111,13 +111,21 @@ fn facts(report: &Report) -> String {
     let others = others
         .into_iter()
         .filter(|(label, _)| report.trust != Trust::NoBounds || label != "parallelism");
-    let facts = speedup.into_iter().chain(others).map(|(label, value)| {
-        format!(
-            "<div><dt>{}</dt><dd>{}</dd></div>\n",
-            text(&label),
-            text(&value)
-        )
+    let predicted = report.as_if.iter().map(|predicted| {
+        let label = format!("as if with {}", plural(predicted.workers, "worker"));
+        (label, duration(predicted.expected_ns))
     });
+    let facts = speedup
+        .into_iter()
+        .chain(predicted)
+        .chain(others)
+        .map(|(label, value)| {
+            format!(
+                "<div><dt>{}</dt><dd>{}</dd></div>\n",
+                text(&label),
+                text(&value)
+            )
+        });
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
 }
 

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::as_if::Prediction;
 use super::bounds::{Speedup, Strands};
 use super::grain::GrainSummary;
 use super::growth::Growth;
@@ -72,6 +73,8 @@ pub struct Report {
     pub measured_speedup: Option<f64>,
     /// The speed-ups of 1 to 1,024 workers; empty if too much was disturbed.
     pub speedups: Vec<Speedup>,
+    /// Predictions for the numbers of workers that were asked for ([`Report::as_if`]).
+    pub as_if: Vec<Prediction>,
     /// The wall time of all workers, divided by what they did. The shares add up to 1.
     pub worker_time: Vec<Part>,
     /// Stretches in which one worker ran alone, the longest first.
@@ -254,6 +257,17 @@ impl Report {
             burdened_span_ns: self.burdened_span_ns as f64,
             outside_ns: self.outside_ns as f64,
         }
+    }
+
+    /// The same report, with predictions for these numbers of workers. There are none where there
+    /// are no bounds.
+    #[must_use]
+    pub fn as_if(mut self, workers: &[u64]) -> Self {
+        if self.trust != Trust::NoBounds && self.work_ns > 0 {
+            let strands = self.strands();
+            self.as_if = workers.iter().map(|&n| strands.prediction(n)).collect();
+        }
+        self
     }
 
     /// Whether several pools ran jobs at once, with more workers than the largest pool has.

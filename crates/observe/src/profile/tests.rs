@@ -91,6 +91,23 @@ fn pools_that_ran_at_once_have_more_workers_than_the_largest_and_shares_of_all_t
 }
 
 #[test]
+fn a_report_predicts_for_workers_that_it_is_asked_for() {
+    let report = report(&[run(1), run(8)]).as_if(&[64]);
+    // 830 ms outside, 9.84 s of work, a span of 1.21 s, 1.29 s with its steals.
+    let told = "as if with 64 workers: 2.25 s expected, 4.7 times as fast as with one,\n  \
+                most of it the span; at best 2.04 s, at worst 3.18 s\n";
+    assert!(text(&report).contains(told), "{}", text(&report));
+    let page = html(&report);
+    assert!(page.contains("as if with 64 workers") && page.contains("Predictions"));
+    let disturbed = with(
+        wordstat(8),
+        &[("/interference/run_delay_ns", json!(9000 * MS))],
+    );
+    let none = analyse(&[disturbed]).expect("a report").as_if(&[64]);
+    assert!(none.as_if.is_empty(), "there are no bounds");
+}
+
+#[test]
 fn pools_at_once_are_named_and_their_workers_share_what_is_to_be_saved() {
     let of = |workers, processors| {
         let pools = with(
@@ -522,7 +539,7 @@ fn the_schema_describes_each_field_of_the_document_and_no_other() {
             ("/sites/1/work_ns", json!(10_751 * MS)),
         ],
     );
-    let document = report(&[run(1), grown]).json();
+    let document = report(&[run(1), grown]).as_if(&[64]).json();
     let document: Value = serde_json::from_str(&document).expect("JSON");
     assert_eq!(document["heist_profile_report"], 1);
     let mut fields = BTreeSet::new();

@@ -23,6 +23,7 @@ pub fn text(report: &Report) -> String {
     out.push('\n');
     paths(&mut out, report);
     speedups(&mut out, report);
+    as_if(&mut out, report);
     time(&mut out, report);
     sites(&mut out, report);
     grain(&mut out, report);
@@ -156,6 +157,23 @@ fn speedups(out: &mut String, report: &Report) {
         }
     }
     out.push('\n');
+}
+
+fn as_if(out: &mut String, report: &Report) {
+    for predicted in &report.as_if {
+        let (expected, limit) = (duration(predicted.expected_ns), predicted.limit.words());
+        let faster = factor(predicted.speedup);
+        let of = plural(predicted.workers, "worker");
+        line(
+            out,
+            format!("as if with {of}: {expected} expected, {faster} times as fast as with one,"),
+        );
+        let [best, worst] = [predicted.at_best_ns, predicted.at_worst_ns].map(duration);
+        line(out, format!("  {limit}; at best {best}, at worst {worst}"));
+    }
+    if !report.as_if.is_empty() {
+        out.push('\n');
+    }
 }
 
 /// A speed-up in five columns.

@@ -8,6 +8,7 @@ use crate::words::{count, duration, factor, percent};
 /// All of them.
 pub(super) fn tables(report: &Report) -> String {
     let mut all = speedups(report);
+    all.push_str(&as_if(report));
     all.push_str(&sites(report));
     all.push_str(&growth(report));
     all.push_str(&sequential(report));
@@ -40,6 +41,33 @@ fn table(title: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
         "<h2>{title}</h2>\n<div class=\"wide\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n\
          {rows}</tbody>\n</table></div>\n"
     )
+}
+
+fn as_if(report: &Report) -> String {
+    let rows = report.as_if.iter().map(|row| {
+        let bounds = [
+            row.by_work_ns,
+            row.by_span_ns,
+            row.by_burdened_span_ns,
+            row.outside_ns,
+        ];
+        let times = [row.at_best_ns, row.expected_ns, row.at_worst_ns];
+        let times = bounds.into_iter().chain(times).map(duration);
+        let first = [count(row.workers), factor(row.speedup)];
+        first.into_iter().chain(times).collect()
+    });
+    let heads = [
+        "as if with workers",
+        "speed-up",
+        "by work",
+        "by span",
+        "by burdened span",
+        "outside",
+        "at best",
+        "expected",
+        "at worst",
+    ];
+    table("Predictions", &heads, &rows.collect::<Vec<_>>())
 }
 
 fn speedups(report: &Report) -> String {
