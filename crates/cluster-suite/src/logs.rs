@@ -110,7 +110,10 @@ pub fn lines_come_with_their_origin(backend: impl BackendOptions, is_exact: bool
         let ours: String = text(ours).skip_while(|text| text != "0.0").collect();
         let expected: String = text(expected).collect();
         let missing = expected.strip_prefix(&ours);
-        assert!(matches!(missing, Some("" | "to be continued")), "{ours}");
+        assert!(
+            matches!(missing, Some("" | "to be continued")),
+            "of {all:#?} {missing:?} is missing"
+        );
     }
     assert!(all
         .iter()

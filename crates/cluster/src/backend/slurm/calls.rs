@@ -28,6 +28,9 @@ pub(super) const TICK: Duration = Duration::from_millis(500);
 /// How long all workers together have to say what they used.
 const USAGE_PATIENCE: Duration = Duration::from_millis(1500);
 
+/// How long the end of the cluster waits for the lines of calls that have ended.
+const LAST_LINES_PATIENCE: Duration = Duration::from_secs(2);
+
 /// The calls of a connection, and the workers that answer them.
 pub(super) struct Calls {
     site: Arc<Site>,
@@ -222,22 +225,31 @@ impl Calls {
     /// Ends all workers; what they do is given up.
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
-        state.is_closed = true;
+        if std::mem::replace(&mut state.is_closed, true) {
+            return;
+        }
         let waiting: Vec<_> = state.pools.drain().collect();
         let replies = std::mem::take(&mut state.replies);
         let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(_) | Phase::Ending);
         let has_others = !state.workers.values().all(is_idle);
+        let of_idle = state.workers.values().filter(|worker| is_idle(worker));
+        let idle: Vec<_> = of_idle
+            .filter_map(|worker| worker.process.clone())
+            .collect();
         let processes: Vec<_> = state.workers.values_mut().filter_map(end).collect();
         drop(state);
         let waiting = waiting.into_iter().flat_map(|(_, pool)| pool.waiting);
         for reply in waiting.map(|(_, reply)| reply).chain(replies.into_values()) {
             reply(Err(BackendError::cancelled()));
         }
+        processes.iter().for_each(Process::close);
+        // Answers and lines come by different ways, and what is ended by force says no more.
+        let deadline = Instant::now() + LAST_LINES_PATIENCE;
+        idle.iter().for_each(|process| process.hear_out(deadline));
         if has_others {
             // Workers in Slurm's queue do not hear us, and no one is left to be told of a failure.
             let _ = guard::end(&self.site.name);
         }
-        processes.iter().for_each(Process::close);
         self.site.guard.close();
     }
 

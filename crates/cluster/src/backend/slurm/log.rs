@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
-use heist_sync::Mutex;
+use heist_sync::{Condvar, Mutex};
 
 use super::batch::LOG;
 use crate::backend::StartSpec;
@@ -24,6 +25,9 @@ const READ_BYTES_MAX: u64 = 1 << 18;
 pub(super) struct Speaker {
     pub(super) node: OnceLock<NodeId>,
     origin: Mutex<Option<Arc<LogOrigin>>>,
+    /// Whether all that it says has come.
+    is_silent: Mutex<bool>,
+    changed: Condvar,
 }
 
 impl Speaker {
@@ -37,6 +41,24 @@ impl Speaker {
         let node = self.node.get().unwrap_or(&unknown);
         let origin = self.origin.lock().clone();
         logs.say(node, origin.as_slice(), line, goes_on);
+    }
+
+    /// Nothing more comes.
+    pub(super) fn ends(&self) {
+        *self.is_silent.lock() = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until all has come that it says, but not beyond this time.
+    pub(super) fn wait_for_end(&self, deadline: Instant) {
+        let mut is_silent = self.is_silent.lock();
+        while !*is_silent {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            is_silent = self.changed.wait_timeout(is_silent, left);
+        }
     }
 }
 

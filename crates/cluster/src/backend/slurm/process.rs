@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use heist_sync::thread::{self, JoinHandle};
 use heist_sync::Mutex;
@@ -70,6 +71,12 @@ impl Process {
     /// Lets it end, and with it the allocation.
     pub(super) fn close(&self) {
         self.link.close();
+    }
+
+    /// Waits until all has come that its functions have printed, if it is to end, but not beyond
+    /// this time.
+    pub(super) fn hear_out(&self, deadline: Instant) {
+        self.speaker.wait_for_end(deadline);
     }
 
     /// Ends its `srun` and the connection, because of `sentence`.
@@ -204,6 +211,7 @@ fn listen(
             }
         }
         lines.rest(take);
+        speaker.ends();
         said.make_contiguous().join("; ")
     };
     thread::Builder::new()
