@@ -107,10 +107,10 @@ fn a_program_on_heist_is_measured_with_one_worker_and_with_two() {
         let output = heist(folder.path(), &["report", "--json", &run]);
         let report = document(&output);
         assert_eq!(report["workers"], workers);
-        assert!(
-            report["span_ns"].as_u64().expect("a number") > 0,
-            "{report}"
-        );
+        // Joins this small may take less than their measurement.
+        let [span, work] =
+            ["span_ns", "work_ns"].map(|key| report[key].as_u64().expect("a number"));
+        assert!(span <= work, "{report}");
         let sites = report["sites"].as_array().expect("a list");
         let fib = sites
             .iter()
