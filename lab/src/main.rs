@@ -7,6 +7,7 @@
 //! - `coverage`: how much of rayon's public iterators heist has.
 //! - `findings`: the tests of what once broke the scheduler, many times over.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
+//! - `page`: the page of a pool in a browser, at three widths, by an accessibility checker.
 //! - `size`: what the compiler takes and makes of five chains, beside rayon.
 //! - `vectors`: whether loops are vectorised as their plain forms are.
 //!
@@ -21,6 +22,7 @@ mod coverage;
 mod cut;
 mod findings;
 mod instructions;
+mod page;
 mod programs;
 mod published;
 mod rayon_iterators;
@@ -60,6 +62,8 @@ enum Laboratory {
     Findings(findings::Args),
     /// Count the instructions of a join and of a spawn, and compare them with the record.
     Instructions(instructions::Args),
+    /// Look at a page with a million spans in a browser: pictures, loading times, accessibility.
+    Page(page::Args),
     /// Compile five chains on heist and on rayon, and compare the times and the code.
     Size,
     /// Compile loops on heist and in their plain form, and compare their vector instructions.
@@ -80,6 +84,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Laboratory::Findings(arguments) => findings::run(&root, arguments, &mut out)?,
         Laboratory::Instructions(arguments) => {
             let outcome = instructions::run(&root, arguments, &mut out)?;
+            writeln!(out, "{outcome}")?;
+            return Ok(outcome.exit_code());
+        }
+        Laboratory::Page(arguments) => {
+            let outcome = page::run(&root, &arguments, &mut out)?;
             writeln!(out, "{outcome}")?;
             return Ok(outcome.exit_code());
         }

@@ -11,7 +11,7 @@ const SCRIPT: &str = include_str!("page/frame.js");
 pub(crate) const DRAWN: &str =
     "<noscript><p>The timelines are drawn by a script inside this page; \
      switch scripts on to see them.</p></noscript>\n\
-     <main id=\"timelines\"></main>\n";
+     <div id=\"timelines\"></div>\n";
 
 /// The page with that markup as its body. `style` and `script` come after those of the frame,
 /// which reads `data`.
@@ -30,8 +30,10 @@ pub(crate) fn page(title: &str, style: &str, body: &str, data: &Value, script: &
          <style>\n{STYLE}{style}</style>\n\
          </head>\n\
          <body>\n\
+         <main>\n\
          <h1>{title}</h1>\n\
          {body}\
+         </main>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>\n{SCRIPT}{script}</script>\n\
          </body>\n\

@@ -1,6 +1,7 @@
 //! One self-contained HTML page that shows the jobs of each worker over time.
 //!
-//! The script draws on canvases, so that a hundred thousand spans stay usable.
+//! The script draws on canvases, and finds what is in view by search, so that a million spans stay
+//! usable.
 
 use std::collections::HashMap;
 
@@ -15,11 +16,15 @@ mod diagnosis;
 mod idle;
 mod merge;
 
-const SCRIPT: &str = include_str!("report/page.js");
+const STYLE: &str = include_str!("report/page.css");
+const SCRIPT: &str = concat!(
+    include_str!("report/spans.js"),
+    include_str!("report/page.js")
+);
 
-/// The most spans of a page. Beyond that, neighbours too thin to be seen apart are merged, and the
-/// page says how many.
-const SPANS_MAX: usize = 200_000;
+/// The most spans of a page: it has some 15 MB then. Beyond that, neighbours too thin to be seen
+/// apart are merged, and the page says how many.
+const SPANS_MAX: usize = 1_000_000;
 
 /// The page that shows `runs` one below the other, on one time axis.
 ///
@@ -42,7 +47,7 @@ pub fn html(title: &str, runs: &[Run]) -> String {
 
 fn html_within(spans_max: usize, title: &str, runs: &[Run]) -> String {
     let body = format!("{}{}{DRAWN}", diagnoses(runs), figures(runs));
-    page(title, "", &body, &data(spans_max, runs), SCRIPT)
+    page(title, STYLE, &body, &data(spans_max, runs), SCRIPT)
 }
 
 /// A sentence for each run that had several workers.
@@ -74,7 +79,10 @@ fn figures(runs: &[Run]) -> String {
     if labels.is_empty() {
         return String::new();
     }
-    let mut table = String::from("<table>\n<thead><tr><th></th>");
+    let mut table = String::from(
+        "<div class=\"wide\" role=\"region\" aria-label=\"figures\" tabindex=\"0\">\n\
+         <table>\n<thead><tr><td></td>",
+    );
     for label in &labels {
         table.push_str(&format!("<th>{}</th>", text(label)));
     }
@@ -88,12 +96,12 @@ fn figures(runs: &[Run]) -> String {
         }
         table.push_str("</tr>\n");
     }
-    table.push_str("</tbody>\n</table>\n");
+    table.push_str("</tbody>\n</table>\n</div>\n");
     table
 }
 
-/// The input of the script. Spans are columns of numbers, because a page with a hundred thousand
-/// small objects would be several times as large.
+/// The input of the script. Spans are columns of numbers, because a page with a million small
+/// objects would be several times as large.
 fn data(spans_max: usize, runs: &[Run]) -> Value {
     let mut labels = Labels::default();
     let levels = merge::levels_within(spans_max, runs);
@@ -146,12 +154,20 @@ fn run_data(run: &Run, levels: &[Levels<'_>], labels: &mut Labels) -> Value {
     })
 }
 
+/// The pieces as columns. Begins are told as steps from one to the next, which have fewer digits;
+/// how many spans a piece stands for is left out where each stands for one.
 fn columns(pieces: &[Piece<'_>], labels: &mut Labels) -> Value {
+    let mut last_ns = 0;
+    let step = |piece: &Piece<'_>| piece.begin_ns - std::mem::replace(&mut last_ns, piece.begin_ns);
+    let merged = match pieces.iter().all(|piece| piece.merged == 1) {
+        true => Vec::new(),
+        false => pieces.iter().map(|piece| piece.merged).collect(),
+    };
     json!({
-        "begin_ns": pieces.iter().map(|piece| piece.begin_ns).collect::<Vec<_>>(),
+        "step_ns": pieces.iter().map(step).collect::<Vec<_>>(),
         "length_ns": pieces.iter().map(|piece| piece.end_ns - piece.begin_ns).collect::<Vec<_>>(),
         "label": pieces.iter().map(|piece| labels.index(piece.label)).collect::<Vec<_>>(),
-        "merged": pieces.iter().map(|piece| piece.merged).collect::<Vec<_>>(),
+        "merged": merged,
     })
 }
 
@@ -279,7 +295,7 @@ mod tests {
                 run("stealing", vec![fact("time", "1 s"), fact("steals", "7")]),
             ],
         );
-        assert!(page.contains("<th></th><th>time</th><th>steals</th>"));
+        assert!(page.contains("<td></td><th>time</th><th>steals</th>"));
         assert!(page.contains("<th>serial</th><td>2 s</td><td>–</td>"));
         assert!(page.contains("<th>stealing</th><td>1 s</td><td>7</td>"));
     }
@@ -299,6 +315,24 @@ mod tests {
         assert_eq!(data["labels"], json!(["first", "second"]));
         assert_eq!(labels_of(0), &json!([0, 1]));
         assert_eq!(labels_of(1), &json!([0, 0]));
+    }
+
+    #[test]
+    fn begins_are_steps_from_one_span_to_the_next() {
+        let lane = Lane {
+            spans: vec![task(40, 50, "b"), task(10, 15, "a"), task(15, 20, "a")],
+            ..Lane::default()
+        };
+        let run = Run {
+            wall_ns: 100,
+            lanes: vec![lane],
+            ..Run::default()
+        };
+        let data = data_of(&html("", &[run]));
+        let tasks = &data["runs"][0]["lanes"][0]["tasks"][0];
+        assert_eq!(tasks["step_ns"], json!([10, 5, 25]));
+        assert_eq!(tasks["length_ns"], json!([5, 5, 10]));
+        assert_eq!(tasks["merged"], json!([]), "each piece stands for one span");
     }
 
     #[test]

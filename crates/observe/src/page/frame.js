@@ -79,22 +79,31 @@ const timeAxis = (end, narrowest, redraw) => {
     "0": () => view.show(0, end),
     ArrowLeft: () => move(-1 / 4),
     ArrowRight: () => move(1 / 4),
+    Home: () => view.show(0, view.to - view.from),
+    End: () => view.show(end - (view.to - view.from), end),
   };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    // A table that is scrolled by its own keys keeps them.
+    if (event.target.closest?.(".wide, .decisions")) return;
     if (keys[event.key]) keys[event.key]();
   });
-  view.addTools = () => {
+  // The buttons of all pages, and more as [text, title, name, act].
+  view.addTools = (more = []) => {
     const tools = classed(element("span", legend), "tools");
-    for (const [text, title, key] of [
-      ["−", "zoom out (key -)", "-"],
-      ["+", "zoom in (key +)", "+"],
-      ["whole run", "show everything (key 0)", "0"],
+    for (const [text, title, name, act] of [
+      ["←", "earlier (arrow key)", "earlier", keys.ArrowLeft],
+      ["→", "later (arrow key)", "later", keys.ArrowRight],
+      ["−", "zoom out (key -)", "zoom out", keys["-"]],
+      ["+", "zoom in (key +)", "zoom in", keys["+"]],
+      ["whole run", "show everything (key 0)", "whole run", keys["0"]],
+      ...more,
     ]) {
       const button = element("button", tools, text);
       button.type = "button";
       button.title = title;
-      button.addEventListener("click", keys[key]);
+      button.setAttribute("aria-label", name);
+      button.addEventListener("click", act);
     }
   };
   // Makes a chart move and zoom with the pointer, and show a tip. `plotWidth` is in pixels,
