@@ -11,7 +11,8 @@ use super::{
     Backend, BackendError, CallSpec, JobEvents, Node, NodeId, ObjectId, Reading, Reply, StartSpec,
 };
 
-/// The process that has the threads of something.
+/// The process that has the threads of something, by its number: generations are counted from the
+/// first pool on (`after_fork`, whose one place is the pools'), and a driver may have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner(u32);
 

@@ -73,7 +73,7 @@ impl Process {
         self.link.close();
     }
 
-    /// Waits until all has come that its functions have printed, if it is to end, but not beyond
+    /// Waits for the end of what its functions print, which comes when it has ended, but not beyond
     /// this time.
     pub(super) fn hear_out(&self, deadline: Instant) {
         self.speaker.wait_for_end(deadline);
