@@ -28,7 +28,7 @@ pub use args::Args;
 
 use args::SEED;
 use measure::Rounds;
-use outcome::{check_results, list_skipped, write_page};
+use outcome::{check_results, list_skipped};
 
 /// Prepares the workload, runs it under each strategy, and shows the comparison. Without a
 /// workload it shows three.
@@ -58,7 +58,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
 fn compare<W: Workload>(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let setup = setup::<W>(args)?;
     let workers = workers::number(args.workers)?;
-    for file in [&args.report, &Some(setup.output.clone())]
+    for file in [&args.report, &args.trace, &Some(setup.output.clone())]
         .into_iter()
         .flatten()
     {
@@ -76,9 +76,9 @@ fn compare<W: Workload>(args: &Args, out: &mut dyn Write) -> anyhow::Result<Exit
     }
     let listed = list_skipped(&comparison.skipped);
     workload.save(&output, &setup)?;
-    if let Some(path) = &args.report {
-        let runs = page::runs(&workload, &comparison, &output)?;
-        write_page(path, &page::title(&comparison), &runs)?;
+    if args.records() {
+        let recorded = page::runs(&workload, &comparison, &output)?;
+        page::write(args, &page::title(&comparison), recorded)?;
     }
     listed?;
     check_results(slice::from_ref(&comparison))

@@ -200,10 +200,11 @@ fn three_workloads_in_one_table_are_what_runs_without_arguments() {
 }
 
 #[test]
-fn the_three_workloads_are_one_document_and_one_page_too() {
+fn the_three_workloads_are_one_document_one_page_and_one_trace_too() {
     let folder = folder();
     write(folder.path(), "hello.txt", b"hello world\n");
-    let args = ["run", "--repeat", "1", "--json", "--report", "page.html"];
+    let call = "run --repeat 1 --json --report page.html --trace trace.json";
+    let args: Vec<_> = call.split(' ').collect();
     let output = output(folder.path(), &args);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let document = document(&output);
@@ -216,8 +217,10 @@ fn the_three_workloads_are_one_document_and_one_page_too() {
     assert_eq!(names, ["files", "uts", "loop"]);
     assert!(document["verdict"].is_string());
     let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    let trace = std::fs::read_to_string(folder.path().join("trace.json")).expect("a trace");
     for name in ["files, serial", "uts, stealing", "loop, central"] {
         assert!(page.contains(name), "no {name} in the page");
+        assert!(trace.contains(name), "no {name} in the trace");
     }
 }
 

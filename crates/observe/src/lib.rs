@@ -9,8 +9,9 @@
 //!
 //! [`fold`] makes lanes out of the events that a pool recorded, and
 //! [`report::html`] draws runs, one below the other on one time axis, on a page
-//! that needs nothing but a browser. The two are independent: a program that
-//! measured its own spans (a plain thread, a simulator) fills a [`Run`] by hand.
+//! that needs nothing but a browser; [`trace::write`] writes them for Perfetto. Neither depends on
+//! [`fold`]: a program that measured its own spans (a plain thread, a simulator) fills a [`Run`] by
+//! hand.
 //!
 //! ```
 //! use heist_event::{Event, EventKind, WorkerEvents};
@@ -38,6 +39,7 @@ mod page;
 pub mod profile;
 pub mod report;
 mod timeline;
+pub mod trace;
 mod words;
 
 pub use fold::{fold, Folded};

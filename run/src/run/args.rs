@@ -46,9 +46,20 @@ pub struct Args {
     /// Record one more round and write a page that shows the jobs of each worker over time
     #[arg(long, value_name = "FILE.html")]
     pub(super) report: Option<PathBuf>,
+    /// Record one more round and write what each worker did when as a trace, which Perfetto and
+    /// `chrome://tracing` show
+    #[arg(long, value_name = "FILE.json")]
+    pub(super) trace: Option<PathBuf>,
     /// Print one JSON document instead of the table; the book has its fields
     #[arg(long)]
     pub(super) json: bool,
+}
+
+impl Args {
+    /// True if one more round is to be recorded.
+    pub(super) fn records(&self) -> bool {
+        self.report.is_some() || self.trace.is_some()
+    }
 }
 
 /// The strategy to compare with the serial one; `None` for all.

@@ -1,10 +1,7 @@
-//! The end of a comparison: the page, the parts of the input that were left out, the exit code.
+//! The end of a comparison: the parts of the input that were left out, and the exit code.
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
-
-use anyhow::Context as _;
 
 use super::comparison::Comparison;
 use crate::strategy::Strategy;
@@ -13,16 +10,6 @@ use crate::workload::Skipped;
 
 /// The most skipped parts of the input that are listed one by one.
 const SKIPPED_LISTED: usize = 10;
-
-/// Writes the report.
-pub(super) fn write_page(
-    path: &Path,
-    title: &str,
-    runs: &[heist_observe::Run],
-) -> anyhow::Result<()> {
-    std::fs::write(path, heist_observe::report::html(title, runs))
-        .with_context(|| format!("cannot write the report to {}", path.display()))
-}
 
 /// The exit code, if every strategy gave the serial result.
 pub(super) fn check_results(comparisons: &[Comparison]) -> anyhow::Result<ExitCode> {

@@ -1,11 +1,17 @@
-//! The report page: one more round of every strategy, recorded.
+//! The report page and the trace: one more round of every strategy, recorded.
 //!
 //! It is a round of its own, so that recording disturbs none of the measured ones.
 
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::mem;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use heist_observe::{Fact, Lane, Run, SpanKind};
+use anyhow::Context as _;
+use heist_observe::{report, trace, Fact, Lane, Run, Span, SpanKind};
 
+use super::args::Args;
 use super::comparison::{Comparison, Row};
 use super::measure::Runner;
 use super::screen::{figures, HEADS};
@@ -17,28 +23,61 @@ use crate::workload::Workload;
 /// The number of its latest events that each worker keeps.
 const EVENTS: usize = 1 << 16;
 
+/// A recorded run of one strategy.
+pub(super) struct Recorded {
+    /// The run; where the program has traced its pieces, with those in place of the pool's jobs,
+    /// which say less.
+    pub(super) run: Run,
+    /// The jobs that the pieces took the place of, for each lane.
+    jobs: Vec<Vec<Span>>,
+}
+
 /// Runs the recorded round: a run for each strategy.
 pub(super) fn runs<W: Workload>(
     workload: &W,
     comparison: &Comparison,
     expected: &W::Output,
-) -> anyhow::Result<Vec<Run>> {
+) -> anyhow::Result<Vec<Recorded>> {
     let progress = progress::bar(comparison.rows.len() as u64);
     let mut runs = Vec::new();
     for row in &comparison.rows {
         progress.set_message(format!("{}, recorded", row.strategy.as_str()));
-        let (mut run, output) = recorded(workload, row.strategy, comparison.workers)?;
+        let (mut recorded, output) = recorded(workload, row.strategy, comparison.workers)?;
         anyhow::ensure!(
             output == *expected,
             "{} gave another result than serial in the recorded round",
             row.strategy.as_str()
         );
-        run.facts = facts(comparison, row);
-        runs.push(run);
+        recorded.run.facts = facts(comparison, row);
+        runs.push(recorded);
         progress.inc(1);
     }
     progress.finish_and_clear();
     Ok(runs)
+}
+
+/// Writes what the arguments ask for: the page, the trace, or both.
+pub(super) fn write(args: &Args, title: &str, recorded: Vec<Recorded>) -> anyhow::Result<()> {
+    let (mut runs, jobs): (Vec<_>, Vec<_>) =
+        recorded.into_iter().map(|it| (it.run, it.jobs)).unzip();
+    if let Some(path) = &args.report {
+        fs::write(path, report::html(title, &runs))
+            .with_context(|| format!("cannot write the report to {}", path.display()))?;
+    }
+    if let Some(path) = &args.trace {
+        for (run, jobs) in runs.iter_mut().zip(jobs) {
+            for (lane, jobs) in run.lanes.iter_mut().zip(jobs) {
+                lane.spans.extend(jobs);
+            }
+        }
+        write_trace(path, title, &runs)
+            .with_context(|| format!("cannot write the trace to {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn write_trace(path: &Path, title: &str, runs: &[Run]) -> std::io::Result<()> {
+    trace::write(title, runs, BufWriter::new(File::create(path)?))
 }
 
 /// The title of the page about one workload.
@@ -54,7 +93,7 @@ fn recorded<W: Workload>(
     workload: &W,
     strategy: Strategy,
     workers: usize,
-) -> anyhow::Result<(Run, W::Output)> {
+) -> anyhow::Result<(Recorded, W::Output)> {
     let pool = Stealing::recording(workers, EVENTS)?;
     let origin = pool.recorder_started().unwrap_or_else(Instant::now);
     let lanes = if strategy == Strategy::Serial {
@@ -82,27 +121,32 @@ fn recorded<W: Workload>(
         },
     };
     pool.shutdown();
-    add_pieces(&mut run.lanes, tracer, begin_ns);
+    let jobs = add_pieces(&mut run.lanes, tracer, begin_ns);
     run.name = strategy.as_str().to_owned();
     run.wall_ns = wall_ns;
-    Ok((run, output))
+    Ok((Recorded { run, jobs }, output))
 }
 
-/// Adds the pieces that the program traced itself, in place of the pool's recorded jobs, which say
-/// less.
-fn add_pieces(lanes: &mut [Lane], tracer: Tracer, begin_ns: u64) {
+/// Adds the pieces that the program traced itself, and returns the pool's jobs, in whose place they
+/// are.
+fn add_pieces(lanes: &mut [Lane], tracer: Tracer, begin_ns: u64) -> Vec<Vec<Span>> {
     let pieces = tracer.into_lanes();
     if pieces.iter().all(Vec::is_empty) {
-        return;
+        return Vec::new();
     }
+    let mut replaced = Vec::new();
     for (lane, pieces) in lanes.iter_mut().zip(pieces) {
-        lane.spans.retain(|span| span.kind != SpanKind::Task);
+        let spans = mem::take(&mut lane.spans).into_iter();
+        let (jobs, idle) = spans.partition(|span| span.kind == SpanKind::Task);
+        replaced.push(jobs);
+        lane.spans = idle;
         lane.spans.extend(pieces.into_iter().map(|mut span| {
             span.begin_ns = span.begin_ns.saturating_sub(begin_ns);
             span.end_ns = span.end_ns.saturating_sub(begin_ns);
             span
         }));
     }
+    replaced
 }
 
 fn thread_lane(index: usize) -> Lane {

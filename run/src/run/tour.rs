@@ -13,7 +13,8 @@ use indicatif::HumanCount;
 use super::args::{Args, SEED};
 use super::comparison::{Comparison, Row};
 use super::measure::{self, Rounds};
-use super::outcome::{check_results, list_skipped, write_page};
+use super::outcome::{check_results, list_skipped};
+use super::page::Recorded;
 use super::screen::{percent, speedup, time};
 use super::verdict::verdict;
 use super::{document, page, workers};
@@ -32,12 +33,12 @@ const LOOP: u64 = 5_000;
 /// Rounds that differ by more than this were disturbed.
 const SPREAD: f64 = 1.5;
 
-/// The comparisons so far, and the recorded runs for the page.
+/// The comparisons so far, and the recorded runs.
 struct Tour<'a> {
     args: &'a Args,
     workers: usize,
     comparisons: Vec<Comparison>,
-    runs: Vec<heist_observe::Run>,
+    recorded: Vec<Recorded>,
 }
 
 /// Runs the three workloads and shows the table.
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> 
             return Err(Usage(why).into());
         }
     }
-    if let Some(file) = &args.report {
+    for file in [&args.report, &args.trace].into_iter().flatten() {
         check_output(file)?;
     }
     let workers = workers::number(args.workers)?;
@@ -61,14 +62,16 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> 
         args,
         workers,
         comparisons: Vec::new(),
-        runs: Vec::new(),
+        recorded: Vec::new(),
     };
     tour.visit::<Files>(0)?;
     tour.visit::<Uts>(TREE)?;
     tour.visit::<SkewedLoop>(LOOP)?;
     workers::warn(workers)?;
     let Tour {
-        comparisons, runs, ..
+        comparisons,
+        recorded,
+        ..
     } = tour;
     let verdict = verdict(workers, &comparisons);
     if args.json {
@@ -79,20 +82,17 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> 
     let listed = comparisons
         .iter()
         .try_for_each(|comparison| list_skipped(&comparison.skipped));
-    if let Some(path) = &args.report {
+    if args.records() {
         let plural = if workers == 1 { "" } else { "s" };
-        write_page(
-            path,
-            &format!("three workloads, {workers} worker{plural}"),
-            &runs,
-        )?;
+        let title = format!("three workloads, {workers} worker{plural}");
+        page::write(args, &title, recorded)?;
     }
     listed?;
     check_results(&comparisons)
 }
 
 impl Tour<'_> {
-    /// Measures a workload, and records it if there is to be a page.
+    /// Measures a workload, and records it if there is to be a page or a trace.
     fn visit<W: Workload>(&mut self, size: u64) -> anyhow::Result<()> {
         let setup = Setup {
             size,
@@ -107,11 +107,11 @@ impl Tour<'_> {
         let strategies = self.args.strategy.strategies();
         let (workload, comparison, output) =
             measure::prepare_and_compare::<W>(&setup, &strategies, self.workers, rounds)?;
-        if self.args.report.is_some() {
-            let runs = page::runs(&workload, &comparison, &output)?;
-            self.runs.extend(runs.into_iter().map(|mut run| {
-                run.name = format!("{}, {}", comparison.workload, run.name);
-                run
+        if self.args.records() {
+            let recorded = page::runs(&workload, &comparison, &output)?;
+            self.recorded.extend(recorded.into_iter().map(|mut it| {
+                it.run.name = format!("{}, {}", comparison.workload, it.run.name);
+                it
             }));
         }
         self.comparisons.push(comparison);
