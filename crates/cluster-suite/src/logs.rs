@@ -3,15 +3,18 @@
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 
 use heist_cluster::backend::BackendOptions;
 use heist_cluster::{
-    job, remote, Cluster, Job, JobContext, JobOptions, LogLine, LogOrigin, Options, Stop,
+    job, remote, Cluster, Job, JobContext, JobOptions, LogLine, LogOrigin, Options, RemoteFuture,
+    Stop,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::stage::PATIENCE;
+use crate::until;
 
 /// Prints lines, the last of which has no end.
 #[remote]
@@ -32,6 +35,15 @@ pub fn print_bytes(bytes: usize) -> usize {
     let all: Vec<u8> = all.into_iter().cycle().take(bytes).collect();
     std::io::stderr().write_all(&all).expect("it is a pipe");
     bytes
+}
+
+/// Prints a line, and another one when somebody has made the file.
+#[remote]
+pub fn print_twice(file: PathBuf) {
+    let say = |line: &str| std::io::stdout().write_all(line.as_bytes());
+    say("the first\n").expect("somebody listens");
+    until("the file", || file.exists());
+    say("the second\n").expect("somebody listens");
 }
 
 /// Prints what it is and which attempt.
@@ -141,6 +153,56 @@ pub fn bytes_without_an_end_come_in_harmless_parts(backend: impl BackendOptions)
     };
     assert_eq!(ours.iter().filter(harmless).count(), ours.len());
     assert!(ours.iter().any(|line| line.goes_on));
+}
+
+/// A line comes while its call runs, and those of the end come before the cluster ends.
+pub fn lines_come_while_their_call_runs(backend: impl BackendOptions) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("heard");
+    let (cluster, lines) = listening(backend);
+    let call = cluster.pin("n2").call(print_twice, file.clone());
+    let heard = |text: &str| loop {
+        let line = lines.recv_timeout(PATIENCE).expect("it is printed");
+        if line.text == text {
+            return line;
+        }
+    };
+    assert_eq!(calls_of(&heard("the first")), [call.number()]);
+    std::fs::write(&file, "").expect("the folder is there");
+    call.get().expect("it prints");
+    let rest = rest(cluster, &lines);
+    assert!(rest.iter().any(|line| line.text == "the second"));
+}
+
+/// Of calls that print a line each and run at once, each line comes with its own call, where a
+/// process runs one at a time.
+pub fn short_calls_print_under_their_own_numbers(backend: impl BackendOptions, count: usize) {
+    let (cluster, lines) = listening(backend);
+    // The first tell how long they take.
+    for _ in 0..20 {
+        let call = cluster.call(print, Vec::new());
+        call.get().expect("it prints");
+    }
+    let calls: Vec<_> = (0..count)
+        .map(|at| cluster.call(print, vec![format!("short {at}")]))
+        .collect();
+    let mut expected: Vec<_> = calls.iter().map(RemoteFuture::number).enumerate().collect();
+    for call in calls {
+        call.get().expect("it prints");
+    }
+    let mut heard: Vec<_> = rest(cluster, &lines)
+        .iter()
+        .filter_map(|line| {
+            let at = line.text.strip_prefix("short ")?.parse().ok()?;
+            let [call] = calls_of(line)[..] else {
+                return None;
+            };
+            Some((at, call))
+        })
+        .collect();
+    heard.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(heard, expected);
 }
 
 /// Lines of a job come with its name and attempt.

@@ -217,6 +217,11 @@ fn lines_come_with_their_origin() {
 }
 
 #[test]
+fn lines_come_while_their_call_runs() {
+    logs::lines_come_while_their_call_runs(Here::backend(Path::new("")));
+}
+
+#[test]
 fn bytes_without_an_end_come_in_harmless_parts() {
     logs::bytes_without_an_end_come_in_harmless_parts(Here::backend(Path::new("")));
 }

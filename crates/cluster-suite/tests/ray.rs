@@ -11,6 +11,7 @@ use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{Cluster, Fingerprint, Ray, RemoteError};
 use heist_cluster_suite::jobs;
+use heist_cluster_suite::logs;
 use heist_cluster_suite::stage::Stage;
 use heist_cluster_suite::world::{self, World};
 use heist_cluster_suite::{calls, until};
@@ -158,6 +159,27 @@ fn short_calls_do_not_wait_for_a_long_one() {
         long.cancel();
         assert_eq!(long.get(), Err(RemoteError::Cancelled));
     });
+}
+
+/// Every line comes once, with the call or the attempt that printed it.
+#[test]
+fn lines_come_from_the_nodes() {
+    let Some(_turn) = world::turn_or_skipped::<OnRay>() else {
+        return;
+    };
+    logs::lines_come_with_their_origin(Ray::new(), true);
+    logs::lines_come_while_their_call_runs(Ray::new());
+    logs::bytes_without_an_end_come_in_harmless_parts(Ray::new());
+    logs::lines_of_jobs_come_with_their_attempt(Ray::new());
+}
+
+/// Many short calls, which travel together, print each its own line.
+#[test]
+fn short_calls_print_under_their_own_numbers() {
+    let Some(_turn) = world::turn_or_skipped::<OnRay>() else {
+        return;
+    };
+    logs::short_calls_print_under_their_own_numbers(Ray::new(), 500);
 }
 
 /// A library that was built from other code is refused before anything is run.

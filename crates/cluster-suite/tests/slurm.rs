@@ -67,6 +67,7 @@ fn lines_come_from_the_nodes() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     logs::lines_come_with_their_origin(OnSlurm::backend(folder.path()), false);
+    logs::lines_come_while_their_call_runs(OnSlurm::backend(folder.path()));
     logs::lines_of_jobs_come_with_their_attempt(OnSlurm::backend(folder.path()));
 }
 

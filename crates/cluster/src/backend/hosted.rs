@@ -27,6 +27,9 @@ pub(super) trait Host: Send + Sync {
         false
     }
 
+    /// The attempt has ended, and prints no more.
+    fn ended(&self) {}
+
     /// Ends what runs there for the attempt, in whatever way there is.
     fn kill(&self);
 }
@@ -119,11 +122,13 @@ impl Attempts {
             trace,
         };
         let this = Arc::clone(self);
+        let ending = Arc::clone(&host);
         self.send(
             &host,
             ask,
             state.to_vec(),
             Box::new(move |answer| {
+                ending.ended();
                 let event = match answer {
                     Err(error) => JobEvent::Lost(error),
                     Ok((Outcome::Job(outcome), payload)) => JobEvent::Ended { outcome, payload },

@@ -26,10 +26,12 @@ use crate::protocol::reading::Reading;
 use crate::protocol::Ask;
 
 mod library;
+mod printed;
 mod shared;
 mod sidecar;
 mod usage;
 
+use self::printed::Printed;
 use self::shared::{answer_to, frame, request, Shared};
 use self::sidecar::{Op, Process, Sidecar};
 
@@ -60,8 +62,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The name of a node is that of `ray start --node-name`, or its label `heist-node`, or its
 /// address; its id in Ray works as well.
 ///
-/// The output of remote functions is in Ray's log files. Arguments, results and states of more than
-/// a mebibyte go through the nodes' object stores, and must fit there. Losing Ray's head node loses
+/// Remote functions and jobs print into Ray's log files, from which their workers pass it on; the
+/// last words of a worker that dies are only there. Arguments, results and states of more than a
+/// mebibyte go through the nodes' object stores, and must fit there. Losing Ray's head node loses
 /// everything.
 ///
 /// Calls are answered by workers, processes of some 50 MiB, which keep their processors while
@@ -130,19 +133,7 @@ impl Ray {
 
 impl BackendOptions for Ray {
     fn connect(self, program: Program) -> Result<Arc<dyn Backend>, BackendError> {
-        let address = match self.address {
-            Some(address) => address,
-            None => match env::var("RAY_ADDRESS") {
-                Ok(address) if !address.is_empty() => address,
-                Ok(_) | Err(env::VarError::NotPresent) => "auto".to_owned(),
-                Err(error) => return Err(BackendError::setup(format!("RAY_ADDRESS: {error}"))),
-            },
-        };
-        if address.contains("://") || address == "local" {
-            return Err(BackendError::setup(format!(
-                "the address of Ray is {address:?}; host:port or \"auto\" is accepted"
-            )));
-        }
+        let address = checked(self.address)?;
         let python = self.python.or_else(|| variable("HEIST_RAY_PYTHON"));
         let python = python.unwrap_or_else(|| PathBuf::from("python3"));
         let library = self.cdylib.or_else(|| variable("HEIST_CLUSTER_LIBRARY"));
@@ -152,7 +143,8 @@ impl BackendOptions for Ray {
         };
         let folder = prepare(&library)?;
         let package = folder.path().join(PACKAGE);
-        let (sidecar, process) = Sidecar::start(&python, folder)?;
+        let printed = Printed::new(program.logs);
+        let (sidecar, process) = Sidecar::start(&python, folder, &printed)?;
 
         let hello = request(0, program.fingerprint, Ask::Usage { with_family: false });
         let connect = Op::Connect {
@@ -178,7 +170,9 @@ impl BackendOptions for Ray {
             sidecar,
             fingerprint,
             build: Arc::clone(&program.build),
-            next_host: AtomicU64::new(1),
+            // Calls count from below; see the driver.
+            next_host: AtomicU64::new(1 << 63),
+            printed,
             hosts: Mutex::default(),
         });
         Ok(Arc::new(RayBackend {
@@ -187,6 +181,24 @@ impl BackendOptions for Ray {
             process,
         }))
     }
+}
+
+/// The address that was named, or that of the environment.
+fn checked(address: Option<String>) -> Result<String, BackendError> {
+    let address = match address {
+        Some(address) => address,
+        None => match env::var("RAY_ADDRESS") {
+            Ok(address) if !address.is_empty() => address,
+            Ok(_) | Err(env::VarError::NotPresent) => "auto".to_owned(),
+            Err(error) => return Err(BackendError::setup(format!("RAY_ADDRESS: {error}"))),
+        },
+    };
+    if address.contains("://") || address == "local" {
+        return Err(BackendError::setup(format!(
+            "the address of Ray is {address:?}; host:port or \"auto\" is accepted"
+        )));
+    }
+    Ok(address)
 }
 
 /// The value of an environment variable, unless it is empty.
@@ -248,9 +260,16 @@ impl Backend for RayBackend {
             objects: names(&call.objects),
             near: names(&call.placement.near),
         };
+        let printed = Arc::clone(&self.shared.printed);
+        printed.begin(call.id, call.origin);
+        let reply = answer_to(reply);
+        let answered = move |answer| {
+            printed.end(call.id);
+            reply(answer);
+        };
         self.shared
             .sidecar
-            .send_call(call.id, &op, call.request.to_bytes(), answer_to(reply));
+            .send_call(call.id, &op, call.request.to_bytes(), Box::new(answered));
     }
 
     fn cancel(&self, id: u64, is_hard: bool) {
@@ -288,10 +307,10 @@ impl Backend for RayBackend {
             let error = not_passed_on(&start.placement.needs);
             return events(start.epoch, JobEvent::Lost(error));
         }
-        let objects = names(&start.objects);
+        let (objects, origin) = (names(&start.objects), start.origin());
         self.attempts
             .start(start, events, |cpus, placement, opened| {
-                self.shared.open(cpus, &placement, objects, opened);
+                self.shared.open(cpus, &placement, objects, origin, opened);
             });
     }
 

@@ -75,10 +75,10 @@ class Pool:
 class Lease:
     """A worker, and the room that is reserved for it."""
 
-    def __init__(self, cpus, place, actor, room):
+    def __init__(self, cpus, place, worker, room):
         self.cpus = cpus
         self.place = place
-        self.actor = actor
+        self.worker = worker
         self.room = room
         # The calls under way, by the number under which they were sent.
         self.batches = {}
@@ -128,9 +128,9 @@ class Calls:
                     pool.waiting.pop(to, None)
                 self.end(call, Failure("cancelled", "it had not begun"))
             elif is_hard:
-                ray.kill(call.lease.actor)
+                call.lease.worker.kill()
             else:
-                call.lease.actor.answer.remote(request)
+                call.lease.worker.actor.answer.remote(request)
 
     def make_room(self):
         """Gives the room of idle workers back: something else wants it."""
@@ -228,11 +228,12 @@ class Calls:
         for call in calls:
             call.lease = lease
         if lease.is_alone:
-            method = lease.actor.call
-            arguments = (calls[0].payload, calls[0].objects, *calls[0].references)
+            method = lease.worker.actor.call
+            call = calls[0]
+            arguments = (call.to, call.payload, call.objects, *call.references)
         else:
-            method = lease.actor.calls
-            arguments = (number, [call.payload for call in calls])
+            method = lease.worker.actor.calls
+            arguments = (number, [(call.to, call.payload) for call in calls])
         lease.batches[number] = calls
         self.begin(lease, number, method, arguments)
         return True
@@ -240,7 +241,7 @@ class Calls:
     def begin(self, lease, number, method, arguments):
         completed = functools.partial(self.completed, lease, number)
         try:
-            self.done.when_ready(method.remote(*arguments), completed)
+            self.done.when_ready(method.remote(lease.worker.heard, *arguments), completed)
         except Exception as error:
             self.done.put(completed, error)
 
@@ -255,19 +256,20 @@ class Calls:
             elif isinstance(result, Exception):
                 if not is_of_library(result):
                     self.drop(lease)
-                    ray.kill(lease.actor)
+                    lease.worker.kill()
                 answers = [self.lost(call, result) for call in calls]
             else:
-                took_s, answered, is_running = result
+                took_s, answered, is_running, printed = result
                 if answered or is_running:
                     before_s = self.average_s.get(lease.cpus, took_s)
                     self.average_s[lease.cpus] = before_s + WEIGHT * (took_s - before_s)
-                answers = list(zip((call.to for call in calls), answered))
+                ended = list(zip((call.to for call in calls), answered))
+                answers = lease.worker.take(printed) + ended
                 left = calls[len(answered) :]
                 if is_running:
                     lease.is_alone = True
                     lease.batches[number] = [left.pop(0)]
-                    self.begin(lease, number, lease.actor.rest, (number,))
+                    self.begin(lease, number, lease.worker.actor.rest, (number,))
                 answers += self.wait_again(left)
             for to, _ in answers:
                 self.calls.pop(to, None)
@@ -279,14 +281,14 @@ class Calls:
     def ask_again(self, lease, calls, error, left):
         """Ray could not reach a worker, and will know whether it is dead."""
         judged = functools.partial(self.judged, lease, calls, error, left)
-        self.done.when_ready(lease.actor.node.remote(), judged)
+        self.done.when_ready(lease.worker.actor.node.remote(), judged)
 
     def judged(self, lease, calls, error, left, result):
         with self.lock:
             if isinstance(result, ray.exceptions.ActorUnavailableError) and left > 1:
                 self.ask_again(lease, calls, error, left - 1)
                 return []
-            ray.kill(lease.actor)
+            lease.worker.kill()
             if isinstance(result, Exception):
                 error = result
             for call in calls:
@@ -327,13 +329,14 @@ class Calls:
         self.leases.discard(lease)
         self.idle.discard(lease)
         self.rooms.release(lease.room)
-        self.rooms.keep(lease.place, lease.actor)
+        self.rooms.keep(lease.place, lease.worker)
 
     def drop(self, lease):
         """Ends the lease of a worker that has failed."""
         if lease in self.leases:
             self.leases.discard(lease)
             self.idle.discard(lease)
+            lease.worker.has_work = False
             self.rooms.release(lease.room)
 
     def ask(self, kind, pool):
@@ -366,6 +369,7 @@ class Calls:
                 pool.failures = 0
                 self.leases.add(lease)
                 self.idle.add(lease)
+                lease.worker.listen()
             if error is not None:
                 self.not_started(kind, pool, error)
             self.dispatch()
@@ -398,11 +402,11 @@ class Calls:
                         self.rooms.release(room)
                         return None
             at = self.rooms.place_of(room)
-            actor, _ = self.rooms.worker(at)
+            worker = self.rooms.worker(at)
         except Exception:
             self.rooms.release(room)
             raise
-        return Lease(cpus, at, actor, room)
+        return Lease(cpus, at, worker, room)
 
 
 def holders(references):

@@ -1,5 +1,6 @@
 """What Ray has done for us, and what is to be answered because of it."""
 
+import collections
 import ctypes
 import itertools
 import queue
@@ -9,9 +10,13 @@ import threading
 BATCH_MAX = 256
 
 
+# Words that the call or host `whose` printed, to the standard output (0) or error (1).
+Printed = collections.namedtuple("Printed", "node whose stream")
+
+
 class Done:
     """Results: each with the number to which it is the answer, or with a function that makes
-    several answers of it, each of those with its number."""
+    several answers of it, each of those with its number, or with whose words they are."""
 
     def __init__(self):
         self.queue = queue.SimpleQueue()

@@ -9,7 +9,7 @@ import heist_ray
 import ray
 
 from calls import Call, Calls
-from done import Done
+from done import Done, Printed
 from frames import frame, prefix
 from nodes import Failure, Nodes, reason
 from rooms import Rooms
@@ -24,8 +24,8 @@ class Driver:
     def __init__(self, stream):
         self.stream = stream
         self.nodes = Nodes()
-        self.rooms = Rooms(self.nodes)
         self.done = Done()
+        self.rooms = Rooms(self.nodes, self.done)
         self.calls = Calls(self.nodes, self.rooms, self.done)
         self.objects = {}
         # The workers of jobs, each with its room.
@@ -51,7 +51,9 @@ class Driver:
         while True:
             frames = []
             for to, result in self.done.answers():
-                if isinstance(result, Exception):
+                if isinstance(to, Printed):
+                    frames.append(frame({"printed": to._asdict()}, result))
+                elif isinstance(result, Exception):
                     kind, message = reason(result)
                     frames.append(frame({"to": to, "error": kind, "message": message}))
                 elif isinstance(result, heist_ray.Block):
@@ -117,26 +119,35 @@ class Driver:
                     elif time.monotonic() > late:
                         self.rooms.release(room)
                         room, place = self.rooms.reserve(cpus, None), None
-            actor, name = self.rooms.worker(self.rooms.place_of(room))
+            worker = self.rooms.worker(self.rooms.place_of(room))
             if objects:
-                ray.get(actor.offer.remote(list(objects), *objects.values()))
+                ray.get(worker.actor.offer.remote(list(objects), *objects.values()))
         except Exception:
             self.rooms.release(room)
             raise
-        self.hosts[host] = actor, room
+        self.hosts[host] = worker, room
+        worker.listen()
         self.rooms.keep_spares()
-        return name.encode()
+        return worker.name.encode()
 
     def do_ask(self, to, host, payload):
         if host not in self.hosts:
             raise Failure("lost", f"there is no worker {host} any more")
-        actor, _ = self.hosts[host]
-        self.done.when_ready(actor.answer.remote(heist_ray.block(payload)), to)
+        worker, _ = self.hosts[host]
+        asked = functools.partial(self.asked, worker, to)
+        request = heist_ray.block(payload)
+        self.done.when_ready(worker.actor.job.remote(worker.heard, host, request), asked)
+
+    def asked(self, worker, to, result):
+        if isinstance(result, Exception):
+            return [(to, result)]
+        answer, printed = result
+        return [*worker.take(printed), (to, answer)]
 
     def do_close(self, host, payload):
-        actor, room = self.hosts.pop(host, (None, None))
-        if actor is not None:
-            ray.kill(actor)
+        worker, room = self.hosts.pop(host, (None, None))
+        if worker is not None:
+            worker.kill()
             self.rooms.release(room)
 
     def do_probe(self, to, node, payload):
@@ -148,7 +159,7 @@ class Driver:
             raise Failure("lost", f"{node} has not answered the reading before this one")
         self.silent.add(id)
         probed = functools.partial(self.probed, id, to)
-        self.done.when_ready(self.probes[id].answer.remote(payload), probed)
+        self.done.when_ready(self.probes[id].actor.answer.remote(payload), probed)
 
     def probed(self, id, to, result):
         self.silent.discard(id)

@@ -11,15 +11,64 @@ import time
 import heist_ray
 import ray
 
+from done import Printed
+
 # How long a worker without a room waits for one.
 KEEP_S = 30
+
+
+class Worker:
+    """An actor, and what it prints."""
+
+    def __init__(self, actor, done):
+        self.actor = actor
+        self.done = done
+        self.name = None
+        # How far the files have been heard into which it prints.
+        self.heard = [0, 0]
+        self.lock = threading.Lock()
+        self.has_work = self.is_asked = False
+
+    def listen(self):
+        """Has what it prints passed on while it has work."""
+        with self.lock:
+            self.has_work = True
+            if not self.is_asked:
+                self.is_asked = True
+                self.ask()
+
+    def ask(self):
+        self.done.when_ready(self.actor.printed.remote(self.heard), self.told)
+
+    def told(self, result):
+        is_failed = isinstance(result, Exception)
+        messages = [] if is_failed else self.take(result)
+        with self.lock:
+            self.is_asked = self.has_work and not is_failed
+            if self.is_asked:
+                self.ask()
+        return messages
+
+    def take(self, printed):
+        """What of that was not heard before, as messages; only the thread that answers asks."""
+        messages = []
+        for number, end, whose, words in printed:
+            if end > self.heard[number]:
+                self.heard[number] = end
+                messages.append((Printed(self.name, whose, number), words))
+        return messages
+
+    def kill(self):
+        self.has_work = False
+        ray.kill(self.actor)
 
 
 class Rooms:
     """The workers that have no room at the moment, and how rooms are had."""
 
-    def __init__(self, nodes):
+    def __init__(self, nodes, done):
         self.nodes = nodes
+        self.done = done
         self.host = ray.remote(heist_ray.Host)
         # Workers and since when they wait, by the id of the node; the last one came last.
         self.spares = {}
@@ -52,25 +101,28 @@ class Rooms:
         return ray.util.placement_group_table(room)["bundles_to_node_id"][0]
 
     def worker(self, place):
-        """A worker on that node, and what the node is called."""
-        while spare := self.spare(place):
+        """A worker on that node, which knows what the node is called."""
+        while worker := self.spare(place):
             try:
-                return spare, ray.get(spare.node.remote())
+                worker.name = ray.get(worker.actor.node.remote())
+                return worker
             except ray.exceptions.RayActorError:
                 # It has died in the meantime.
                 pass
-        actor = self.start_worker(place)
-        return actor, ray.get(actor.node.remote())
+        worker = self.start_worker(place)
+        worker.name = ray.get(worker.actor.node.remote())
+        return worker
 
     def spare(self, place):
         with self.lock:
             spares = self.spares.get(place)
             return spares.pop()[0] if spares else None
 
-    def keep(self, place, actor):
+    def keep(self, place, worker):
         """Has a worker wait for its next room."""
+        worker.has_work = False
         with self.lock:
-            self.spares.setdefault(place, []).append((actor, time.monotonic()))
+            self.spares.setdefault(place, []).append((worker, time.monotonic()))
 
     def keep_spares(self):
         """Sees that each living node has a worker for the next job, from now on."""
@@ -79,10 +131,10 @@ class Rooms:
         with self.lock:
             for place in living:
                 if not self.spares.get(place):
-                    actor = self.start_worker(place)
+                    worker = self.start_worker(place)
                     # Has it load the library now.
-                    actor.node.remote()
-                    self.spares[place] = [(actor, time.monotonic())]
+                    worker.actor.node.remote()
+                    self.spares[place] = [(worker, time.monotonic())]
 
     def tidy(self):
         """Ends the workers that nobody has wanted for long."""
@@ -94,7 +146,7 @@ class Rooms:
             for place, spares in list(self.spares.items()):
                 kept = 1 if self.has_jobs and place in living else 0
                 while len(spares) > kept and spares[0][1] < late:
-                    ray.kill(spares.pop(0)[0])
+                    spares.pop(0)[0].kill()
                 if not spares:
                     del self.spares[place]
                 elif spares[0][1] < late:
@@ -102,9 +154,11 @@ class Rooms:
 
     def start_worker(self, place):
         affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-        return self.host.options(
+        actor = self.host.options(
             num_cpus=0,
             max_restarts=0,
-            max_concurrency=8,
+            # One is for what it prints.
+            max_concurrency=9,
             scheduling_strategy=affinity(place, soft=False),
         ).remote()
+        return Worker(actor, self.done)

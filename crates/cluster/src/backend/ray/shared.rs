@@ -7,10 +7,12 @@ use std::time::Duration;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
+use super::printed::Printed;
 use super::sidecar::{self, Op, Sidecar};
 use crate::backend::hosted::{Host, Opened};
 use crate::backend::{Node, Placement, Reply};
 use crate::error::BackendError;
+use crate::log::LogOrigin;
 use crate::planner::NodeId;
 use crate::protocol::cpus::Cpus;
 use crate::protocol::fingerprint::{Build, Fingerprint};
@@ -22,6 +24,8 @@ pub(super) struct Shared {
     pub(super) fingerprint: Fingerprint,
     pub(super) build: Arc<Build>,
     pub(super) next_host: AtomicU64,
+    /// The output of calls and hosts.
+    pub(super) printed: Arc<Printed>,
     /// The actors of jobs, and where they are.
     pub(super) hosts: Mutex<HashMap<u64, NodeId>>,
 }
@@ -39,10 +43,12 @@ impl Shared {
         cpus: Cpus,
         placement: &Placement,
         objects: Vec<String>,
+        origin: LogOrigin,
         opened: Opened,
     ) {
         // Only uniqueness matters.
         let host = self.next_host.fetch_add(1, Ordering::Relaxed);
+        self.printed.begin(host, Arc::new(origin));
         let op = Op::Open {
             host,
             cpus: cpus.into(),
@@ -52,6 +58,9 @@ impl Shared {
         };
         let shared = Arc::clone(self);
         let ready = move |answer: Result<Vec<u8>, BackendError>| {
+            if answer.is_err() {
+                shared.printed.end(host);
+            }
             opened(answer.map(|name| {
                 let node = NodeId::from(String::from_utf8_lossy(&name).into_owned());
                 shared.hosts.lock().insert(host, node.clone());
@@ -85,7 +94,12 @@ impl Host for RayHost {
         self.shared.ask_host(self.id, &request, reply);
     }
 
+    fn ended(&self) {
+        self.shared.printed.end(self.id);
+    }
+
     fn kill(&self) {
+        self.ended();
         self.shared.hosts.lock().remove(&self.id);
         let op = Op::Close { host: self.id };
         self.shared.sidecar.tell(&op, Vec::new());

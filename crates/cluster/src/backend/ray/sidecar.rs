@@ -17,6 +17,7 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{thread, Mutex};
 use serde::{Deserialize, Serialize};
 
+use super::printed::{Piece, Printed};
 use crate::error::BackendError;
 use crate::planner::NodeId;
 use crate::private::Folder;
@@ -111,6 +112,14 @@ struct Told<'a> {
     op: &'a Op<'a>,
 }
 
+/// The header of a message from the side-car.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Heard {
+    Printed { printed: Piece },
+    Said(Said),
+}
+
 /// The header of an answer.
 #[derive(Debug, Deserialize)]
 struct Said {
@@ -142,7 +151,10 @@ pub(super) struct Sidecar {
 }
 
 /// Those who wait for an answer; none any more once the side-car has ended.
-struct Waiting(Mutex<Option<HashMap<u64, Answered>>>);
+struct Waiting {
+    answered: Mutex<Option<HashMap<u64, Answered>>>,
+    printed: Arc<Printed>,
+}
 
 impl fmt::Debug for Sidecar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,6 +167,7 @@ impl Sidecar {
     pub(super) fn start(
         python: &Path,
         folder: Folder,
+        printed: &Arc<Printed>,
     ) -> Result<(Arc<Self>, Process), BackendError> {
         let start = || {
             let (ours, theirs) = UnixStream::pair()?;
@@ -187,16 +200,19 @@ impl Sidecar {
             stream,
             folder,
         };
-        let sidecar = Self::listen(&process.stream).map_err(|error| {
+        let sidecar = Self::listen(&process.stream, printed).map_err(|error| {
             BackendError::setup(format!("could not listen to the side-car: {error}"))
         })?;
         Ok((sidecar, process))
     }
 
     /// Takes up the conversation, with threads that read and write.
-    fn listen(stream: &UnixStream) -> io::Result<Arc<Self>> {
+    fn listen(stream: &UnixStream, printed: &Arc<Printed>) -> io::Result<Arc<Self>> {
         let input = stream.try_clone()?;
-        let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
+        let waiting = Arc::new(Waiting {
+            answered: Mutex::new(Some(HashMap::new())),
+            printed: Arc::clone(printed),
+        });
         let told = Arc::clone(&waiting);
         let failed = move |to: Option<u64>, error: &io::Error| {
             let error = BackendError::setup(format!("the side-car of Ray cannot be told: {error}"));
@@ -227,7 +243,7 @@ impl Sidecar {
 
     /// Has a call run; `id` is what it is called when it is cancelled.
     pub(super) fn send_call(&self, id: u64, op: &Op<'_>, payload: Vec<u8>, answered: Answered) {
-        let refused = match self.waiting.0.lock().as_mut() {
+        let refused = match self.waiting.answered.lock().as_mut() {
             Some(waiting) => {
                 waiting.insert(id, answered);
                 None
@@ -283,23 +299,24 @@ impl Sidecar {
 }
 
 impl Waiting {
-    /// Reads answers until there are no more, and returns who waits in vain.
+    /// Reads until there is no more, and returns who waits in vain.
     fn read(&self, input: UnixStream) -> impl Iterator<Item = Answered> {
         let mut frames =
             FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
         while let Ok(frame) = frames.read() {
-            let Ok(said) = serde_json::from_slice::<Said>(&frame.header) else {
-                break;
-            };
-            self.pass_on(said.to, said.outcome(frame.payload));
+            match serde_json::from_slice::<Heard>(&frame.header) {
+                Ok(Heard::Printed { printed }) => self.printed.take(printed, &frame.payload),
+                Ok(Heard::Said(said)) => self.pass_on(said.to, said.outcome(frame.payload)),
+                Err(_) => break,
+            }
         }
-        let waiting = self.0.lock().take();
+        let waiting = self.answered.lock().take();
         waiting.into_iter().flat_map(HashMap::into_values)
     }
 
     fn pass_on(&self, id: u64, answer: Result<Vec<u8>, BackendError>) {
         let answered = self
-            .0
+            .answered
             .lock()
             .as_mut()
             .and_then(|waiting| waiting.remove(&id));

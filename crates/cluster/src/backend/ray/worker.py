@@ -5,12 +5,14 @@ travels to the nodes with the library in it; the side-car uses the same code to 
 library before it ships it.
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import ctypes
 import functools
 import os
 import pickle
+import stat
 import threading
 import time
 import weakref
@@ -24,6 +26,12 @@ LARGE_BYTES = 1 << 20
 
 # How long short calls that came together may run. One that runs then is waited for apart.
 BATCH_PATIENCE_S = 0.02
+
+# How often it is looked whether something was printed, and after how long nothing is an answer.
+PRINTED_EVERY_S = 0.05
+PRINTED_WITHIN_S = 10
+# How much of that travels at once; the rest of more is left out.
+PRINTED_BYTES_MAX = 8 << 20
 
 
 class Block:
@@ -54,6 +62,7 @@ class Host:
         self.runner = concurrent.futures.ThreadPoolExecutor(1)
         # With calls that ran for longer than was thought.
         self.late = {}
+        self.output = Output()
 
     def node(self):
         return here().node
@@ -66,19 +75,36 @@ class Host:
         for id, value in zip(ids, objects):
             here().offer(id, data(value))
 
-    def call(self, request, ids, *objects):
-        """Answers a call with these objects: how long that took, the answers, and that none
-        is missing."""
+    def job(self, heard, host, request):
+        """Answers a request about the job of this worker, and says what was printed."""
+        self.output.begin(host)
+        answer = here().answer(data(request))
+        return answer, self.output.take(heard)
+
+    def printed(self, heard):
+        """What was printed beyond `heard`, as soon as there is something, or after a while."""
+        late = time.monotonic() + PRINTED_WITHIN_S
+        while True:
+            time.sleep(PRINTED_EVERY_S)
+            printed = self.output.take(heard)
+            if printed or time.monotonic() > late:
+                return printed
+
+    def call(self, heard, whose, request, ids, *objects):
+        """Answers a call with these objects: how long that took, the answers, that none
+        is missing, and what was printed."""
         self.offer(ids, *objects)
         library = here()
         began = time.monotonic()
-        answer = library.answer(data(request))
-        return time.monotonic() - began, [answer], False
+        with self.output.of(whose):
+            answer = library.answer(data(request))
+        return time.monotonic() - began, [answer], False, self.output.take(heard)
 
-    def calls(self, number, requests):
-        """Answers short calls one after the other, as `call` does; but what has not begun in
-        time is not begun. True if the first that has no answer is under way."""
-        batch = Batch(requests)
+    def calls(self, heard, number, requests):
+        """Answers short calls one after the other, as `call` does, each with whose it is; but
+        what has not begun in time is not begun. True if the first that has no answer is under
+        way."""
+        batch = Batch(requests, self.output)
         future = self.runner.submit(batch.run)
         concurrent.futures.wait([future], BATCH_PATIENCE_S)
         took_s, answers, is_running = batch.close()
@@ -86,20 +112,91 @@ class Host:
             self.late[number] = batch, future
         elif future.done():
             future.result()
-        return took_s, answers, is_running
+        return took_s, answers, is_running, self.output.take(heard)
 
-    def rest(self, number):
+    def rest(self, heard, number):
         """Answers the call of that batch that was under way."""
         batch, future = self.late.pop(number)
         future.result()
-        return time.monotonic() - batch.began, batch.answers[-1:], False
+        took_s = time.monotonic() - batch.began
+        return took_s, batch.answers[-1:], False, self.output.take(heard)
+
+
+class Output:
+    """What this process prints. Ray lets it print into files, which are read from where this
+    begins; how far that was heard is the length of each."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.files = [File(number) for number in (1, 2) if is_file(number)]
+        # The call or job that prints now.
+        self.whose = None
+
+    def begin(self, whose):
+        """What is printed from now on is somebody else's."""
+        with self.lock:
+            for file in self.files:
+                file.mark(self.whose)
+            self.whose = whose
+
+    @contextlib.contextmanager
+    def of(self, whose):
+        self.begin(whose)
+        try:
+            yield
+        finally:
+            self.begin(None)
+
+    def take(self, heard):
+        """What was not heard: of which file, up to where, whose it is, and the bytes."""
+        with self.lock:
+            printed = []
+            for number, file in enumerate(self.files):
+                file.mark(self.whose)
+                printed += [(number, *part) for part in file.take(heard[number])]
+            return printed
+
+
+def is_file(number):
+    return stat.S_ISREG(os.fstat(number).st_mode)
+
+
+class File:
+    """One of the files, with those who printed into it."""
+
+    def __init__(self, number):
+        self.file = os.open(f"/proc/self/fd/{number}", os.O_RDONLY)
+        self.length = self.heard = os.fstat(self.file).st_size
+        # Where the words of somebody end.
+        self.ends = collections.deque()
+
+    def mark(self, whose):
+        """What has come since the last mark is theirs."""
+        length = os.fstat(self.file).st_size
+        if length > self.length:
+            self.length = length
+            self.ends.append((length, whose))
+
+    def take(self, heard):
+        while self.ends and self.ends[0][0] <= heard:
+            self.heard = self.ends.popleft()[0]
+        at, left = self.heard, PRINTED_BYTES_MAX
+        for end, whose in self.ends:
+            words = os.pread(self.file, min(end - at, left), at)
+            left -= len(words)
+            if at + len(words) < end:
+                left_out = end - at - len(words)
+                words += f"\n({left_out} bytes were left out; Ray's log files have them)\n".encode()
+            yield end, whose, words
+            at = end
 
 
 class Batch:
-    """Short calls."""
+    """Short calls, each with whose it is."""
 
-    def __init__(self, requests):
+    def __init__(self, requests, output):
         self.requests = requests
+        self.output = output
         self.answers = []
         self.began = time.monotonic()
         self.is_running = False
@@ -108,12 +205,13 @@ class Batch:
 
     def run(self):
         self.began = time.monotonic()
-        for request in self.requests:
+        for whose, request in self.requests:
             with self.lock:
                 if self.is_closed:
                     return
                 self.is_running = True
-            answer = here().answer(request)
+            with self.output.of(whose):
+                answer = here().answer(request)
             with self.lock:
                 self.answers.append(answer)
                 self.is_running = False
