@@ -1,6 +1,7 @@
 //! Batch jobs: what is asked of sbatch, squeue, scontrol and scancel.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -88,6 +89,62 @@ pub(super) fn rows(slurm_jobs: &[u64]) -> Result<HashMap<u64, Row>, String> {
         Err(error) if error.contains("Invalid job id") => Ok(HashMap::new()),
         Err(error) => Err(error),
     }
+}
+
+/// Slurm's account of a worker for calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) slurm_job: u64,
+    state: String,
+    nodes: String,
+}
+
+impl Placed {
+    /// True if it is Slurm's turn.
+    pub(super) fn waits(&self) -> bool {
+        let waits = ["PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "STOPPED"];
+        waits.contains(&self.state.as_str())
+    }
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            slurm_job,
+            state,
+            nodes,
+        } = self;
+        let at = if nodes.is_empty() { "no node" } else { nodes };
+        write!(f, "Slurm's job {slurm_job} is {state} on {at}")
+    }
+}
+
+/// The comment by which a worker is known before it has said anything.
+pub(super) fn comment(worker: u64) -> String {
+    format!("heist-worker-{worker}")
+}
+
+/// The workers of that name, by their numbers.
+pub(super) fn placed(name: &str) -> Result<HashMap<u64, Placed>, String> {
+    let mut squeue = command("squeue");
+    squeue
+        .args(["--noheader", "--me", &format!("--name={name}")])
+        .arg("--format=%k|%A|%T|%N");
+    Ok(understand_placed(&output(&mut squeue)?))
+}
+
+fn understand_placed(text: &str) -> HashMap<u64, Placed> {
+    let worker = |line: &str| {
+        let mut fields = line.trim().splitn(4, '|');
+        let worker = fields.next()?.strip_prefix("heist-worker-")?.parse().ok()?;
+        let placed = Placed {
+            slurm_job: fields.next()?.parse().ok()?,
+            state: fields.next()?.to_owned(),
+            nodes: fields.next()?.to_owned(),
+        };
+        Some((worker, placed))
+    };
+    text.lines().filter_map(worker).collect()
 }
 
 fn parse(line: &str) -> Result<(u64, Row), String> {
@@ -227,6 +284,16 @@ mod tests {
         let (_, ended) = parse("7|NODE_FAIL|0|None|").expect("a row");
         assert!(!ended.is_live());
         assert!(parse("squeue: error").is_err());
+    }
+
+    #[test]
+    fn workers_are_known_by_their_comment() {
+        let text =
+            "heist-worker-3|17|RUNNING|n2\nheist-worker-4|18|PENDING|\n(null)|19|RUNNING|n1\n";
+        let placed = understand_placed(text);
+        assert_eq!(placed.len(), 2);
+        assert!(!placed[&3].waits() && placed[&4].waits());
+        assert_eq!(placed[&3].to_string(), "Slurm's job 17 is RUNNING on n2");
     }
 
     #[test]

@@ -186,6 +186,7 @@ impl Calls {
         drop(state);
         if is_look {
             self.look();
+            self.look_at_starts();
         }
         tired.iter().for_each(Process::close);
         if has_waiting {
@@ -219,6 +220,30 @@ impl Calls {
             let slurm_jobs: Vec<_> = lost.iter().map(|process| process.slurm_job).collect();
             // If that cannot be done now, the guardian does it in the end.
             let _ = batch::cancel(&slurm_jobs);
+        }
+    }
+
+    /// Ends the wait for workers that Slurm has placed and that have said nothing since: their node
+    /// has died, or their `srun` was stopped.
+    fn look_at_starts(&self) {
+        let state = self.state.lock();
+        let mut workers = state.workers.values();
+        let is_due = workers.any(|worker| worker.srun.is_some() && worker.process.is_none());
+        drop(state);
+        if !is_due {
+            return;
+        }
+        // Nothing is concluded if Slurm does not answer.
+        let Ok(placed) = batch::placed(&self.site.name) else {
+            return;
+        };
+        let overdue = self.state.lock().overdue(&placed, self.site.silence);
+        for (worker, srun, why) in &overdue {
+            srun.kill(why.clone());
+            if let Some(placed) = placed.get(worker) {
+                // As above.
+                let _ = batch::cancel(&[placed.slurm_job]);
+            }
         }
     }
 
@@ -315,13 +340,19 @@ impl Calls {
                 srun.arg("--immediate=1");
             }
         }
+        srun.arg(format!("--comment={}", batch::comment(worker)));
+        let on_begin = |srun| {
+            if let Some(worker) = self.state.lock().workers.get_mut(&worker) {
+                worker.srun = Some(srun);
+            }
+        };
         let this = Arc::downgrade(self);
         let on_close = move |said: String| {
             if let Some(this) = this.upgrade() {
                 this.gone(worker, &said);
             }
         };
-        let process = match process::start(&self.site, srun, on_close) {
+        let process = match process::start(&self.site, srun, on_begin, on_close) {
             Ok(process) => process,
             Err(said) => return self.gone(worker, &said),
         };

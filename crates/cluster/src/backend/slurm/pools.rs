@@ -1,11 +1,13 @@
 //! Which calls wait for which workers, and which workers there are.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::batch::Placed;
 use super::command::is_rejection;
-use super::process::Process;
-use crate::backend::silence::Silence;
+use super::process::{Process, Srun};
+use crate::backend::silence::{Pulse, Silence};
 use crate::backend::{CallSpec, Needs, Reply};
 use crate::planner::NodeId;
 
@@ -59,6 +61,8 @@ pub(super) struct Worker {
     pub(super) kind: Kind,
     /// The failures of its pool when it was started.
     pub(super) failures: u32,
+    /// None while it is being run.
+    pub(super) srun: Option<Arc<Srun>>,
     /// None while Slurm has it in its queue.
     pub(super) process: Option<Process>,
     pub(super) silence: Silence,
@@ -158,6 +162,7 @@ impl Pools {
             let worker = Worker {
                 kind: kind.clone(),
                 failures,
+                srun: None,
                 process: None,
                 silence: Silence::default(),
                 phase: Phase::Starting,
@@ -166,6 +171,33 @@ impl Pools {
             (id, kind)
         };
         starts.into_iter().map(note).collect()
+    }
+
+    /// The workers that have not said yet where they are, and the reason why they need not wait any
+    /// longer, if Slurm has not had them in its queue for as long as a worker may be silent.
+    pub(super) fn overdue(
+        &mut self,
+        placed: &HashMap<u64, Placed>,
+        patience: Duration,
+    ) -> Vec<(u64, Arc<Srun>, String)> {
+        let begun = self.workers.iter_mut().filter_map(|(id, worker)| {
+            let srun = worker.srun.as_ref().filter(|_| worker.process.is_none())?;
+            Some((id, &mut worker.silence, srun))
+        });
+        let overdue = begun.filter_map(|(id, silence, srun)| {
+            let what = match placed.get(id) {
+                Some(placed) if placed.waits() => {
+                    *silence = Silence::default();
+                    return None;
+                }
+                Some(placed) => placed.to_string(),
+                None => "Slurm knows nothing of it".to_owned(),
+            };
+            let is_overdue = silence.look(0) == Pulse::Lost;
+            let why = format!("it was silent for {patience:?}; {what}");
+            is_overdue.then(|| (*id, Arc::clone(srun), why))
+        });
+        overdue.collect()
     }
 
     /// Notes a failed start, and says which calls are given up because of it.

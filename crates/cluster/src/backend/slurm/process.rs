@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -38,14 +41,29 @@ pub(super) struct Process {
 
 /// The `srun` of a worker.
 #[derive(Debug)]
-struct Srun {
+pub(super) struct Srun {
     /// None when it has ended.
     child: Mutex<Option<Child>>,
     /// Why it is made to end, if it is.
     sentence: OnceLock<String>,
+    /// The stream on which the worker is to say where it is; None once it has.
+    awaited: Mutex<Option<UnixStream>>,
 }
 
 impl Srun {
+    /// Ends it, and the wait for a worker that has said nothing yet, because of `sentence`.
+    pub(super) fn kill(&self, sentence: String) {
+        self.sentence.get_or_init(|| sentence);
+        if let Some(child) = self.child.lock().as_mut() {
+            // It may have ended, which is what is wanted.
+            let _ = child.kill();
+        }
+        if let Some(awaited) = self.awaited.lock().as_ref() {
+            // It has a helper, which holds the other end as well.
+            let _ = awaited.shutdown(Shutdown::Both);
+        }
+    }
+
     /// Waits for its end, and says why that was.
     fn ended(&self, errors: Option<JoinHandle<String>>) -> String {
         // Its words are at their end when it is, unless somebody else holds them.
@@ -81,18 +99,14 @@ impl Process {
 
     /// Ends its `srun` and the connection, because of `sentence`.
     pub(super) fn kill(&self, sentence: String) {
-        let why = self.srun.sentence.get_or_init(|| sentence);
-        if let Some(child) = self.srun.child.lock().as_mut() {
-            // It may have ended, which is what is wanted.
-            let _ = child.kill();
-        }
-        // It has a helper, which holds the pipes as well.
-        self.link.end(why.clone());
+        self.srun.kill(sentence.clone());
+        // Its helper holds the streams as well.
+        self.link.end(sentence);
     }
 }
 
-/// Has Slurm start a worker, and waits until it runs somewhere. When it ends, `on_close` is
-/// told what srun said.
+/// Has Slurm start a worker, and waits until it runs somewhere; `on_begin` gets what can end the
+/// wait. When the worker ends, `on_close` is told what srun said.
 ///
 /// # Errors
 ///
@@ -100,8 +114,13 @@ impl Process {
 pub(super) fn start(
     site: &Site,
     mut srun: Command,
+    on_begin: impl FnOnce(Arc<Srun>),
     on_close: impl FnOnce(String) + Send + 'static,
 ) -> Result<Process, String> {
+    let streams =
+        UnixStream::pair().and_then(|(ours, theirs)| Ok((ours.try_clone()?, ours, theirs)));
+    let (awaited, mut output, theirs) =
+        streams.map_err(|error| format!("there is no stream for srun: {error}"))?;
     srun.arg(format!("--job-name={}", site.name))
         // Otherwise srun waits for the ends of lines.
         .args([
@@ -115,24 +134,28 @@ pub(super) fn start(
         .args(&site.arguments)
         .env(WORKER_VARIABLE, "/dev/fd/3")
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
+        .stdout(OwnedFd::from(theirs))
         .stderr(Stdio::piped());
     let mut child = site
         .guard
         .spawn(&mut srun)
         .map_err(|error| format!("srun could not be run: {error}"))?;
-    let (input, output) = (child.stdin.take(), child.stdout.take());
+    // It holds the other end of the stream.
+    drop(srun);
+    let input = child.stdin.take();
     let speaker = Arc::new(Speaker::default());
     let words = |errors| listen(errors, site.logs.clone(), Arc::clone(&speaker));
     let errors = child.stderr.take().and_then(|errors| words(errors).ok());
     let srun = Arc::new(Srun {
         child: Mutex::new(Some(child)),
         sentence: OnceLock::new(),
+        awaited: Mutex::new(Some(awaited)),
     });
-    let begun = output.and_then(|mut output| Some((greeting(&mut output)?, output)));
-    let (Some(((slurm_job, node), output)), Some(input)) = (begun, input) else {
+    on_begin(Arc::clone(&srun));
+    let (Some((slurm_job, node)), Some(input)) = (greeting(&mut output), input) else {
         return Err(srun.ended(errors));
     };
+    *srun.awaited.lock() = None;
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
     speaker.node.get_or_init(|| node.clone());
     let ending = Arc::clone(&srun);

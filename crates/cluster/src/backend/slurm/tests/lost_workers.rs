@@ -22,13 +22,8 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.is_ok_and(|status| status.success()), "{kill:?}");
 }
 
-/// A worker that waits for a place hears nothing of its driver: the guardian ends it, or else the
-/// next driver.
-#[test]
-fn the_workers_of_a_lost_driver_end_wherever_they_are() {
-    let Some(_cluster) = Fixture::found_or_skipped() else {
-        return;
-    };
+/// Takes all nodes until its input is closed.
+fn take_all_nodes() -> std::process::Child {
     let mut all_nodes = command("srun")
         .args(["--quiet", "--nodes=3", "--exclusive", "sh", "-c"])
         .args(["echo here; exec cat"])
@@ -38,6 +33,17 @@ fn the_workers_of_a_lost_driver_end_wherever_they_are() {
         .expect("srun");
     let here = BufReader::new(all_nodes.stdout.take().expect("a pipe"));
     assert_eq!(here.lines().next().expect("a line").expect("text"), "here");
+    all_nodes
+}
+
+/// A worker that waits for a place hears nothing of its driver: the guardian ends it, or else the
+/// next driver.
+#[test]
+fn the_workers_of_a_lost_driver_end_wherever_they_are() {
+    let Some(_cluster) = Fixture::found_or_skipped() else {
+        return;
+    };
+    let mut all_nodes = take_all_nodes();
     for is_guarded in [true, false] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut lost = lost_driver("lost_workers::calling_driver", folder.path())
@@ -104,6 +110,39 @@ fn a_call_whose_srun_is_stopped_fails_and_nothing_of_it_stays() {
     let is_there =
         |(pid, _): &(u32, String)| processes(&["srun", &name]).iter().any(|it| it.0 == *pid);
     // Its helper, which was stopped as well, is left to the guardian.
+    drop(backend);
+    until("what was stopped to end", || !sruns.iter().any(is_there));
+}
+
+/// Slurm has placed the worker, and nothing is heard of it, as if its node had died just then.
+#[test]
+fn a_call_whose_srun_is_stopped_before_its_worker_begins_gets_another() {
+    let Some(cluster) = Fixture::found_or_skipped() else {
+        return;
+    };
+    let folder = cluster.folder.path();
+    let mut all_nodes = take_all_nodes();
+    let slurm = Slurm::new().lost_after(Duration::from_secs(2));
+    let backend = connect(slurm.folder(folder));
+    let answer = hello(&backend, 1);
+    until("a driver", || driver_of(folder).is_some());
+    let name = format!("--job-name={}", driver_of(folder).expect("it is there"));
+    let queued = || {
+        !batch::placed(&name["--job-name=".len()..])
+            .expect("it runs")
+            .is_empty()
+    };
+    until("a worker to wait", queued);
+    let sruns = processes(&["srun", &name]);
+    assert!(!sruns.is_empty());
+    sruns.iter().for_each(|(pid, _)| signal("STOP", *pid));
+    // Slurm places it now.
+    drop(all_nodes.stdin.take());
+    assert!(all_nodes.wait().expect("it is a child").success());
+    let answer = answer.recv_timeout(PATIENCE).expect("the wait ends");
+    assert!(answer.is_ok(), "{answer:?}");
+    let is_there =
+        |(pid, _): &(u32, String)| processes(&["srun", &name]).iter().any(|it| it.0 == *pid);
     drop(backend);
     until("what was stopped to end", || !sruns.iter().any(is_there));
 }
