@@ -8,11 +8,14 @@
 )]
 mod in_fork;
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use heist_cluster::{Cluster, JobOptions, Local, RemoteError};
 use heist_cluster_suite::calls;
 use heist_cluster_suite::jobs::Counting;
+use heist_cluster_suite::until;
 use in_fork::{assert_passes, in_fork, FINE};
 
 heist_cluster::test_worker!();
@@ -71,4 +74,53 @@ fn alone_a_child_drops_the_cluster() {
         assert_eq!(result.get(), Ok(2 * n as u64));
     }
     drop(cluster);
+}
+
+/// The folder in which a driver says which processes there are.
+const FOLDER: &str = "HEIST_SUITE_FORKED";
+
+/// The child holds the driver's ends of all connections, so no worker sees them end.
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_end_with_their_driver_though_a_forked_child_of_it_lives_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let mut driver = Command::new(std::env::current_exe().expect("this program"))
+        .args(["alone_a_driver_forks", "--exact", "--ignored"])
+        .env(FOLDER, folder.path())
+        .spawn()
+        .expect("a driver");
+    until("the child", || file("child").exists());
+    driver.kill().expect("the driver runs");
+    driver.wait().expect("the driver is dead");
+    let worker = std::fs::read_to_string(file("worker")).expect("it was there first");
+    until("the worker to end", || !lives(&worker));
+    let child = std::fs::read_to_string(file("child")).expect("it is there");
+    assert!(lives(&child), "the child held the connections until now");
+    std::fs::write(file("end"), "").expect("the folder is there");
+}
+
+/// False if it is dead, also if nobody has taken note of that.
+fn lives(process: &str) -> bool {
+    let line = std::fs::read(Path::new("/proc").join(process).join("cmdline"));
+    line.is_ok_and(|line| !line.is_empty())
+}
+
+#[test]
+#[ignore = "is a driver that is killed; run by another test"]
+fn alone_a_driver_forks() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("another test runs it"));
+    let cluster = cluster();
+    let worker = cluster.pin("n1").call(calls::own_process_id, ()).get();
+    let worker = worker.expect("it runs").to_string();
+    std::fs::write(folder.join("worker"), worker).expect("the folder is there");
+    in_fork(|| {
+        let draft = folder.join("draft");
+        std::fs::write(&draft, std::process::id().to_string()).expect("the folder is there");
+        std::fs::rename(draft, folder.join("child")).expect("the folder is there");
+        // It waits for no longer than the folder is there.
+        until("the end", || {
+            folder.join("end").exists() || !folder.exists()
+        });
+    });
 }

@@ -81,6 +81,7 @@ mod futex;
 mod limits;
 mod lock;
 mod memory;
+pub mod parent;
 pub mod process;
 mod processors;
 mod stack;

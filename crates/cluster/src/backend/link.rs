@@ -249,8 +249,15 @@ impl Link {
             return;
         };
         let fds = (self.input_fd, fd);
-        if self.poller.watch_output(self.token, fds, is_wanted).is_ok() {
-            output.is_watched = is_wanted;
+        match self.poller.watch_output(self.token, fds, is_wanted) {
+            Ok(()) => output.is_watched = is_wanted,
+            // It would be full for ever.
+            Err(error) if is_wanted => {
+                output.failure = Some(format!("its stream cannot be watched: {error}"));
+                self.poller.fail(self.token);
+            }
+            // It is told of room once more than it needs to be.
+            Err(_) => {}
         }
     }
 }
@@ -287,7 +294,9 @@ impl Connection for Link {
     }
 
     fn fail(&self) {
-        self.end("this program could not go on with its answers".to_owned());
+        let failure = self.output.lock().failure.take();
+        let unknown = || "this program could not go on with its answers".to_owned();
+        self.end(failure.unwrap_or_else(unknown));
     }
 }
 

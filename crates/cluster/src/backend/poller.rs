@@ -34,6 +34,8 @@ struct Shared {
     waker: Waker,
     /// None once the thread is to end.
     connections: Mutex<Option<HashMap<Token, Arc<dyn Connection>>>>,
+    /// Those that are to fail.
+    broken: Mutex<Vec<Token>>,
 }
 
 /// A connection that a [`Poller`] serves.
@@ -70,6 +72,7 @@ impl Poller {
             registry: poll.registry().try_clone()?,
             waker: Waker::new(poll.registry(), WAKER)?,
             connections: Mutex::new(Some(HashMap::new())),
+            broken: Mutex::default(),
         });
         let polling = Arc::clone(&shared);
         thread::Builder::new()
@@ -119,6 +122,14 @@ impl Poller {
         }
     }
 
+    /// Has the thread end a connection with [`Connection::fail`]: whoever asks may hold locks that
+    /// its end needs.
+    pub(super) fn fail(&self, token: Token) {
+        self.shared.broken.lock().push(token);
+        // It fails only if the thread is awake anyway.
+        let _ = self.shared.waker.wake();
+    }
+
     /// Serves it no more.
     pub(super) fn remove(&self, token: Token, input: RawFd) {
         // It may be gone already.
@@ -157,6 +168,20 @@ impl Shared {
         }
     }
 
+    fn end_broken(&self) {
+        let broken = std::mem::take(&mut *self.broken.lock());
+        for token in broken {
+            let connections = self.connections.lock();
+            let connection = connections
+                .as_ref()
+                .and_then(|all| all.get(&token).cloned());
+            drop(connections);
+            if let Some(connection) = connection {
+                connection.fail();
+            }
+        }
+    }
+
     fn run(&self, mut poll: Poll) {
         let mut events = Events::with_capacity(EVENTS_MAX);
         let mut going_on = Vec::new();
@@ -167,6 +192,7 @@ impl Shared {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => return self.give_up(),
             }
+            self.end_broken();
             let mut ready = std::mem::take(&mut going_on);
             ready.extend(events.iter().map(Event::token));
             ready.sort_unstable();

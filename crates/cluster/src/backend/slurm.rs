@@ -191,10 +191,9 @@ impl Slurm {
 
     /// How long a worker for calls or the process of a job may show no sign of life: a minute by
     /// default, at least two seconds. Then its allocation is ended, its calls are retried, and the
-    /// job goes on elsewhere. So it is with a worker that Slurm has placed and that has not begun by
-    /// then. Slurm itself does not notice a stopped process, nor always that a
-    /// node was away for a moment. A worker for calls that Slurm suspends is silent, too; a job is
-    /// not.
+    /// job goes on elsewhere. So it is with a worker that Slurm has placed and that has not begun
+    /// by then. Slurm itself does not notice a stopped process, nor always that a node was away for
+    /// a moment. A worker for calls that Slurm suspends is silent, too; a job is not.
     ///
     /// The process of a job shows that it lives by a file in the [folder](Self::folder), on a full
     /// disk too, unless not even an empty file can be made there.

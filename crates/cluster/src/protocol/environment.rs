@@ -14,6 +14,9 @@ pub(crate) const NODE_VARIABLE: &str = "HEIST_CLUSTER_NODE";
 /// Where shared data lies.
 pub(crate) const OBJECTS_VARIABLE: &str = "HEIST_CLUSTER_OBJECTS";
 
+/// The process of the driver, if the worker is a child of its.
+pub(crate) const DRIVER_VARIABLE: &str = "HEIST_CLUSTER_DRIVER";
+
 static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
 
 /// True if [`init`](crate::init) was called in this process.

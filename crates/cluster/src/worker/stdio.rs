@@ -8,12 +8,14 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 
+use heist_sync::parent::Parent;
 use heist_sync::thread;
 
 use super::answer::{respond, worker};
 use super::batch;
 use crate::protocol::environment::{
-    set_initialised, BATCH_PREFIX, DESCRIBE, NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE,
+    set_initialised, BATCH_PREFIX, DESCRIBE, DRIVER_VARIABLE, NODE_VARIABLE, OBJECTS_VARIABLE,
+    WORKER_VARIABLE,
 };
 use crate::protocol::outgoing::Outgoing;
 use crate::protocol::refusal::Refusal;
@@ -39,6 +41,9 @@ pub fn init() {
         }
         if let Some(folder) = taken(OBJECTS_VARIABLE) {
             Objects::here().set_folder(PathBuf::from(folder));
+        }
+        if let Some(driver) = taken(DRIVER_VARIABLE) {
+            end_with(&driver);
         }
         if answers == DESCRIBE {
             let described = description::write(&mut io::stdout());
@@ -67,6 +72,24 @@ fn taken(name: &str) -> Option<String> {
     let value = std::env::var(name).ok()?;
     std::env::remove_var(name);
     Some(value)
+}
+
+/// Ends this process when its driver has died, if that is its parent: a forked child of the driver
+/// may hold the driver's end of the connection, which then does not end.
+fn end_with(driver: &str) {
+    // If it is dead already, or cannot be watched, the end of the connection has to do.
+    let Some(driver) = driver.parse().ok().and_then(Parent::watched) else {
+        return;
+    };
+    let watching = move || {
+        if driver.wait() {
+            process::exit(0);
+        }
+    };
+    // As above.
+    let _ = thread::Builder::new()
+        .name("heist-cluster-driver".to_owned())
+        .spawn(watching);
 }
 
 fn serve(answers: &str) -> io::Result<()> {

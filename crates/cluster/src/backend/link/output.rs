@@ -18,6 +18,8 @@ pub(super) struct Output {
     pub(super) is_full: bool,
     /// The poller looks whether it is.
     pub(super) is_watched: bool,
+    /// The reason why the poller cannot.
+    pub(super) failure: Option<String>,
 }
 
 struct Request {
@@ -45,6 +47,7 @@ impl Output {
             is_closing: false,
             is_full: false,
             is_watched: false,
+            failure: None,
         }
     }
 

@@ -211,3 +211,39 @@ fn an_end_tells_all_waiters_once_it_is_known_why() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// A stream that has no room, and of which the system does not say when it has.
+struct Unwatched(std::fs::File);
+
+impl io::Write for Unwatched {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsFd for Unwatched {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[test]
+fn a_connection_whose_output_cannot_be_watched_ends_with_the_reason() {
+    let poller = Poller::start().expect("a thread");
+    let (ours, _theirs) = UnixStream::pair().expect("a pair of sockets");
+    let output = Unwatched(tempfile::tempfile().expect("a file"));
+    let name = "the other end".to_owned();
+    let link = Link::open(&poller, name, ours, output, Limits::default(), drop);
+    let (sender, answered) = mpsc::channel();
+    let reply = Box::new(move |answer: Result<Frame, _>| {
+        sender.send(answer.err()).unwrap_or_default();
+    });
+    link.expect("it can be read").send(1, request(0), reply);
+    let error = answered.recv_timeout(PATIENCE).expect("the wait ends");
+    let error = error.expect("there is no answer").to_string();
+    assert!(error.contains("its stream cannot be watched"), "{error}");
+}

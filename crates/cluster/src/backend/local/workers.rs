@@ -21,7 +21,9 @@ use crate::backend::{BackendError, CallSpec, Cpus, Placement, Reply};
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
 use crate::private::Folder;
-use crate::protocol::environment::{NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE};
+use crate::protocol::environment::{
+    DRIVER_VARIABLE, NODE_VARIABLE, OBJECTS_VARIABLE, WORKER_VARIABLE,
+};
 use crate::protocol::{Frame, Limits};
 
 /// A worker that lives for less without work, or that never answers, does so again.
@@ -133,6 +135,7 @@ impl Shared {
         command
             .args(&self.arguments)
             .env(WORKER_VARIABLE, "socket")
+            .env(DRIVER_VARIABLE, std::process::id().to_string())
             .env(NODE_VARIABLE, node.to_string())
             .env(OBJECTS_VARIABLE, self.folder.path());
         let started = process::start(command, &self.poller, &node, &self.logs)?;

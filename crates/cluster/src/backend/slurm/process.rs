@@ -121,21 +121,7 @@ pub(super) fn start(
         UnixStream::pair().and_then(|(ours, theirs)| Ok((ours.try_clone()?, ours, theirs)));
     let (awaited, mut output, theirs) =
         streams.map_err(|error| format!("there is no stream for srun: {error}"))?;
-    srun.arg(format!("--job-name={}", site.name))
-        // Otherwise srun waits for the ends of lines.
-        .args([
-            "--unbuffered",
-            "--quiet",
-            "--kill-on-bad-exit=1",
-            "--mpi=none",
-        ])
-        .args(["sh", "-c", SCRIPT, "sh"])
-        .arg(&site.program)
-        .args(&site.arguments)
-        .env(WORKER_VARIABLE, "/dev/fd/3")
-        .stdin(Stdio::piped())
-        .stdout(OwnedFd::from(theirs))
-        .stderr(Stdio::piped());
+    set_up(&mut srun, site, theirs);
     let mut child = site
         .guard
         .spawn(&mut srun)
@@ -177,6 +163,25 @@ pub(super) fn start(
         speaker,
         srun,
     })
+}
+
+/// Says what `srun` is to run, and where that answers.
+fn set_up(srun: &mut Command, site: &Site, answers: UnixStream) {
+    srun.arg(format!("--job-name={}", site.name))
+        // Otherwise srun waits for the ends of lines.
+        .args([
+            "--unbuffered",
+            "--quiet",
+            "--kill-on-bad-exit=1",
+            "--mpi=none",
+        ])
+        .args(["sh", "-c", SCRIPT, "sh"])
+        .arg(&site.program)
+        .args(&site.arguments)
+        .env(WORKER_VARIABLE, "/dev/fd/3")
+        .stdin(Stdio::piped())
+        .stdout(OwnedFd::from(answers))
+        .stderr(Stdio::piped());
 }
 
 /// Does what may wait for a process, on a thread of its own, or else here.
