@@ -161,6 +161,20 @@ fn short_calls_do_not_wait_for_a_long_one() {
     });
 }
 
+/// Workers know calls as short, and one is not: the next does not wait for it.
+#[test]
+fn a_call_does_not_wait_for_a_long_one_that_was_thought_short() {
+    on_ray(|cluster| {
+        let short: Vec<_> = (0..200)
+            .map(|x| cluster.pin("n2").call(calls::add, (x, 1)))
+            .collect();
+        for (x, call) in (0..).zip(short) {
+            assert_eq!(call.get(), Ok(x + 1));
+        }
+        calls::calls_on_one_node_run_together(cluster);
+    });
+}
+
 /// Every line comes once, with the call or the attempt that printed it.
 #[test]
 fn lines_come_from_the_nodes() {

@@ -84,7 +84,11 @@ class Lease:
         self.batches = {}
         # The call under way is not known to be short.
         self.is_alone = False
-        self.began_at = self.idle_at = time.monotonic()
+        self.began_at = self.idle_at = self.sent_at = time.monotonic()
+
+    def is_held_up(self):
+        """Whether a call that was perhaps short is not."""
+        return bool(self.batches) and self.is_alone and time.monotonic() > self.sent_at + SHORT_S
 
     def serves(self, kind):
         cpus, place, _ = kind
@@ -225,6 +229,7 @@ class Calls:
             return False
         number = next(self.numbers)
         lease.is_alone = not lease.batches and len(calls) == 1
+        lease.sent_at = time.monotonic()
         for call in calls:
             call.lease = lease
         if lease.is_alone:
@@ -347,7 +352,10 @@ class Calls:
         serving = sum(lease.serves(kind) for lease in self.leases)
         count = len(pool.waiting)
         average_s = self.average_s.get(cpus, math.inf)
-        if serving and average_s < SHORT_S:
+        is_soon_free = any(
+            lease.serves(kind) and not lease.is_held_up() for lease in self.leases
+        )
+        if is_soon_free and average_s < SHORT_S:
             count = int(count * average_s / START_S)
         count = min(count, self.nodes.slots(cpus, place) - serving, STARTING_MAX)
         if not serving:
