@@ -19,7 +19,9 @@
 
 mod counters;
 mod event;
+mod names;
 pub mod profile;
 
 pub use counters::{PoolCounters, WorkerCounters};
 pub use event::{Event, EventKind, WorkerEvents, WorkerId};
+pub use names::short_name;

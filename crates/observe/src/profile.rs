@@ -14,12 +14,13 @@ mod file;
 mod grain;
 mod growth;
 mod merge;
-mod names;
 mod page;
 mod report;
 mod text;
 mod trust;
 mod verdict;
+
+pub use heist_event::short_name;
 
 pub use analysis::{analyse, AnalysisError};
 pub use as_if::{Limit, Prediction};
@@ -28,7 +29,6 @@ pub use file::{Grain, Idle, Interference, Profile, ProfileError, Sequential, Sit
 pub use grain::{GrainSummary, Octave};
 pub use growth::{Growth, SiteGrowth};
 pub use merge::Merging;
-pub use names::short_name;
 pub use page::html;
 pub use report::{Advice, Cause, Part, Report, Runs, SiteReport, Stretch, Subject};
 pub use text::text;

@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
+use heist_event::short_name;
+
 use super::advice::advice;
 use super::bounds::{ratio, WORKERS};
 use super::file::Profile;
 use super::grain::GrainSummary;
 use super::growth::{growth, Growth};
 use super::merge::{groups, Group, SiteTotal};
-use super::names::short_name;
 use super::report::{Cause, Part, Report, Runs, SiteReport, Stretch, VERSION};
 use super::trust::{Disturbance, Trust};
 use super::verdict::verdict;

@@ -14,10 +14,10 @@
 
 use std::collections::BTreeMap;
 
+use heist_event::short_name;
 use serde::Serialize;
 
 use super::file::{Grain, Profile, Site};
-use super::names::short_name;
 use super::trust::Disturbance;
 
 /// How the figures of a group come from its runs.

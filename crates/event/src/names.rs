@@ -32,7 +32,7 @@ const DEPTH_MAX: usize = 256;
 /// # Examples
 ///
 /// ```
-/// use heist_observe::profile::short_name;
+/// use heist_event::short_name;
 ///
 /// let name = "rayon::iter::plumbing::helper<rayon::iter::map::MapConsumer<rayon::Sum<u64>, \
 ///             wordstat::count::{{closure}}>>::{{closure}}";
