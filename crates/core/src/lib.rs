@@ -52,6 +52,7 @@ mod ops;
 pub mod policy;
 mod pool;
 mod sleep;
+mod stall;
 mod state;
 mod worker;
 

@@ -54,7 +54,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 18] = [
+pub(super) const KNOWN: [Definition; 19] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -110,6 +110,13 @@ pub(super) const KNOWN: [Definition; 18] = [
         changes: "whether the program's work and span are measured, and written when it ends",
         accepts: "the name of a file that can be made, without its ending .json; unset: none",
         rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_STALL",
+        read_by: Reader::Pools,
+        changes: "after how long a pool in which nothing moves, and somebody waits, is reported on standard error, with who waits for whom",
+        accepts: "a number of seconds from 0.1 to 86400; 0 or unset: never",
+        rule: Rule::Refuses(|value| parse_patience(value).is_some(), NO_POOL),
     },
     Definition {
         name: "RAYON_RS_NUM_CPUS",
@@ -279,6 +286,12 @@ pub(super) fn parse_workers(value: &OsStr) -> Option<usize> {
 /// A number of workers as rayon reads it, without trimming.
 pub(super) fn parse_as_rayon(value: &OsStr) -> Option<usize> {
     value.to_str()?.parse().ok()
+}
+
+/// The number of seconds after which a stall is said, as heist reads it.
+fn parse_patience(value: &OsStr) -> Option<f64> {
+    let seconds = value.to_str()?.trim().parse().ok();
+    seconds.filter(|&seconds| seconds == 0.0 || (0.1..=86_400.0).contains(&seconds))
 }
 
 /// The number of events that each worker keeps, as heist reads it.

@@ -17,6 +17,7 @@
 //!
 //! Invariant J1: each `JobRef` that is made is run exactly once.
 
+use std::any::type_name;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -56,6 +57,8 @@ pub(crate) struct Kind {
     pub(super) gathers: bool,
     /// The words of its content that are in use, if it is detached.
     pub(super) words: usize,
+    /// Gives the name of its type, in which those of the program's closures are.
+    pub(super) name: fn() -> &'static str,
 }
 
 impl Kind {
@@ -70,6 +73,11 @@ impl Kind {
     /// True if somebody may claim the job before it is taken from its queue.
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed
+    }
+
+    /// The function that gives the name of its type.
+    pub(crate) fn name(&self) -> fn() -> &'static str {
+        self.name
     }
 
     /// True if it holds other jobs.
@@ -211,6 +219,7 @@ impl DetachedJob {
                 carries: T::CARRIES,
                 gathers: T::GATHERS,
                 words: words_of::<T>(),
+                name: type_name::<T>,
             }
         }
     }
@@ -240,6 +249,7 @@ impl DetachedJob {
             carries: true,
             gathers: false,
             words: words_of::<JobRef>(),
+            name: type_name::<Claim>,
         };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
         // SAFETY: the reference fits.
@@ -262,6 +272,11 @@ impl DetachedJob {
         // SAFETY: by 1.
         unsafe { Slot::payload(slot).cast::<T>().write(task) };
         Self::kind_of::<T>()
+    }
+
+    /// The function that gives the name of its task's type.
+    pub(crate) fn name(&self) -> fn() -> &'static str {
+        self.kind.name
     }
 
     /// True if the job brings its context along.

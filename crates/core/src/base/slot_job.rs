@@ -1,5 +1,6 @@
 //! The lent job, in a slot of its owner's deque.
 
+use std::any::type_name;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
@@ -58,6 +59,7 @@ where
         carries: false,
         gathers: false,
         words: 0,
+        name: type_name::<B>,
     };
 
     /// Puts the closure into the slot, or its address if it is too large.

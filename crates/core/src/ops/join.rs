@@ -5,6 +5,7 @@
 //! call. If a thief has it, the worker runs other jobs until the thief sets the latch in the slot;
 //! the result is then beside the latch.
 
+use std::any::type_name;
 use std::mem::ManuallyDrop;
 
 use heist_sync::thread;
@@ -16,7 +17,7 @@ use crate::base::unwind::{self, Payload};
 use crate::insight::call::{Fork, SeesJoin};
 use crate::insight::meter::Meter;
 use crate::insight::site::Site;
-use crate::state::Pool;
+use crate::state::{Pool, Wait};
 use crate::worker::Worker;
 
 /// Runs both closures, perhaps in parallel, and returns both results.
@@ -303,7 +304,11 @@ where
     // SAFETY: by 1.
     let latch = unsafe { lent_latch(slot).as_ref() };
     // The first closure pushed its jobs above the slot.
-    worker.wait_for_thief(latch, |_| slot.as_ptr() as usize + 1);
+    let what = Wait::Half {
+        name: type_name::<B>,
+        slot: slot.as_ptr() as usize,
+    };
+    worker.wait_for_thief(latch, what, |_| slot.as_ptr() as usize + 1);
     // SAFETY: the latch is set, and the result is taken once.
     let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
     // SAFETY: the thief is done with it.

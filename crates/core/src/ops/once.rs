@@ -42,7 +42,7 @@ use heist_sync::cell::UnsafeCell;
 
 use crate::base::once::OnceState;
 use crate::base::unwind;
-use crate::state::Pool;
+use crate::state::{Doing, Pool};
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
 
@@ -338,7 +338,10 @@ impl<T: Send + Sync> Once<T> {
     fn run(&self, worker: &Worker, f: impl FnOnce() -> T) -> &T {
         let mode = worker.wait_mode().initialising(self.name());
         let f = || worker.as_a_job(mode, f);
-        match worker.in_mode(mode, || unwind::catch_job(f)) {
+        let frame = worker.enters(|| Doing::Initialises(self.name() as usize));
+        let result = worker.in_mode(mode, || unwind::catch_job(f));
+        drop(frame);
+        match result {
             Ok(value) => self.fill(value),
             Err(payload) => {
                 self.state.end(false);

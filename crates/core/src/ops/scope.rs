@@ -487,7 +487,7 @@ impl<'scope> Base<'scope> {
             result
         };
         let result = match waiter {
-            Some(worker) if worker.local().frames.is_watched.get() && !worker.is_only_metered() => {
+            Some(worker) if worker.local().frames.is_watched.get() && !worker.is_only_seen() => {
                 worker.checkpoint();
                 self.is_in_destructor
                     .store(thread::panicking(), Ordering::Relaxed);

@@ -305,6 +305,7 @@ impl Drainer {
                 let latest = &self.strand.latest;
                 // SAFETY: the queue hands each job out once.
                 insight::call::in_sequence(latest, || unsafe { job.execute() });
+                worker.has_moved();
             }
         }
         true

@@ -11,7 +11,7 @@ use crate::base::unwind;
 use crate::insight::call::{Call, Pause};
 use crate::insight::site::Site;
 use crate::policy::Priority;
-use crate::state::{Place, Pool};
+use crate::state::{Place, Pool, Wait};
 use crate::worker::latch::ForeignLatch;
 use crate::worker::region;
 use crate::worker::Worker;
@@ -161,7 +161,7 @@ impl Pool {
         self.inject(Priority::Normal, reference.into());
         // Nothing that was pushed here is waited for.
         let next_slot = caller.next_slot();
-        caller.wait_until(&job.latch.core, |_| next_slot);
+        caller.wait_until(&job.latch.core, Wait::Pool, |_| next_slot);
         // SAFETY: the latch is set, and the result is taken once.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }

@@ -1,6 +1,7 @@
 //! The settings of pools that the environment gives.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use heist_sync::{thread, BarrierRequest};
 
@@ -65,6 +66,28 @@ pub(crate) fn wants_banner(variable: Option<OsString>) -> Result<bool, ThreadPoo
             let name = "HEIST_BANNER";
             Err(ThreadPoolBuildError::variable(name, value, "0 or 1"))
         }
+    }
+}
+
+/// After how long a pool that stands still is reported.
+pub(crate) fn stall_patience(
+    variable: Option<OsString>,
+) -> Result<Option<Duration>, ThreadPoolBuildError> {
+    let accepted = "a number of seconds from 0.1 to 86400, or 0, which means that nothing watches";
+    let Some(value) = variable else {
+        return Ok(None);
+    };
+    let seconds: Option<f64> = value.to_str().and_then(|text| text.trim().parse().ok());
+    match seconds {
+        Some(0.0) => Ok(None),
+        Some(seconds) if (0.1..=86_400.0).contains(&seconds) => {
+            Ok(Some(Duration::from_secs_f64(seconds)))
+        }
+        _ => Err(ThreadPoolBuildError::variable(
+            "HEIST_STALL",
+            value,
+            accepted,
+        )),
     }
 }
 
@@ -152,6 +175,20 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert!(text.contains("HEIST_RECORD_EVENTS"), "{text}");
+            assert!(text.contains(&format!("{value:?}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_patience_with_stalls_is_a_number_of_seconds_and_zero_means_none() {
+        let of = |value: &str| stall_patience(Some(value.into()));
+        assert_eq!(stall_patience(None).unwrap(), None);
+        assert_eq!(of("0").unwrap(), None);
+        assert_eq!(of("10").unwrap(), Some(Duration::from_secs(10)));
+        assert_eq!(of(" 0.5 ").unwrap(), Some(Duration::from_millis(500)));
+        for value in ["", "ten", "-1", "0.01", "86401", "NaN", "inf", "10s"] {
+            let text = of(value).unwrap_err().to_string();
+            assert!(text.contains("HEIST_STALL"), "{text}");
             assert!(text.contains(&format!("{value:?}")), "{text}");
         }
     }

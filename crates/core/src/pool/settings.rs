@@ -7,6 +7,7 @@ use std::env;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use heist_sync::thread::JoinHandle;
 use heist_sync::{Barrier, Topology};
@@ -17,6 +18,7 @@ use crate::insight;
 use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
 use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
+use crate::stall;
 use crate::state::{limits, Handlers, Placement, Pool};
 
 /// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
@@ -115,9 +117,8 @@ impl<S> Settings<S> {
                 limits::refuse_absurd(workers.saturating_add(told))?;
                 told
             }
-            _ if self.serial => 0,
-            (None, Waiting::Any) => 0,
-            (None, Waiting::Descendants) => workers.min(limits::max_num_threads() - workers),
+            (None, waiting) if self.serial || waiting == Waiting::Any => 0,
+            (None, _) => workers.min(limits::max_num_threads() - workers),
         };
         let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
@@ -150,6 +151,7 @@ impl<S> Settings<S> {
             handlers: self.handlers,
             record_events,
             metered: is_metered()?,
+            stall_patience: stall_patience()?.filter(|_| !self.serial),
             breadth_first: self.breadth_first,
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
@@ -165,6 +167,12 @@ fn is_metered() -> Result<bool, ThreadPoolBuildError> {
     let profile = env::var_os("HEIST_PROFILE");
     insight::profile::is_wanted(profile.as_deref())
         .map_err(|why| ThreadPoolBuildError::profile(profile.unwrap_or_default(), why))
+}
+
+/// The time after which a stall is said, if pools are watched.
+fn stall_patience() -> Result<Option<Duration>, ThreadPoolBuildError> {
+    let patience = environment::stall_patience(env::var_os("HEIST_STALL"))?;
+    Ok(patience.filter(|patience| stall::is_wanted(*patience)))
 }
 
 impl<S> fmt::Debug for Settings<S> {
@@ -203,6 +211,8 @@ pub(crate) struct Config<S> {
     pub(crate) handlers: Handlers,
     pub(crate) record_events: Option<usize>,
     pub(crate) metered: bool,
+    /// The time after which a stall of the pool is said, if it is watched.
+    pub(crate) stall_patience: Option<Duration>,
     pub(crate) stack_guard: Option<usize>,
     pub(crate) breadth_first: bool,
     pub(crate) callers: Callers,

@@ -19,8 +19,11 @@ use crate::pool::choices::{Callers, Injected};
 use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
 use crate::sleep::Sleep;
+use crate::stall;
 use crate::state::limits;
-use crate::state::{Active, Alert, Compensation, Lanes, Pool, SerialPlace, WorkerState};
+use crate::state::{
+    Active, Alert, Compensation, Frames, Lanes, Pool, SerialPlace, Watchers, WorkerState,
+};
 use crate::worker::Worker;
 
 impl Pool {
@@ -46,6 +49,9 @@ impl Pool {
             }
         }
         started.unwrap_or_else(|payload| unwind::resume(payload))?;
+        if let Some(patience) = config.stall_patience {
+            stall::watch(&pool, patience);
+        }
         if config.banner {
             let (version, workers) = (env!("CARGO_PKG_VERSION"), config.workers);
             let barrier = pool.sleep.barrier().mode();
@@ -74,8 +80,11 @@ impl Pool {
                     index,
                     deque,
                     waiting,
-                    recorder,
-                    config.metered,
+                    Watchers {
+                        recorder,
+                        metered: config.metered,
+                        frames: config.stall_patience.map(|_| Frames::new()),
+                    },
                     placement.neighbours(index, workers + compensation),
                 ))
             }));

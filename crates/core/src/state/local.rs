@@ -24,8 +24,8 @@ pub(crate) struct Frames {
     pub(crate) base: Cell<usize>,
     /// The innermost frame that notes what it pushes, or null.
     pub(crate) watch: Cell<*const Watch>,
-    /// True if jobs are to be noted, for the recorder or the meter, or because they may wait for
-    /// descendants only.
+    /// True if jobs are to be noted, for the recorder, the meter or the stall watchdog, or because
+    /// they may wait for descendants only.
     pub(crate) is_watched: Cell<bool>,
     /// The call whose contexts carry the deque's tail; null while the tail in memory is exact.
     pub(crate) carrier: Cell<*const Carrier>,

@@ -219,6 +219,13 @@ impl Pool {
             || others.any(|(_, other)| other.has_a_job_for_others())
     }
 
+    /// True if a job waits for a worker.
+    pub(crate) fn has_a_job(&self) -> bool {
+        let mut workers = self.workers();
+        !self.lanes.is_empty()
+            || workers.any(|worker| worker.has_a_job_for_others() || !worker.mailbox.is_empty())
+    }
+
     /// Checks a place before a job is queued there.
     ///
     /// # Panics

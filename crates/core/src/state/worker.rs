@@ -13,6 +13,7 @@ use crate::base::recorder::Recorder;
 use crate::base::region::Regions;
 use crate::base::waiting::{WaitMode, Waiting};
 use crate::policy::Neighbours;
+use crate::state::frames::Frames;
 use crate::state::hinted::Hinted;
 use crate::state::local::Local;
 use crate::state::yielded::Yielded;
@@ -48,6 +49,15 @@ pub(crate) struct WorkerState<P> {
     pub(crate) ended: LockLatch,
     /// The other workers by distance, if they are not all equally near.
     pub(crate) neighbours: Option<Neighbours>,
+    /// The frames of the thread, if the stall watchdog watches.
+    pub(crate) frames: Option<Frames>,
+}
+
+/// Those that are told what a worker does, in pools that were built with them.
+pub(crate) struct Watchers {
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) metered: bool,
+    pub(crate) frames: Option<Frames>,
 }
 
 // SAFETY: `local` is touched by the one thread that is the worker, which `Worker::enter` is
@@ -64,15 +74,19 @@ impl<P> WorkerState<P> {
         index: usize,
         deque: Deque<Kind>,
         waiting: Waiting,
-        recorder: Option<Recorder>,
-        metered: bool,
+        watchers: Watchers,
         neighbours: Option<Neighbours>,
     ) -> Self {
+        let Watchers {
+            recorder,
+            metered,
+            frames,
+        } = watchers;
         // The pool's address tells pools of one process apart, and differs from run to run where
         // the system randomises addresses.
         let seed = pool as usize as u64 ^ (index as u64) << 48;
         let is_strict = waiting == Waiting::Descendants;
-        let is_watched = recorder.is_some() || metered || is_strict;
+        let is_watched = recorder.is_some() || metered || is_strict || frames.is_some();
         Self {
             deque,
             counters: Counters::new(),
@@ -89,6 +103,7 @@ impl<P> WorkerState<P> {
             end: CoreLatch::new(),
             ended: LockLatch::new(),
             neighbours,
+            frames,
         }
     }
 

@@ -5,6 +5,7 @@ use heist_sync::ticks;
 
 use crate::base::counters::Activity;
 use crate::insight::idle::{self, State};
+use crate::state::{Doing, Entered};
 use crate::worker::Worker;
 
 impl Worker {
@@ -26,6 +27,20 @@ impl Worker {
         let pool = self.pool();
         if pool.metered {
             idle::turn(pool.board, self.index(), state, has_woken, ticks());
+        }
+    }
+
+    /// Begins a frame that the stall watchdog may see, if it watches.
+    #[inline]
+    pub(crate) fn enters(&self, doing: impl FnOnce() -> Doing) -> Option<Entered<'_>> {
+        let frames = self.state().frames.as_ref()?;
+        Some(frames.enter(doing(), self.pool().now_ns()))
+    }
+
+    /// Tells the stall watchdog, if it watches, that the present frame goes on.
+    pub(crate) fn has_moved(&self) {
+        if let Some(frames) = &self.state().frames {
+            frames.turn();
         }
     }
 

@@ -7,7 +7,7 @@ use heist_sync::thread_local;
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::insight::call::Stay;
-use crate::state::Pool;
+use crate::state::{Doing, Pool};
 use crate::worker::caller::CALLER_STACK;
 use crate::worker::Worker;
 
@@ -67,6 +67,7 @@ impl Worker {
         worker.begin_stack(CALLER_STACK);
         // For good: all that the thread does from now on is a job.
         std::mem::forget(Stay::begin(pool.metered));
+        std::mem::forget(worker.enters(|| Doing::Calls));
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //! are public, and it counts as withdrawn: publishers, callers that leave and lookouts do not rely
 //! on it (BL-1).
 
+use crate::state::Doing;
 use crate::worker::Worker;
 
 impl Worker {
@@ -16,6 +17,7 @@ impl Worker {
                 self.0.unblock();
             }
         }
+        let _frame = self.enters(|| Doing::Blocks);
         self.begin_blocking();
         let _end = End(self);
         op()

@@ -4,7 +4,7 @@ use heist_event::EventKind;
 
 use crate::base::counters::Activity;
 use crate::insight::call::Stay;
-use crate::state::{Marks, Pool};
+use crate::state::{Doing, Entered, Marks, Pool};
 use crate::worker::Worker;
 
 /// The stack that an external caller is assumed to have left, in bytes.
@@ -17,12 +17,17 @@ struct Participation<'a> {
     stay: Option<Stay>,
     /// Marks in the stack of the worker's own thread.
     marks: Marks,
+    /// The call, as the stall watchdog sees it, and the worker's own thread.
+    frame: Option<Entered<'a>>,
+    thread: Option<u32>,
 }
 
 impl<'a> Participation<'a> {
     /// Takes the place of a sleeping worker, if there is one.
     fn begin(pool: &'a Pool) -> Option<Self> {
         let index = pool.sleep.take_place()?;
+        let frames = pool.worker(index).frames.as_ref();
+        let thread = frames.and_then(|frames| frames.look().thread);
         // SAFETY: the caller holds the pool, the worker whose place this is sleeps on, and
         // `leave_place` comes at the end.
         let worker = unsafe { Worker::enter(pool.worker(index)) };
@@ -31,6 +36,8 @@ impl<'a> Participation<'a> {
             worker,
             stay: None,
             marks,
+            frame: worker.enters(|| Doing::Calls),
+            thread,
         };
         let now_ns = worker.turn_to(Activity::Searching, EventKind::Wake);
         worker.turn_to_at(Activity::Working, EventKind::SearchEnd, now_ns);
@@ -52,6 +59,10 @@ impl Drop for Participation<'_> {
         let (worker, state) = (self.worker, self.worker.state());
         let (pool, index, local) = (state.pool(), state.index(), state.local());
         self.stay = None;
+        self.frame = None;
+        if let Some(frames) = &state.frames {
+            frames.become_thread(self.thread);
+        }
         worker.tidy_up();
         let now_ns = worker.turn_to(Activity::Searching, EventKind::SearchBegin);
         worker.turn_to_at(Activity::Asleep, EventKind::Sleep, now_ns);

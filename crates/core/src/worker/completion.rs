@@ -5,6 +5,7 @@
 //! brings its own latch. A task of an executor waits by its waker.
 
 use std::mem;
+use std::ptr;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use heist_sync::{fault, Mutex};
 use crate::base::latch::Latch;
 use crate::insight;
 use crate::insight::latest::Latest;
-use crate::state::Pool;
+use crate::state::{Pool, Wait};
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
 
@@ -69,7 +70,9 @@ impl Completion {
             CountLatch::new(1, caller)
         };
         self.wait_with(latch, |latch| {
-            latch.wait(caller, Worker::pushed_in_job_from);
+            let is_here = caller.is_none_or(|worker| ptr::eq(worker.pool(), pool));
+            let what = if is_here { Wait::Jobs } else { Wait::Pool };
+            latch.wait_as(caller, what, Worker::pushed_in_job_from);
         });
         insight::call::reach(&self.latest);
     }

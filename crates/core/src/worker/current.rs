@@ -7,6 +7,7 @@ use std::ptr;
 
 use heist_deque::Owner;
 use heist_sync::thread_local;
+use heist_sync::thread_state::present_thread;
 
 use crate::base::fifo::Fifo;
 use crate::base::job::{JobSlot, Kind};
@@ -102,6 +103,9 @@ impl Worker {
             Self::current_or_hidden().is_none(),
             "a thread is one worker at most"
         );
+        if let Some(frames) = &state.frames {
+            frames.become_thread(present_thread());
+        }
         // SAFETY: by 1. and 2.
         unsafe { Self::be(worker) };
         worker

@@ -39,10 +39,11 @@ impl Worker {
         op()
     }
 
-    /// True if jobs are watched for the sake of the meter alone, which needs no notes of pushes.
-    pub(crate) fn is_only_metered(&self) -> bool {
+    /// True if jobs are watched for the meter or the stall watchdog alone, which need no notes of
+    /// pushes.
+    pub(crate) fn is_only_seen(&self) -> bool {
         let (local, pool) = (self.local(), self.pool());
-        pool.metered
+        (pool.metered || self.state().frames.is_some())
             && local.frames.watch.get().is_null()
             && !local.frames.is_strict.get()
             && !pool.alert.is_raised()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::base::count::BiasedCount;
 use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::insight::call::Pause;
-use crate::state::Pool;
+use crate::state::{Pool, Wait};
 use crate::worker::Worker;
 
 /// The pause before a worker that waits for a limited time, and has found no job, looks again.
@@ -94,12 +94,22 @@ impl CountLatch {
     ///
     /// For a worker that runs descendants only, they are the jobs from the slot `oldest` upwards.
     pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
+        self.wait_as(owner, Wait::Jobs, oldest);
+    }
+
+    /// As [`wait`](Self::wait), for `what`.
+    pub(crate) fn wait_as(
+        &self,
+        owner: Option<&Worker>,
+        what: Wait,
+        oldest: impl Fn(&Worker) -> usize,
+    ) {
         let _pause = Pause::begin();
         match (&self.waiter, owner) {
             (Waiter::Worker { core, .. }, Some(worker)) => {
                 let merge = || self.pending.merge(|| worker.run_own_job(oldest(worker)));
                 if !worker.on_top(merge) {
-                    worker.wait_until(core, oldest);
+                    worker.wait_until(core, what, oldest);
                 }
             }
             (Waiter::Thread(latch), _) => {

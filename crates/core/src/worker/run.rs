@@ -9,6 +9,7 @@ use crate::base::latch::CoreLatch;
 use crate::base::waiting::{WaitMode, Waiting};
 use crate::insight;
 use crate::policy::Priority;
+use crate::state::Doing;
 use crate::worker::Worker;
 
 impl Worker {
@@ -30,7 +31,8 @@ impl Worker {
     #[inline(never)]
     fn execute_watched(&self, job: Job) {
         self.pool().abort_if_forked();
-        if self.is_only_metered() {
+        let _frame = self.enters(|| Doing::of(&job));
+        if self.is_only_seen() {
             return self.watched_job(|| self.run_job(job));
         }
         let job = match job {
@@ -57,7 +59,7 @@ impl Worker {
     fn watched_job(&self, run: impl FnOnce()) {
         self.record(EventKind::JobBegin);
         insight::call::as_a_job(|| {
-            if self.is_only_metered() {
+            if self.is_only_seen() {
                 let base = self.local().frames.base.replace(self.next_slot());
                 run();
                 self.local().frames.base.set(base);
@@ -73,6 +75,10 @@ impl Worker {
     pub(crate) fn run_claimed(&self, run: impl FnOnce()) {
         self.pool().abort_if_forked();
         if self.local().frames.is_watched.get() {
+            let _frame = self.enters(|| Doing::Runs {
+                name: None,
+                slot: None,
+            });
             self.watched_job(run);
         } else {
             let base = self.local().frames.base.replace(self.next_slot());

@@ -18,6 +18,7 @@ impl Worker {
     /// Makes the jobs public and wakes whom the sleep protocol says. False if the newest job has
     /// found no slot.
     pub(crate) fn make_public(&self) -> bool {
+        self.has_moved();
         let stays = self.deque().service();
         let (pool, local) = (self.pool(), self.local());
         let is_brief = || {

@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::base::latch::{CoreLatch, Latch, LockLatch};
-use crate::state::Pool;
+use crate::state::{Pool, Wait};
 use crate::worker::Worker;
 
 /// A latch that its waiter resets. Shares keep it in place, also while it is being set.
@@ -57,7 +57,7 @@ impl Signal {
                     "a signal is waited for on the worker that made it"
                 );
                 // The job that sets the signal may be one that this job has pushed.
-                worker.wait_until(core, Worker::pushed_in_job_from);
+                worker.wait_until(core, Wait::Event, Worker::pushed_in_job_from);
                 core.reset();
             }
             (Self::Thread(latch), _) => latch.wait_and_reset(),

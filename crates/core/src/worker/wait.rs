@@ -12,22 +12,35 @@ use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
 use crate::insight::call::Pause;
 use crate::policy::{IdleLadder, IdleStep, Turns};
+use crate::state::{Doing, Wait};
 use crate::worker::Worker;
 
 impl Worker {
     /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
     /// here, they are the jobs from the slot `oldest` upwards.
     #[inline]
-    pub(crate) fn wait_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
+    pub(crate) fn wait_until(
+        &self,
+        latch: &CoreLatch,
+        what: Wait,
+        oldest: impl Fn(&Self) -> usize,
+    ) {
         if !latch.probe() {
+            let _frame = self.enters(|| Doing::Waits(what));
             self.help_until(latch, oldest, self.is_strict());
         }
     }
 
     /// As [`wait_until`](Self::wait_until), for a job that a thief has begun: if little of the stack
     /// is left, only descendants run here (SG-1).
-    pub(crate) fn wait_for_thief(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize) {
+    pub(crate) fn wait_for_thief(
+        &self,
+        latch: &CoreLatch,
+        what: Wait,
+        oldest: impl Fn(&Self) -> usize,
+    ) {
         if !latch.probe() {
+            let _frame = self.enters(|| Doing::Waits(what));
             self.help_until(latch, oldest, self.is_strict() || self.is_guarded());
         }
     }
@@ -60,6 +73,7 @@ impl Worker {
     /// of it meanwhile.
     pub(crate) fn wait_for_initialiser(&self, latch: &CoreLatch, once: *const ()) {
         let _pause = Pause::begin();
+        let _frame = self.enters(|| Doing::Waits(Wait::Value(once as usize)));
         // A piece would run in the surroundings that are entered here.
         let once = if is_surrounded() { ptr::null() } else { once };
         // As in `help_until`.
