@@ -173,9 +173,11 @@ impl Soak {
         }
     }
 
-    /// The threads of the pools that live as long as the run, this one, and the watchdog.
+    /// The threads of the pools that live as long as the run, this one, and the watchdogs: its own,
+    /// and that for stalls if the environment asks for it.
     fn threads_max(&self) -> u64 {
-        self.world.threads_max() as u64 + 2
+        let for_stalls = std::env::var_os("HEIST_STALL").is_some();
+        self.world.threads_max() as u64 + 2 + u64::from(for_stalls)
     }
 
     /// Notes what the process uses, when the pools of the round have ended.

@@ -151,7 +151,7 @@ impl<S> Settings<S> {
             handlers: self.handlers,
             record_events,
             metered: is_metered()?,
-            stall_patience: stall_patience()?.filter(|_| !self.serial),
+            stall_patience: stall_patience(self.serial)?,
             breadth_first: self.breadth_first,
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
@@ -169,10 +169,11 @@ fn is_metered() -> Result<bool, ThreadPoolBuildError> {
         .map_err(|why| ThreadPoolBuildError::profile(profile.unwrap_or_default(), why))
 }
 
-/// The time after which a stall is said, if pools are watched.
-fn stall_patience() -> Result<Option<Duration>, ThreadPoolBuildError> {
+/// The time after which a stall is said, if pools are watched. A serial pool is not: it starts no
+/// thread, that of the watchdog neither.
+fn stall_patience(is_serial: bool) -> Result<Option<Duration>, ThreadPoolBuildError> {
     let patience = environment::stall_patience(env::var_os("HEIST_STALL"))?;
-    Ok(patience.filter(|patience| stall::is_wanted(*patience)))
+    Ok(patience.filter(|_| !is_serial && stall::is_possible()))
 }
 
 impl<S> fmt::Debug for Settings<S> {

@@ -46,33 +46,36 @@ struct Sight {
     is_queued: bool,
 }
 
-/// True if pools are to be watched, after the first call has started the thread that does. Where it
-/// cannot be done, a line says so, and the program runs on. A forked child has none.
-pub(crate) fn is_wanted(patience: Duration) -> bool {
-    static STARTED: OnceLock<Option<Generation>> = OnceLock::new();
-    let started = STARTED.get_or_init(|| match start(patience) {
-        Ok(()) => Some(Generation::present()),
-        Err(why) => {
-            say(&format!("heist: no stall watchdog (HEIST_STALL): {why}\n"));
-            None
+/// True if pools can be watched. Where they cannot, a line says so, and the program runs on.
+/// A forked child has no watchdog.
+pub(crate) fn is_possible() -> bool {
+    static BORN: OnceLock<Option<Generation>> = OnceLock::new();
+    let born = BORN.get_or_init(|| {
+        let is_told = thread_state::present_thread().is_some();
+        if !is_told {
+            refuse("this system does not tell what its threads do, as Linux does");
         }
+        is_told.then(Generation::present)
     });
-    started.is_some_and(|born| !born.is_past())
+    born.is_some_and(|born| !born.is_past())
 }
 
-fn start(patience: Duration) -> Result<(), String> {
-    if thread_state::present_thread().is_none() {
-        return Err("this system does not tell what its threads do, as Linux does".to_owned());
+/// Starts the thread that watches.
+fn start(patience: Duration) {
+    let thread = thread::Builder::new().name("heist-stall".to_owned());
+    if let Err(error) = thread.spawn(move || look_for_ever(patience)) {
+        refuse(&format!("could not start its thread: {error}"));
     }
-    thread::Builder::new()
-        .name("heist-stall".to_owned())
-        .spawn(move || look_for_ever(patience))
-        .map_err(|error| format!("could not start its thread: {error}"))?;
-    Ok(())
 }
 
-/// Watches a pool from now on.
+fn refuse(why: &str) {
+    say(&format!("heist: no stall watchdog (HEIST_STALL): {why}\n"));
+}
+
+/// Watches a pool, whose threads have started, from now on.
 pub(crate) fn watch(pool: &Arc<Pool>, patience: Duration) {
+    static STARTED: OnceLock<()> = OnceLock::new();
+    STARTED.get_or_init(|| start(patience));
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     watched.retain(|other| other.pool.strong_count() > 0);
     let number = watched.last().map_or(0, |last| last.number + 1);
