@@ -14,7 +14,7 @@ use heist_cluster::planner::{Config, Decision, JobId, Mobility, Move, Outcome, P
 use fleet::{Fleet, Measure};
 
 /// How many fleets are tried for each way of measuring, unless `HEIST_FLEETS` says.
-const FLEETS: u64 = 400;
+const FLEETS: u64 = 1000;
 /// For how long each fleet is watched.
 const STEPS: u64 = 200;
 /// Within this time a move must be made if there is a clearly good one.
