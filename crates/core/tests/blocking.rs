@@ -382,6 +382,41 @@ fn jobs_of_a_scope_may_wait_for_each_other_and_for_its_body() {
     }
 }
 
+/// scala#10810: the place of the only worker of a pool was not taken while it blocked.
+#[test]
+fn the_only_worker_may_wait_for_a_job_of_its_own_pool_also_inside_another_such_call() {
+    let pool = pool(1, 1);
+    for _ in 0..50 {
+        let answer = pool.install(|| {
+            let (say, heard) = channel();
+            spawn(move || blocking(|| say.send(7).unwrap()));
+            blocking(|| blocking(|| heard.recv()))
+        });
+        assert_eq!(answer, Ok(7));
+    }
+}
+
+/// evitaDB#1117: with no thread left to take a place, a job that blocks was refused.
+#[test]
+fn more_jobs_may_block_than_there_are_threads_and_the_rest_wait_for_their_turn() {
+    let pool = pool(1, 1);
+    let ended = AtomicUsize::new(0);
+    let (give, taken) = channel();
+    let taken = Mutex::new(taken);
+    thread::scope(|threads| {
+        threads.spawn(|| (0..100).for_each(|_| give.send(()).unwrap()));
+        pool.scope(|scope| {
+            for _ in 0..100 {
+                scope.spawn(|_| {
+                    blocking(|| taken.lock().unwrap().recv().unwrap());
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+    });
+    assert_eq!(ended.into_inner(), 100);
+}
+
 #[test]
 fn hundreds_may_block_at_a_time_and_their_threads_are_kept() {
     let pool = pool(2, 300);

@@ -39,6 +39,21 @@ fn jobs_from_one_thread_outside_start_in_order_on_one_worker() {
     assert!(heard.try_iter().eq(0..1000));
 }
 
+/// oneTBB#889: a task that is queued and that no thread waits for in the pool never begins. Each
+/// job comes while the workers fall asleep after the one before, or have not begun to work.
+#[test]
+fn a_job_that_nobody_waits_for_in_its_pool_begins() {
+    let (say, heard) = channel();
+    for workers in [1, 2, 4] {
+        let pools: Vec<_> = (0..8).map(|_| pool(workers)).collect();
+        for n in 0..1000 {
+            let say = say.clone();
+            pools[n % 8].spawn(move || say.send(n).expect("the test listens"));
+            assert_eq!(heard.recv(), Ok(n));
+        }
+    }
+}
+
 /// Smaller than a slot, as large, and larger.
 #[test]
 fn a_closure_of_any_size_runs_whole_from_inside_and_from_outside() {

@@ -115,6 +115,7 @@ mod tests {
     use super::*;
     use crate::control_groups::tests::Tree;
 
+    /// Go#81180: the quota of a group above was not seen.
     #[test]
     fn the_narrowest_quota_counts_be_it_of_a_group_above() {
         let tree = Tree::new(
