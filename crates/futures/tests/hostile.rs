@@ -323,3 +323,27 @@ fn calls_of_block_on_nest_in_futures_and_destructors() {
         assert_eq!(heard.recv(), Ok(7));
     }
 }
+
+/// oneTBB#1909: when all tasks of an arena are suspended, it hangs.
+#[test]
+fn futures_that_are_all_suspended_go_on_when_a_job_that_comes_later_wakes_them() {
+    const FUTURES: usize = 16;
+    let (pool, _payloads) = pool(2);
+    for _ in 0..100 {
+        let (suspend, suspended) = mpsc::channel();
+        let futures = [(); FUTURES].map(|()| {
+            let suspend = suspend.clone();
+            let mut is_suspended = false;
+            pool.spawn_future(poll_fn(move |cx| {
+                if std::mem::replace(&mut is_suspended, true) {
+                    return Poll::Ready(());
+                }
+                suspend.send(cx.waker().clone()).expect("the test listens");
+                Poll::Pending
+            }))
+        });
+        let wakers: Vec<Waker> = suspended.iter().take(FUTURES).collect();
+        pool.spawn(|| wakers.into_iter().for_each(Waker::wake));
+        futures.into_iter().for_each(FutureHandle::join);
+    }
+}
