@@ -32,14 +32,11 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<bool
     doc.args(["--features", "heist/observe,heist/futures,heist/io"]);
     runner.command("documentation", &mut doc)?;
     add_step(&mut runner)?;
-    let mut probe = Command::new("mdbook");
-    let probe = probe.arg("--version");
-    let has_mdbook = probe.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !has_mdbook.is_ok_and(|status| status.success()) {
-        runner.skip("pages", "mdbook is not installed (cargo install mdbook)")?;
+    if !has_mdbook() {
+        runner.skip("pages", MDBOOK_ABSENT)?;
         return Ok(runner.finish()?);
     }
-    runner.command("pages", Command::new("mdbook").args(["build", "book"]))?;
+    runner.command("pages", &mut pages())?;
     let (documentation, pages) = (
         target_folder(root, "doc"),
         root.join("target/book").join(API),
@@ -48,6 +45,23 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<bool
         copy(&documentation, &pages).map(|()| Outcome::Passed)
     })?;
     Ok(runner.finish()?)
+}
+
+pub(crate) const MDBOOK_ABSENT: &str =
+    "mdbook is not installed (cargo install --locked mdbook: three minutes on two cores)";
+
+pub(crate) fn has_mdbook() -> bool {
+    let mut probe = Command::new("mdbook");
+    let probe = probe.arg("--version").stdout(Stdio::null());
+    let status = probe.stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The call that makes the pages of the book, in `target/book`.
+pub(crate) fn pages() -> Command {
+    let mut pages = Command::new("mdbook");
+    pages.args(["build", "book"]);
+    pages
 }
 
 /// Adds the check of the links into the documentation, for a run that has made that.

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
+use crate::book;
 use crate::steps::{Outcome, Runner};
 
 /// The release notes, below the root.
@@ -49,12 +50,10 @@ pub fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
         "bill of materials",
         "cyclonedx -f json",
     )?;
-    let mut probe = Command::new("mdbook");
-    match probe.arg("--version").stdout(Stdio::null()).status() {
-        Ok(_) => runner.command("pages", Command::new("mdbook").args(["build", "book"]))?,
-        Err(_) => runner.step("pages", |_| {
-            let why = "mdbook is not installed (cargo install --locked mdbook)";
-            Ok(Outcome::Failed(why.to_owned()))
+    match book::has_mdbook() {
+        true => runner.command("pages", &mut book::pages())?,
+        false => runner.step("pages", |_| {
+            Ok(Outcome::Failed(book::MDBOOK_ABSENT.to_owned()))
         })?,
     }
     if !runner.finish()? {
@@ -74,7 +73,8 @@ pub fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
 const DENY: &str = "deny check bans licenses sources";
 
 /// Adds what the gate can check of a release without minutes of building: the manifests and files
-/// of the packages, and, where cargo-deny is installed, licences and versions.
+/// of the packages, and, where cargo-deny and mdbook are installed, licences and versions, and the
+/// pages of the book.
 ///
 /// # Errors
 ///
@@ -85,6 +85,10 @@ pub fn add_steps<W: Write>(runner: &mut Runner<'_, W>) -> io::Result<()> {
     match has("deny") {
         true => runner.command("licences and versions", &mut cargo(DENY)),
         false => runner.skip("licences and versions", &absent("deny")),
+    }?;
+    match book::has_mdbook() {
+        true => runner.command("pages", &mut book::pages()),
+        false => runner.skip("pages", book::MDBOOK_ABSENT),
     }
 }
 
