@@ -160,7 +160,12 @@ fn read(path: &Path) -> Result<Snapshot, Usage> {
         limited::read(path, SNAPSHOT_BYTES_MAX)
     };
     let text = bytes.and_then(limited::text);
-    let text = text.map_err(|error| Usage(format!("cannot read the snapshot {name}: {error}")))?;
+    let text = text.map_err(|error| {
+        let accepted = "accepted is a JSON document or a CSV table (heist plan --help)";
+        Usage(format!(
+            "cannot read the snapshot {name}: {error}; {accepted}"
+        ))
+    })?;
     let is_json = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => true,
         Some("csv") => false,

@@ -16,7 +16,7 @@ fn heist(folder: &Path, line: &str) -> Output {
 }
 
 /// Lines, and all that the refusal says.
-const REFUSED: [(&str, &[&str]); 53] = [
+const REFUSED: [(&str, &[&str]); 55] = [
     ("run nothing", &["'nothing'", "files, json"]),
     (
         "cluster run /dev/zero",
@@ -76,11 +76,14 @@ const REFUSED: [(&str, &[&str]); 53] = [
     ),
     (
         "run files --input missing",
-        &["cannot read the folder missing"],
+        &["cannot read missing", "accepts a folder with files"],
     ),
     (
         "run json --input missing",
-        &["cannot read the documents in missing"],
+        &[
+            "documents in missing",
+            "accepts a file with a JSON document",
+        ],
     ),
     ("run json --input .", &["cannot", "Is a directory"]),
     (
@@ -118,10 +121,15 @@ const REFUSED: [(&str, &[&str]); 53] = [
         &["cannot start `./no-such-program`", "No such file"],
     ),
     ("report", &["FILE.json"]),
+    (
+        "report missing.json",
+        &["the profile missing.json", "accepted is a file as"],
+    ),
+    ("report .", &["the profile .", "Is a directory", "accepted"]),
     ("plan", &["SNAPSHOT"]),
     (
         "plan missing.json",
-        &["cannot read the snapshot missing.json"],
+        &["the snapshot missing.json", "accepted is a JSON document"],
     ),
     ("plan .", &["cannot read the snapshot .", "Is a directory"]),
     ("plan latin1.csv", &["latin1.csv", "UTF-8"]),
@@ -157,7 +165,7 @@ const REFUSED: [(&str, &[&str]); 53] = [
     ("cluster run", &["JOBFILE"]),
     (
         "cluster run missing.toml",
-        &["cannot read the job file missing.toml"],
+        &["the job file missing.toml", "accepted is a TOML file"],
     ),
     (
         "cluster run latin1.csv",

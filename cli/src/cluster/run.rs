@@ -185,8 +185,12 @@ impl Args {
             None => {
                 let path = self.job_file.as_deref().unwrap_or(Path::new(""));
                 let name = path.display().to_string();
-                let text = limited::read_text(path, JOB_FILE_BYTES_MAX)
-                    .map_err(|error| Usage(format!("cannot read the job file {name}: {error}")))?;
+                let text = limited::read_text(path, JOB_FILE_BYTES_MAX).map_err(|error| {
+                    let accepted = "accepted is a TOML file (heist cluster run --help)";
+                    Usage(format!(
+                        "cannot read the job file {name}: {error}; {accepted}"
+                    ))
+                })?;
                 let base = path.parent().unwrap_or(Path::new(""));
                 let job_file = JobFile::parse(&text, &name, base)?;
                 let chosen = self.chosen(None)?;

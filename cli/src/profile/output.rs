@@ -55,7 +55,12 @@ impl OutputArgs {
 pub(crate) fn read(path: &Path) -> Result<Profile, Usage> {
     let name = path.display();
     let text = limited::read_text(path, PROFILE_BYTES_MAX);
-    let text = text.map_err(|error| Usage(format!("cannot read the profile {name}: {error}")))?;
+    let text = text.map_err(|error| {
+        let accepted = "accepted is a file as heist profile --out and HEIST_PROFILE write it";
+        Usage(format!(
+            "cannot read the profile {name}: {error}; {accepted}"
+        ))
+    })?;
     let profile = Profile::parse(&text);
     profile.map_err(|error| Usage(format!("cannot use {name}: {error}")))
 }

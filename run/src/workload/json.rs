@@ -50,7 +50,11 @@ impl Workload for Json {
             return Ok(Self { lines, source });
         };
         let text = limited::read(path, INPUT_BYTES_MAX).with_context(|| {
-            format!("cannot read the documents in {} (--input)", path.display())
+            let accepted = "--input accepts a file with a JSON document on each line";
+            format!(
+                "cannot read the documents in {} ({accepted})",
+                path.display()
+            )
         })?;
         // The end of the last line begins no further one.
         let text = text.strip_suffix(b"\n").unwrap_or(&text);

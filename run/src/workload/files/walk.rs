@@ -33,8 +33,12 @@ const CACHE_TAG: &str = "CACHEDIR.TAG";
 ///
 /// Fails if `root` itself cannot be visited.
 pub(super) fn find(root: &Path) -> anyhow::Result<Found> {
-    std::fs::metadata(root)
-        .with_context(|| format!("cannot read the folder {} (--input)", root.display()))?;
+    std::fs::metadata(root).with_context(|| {
+        format!(
+            "cannot read {} (--input accepts a folder with files)",
+            root.display()
+        )
+    })?;
     let mut found = Found {
         files: Vec::new(),
         bytes: 0,
