@@ -28,7 +28,8 @@ impl Parent {
         let number = libc::pid_t::try_from(number).ok()?;
         // SAFETY: the call takes two numbers, and returns a descriptor or -1.
         let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, number, 0) };
-        let descriptor = i32::try_from(descriptor).ok().filter(|it| *it >= 0)?;
+        // Descriptors fit an `int`, whatever the width of what calls return.
+        let descriptor = (descriptor >= 0).then_some(descriptor as i32)?;
         // SAFETY: the descriptor is new, so it is ours alone.
         Some(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
