@@ -16,7 +16,7 @@ fn heist(folder: &Path, line: &str) -> Output {
 }
 
 /// Lines, and all that the refusal says.
-const REFUSED: [(&str, &[&str]); 55] = [
+const REFUSED: [(&str, &[&str]); 58] = [
     ("run nothing", &["'nothing'", "files, json"]),
     (
         "cluster run /dev/zero",
@@ -86,6 +86,18 @@ const REFUSED: [(&str, &[&str]); 55] = [
         ],
     ),
     ("run json --input .", &["cannot", "Is a directory"]),
+    (
+        "run json --input empty.json",
+        &["no document in empty.json", "accepts a file with a JSON"],
+    ),
+    (
+        "run files --input empty.json",
+        &["nothing to read in empty.json", "accepts a folder"],
+    ),
+    (
+        "run --input empty.json",
+        &["nothing to read in empty.json", "accepts a folder"],
+    ),
     (
         "run fib --report no/such/page.html",
         &["no/such/page.html", "there is no folder no/such"],
@@ -235,4 +247,45 @@ fn a_call_that_cannot_work_is_refused_with_what_would_be_accepted() {
     }
     let left = fs::read_dir(path).expect("the folder").count();
     assert_eq!(left, 3, "a refused call leaves nothing behind");
+}
+
+/// The end that writes keeps the program in its read. Once that end is closed, a program that had
+/// survived the signal would find an empty file.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_wait_for_a_file_that_is_a_fifo() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let fifo = folder.path().join("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.expect("mkfifo starts").success());
+    let refused = heist(folder.path(), "profile --stdin fifo -- cat");
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{error}");
+    assert!(error.contains("it is a FIFO"), "{error}");
+    for line in [
+        "cluster run fifo",
+        "plan fifo",
+        "report fifo",
+        "run json --input fifo",
+    ] {
+        for (name, number) in [("-TERM", 15), ("-INT", 2)] {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_heist"));
+            let program = program.args(line.split(' ')).current_dir(folder.path());
+            let program = program.stdout(std::process::Stdio::piped());
+            let program = program.stderr(std::process::Stdio::piped());
+            let child = program.spawn().expect("the program starts");
+            // Waits until the program has opened the other end.
+            let writer = fs::OpenOptions::new().write(true).open(&fifo);
+            let writer = writer.expect("a FIFO to write");
+            let id = child.id().to_string();
+            let told = Command::new("kill").args([name, &id]).status();
+            assert!(told.expect("kill starts").success());
+            drop(writer);
+            let ended = child.wait_with_output().expect("the program ends");
+            let error = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.signal(), Some(number), "heist {line}: {error}");
+        }
+    }
 }

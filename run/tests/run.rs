@@ -271,7 +271,7 @@ fn an_empty_folder_is_a_wrong_call() {
     let output = output(folder.path(), &["run", "files"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("no file in"),
+        stderr(&output).contains("nothing to read in"),
         "{}",
         stderr(&output)
     );

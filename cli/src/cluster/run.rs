@@ -85,8 +85,9 @@ pub(super) struct Args {
 /// Starts the run, or goes on with one, and shows how it goes.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     args.report.as_deref().map_or(Ok(()), check_output)?;
-    let interrupt = interrupts()?;
     let (folder, job_file, program, chosen) = args.prepare()?;
+    // Not before: a signal ends the wait for a job file that is a FIFO, and for the program's list.
+    let interrupt = interrupts()?;
     let mut log = Log::new();
     log.say(&format!("the run is in {}", folder.path().display()));
     let (sender, events) = mpsc::channel();

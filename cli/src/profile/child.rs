@@ -79,11 +79,32 @@ impl Child<'_> {
         let Some(path) = self.stdin else {
             return Ok(Stdio::null());
         };
-        let file = File::open(path);
-        let path = path.display();
-        let file = file.map_err(|error| Usage(format!("cannot read --stdin {path}: {error}")))?;
+        let refused = |why: String| {
+            let accepted = "accepted is a file that each run can read from its begin";
+            Usage(format!(
+                "cannot read --stdin {}: {why}; {accepted}",
+                path.display()
+            ))
+        };
+        if is_fifo(path) {
+            return Err(refused(
+                "it is a FIFO, which only one run could read".to_owned(),
+            ));
+        }
+        let file = File::open(path).map_err(|error| refused(error.to_string()))?;
         Ok(file.into())
     }
+}
+
+#[cfg(unix)]
+fn is_fifo(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_fifo(_: &Path) -> bool {
+    false
 }
 
 impl Finished {

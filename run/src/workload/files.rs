@@ -42,10 +42,10 @@ impl Workload for Files {
     fn prepare(setup: &Setup) -> anyhow::Result<Self> {
         let root = setup.input.clone().unwrap_or_else(|| PathBuf::from("."));
         let found = walk::find(&root)?;
-        let is_empty = found.files.is_empty() && found.skipped.is_empty();
+        let is_empty = found.bytes == 0 && found.skipped.is_empty();
         anyhow::ensure!(
             !is_empty,
-            "there is no file in {} (--input); name a folder with files",
+            "there is nothing to read in {} (--input accepts a folder with files)",
             root.display()
         );
         Ok(Self { root, found })

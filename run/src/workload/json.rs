@@ -14,6 +14,9 @@ use crate::strategy::{Bag, Pieces, Serial};
 /// The most bytes of documents that are read.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
 
+/// The flag for them, as errors explain it.
+const ACCEPTED: &str = "--input accepts a file with a JSON document on each line";
+
 /// Values in the largest generated document; the smallest has a handful.
 const VALUES_MAX: f64 = 30_000.0;
 
@@ -50,21 +53,21 @@ impl Workload for Json {
             return Ok(Self { lines, source });
         };
         let text = limited::read(path, INPUT_BYTES_MAX).with_context(|| {
-            let accepted = "--input accepts a file with a JSON document on each line";
             format!(
-                "cannot read the documents in {} ({accepted})",
+                "cannot read the documents in {} ({ACCEPTED})",
                 path.display()
             )
         })?;
         // The end of the last line begins no further one.
         let text = text.strip_suffix(b"\n").unwrap_or(&text);
+        anyhow::ensure!(
+            !text.is_empty(),
+            "there is no document in {} ({ACCEPTED})",
+            path.display()
+        );
         let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec);
         Ok(Self {
-            lines: if text.is_empty() {
-                Vec::new()
-            } else {
-                lines.collect()
-            },
+            lines: lines.collect(),
             source: format!("from {}", path.display()),
         })
     }
