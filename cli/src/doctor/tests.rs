@@ -552,7 +552,9 @@ fn a_machine_of_many_cores_still_fits_on_a_screen() {
             .node(node, &format!("{}-{}", node * 4, node * 4 + 3), 1 << 20);
     }
     let text = text_of(&machine.report());
-    assert!(text.lines().count() <= 60, "{text}");
+    // The settings that follow are the same on each machine.
+    let (machine, _) = text.split_once("\nsettings\n").expect("settings");
+    assert!(machine.lines().count() <= 24, "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     assert!(text.contains("and 26 more"), "{text}");
     assert!(text.contains("and 10 more"), "{text}");

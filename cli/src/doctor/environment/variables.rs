@@ -114,7 +114,7 @@ pub(super) const KNOWN: [Definition; 19] = [
     Definition {
         name: "HEIST_STALL",
         read_by: Reader::Pools,
-        changes: "after how long a pool in which nothing moves, and somebody waits, is reported on standard error, with who waits for whom",
+        changes: "after how long a pool that stands still says who waits for whom",
         accepts: "a number of seconds from 0.1 to 86400; 0 or unset: never",
         rule: Rule::Refuses(|value| parse_patience(value).is_some(), NO_POOL),
     },
@@ -206,7 +206,7 @@ pub(super) const KNOWN: [Definition; 19] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 17] = [
+pub(super) const INTERNAL: [Internal; 19] = [
     Internal {
         name: "HEIST_SOAK_SEED",
         why: "`cargo xtask soak` gives the delays of one run by it",
@@ -222,6 +222,10 @@ pub(super) const INTERNAL: [Internal; 17] = [
     Internal {
         name: "HEIST_CLUSTER_OBJECTS",
         why: "a driver tells a worker by it where shared data lies",
+    },
+    Internal {
+        name: "HEIST_CLUSTER_DRIVER",
+        why: "a driver tells a worker by it with whose end to end",
     },
     Internal {
         name: "SLURM_RESTART_COUNT",
@@ -262,6 +266,10 @@ pub(super) const INTERNAL: [Internal; 17] = [
     Internal {
         name: "HEIST_SUITE_DRIVER",
         why: "a test of clusters makes its own child process a driver by it",
+    },
+    Internal {
+        name: "HEIST_SUITE_FORKED",
+        why: "a test of clusters tells a driver by it where to say what it has started",
     },
     Internal {
         name: "HEIST_CLUSTER_TEST_LOST_DRIVER",
