@@ -6,7 +6,9 @@
 //! neither knows the other: they meet in these types.
 //!
 //! Events are recorded only where a pool was built with a recorder; counters are always on. A
-//! [profile](profile::Profile) sums a whole run up: its work and span, and where they are.
+//! [profile](profile::Profile) sums a whole run up: its work and span, and where they are. A
+//! [snapshot](live::Snapshot) is a program that runs, at one moment; it lies in one of two
+//! [`halves`] of a file.
 //!
 //! ```
 //! use heist_event::{Event, EventKind, WorkerId};
@@ -19,6 +21,9 @@
 
 mod counters;
 mod event;
+pub mod halves;
+mod json;
+pub mod live;
 mod names;
 pub mod profile;
 

@@ -3,7 +3,7 @@
 //! It is written as JSON by hand, because the profiled program writes it, and is to carry no
 //! library for that. Times are whole nanoseconds, unless the name of a field says otherwise.
 
-use std::fmt::{self, Write};
+use crate::json::Json;
 
 /// The profile of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -157,19 +157,12 @@ impl Profile {
             });
             json.named("interference", |json| json.interference(self.interference));
         });
-        json.text.push('\n');
-        json.text
+        json.finish()
     }
 
     fn head(&self, json: &mut Json) {
         json.text("heist", &self.heist);
-        json.key("command");
-        json.text.push('[');
-        for (n, word) in self.command.iter().enumerate() {
-            json.text.push_str(if n == 0 { "" } else { ", " });
-            json.quoted(word);
-        }
-        json.text.push(']');
+        json.texts("command", &self.command);
         json.number("pid", self.pid);
         json.number("started_unix_ms", self.started_unix_ms);
         json.number("workers", self.workers);
@@ -201,79 +194,7 @@ impl Profile {
     }
 }
 
-/// JSON in the making: two levels of it have a line for each member.
-#[derive(Default)]
-struct Json {
-    text: String,
-    depth: usize,
-    /// True if the present object has no member yet.
-    is_first: bool,
-}
-
 impl Json {
-    fn object(&mut self, members: impl FnOnce(&mut Self)) {
-        self.text.push('{');
-        self.depth += 1;
-        self.is_first = true;
-        members(self);
-        self.depth -= 1;
-        self.is_first = false;
-        self.text
-            .push_str(if self.depth == 0 { "\n}" } else { " }" });
-    }
-
-    fn key(&mut self, key: &str) {
-        let comma = if self.is_first { "" } else { "," };
-        let space = if self.depth == 1 { "\n  " } else { " " };
-        self.is_first = false;
-        self.put(format_args!("{comma}{space}\"{key}\": "));
-    }
-
-    fn named(&mut self, key: &str, members: impl FnOnce(&mut Self)) {
-        self.key(key);
-        self.object(members);
-    }
-
-    fn array<T>(&mut self, key: &str, items: &[T], members: impl Fn(&mut Self, &T)) {
-        self.key(key);
-        self.text.push('[');
-        for (n, item) in items.iter().enumerate() {
-            self.text.push_str(match (n, self.depth) {
-                (0, 1) => "\n    ",
-                (_, 1) => ",\n    ",
-                (0, _) => "",
-                (..) => ", ",
-            });
-            self.object(|json| members(json, item));
-        }
-        self.text.push(']');
-    }
-
-    fn number(&mut self, key: &str, value: impl fmt::Display) {
-        self.key(key);
-        self.put(format_args!("{value}"));
-    }
-
-    fn text(&mut self, key: &str, value: &str) {
-        self.key(key);
-        self.quoted(value);
-    }
-
-    fn quoted(&mut self, value: &str) {
-        self.text.push('"');
-        for c in value.chars() {
-            match c {
-                '"' | '\\' => {
-                    self.text.push('\\');
-                    self.text.push(c);
-                }
-                c if c < ' ' => self.put(format_args!("\\u{:04x}", u32::from(c))),
-                c => self.text.push(c),
-            }
-        }
-        self.text.push('"');
-    }
-
     fn grain(&mut self, grain: &[Grain]) {
         self.array("grain", grain, |json, grain| {
             json.number("below_ns", grain.below_ns);
@@ -293,7 +214,7 @@ impl Json {
         self.grain(&site.grain);
     }
 
-    fn idle(&mut self, idle: &Idle) {
+    pub(crate) fn idle(&mut self, idle: &Idle) {
         self.number("sequential", idle.sequential_ns);
         self.number("narrow", idle.narrow_ns);
         self.number("joins", idle.joins_ns);
@@ -306,11 +227,6 @@ impl Json {
         self.number("run_delay_ns", taken.run_delay_ns);
         self.number("host_steal_ns", taken.host_steal_ns);
         self.number("host_ns", taken.host_ns);
-    }
-
-    fn put(&mut self, what: fmt::Arguments<'_>) {
-        // A string takes everything.
-        let _ = self.text.write_fmt(what);
     }
 }
 

@@ -24,6 +24,7 @@
 //! - [`Topology`]: how far apart the processors are; [`bind_current_thread`].
 //! - [`Backoff`]: waiting for a thread that is in the middle of something short.
 //! - [`process`]: noticing that the process is a child made by `fork`.
+//! - [`process_folder`]: a folder for the user alone, with a file of each process.
 //! - [`thread_state`]: whether a thread waits, and where.
 //! - [`CachePadded`]: keeps neighbours off a cache line.
 //! - [`fault`]: names for orderings and fences, so that a test can break each.
@@ -84,6 +85,7 @@ mod lock;
 mod memory;
 pub mod parent;
 pub mod process;
+pub mod process_folder;
 mod processors;
 mod stack;
 pub mod thread_state;

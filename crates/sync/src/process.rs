@@ -62,7 +62,8 @@ pub fn after_fork(tidy_up: fn()) {
 /// False if the system has no means for that.
 ///
 /// `last` must not panic; the other threads go on meanwhile. It is called in a child made by `fork`
-/// too, if that calls `exit`. Only the first call has an effect.
+/// too, if that calls `exit`. Of several functions, of which there is room for four, the one noted
+/// last is called first.
 #[must_use]
 pub fn at_exit(last: fn()) -> bool {
     imp::at_exit(last)
@@ -94,17 +95,18 @@ mod imp {
     }
 
     pub(super) fn at_exit(last: fn()) -> bool {
-        static LAST: OnceLock<fn()> = OnceLock::new();
+        /// Without a lock, which another thread may hold when the process is forked.
+        static LAST: [OnceLock<fn()>; 4] = [const { OnceLock::new() }; 4];
         static IS_NOTED: OnceLock<bool> = OnceLock::new();
         extern "C" fn call() {
-            if let Some(last) = LAST.get() {
+            for last in LAST.iter().rev().filter_map(OnceLock::get) {
                 last();
             }
         }
-        let _ = LAST.set(last);
+        let has_room = LAST.iter().any(|place| place.set(last).is_ok());
         // SAFETY: the function is of this program; if it is in a library, the system calls it
         // before the library goes.
-        *IS_NOTED.get_or_init(|| unsafe { libc::atexit(call) } == 0)
+        has_room && *IS_NOTED.get_or_init(|| unsafe { libc::atexit(call) } == 0)
     }
 
     extern "C" fn in_child() {
