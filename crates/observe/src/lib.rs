@@ -5,7 +5,7 @@
 //! lanes, the [`Steal`]s between them, and the figures to print beside it.
 //!
 //! The machines of a cluster have a page of their own, see [`fleet`]; so has a program that does
-//! not scale, see [`profile`].
+//! not scale, see [`profile`]. A program that runs is seen by [`live`].
 //!
 //! [`fold`] makes lanes out of the events that a pool recorded, and
 //! [`report::html`] draws runs, one below the other on one time axis, on a page
@@ -35,6 +35,7 @@
 
 pub mod fleet;
 mod fold;
+pub mod live;
 mod page;
 pub mod profile;
 pub mod report;

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The version of the file that is read here.
 const VERSION: u64 = 1;
@@ -129,7 +129,7 @@ pub struct Site {
 }
 
 /// The time in which workers had nothing to do, added up over them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Idle {
     /// One worker had a job, and had forked nothing.
