@@ -23,6 +23,9 @@ mod screen;
 mod top;
 mod view;
 
+pub(crate) use screen::Screen;
+pub(crate) use view::{Line, Tone};
+
 /// Flags of `heist cluster`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -42,7 +45,7 @@ enum Command {
     /// Shows the nodes, the jobs, the last moves and what the rebalancer decided last, until
     /// the run is over. On a terminal the view is drawn again and again, and q ends it.
     /// Elsewhere each event is a line. It reads the file that the run writes its events to,
-    /// and nothing else.
+    /// and nothing else. `heist top`, without cluster, shows one program on this machine.
     Top(top::Args),
     /// Write a page about a run: its nodes, jobs, moves and decisions over time
     Report(ReportArgs),

@@ -3,10 +3,10 @@
 //! `heist run` executes real irregular work serially, with two strategies that need no runtime,
 //! and on heist, and shows them side by side. `heist doctor` says what heist finds on this
 //! machine, or whether a project runs on heist. `heist profile` runs a program and says why it does
-//! not scale; `heist report` says it from profiles that are there. `heist cluster` runs a program's
-//! functions and jobs on many machines; `heist plan` says which job of a fleet should move. `heist
-//! sim` runs a computation in a model, on as many workers as one likes. `heist completions` and
-//! `heist man` are about these commands.
+//! not scale; `heist report` says it from profiles that are there; `heist top` shows a program
+//! while it runs. `heist cluster` runs a program's functions and jobs on many machines; `heist
+//! plan` says which job of a fleet should move. `heist sim` runs a computation in a model, on as
+//! many workers as one likes. `heist completions` and `heist man` are about these commands.
 //!
 //! The exit code is:
 //!
@@ -36,6 +36,7 @@ mod profile;
 mod report;
 mod sim;
 mod table;
+mod top;
 
 /// Shows work stealing on real work, examines machines, projects and programs that do not scale,
 /// and runs jobs on a cluster
@@ -56,6 +57,8 @@ enum Command {
     Profile(profile::Args),
     /// Say why a program does not scale, from profiles of its runs
     Report(report::Args),
+    /// Watch a program that runs on this machine: workers at work, idle time, hot sites, stalls
+    Top(top::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
     /// Simulate a computation on any number of workers, step by step
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args, &mut out),
         Command::Profile(args) => profile::run(args, &mut out),
         Command::Report(args) => report::run(args, &mut out),
+        Command::Top(args) => top::run(args, &mut out),
         Command::Plan(args) => plan::run(args, &mut out),
         Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),

@@ -19,7 +19,7 @@ use super::view::{Line, Tone};
 
 /// A terminal under our control until this is dropped.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     out: Stdout,
     /// True once this process was asked to end.
     is_ended: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes over the terminal.
-    pub(super) fn enter() -> io::Result<Self> {
+    pub(crate) fn enter() -> io::Result<Self> {
         let is_ended = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&is_ended))?;
@@ -54,12 +54,12 @@ impl Screen {
     }
 
     /// How many lines it has.
-    pub(super) fn rows(&self) -> io::Result<usize> {
+    pub(crate) fn rows(&self) -> io::Result<usize> {
         Ok(usize::from(terminal::size()?.1))
     }
 
     /// Shows the lines from the top, as many as there is room for.
-    pub(super) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
         queue!(self.out, BeginSynchronizedUpdate, cursor::MoveTo(0, 0))?;
         let rows = self.rows()?;
         for (row, line) in lines.iter().take(rows).enumerate() {
@@ -93,7 +93,7 @@ impl Screen {
 
     /// Waits for `patience`, and returns true to quit: on q, Escape, Ctrl-C or a signal to end. A
     /// change of size ends the wait.
-    pub(super) fn is_left_within(&self, patience: Duration) -> io::Result<bool> {
+    pub(crate) fn is_left_within(&self, patience: Duration) -> io::Result<bool> {
         // Nothing else follows from it.
         if self.is_ended.load(Ordering::Relaxed) {
             return Ok(true);

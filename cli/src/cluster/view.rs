@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 /// How a piece of text looks where there are colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Plain,
     Head,
     Faint,
@@ -32,10 +32,10 @@ pub(super) enum Tone {
 
 /// A line, in pieces.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line(pub(super) Vec<(Tone, String)>);
+pub(crate) struct Line(pub(crate) Vec<(Tone, String)>);
 
 impl Line {
-    fn new(tone: Tone, text: impl Into<String>) -> Self {
+    pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self::default().and(tone, text)
     }
 

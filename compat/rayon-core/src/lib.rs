@@ -29,6 +29,7 @@
 //! | `HEIST_BANNER` | 1: a line on standard error for each pool that starts |
 //! | `HEIST_PROFILE` | the name of a file for the profile of the program, without `.json` |
 //! | `HEIST_STALL` | a number of seconds: a pool that has stalled for so long is reported on standard error |
+//! | `HEIST_LIVE` | 1: the program can be watched by `heist top` |
 //! | `HEIST_RECORD_EVENTS` | how many events each worker keeps |
 //! | `HEIST_BARRIER` | `auto`, `membarrier` or `fence`: how idle workers see what busy ones do |
 //!

@@ -48,6 +48,7 @@
 mod base;
 #[doc(hidden)]
 pub mod insight;
+mod live_view;
 mod ops;
 pub mod policy;
 mod pool;

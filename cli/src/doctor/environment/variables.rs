@@ -54,7 +54,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 19] = [
+pub(super) const KNOWN: [Definition; 21] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -117,6 +117,20 @@ pub(super) const KNOWN: [Definition; 19] = [
         changes: "after how long a pool that stands still says who waits for whom",
         accepts: "a number of seconds from 0.1 to 86400; 0 or unset: never",
         rule: Rule::Refuses(|value| parse_patience(value).is_some(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_LIVE",
+        read_by: Reader::Pools,
+        changes: "whether the program writes what its workers do, for `heist top`",
+        accepts: "0 or 1; 0 or unset: it does not",
+        rule: Rule::Refuses(|value| value == "0" || value == "1", NO_POOL),
+    },
+    Definition {
+        name: "XDG_RUNTIME_DIR",
+        read_by: Reader::Pools,
+        changes: "in which folder the file for `heist top` is, below heist",
+        accepts: "an absolute path; unset: heist-UID in the folder for temporary files",
+        rule: Rule::Ignores(|value| Path::new(value).is_absolute(), "ignored"),
     },
     Definition {
         name: "RAYON_RS_NUM_CPUS",

@@ -156,6 +156,25 @@ impl Stopwatch {
         is_working.then(|| now_ns.saturating_sub(present / 4))
     }
 
+    /// The present activity, and for how long it has been that.
+    pub(crate) fn present(&self, now_ns: u64) -> (Activity, u64) {
+        let mut backoff = Backoff::new();
+        loop {
+            // Relaxed: a single word.
+            let present = self.present.load(Ordering::Relaxed);
+            let activity = match present % 4 {
+                0 => Activity::Working,
+                1 => Activity::Searching,
+                2 => Activity::Asleep,
+                _ => {
+                    backoff.wait();
+                    continue;
+                }
+            };
+            return (activity, now_ns.saturating_sub(present / 4));
+        }
+    }
+
     fn read(&self, now_ns: u64) -> [u64; 3] {
         let mut backoff = Backoff::new();
         loop {
@@ -212,7 +231,9 @@ mod tests {
         watch.change(Activity::Searching, 10);
         watch.change(Activity::Asleep, 15);
         assert_eq!(watch.read(115), [0, 5, 110]);
+        assert_eq!(watch.present(115), (Activity::Asleep, 100));
         watch.change(Activity::Working, 200);
+        assert_eq!(watch.present(207), (Activity::Working, 7));
         assert_eq!(watch.read(201), [1, 5, 195]);
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use heist_event::profile::Profile as Data;
 use heist_sync::process::{self, Generation};
 use heist_sync::ticks;
 
@@ -95,17 +96,28 @@ fn begin(value: &OsStr) -> Result<(), String> {
     Ok(())
 }
 
+/// The profile of this process up to now, if it has one, without what the machine did.
+pub(crate) fn so_far() -> Option<Data> {
+    let profile = PROFILE.get().filter(|profile| !profile.born.is_past());
+    profile.map(Profile::gather)
+}
+
+impl Profile {
+    fn gather(&self) -> Data {
+        gather::gather(&Span {
+            ticks: ticks() - self.began_ticks,
+            ns: self.began.elapsed().as_nanos() as f64,
+        })
+    }
+}
+
 /// Writes the profile, as the last thing that the process does.
 fn write() {
     let Some(profile) = PROFILE.get().filter(|profile| !profile.born.is_past()) else {
         return;
     };
-    let span = Span {
-        ticks: ticks() - profile.began_ticks,
-        ns: profile.began.elapsed().as_nanos() as f64,
-    };
     let started_unix = profile.started.duration_since(SystemTime::UNIX_EPOCH);
-    let mut data = gather::gather(&span);
+    let mut data = profile.gather();
     data.started_unix_ms = started_unix.map_or(0, |time| time.as_millis() as u64);
     data.interference = profile.machine.taken_since();
     let file = &profile.file;

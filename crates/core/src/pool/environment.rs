@@ -56,16 +56,23 @@ pub(crate) fn events_to_record(
 
 /// Whether a pool says on standard error that it has started.
 pub(crate) fn wants_banner(variable: Option<OsString>) -> Result<bool, ThreadPoolBuildError> {
+    wants("HEIST_BANNER", variable)
+}
+
+/// Whether the process writes a live view of itself.
+pub(crate) fn wants_live_view(variable: Option<OsString>) -> Result<bool, ThreadPoolBuildError> {
+    wants("HEIST_LIVE", variable)
+}
+
+/// Whether this variable asks for something.
+fn wants(name: &'static str, variable: Option<OsString>) -> Result<bool, ThreadPoolBuildError> {
     let Some(value) = variable else {
         return Ok(false);
     };
     match value.to_str() {
         Some("0") => Ok(false),
         Some("1") => Ok(true),
-        _ => {
-            let name = "HEIST_BANNER";
-            Err(ThreadPoolBuildError::variable(name, value, "0 or 1"))
-        }
+        _ => Err(ThreadPoolBuildError::variable(name, value, "0 or 1")),
     }
 }
 
@@ -194,16 +201,20 @@ mod tests {
     }
 
     #[test]
-    fn the_banner_is_asked_for_with_one_and_with_nothing_else() {
-        assert!(!wants_banner(None).unwrap());
-        assert!(!wants_banner(Some("0".into())).unwrap());
-        assert!(wants_banner(Some("1".into())).unwrap());
-        for value in ["", "yes", "true", "2"] {
-            let text = wants_banner(Some(value.into())).unwrap_err().to_string();
-            assert!(
-                text.contains("HEIST_BANNER") && text.contains("0 or 1"),
-                "{text}"
-            );
+    fn the_banner_and_the_live_view_are_asked_for_with_one_and_with_nothing_else() {
+        type Wants = fn(Option<OsString>) -> Result<bool, ThreadPoolBuildError>;
+        let all: [(_, Wants); 2] = [
+            ("HEIST_BANNER", wants_banner),
+            ("HEIST_LIVE", wants_live_view),
+        ];
+        for (name, wants) in all {
+            assert!(!wants(None).unwrap());
+            assert!(!wants(Some("0".into())).unwrap());
+            assert!(wants(Some("1".into())).unwrap());
+            for value in ["", "yes", "true", "2"] {
+                let text = wants(Some(value.into())).unwrap_err().to_string();
+                assert!(text.contains(name) && text.contains("0 or 1"), "{text}");
+            }
         }
     }
 

@@ -128,9 +128,8 @@ impl<S> Settings<S> {
         };
         // This pool does not use it; but a malformed value is reported here.
         environment::global_is_explicit(env::var_os("HEIST_GLOBAL"))?;
-        let handlers = &self.handlers;
-        let are_common = handlers.start.is_none()
-            && handlers.exit.is_none()
+        let are_common = self.handlers.start.is_none()
+            && self.handlers.exit.is_none()
             && self.stack_size.is_none()
             && placement.pinned.is_none();
         Ok(Config {
@@ -152,6 +151,7 @@ impl<S> Settings<S> {
             record_events,
             metered: is_metered()?,
             stall_patience: stall_patience(self.serial)?,
+            live: environment::wants_live_view(env::var_os("HEIST_LIVE"))? && !self.serial,
             breadth_first: self.breadth_first,
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
@@ -214,6 +214,8 @@ pub(crate) struct Config<S> {
     pub(crate) metered: bool,
     /// The time after which a stall of the pool is said, if it is watched.
     pub(crate) stall_patience: Option<Duration>,
+    /// The live view shows the pool. A serial one starts no thread, that of the view neither.
+    pub(crate) live: bool,
     pub(crate) stack_guard: Option<usize>,
     pub(crate) breadth_first: bool,
     pub(crate) callers: Callers,

@@ -15,6 +15,7 @@ use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind;
 use crate::insight::idle;
+use crate::live_view;
 use crate::pool::choices::{Callers, Injected};
 use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
@@ -52,6 +53,9 @@ impl Pool {
         if let Some(patience) = config.stall_patience {
             stall::watch(&pool, patience);
         }
+        if config.live {
+            live_view::watch(&pool);
+        }
         if config.banner {
             let (version, workers) = (env!("CARGO_PKG_VERSION"), config.workers);
             let barrier = pool.sleep.barrier().mode();
@@ -71,6 +75,7 @@ impl Pool {
         } else {
             0
         };
+        let is_seen = config.live || config.stall_patience.is_some();
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;
             let parts = places.parts.drain(..).enumerate();
@@ -90,6 +95,7 @@ impl Pool {
             }));
             Self {
                 me: me.clone(),
+                number: if is_seen { Self::next_number() } else { 0 },
                 workers: states.into_boxed_slice(),
                 compensation: Compensation::new(workers, compensation),
                 serial: config.serial.then(SerialPlace::default),

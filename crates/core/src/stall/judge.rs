@@ -33,6 +33,11 @@ impl Judge {
         }
     }
 
+    /// True if the pool has stalled, and that has been said.
+    pub(super) fn has_stalled(&self) -> bool {
+        self.has_spoken
+    }
+
     /// Hears of a look, so long after the last one. For how long the pool has stalled, if that is
     /// to be said now.
     pub(super) fn hear(&mut self, look: Look, passed: Duration) -> Option<Duration> {

@@ -29,9 +29,10 @@ static WATCHED: std::sync::Mutex<Vec<Watched>> = std::sync::Mutex::new(Vec::new(
 
 /// A pool, and what the last look has found.
 struct Watched {
-    number: usize,
     pool: Weak<Pool>,
     judge: Judge,
+    /// The last report.
+    said: String,
     /// The sum of what its workers have counted.
     moves: u64,
     /// The time that threads have had on a processor, in ns.
@@ -78,14 +79,21 @@ pub(crate) fn watch(pool: &Arc<Pool>, patience: Duration) {
     STARTED.get_or_init(|| start(patience));
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     watched.retain(|other| other.pool.strong_count() > 0);
-    let number = watched.last().map_or(0, |last| last.number + 1);
     watched.push(Watched {
-        number,
         pool: Arc::downgrade(pool),
         judge: Judge::new(patience),
+        said: String::new(),
         moves: 0,
         cpu_ns: HashMap::new(),
     });
+}
+
+/// The report of the pool's present stall, if it stands still and is watched.
+pub(crate) fn present(pool: &Pool) -> Option<String> {
+    let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watched = watched.iter();
+    let watched = watched.find(|watched| watched.pool.as_ptr() == pool)?;
+    watched.judge.has_stalled().then(|| watched.said.clone())
 }
 
 fn look_for_ever(patience: Duration) {
@@ -118,14 +126,15 @@ fn look(passed: Duration, counts: Duration) {
         sight.look.moved |= sight.waits_for_pool && is_any_moving;
         if let Some(still) = watched.judge.hear(sight.look, counts) {
             let stall = Stall {
-                pool: watched.number,
+                pool: pool.number,
                 still,
                 now_ns: pool.now_ns(),
                 len: pool.len(),
                 workers: &sight.workers,
                 is_queued: sight.is_queued,
             };
-            texts.push(stall.text());
+            watched.said = stall.text();
+            texts.push(watched.said.clone());
         }
     }
     drop(watched);

@@ -1,7 +1,7 @@
 //! The state that the workers of a pool share.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Instant;
 
 use heist_event::{PoolCounters, WorkerEvents};
@@ -30,6 +30,8 @@ type StartThread = Box<dyn Fn(&Pool, usize) -> bool + Send + Sync>;
 /// The state that the workers of a pool share.
 pub(crate) struct Pool {
     pub(crate) me: Weak<Pool>,
+    /// How many pools the process had built before it, for those that look at pools.
+    pub(crate) number: usize,
     /// The workers, then the compensation workers.
     pub(crate) workers: Box<[CachePadded<WorkerState<Pool>>]>,
     pub(crate) compensation: Compensation,
@@ -93,6 +95,14 @@ impl Pool {
         let abort = AbortOnUnwind("a panic handler panicked");
         handler(payload);
         abort.defuse();
+    }
+
+    /// The number of the next pool.
+    pub(crate) fn next_number() -> usize {
+        static BUILT: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        *built += 1;
+        *built - 1
     }
 
     /// A share of the pool.
