@@ -64,6 +64,7 @@ impl<'a> Trace<'a> {
             end_ns: tracer.now_ns(),
             kind: SpanKind::Task,
             label,
+            source: None,
         };
         tracer.lanes[worker]
             .lock()

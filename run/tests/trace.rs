@@ -78,13 +78,16 @@ fn the_jobs_of_the_pool_are_around_the_pieces_and_each_steal_is_an_arrow() {
         let begin = event["ts"].as_f64().expect("a time");
         (begin, begin + event["dur"].as_f64().expect("a length"))
     };
-    let named = |part: fn(&str) -> bool| -> Vec<&Value> {
+    let those = |part: fn(&Value) -> bool| -> Vec<&Value> {
         let slices = slices.iter().copied();
-        let is_wanted = |event: &&Value| event["name"].as_str().is_some_and(part);
-        slices.filter(is_wanted).collect()
+        slices.filter(|event| part(event)).collect()
     };
-    let jobs = named(|name| name.ends_with("job"));
-    for piece in named(|name| name.starts_with("iteration")) {
+    let jobs = those(|event| !event["args"]["job"].is_null());
+    let is_piece = |event: &Value| {
+        let name = event["name"].as_str();
+        name.is_some_and(|name| name.starts_with("iteration"))
+    };
+    for piece in those(is_piece) {
         let (begin, end) = ends(piece);
         let around = jobs.iter().any(|job| {
             let (from, to) = ends(job);
@@ -102,8 +105,16 @@ fn the_jobs_of_the_pool_are_around_the_pieces_and_each_steal_is_an_arrow() {
         ids
     };
     assert_eq!(ids("s"), ids("f"));
-    let stolen = named(|name| name == "stolen job").len();
+    let stolen = those(|event| event["args"]["job"] == "stolen").len();
     assert!(ids("f").len() >= stolen, "a stolen job came by a steal");
+    let own = |job: &&&Value| job["args"]["job"] != "submitted";
+    for job in jobs.iter().filter(own) {
+        let name = job["name"].as_str().expect("a name");
+        assert!(
+            name.starts_with("heist_run::"),
+            "not after a closure: {name}"
+        );
+    }
 }
 
 #[test]

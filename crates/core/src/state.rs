@@ -19,7 +19,7 @@ mod yielded;
 pub(crate) use active::Active;
 pub(crate) use alert::Alert;
 pub(crate) use compensation::Compensation;
-pub(crate) use frames::{Doing, Entered, Frame, Frames, Name, Stack, Wait};
+pub(crate) use frames::{Doing, Entered, Frame, Frames, Stack, Wait};
 pub(crate) use lanes::Lanes;
 pub(crate) use local::{Carrier, Local, Marks};
 pub(crate) use place::Place;

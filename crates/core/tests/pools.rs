@@ -297,40 +297,6 @@ fn the_counters_of_a_theft_are_exact() {
     assert_eq!((done.injected, done.jobs), (1, 2));
 }
 
-#[test]
-fn recorded_events_tell_who_stole_from_whom() {
-    use heist_core::EventKind;
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(2)
-        .record_events(1000)
-        .build()
-        .expect("a pool");
-    let both = Barrier::new(2);
-    let thief = pool.install(|| {
-        heist_core::join(
-            || {
-                both.wait();
-            },
-            || {
-                both.wait();
-                heist_core::current_thread_index()
-            },
-        )
-        .1
-    });
-    let thief = thief.expect("a worker");
-    let events = pool.events();
-    let stolen = events[thief].events.iter().any(
-        |event| matches!(event.kind, EventKind::Steal { victim } if victim.index() == 1 - thief),
-    );
-    assert!(stolen, "{:?}", events[thief]);
-    for worker in &events {
-        assert!(worker.events.is_sorted_by_key(|event| event.at_ns));
-        assert_eq!(worker.dropped, 0);
-    }
-    assert!(pool.diagnostics().recorder_started.is_some());
-}
-
 /// More jobs than a deque has slots, of which there are few at a time.
 #[test]
 fn slots_of_jobs_that_are_gone_are_used_again_without_a_pop() {

@@ -126,6 +126,11 @@ impl Event {
 pub struct WorkerEvents {
     /// The events that the recorder still holds, oldest first.
     pub events: Vec<Event>,
+    /// For each of them, where a job begins, the name of its type as
+    /// [`type_name`](std::any::type_name) gives it, in which those of the program's closures are:
+    /// [`short_name`](crate::short_name) finds them. Empty where none begins or none is known; a
+    /// list that is shorter than `events` knows none of the rest.
+    pub names: Vec<&'static str>,
     /// How many older events the bounded recorder has overwritten.
     pub dropped: u64,
 }

@@ -29,4 +29,4 @@ pub mod profile;
 
 pub use counters::{PoolCounters, WorkerCounters};
 pub use event::{Event, EventKind, WorkerEvents, WorkerId};
-pub use names::short_name;
+pub use names::{short_name, user_name};

@@ -71,6 +71,25 @@ pub fn short_name(name: &str) -> String {
     best.map_or_else(|| name.to_owned(), Path::text)
 }
 
+/// As [`short_name`], or none if there is nothing of the user's in the name.
+///
+/// # Examples
+///
+/// ```
+/// use heist_event::user_name;
+///
+/// let name = "rayon_core::job::HeapJob<wordstat::count::{{closure}}>";
+/// assert_eq!(user_name(name).as_deref(), Some("wordstat::count"));
+/// assert_eq!(user_name("rayon_core::job::JobRef"), None);
+/// ```
+#[must_use]
+pub fn user_name(name: &str) -> Option<String> {
+    let short = short_name(name);
+    let package = short.split("::").next().unwrap_or_default();
+    let is_users = package.len() < short.len() && !AROUND.contains(&package);
+    is_users.then_some(short)
+}
+
 /// How well a path serves as a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {

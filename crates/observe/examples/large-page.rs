@@ -76,6 +76,7 @@ fn lane(worker: usize, random: &mut Random) -> Lane {
             end_ns: begin_ns + length_ns,
             kind,
             label: label.to_owned(),
+            source: None,
         });
         spans.len() < SPANS / WORKERS
     };

@@ -1,10 +1,11 @@
 //! Folds the events that each worker recorded into a lane of spans.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use heist_event::{Event, EventKind, WorkerEvents};
+use heist_event::{user_name, Event, EventKind, WorkerEvents};
 
-use crate::{Lane, Run, Span, SpanKind, Steal};
+use crate::{Lane, Run, Source, Span, SpanKind, Steal};
 
 /// The result of [`fold`]: lanes, and the steals between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +30,9 @@ impl From<Folded> for Run {
 /// Folds the events of each worker into a lane, within `window_ns`.
 ///
 /// The window is in the recorder's time; what lies outside is cut off, and the spans count from its
-/// start. Every job becomes a span, even one that began while its worker waited inside another.
+/// start. Every job becomes a span, even one that began while its worker waited inside another. It
+/// is named after the program's closure in it, if the recorder knows one, and else after its
+/// [`Source`].
 ///
 /// A recorder is bounded, so the oldest events of a worker may be missing. A job whose beginning is
 /// missing is drawn from the first moment that is known, a job without an end up to the end of the
@@ -43,7 +46,7 @@ impl From<Folded> for Run {
 /// // The begin of this job was overwritten.
 /// let end = Event { at_ns: 70, kind: EventKind::JobEnd };
 /// let wake = Event { at_ns: 40, kind: EventKind::Wake };
-/// let recorded = [WorkerEvents { events: vec![wake, end], dropped: 12 }];
+/// let recorded = [WorkerEvents { events: vec![wake, end], dropped: 12, ..WorkerEvents::default() }];
 ///
 /// let lane = &heist_observe::fold(&recorded, 0..100).lanes[0];
 /// assert_eq!(lane.unknown_until_ns, 40);
@@ -52,8 +55,9 @@ impl From<Folded> for Run {
 #[must_use]
 pub fn fold(workers: &[WorkerEvents], window_ns: Range<u64>) -> Folded {
     let mut folded = Folded::default();
+    let mut names = Names::default();
     for (index, worker) in workers.iter().enumerate() {
-        let lane = fold_worker(index, worker, &window_ns, &mut folded.steals);
+        let lane = fold_worker(index, worker, &window_ns, &mut names, &mut folded.steals);
         folded.lanes.push(lane);
     }
     folded.steals.sort_by_key(|steal| steal.at_ns);
@@ -64,6 +68,7 @@ fn fold_worker(
     index: usize,
     worker: &WorkerEvents,
     window_ns: &Range<u64>,
+    names: &mut Names,
     steals: &mut Vec<Steal>,
 ) -> Lane {
     let known_from_ns = known_from_ns(worker, window_ns);
@@ -72,15 +77,15 @@ fn fold_worker(
         done: Vec::new(),
     };
     // The jobs that ran before the record begins, then those that begin in it, innermost last.
-    let mut jobs = vec![(known_from_ns, "job"); ends_without_begin(&worker.events)];
+    let mut jobs = vec![Begun::unseen(known_from_ns); ends_without_begin(&worker.events)];
     let mut search = Toggle::new(SpanKind::Search, "looking for work", known_from_ns);
     let mut sleep = Toggle::new(SpanKind::Sleep, "asleep", known_from_ns);
-    let mut source = "own job";
-    for event in &worker.events {
+    let mut source = Source::Own;
+    for (at, event) in worker.events.iter().enumerate() {
         let at_ns = event.at_ns;
         match event.kind {
             EventKind::Steal { victim } => {
-                source = "stolen job";
+                source = Source::Stolen;
                 if window_ns.contains(&at_ns) {
                     steals.push(Steal {
                         at_ns: at_ns - window_ns.start,
@@ -89,13 +94,14 @@ fn fold_worker(
                     });
                 }
             }
-            EventKind::Injected => source = "submitted job",
+            EventKind::Injected => source = Source::Submitted,
             EventKind::JobBegin => {
-                jobs.push((at_ns, std::mem::replace(&mut source, "own job")));
+                let source = std::mem::replace(&mut source, Source::Own);
+                jobs.push(names.begun(at_ns, worker.names.get(at), source));
             }
             EventKind::JobEnd => {
-                let (begin_ns, label) = jobs.pop().expect("every end has a begin by now");
-                spans.push(SpanKind::Task, label, begin_ns, at_ns);
+                let job = jobs.pop().expect("every end has a begin by now");
+                spans.push_job(job, at_ns);
             }
             EventKind::SearchBegin => search.begin(at_ns),
             EventKind::SearchEnd => search.end(at_ns, &mut spans),
@@ -105,8 +111,8 @@ fn fold_worker(
             _ => {}
         }
     }
-    for (begin_ns, label) in jobs {
-        spans.push(SpanKind::Task, label, begin_ns, window_ns.end);
+    for job in jobs {
+        spans.push_job(job, window_ns.end);
     }
     search.finish(&mut spans);
     sleep.finish(&mut spans);
@@ -115,6 +121,42 @@ fn fold_worker(
         spans: spans.done,
         unknown_until_ns: known_from_ns - window_ns.start,
         dropped: worker.dropped,
+    }
+}
+
+/// A job that has begun.
+#[derive(Clone)]
+struct Begun {
+    at_ns: u64,
+    label: String,
+    source: Option<Source>,
+}
+
+impl Begun {
+    /// One whose begin is missing.
+    fn unseen(known_from_ns: u64) -> Self {
+        Self {
+            at_ns: known_from_ns,
+            label: "job".to_owned(),
+            source: None,
+        }
+    }
+}
+
+/// The names of closures, each shortened once.
+#[derive(Default)]
+struct Names(HashMap<&'static str, Option<String>>);
+
+impl Names {
+    fn begun(&mut self, at_ns: u64, name: Option<&&'static str>, source: Source) -> Begun {
+        let name = name.copied().unwrap_or_default();
+        let known = self.0.entry(name).or_insert_with(|| user_name(name));
+        let known = known.clone();
+        Begun {
+            at_ns,
+            label: known.unwrap_or_else(|| format!("{} job", source.word())),
+            source: Some(source),
+        }
     }
 }
 
@@ -150,14 +192,33 @@ struct Spans<'a> {
 
 impl Spans<'_> {
     fn push(&mut self, kind: SpanKind, label: &str, begin_ns: u64, end_ns: u64) {
-        let begin_ns = begin_ns.max(self.window_ns.start);
-        let end_ns = end_ns.min(self.window_ns.end);
+        self.keep(Span {
+            begin_ns,
+            end_ns,
+            kind,
+            label: label.to_owned(),
+            source: None,
+        });
+    }
+
+    fn push_job(&mut self, job: Begun, end_ns: u64) {
+        self.keep(Span {
+            begin_ns: job.at_ns,
+            end_ns,
+            kind: SpanKind::Task,
+            label: job.label,
+            source: job.source,
+        });
+    }
+
+    fn keep(&mut self, span: Span) {
+        let begin_ns = span.begin_ns.max(self.window_ns.start);
+        let end_ns = span.end_ns.min(self.window_ns.end);
         if begin_ns < end_ns {
             self.done.push(Span {
                 begin_ns: begin_ns - self.window_ns.start,
                 end_ns: end_ns - self.window_ns.start,
-                kind,
-                label: label.to_owned(),
+                ..span
             });
         }
     }
@@ -223,6 +284,7 @@ mod tests {
         WorkerEvents {
             events: events.iter().map(event).collect(),
             dropped,
+            ..WorkerEvents::default()
         }
     }
 
@@ -265,6 +327,40 @@ mod tests {
                 search,
                 task(26, 60, "stolen job"),
                 task(40, 50, "own job"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_job_is_named_after_the_closure_of_the_program_and_else_after_its_source() {
+        let victim = WorkerId::new(1);
+        let mut worker = recorded(
+            0,
+            &[
+                (110, JobBegin),
+                (120, EventKind::Steal { victim }),
+                (121, JobBegin),
+                (130, JobEnd),
+                (140, JobBegin),
+            ],
+        );
+        worker.names = vec![
+            "heist_core::base::task::Boxed<wordstat::count::{{closure}}>",
+            "",
+            "wordstat::merge<u8>::{{closure}}::{{closure}}",
+            "",
+            "heist_core::base::job_ref::JobRef",
+        ];
+        let lane = fold(&[worker], 100..200).lanes.remove(0);
+        let jobs = lane.spans.iter().map(|span| (&*span.label, span.source));
+        let mut jobs: Vec<_> = jobs.collect();
+        jobs.sort_unstable_by_key(|job| job.0);
+        assert_eq!(
+            jobs,
+            [
+                ("own job", Some(Source::Own)),
+                ("wordstat::count", Some(Source::Own)),
+                ("wordstat::merge", Some(Source::Stolen)),
             ]
         );
     }

@@ -20,11 +20,13 @@
 //! let at = |at_ns, kind| Event { at_ns, kind };
 //! let recorded = [WorkerEvents {
 //!     events: vec![at(10, EventKind::JobBegin), at(90, EventKind::JobEnd)],
+//!     names: vec!["wordstat::count::{{closure}}"],
 //!     dropped: 0,
 //! }];
 //!
 //! let folded = fold(&recorded, 0..100);
 //! assert_eq!(folded.lanes[0].busy_ns(), 80);
+//! assert_eq!(folded.lanes[0].spans[0].label, "wordstat::count");
 //!
 //! let run = Run { name: "stealing".into(), wall_ns: 100, ..Run::from(folded) };
 //! let page = report::html("one small run", &[run]);
@@ -44,4 +46,4 @@ pub mod trace;
 mod words;
 
 pub use fold::{fold, Folded};
-pub use timeline::{Fact, Lane, Run, Span, SpanKind, Steal};
+pub use timeline::{Fact, Lane, Run, Source, Span, SpanKind, Steal};

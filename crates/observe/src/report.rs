@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 use self::diagnosis::diagnosis;
 use self::merge::{Levels, Piece};
 use crate::page::{page, text, DRAWN};
-use crate::Run;
+use crate::{Run, Source};
 
 mod diagnosis;
 mod idle;
@@ -119,6 +119,7 @@ fn data(spans_max: usize, runs: &[Run]) -> Value {
     json!({
         "runs": runs,
         "labels": labels.names,
+        "sources": Source::ALL.map(Source::word),
         "spans": total,
         "spans_shown": shown,
     })
@@ -155,7 +156,8 @@ fn run_data(run: &Run, levels: &[Levels<'_>], labels: &mut Labels) -> Value {
 }
 
 /// The pieces as columns. Begins are told as steps from one to the next, which have fewer digits;
-/// how many spans a piece stands for is left out where each stands for one.
+/// how many spans a piece stands for is left out where each stands for one, and where they came
+/// from (counted from 1) where none is a pool's job.
 fn columns(pieces: &[Piece<'_>], labels: &mut Labels) -> Value {
     let mut last_ns = 0;
     let step = |piece: &Piece<'_>| piece.begin_ns - std::mem::replace(&mut last_ns, piece.begin_ns);
@@ -163,11 +165,21 @@ fn columns(pieces: &[Piece<'_>], labels: &mut Labels) -> Value {
         true => Vec::new(),
         false => pieces.iter().map(|piece| piece.merged).collect(),
     };
+    let code = |source| Source::ALL.iter().position(|&it| it == source);
+    let sources = pieces.iter().map(|piece| {
+        let code = piece.source.and_then(code);
+        code.map_or(0, |code| code + 1)
+    });
+    let sources: Vec<usize> = match pieces.iter().all(|piece| piece.source.is_none()) {
+        true => Vec::new(),
+        false => sources.collect(),
+    };
     json!({
         "step_ns": pieces.iter().map(step).collect::<Vec<_>>(),
         "length_ns": pieces.iter().map(|piece| piece.end_ns - piece.begin_ns).collect::<Vec<_>>(),
         "label": pieces.iter().map(|piece| labels.index(piece.label)).collect::<Vec<_>>(),
         "merged": merged,
+        "source": sources,
     })
 }
 
@@ -204,6 +216,7 @@ mod tests {
             end_ns,
             kind: SpanKind::Task,
             label: label.to_owned(),
+            source: None,
         }
     }
 
@@ -298,6 +311,30 @@ mod tests {
         assert!(page.contains("<td></td><th>time</th><th>steals</th>"));
         assert!(page.contains("<th>serial</th><td>2 s</td><td>–</td>"));
         assert!(page.contains("<th>stealing</th><td>1 s</td><td>7</td>"));
+    }
+
+    #[test]
+    fn a_job_tells_where_it_came_from_and_a_lane_without_jobs_has_no_column_for_it() {
+        let job = |begin_ns, source| Span {
+            source,
+            ..task(begin_ns, begin_ns + 5, "count")
+        };
+        let lane = |spans| Lane {
+            spans,
+            ..Lane::default()
+        };
+        let run = Run {
+            wall_ns: 20,
+            lanes: vec![
+                lane(vec![job(0, Some(Source::Stolen)), job(5, None)]),
+                lane(vec![job(0, None)]),
+            ],
+            ..Run::default()
+        };
+        let data = data(usize::MAX, &[run]);
+        assert_eq!(data["sources"], json!(["own", "stolen", "submitted"]));
+        let column = |lane: usize| &data["runs"][0]["lanes"][lane]["tasks"][0]["source"];
+        assert_eq!((column(0), column(1)), (&json!([2, 0]), &json!([])));
     }
 
     #[test]

@@ -85,6 +85,33 @@ pub struct Span {
     pub kind: SpanKind,
     /// The name in the report. Spans with the same label get the same colour.
     pub label: String,
+    /// Where a task came from, if it is the job of a pool.
+    pub source: Option<Source>,
+}
+
+/// The place from which a worker took a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Its own deque.
+    Own,
+    /// Another worker's.
+    Stolen,
+    /// The queue of those from outside the pool.
+    Submitted,
+}
+
+impl Source {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Own, Self::Stolen, Self::Submitted];
+
+    /// As the report says it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Stolen => "stolen",
+            Self::Submitted => "submitted",
+        }
+    }
 }
 
 /// The use that a worker makes of its time.
@@ -143,6 +170,7 @@ mod tests {
             end_ns,
             kind,
             label: String::new(),
+            source: None,
         }
     }
 

@@ -17,7 +17,8 @@ use crate::{Lane, Run, Span, SpanKind, Steal};
 /// Writes `runs` as one trace.
 ///
 /// A track needs slices that nest, so a span that outlasts the one in which it begins is cut at the
-/// end of that; its argument `uncut_us` has the whole length. Where the recorder has overwritten
+/// end of that; its argument `uncut_us` has the whole length. The argument `job` of a pool's job
+/// says whether it was the worker's own, stolen or submitted. Where the recorder has overwritten
 /// events stands a slice `not recorded`.
 ///
 /// # Errors
@@ -27,9 +28,10 @@ use crate::{Lane, Run, Span, SpanKind, Steal};
 /// # Examples
 ///
 /// ```
-/// use heist_observe::{trace, Lane, Run, Span, SpanKind};
+/// use heist_observe::{trace, Lane, Run, Source, Span, SpanKind};
 ///
-/// let span = Span { begin_ns: 5, end_ns: 1_500, kind: SpanKind::Task, label: "count".into() };
+/// let (kind, source) = (SpanKind::Task, Some(Source::Stolen));
+/// let span = Span { begin_ns: 5, end_ns: 1_500, kind, label: "count".into(), source };
 /// let lane = Lane { name: "worker 0".into(), spans: vec![span], ..Lane::default() };
 /// let run = Run { name: "stealing".into(), lanes: vec![lane], ..Run::default() };
 ///
@@ -151,6 +153,9 @@ impl<W: Write> Trace<W> {
             let mut args = serde_json::Map::new();
             if length_ns < whole_ns {
                 args.insert("uncut_us".to_owned(), json!(us(whole_ns)));
+            }
+            if let Some(source) = span.source {
+                args.insert("job".to_owned(), json!(source.word()));
             }
             if let Some(victim) = laid.stolen.get(&(index, position)) {
                 args.insert("stolen_from".to_owned(), json!(laid.name(*victim)));

@@ -36,6 +36,9 @@ use crate::policy::Priority;
 /// A slot of a worker's deque.
 pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 
+/// Gives the name of a closure's type.
+pub(crate) type Name = fn() -> &'static str;
+
 /// The kind of a job: the functions that run or discard its payload.
 pub(crate) struct Kind {
     /// Runs the job whose content lies at this address.
@@ -58,7 +61,7 @@ pub(crate) struct Kind {
     /// The words of its content that are in use, if it is detached.
     pub(super) words: usize,
     /// Gives the name of its type, in which those of the program's closures are.
-    pub(super) name: fn() -> &'static str,
+    pub(super) name: Name,
 }
 
 impl Kind {
@@ -73,11 +76,6 @@ impl Kind {
     /// True if somebody may claim the job before it is taken from its queue.
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed
-    }
-
-    /// The function that gives the name of its type.
-    pub(crate) fn name(&self) -> fn() -> &'static str {
-        self.name
     }
 
     /// True if it holds other jobs.
@@ -135,6 +133,15 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    /// Gives the name of its type, if that is known.
+    pub(crate) fn name(&self) -> Option<Name> {
+        match self {
+            Self::Reference(_) => None,
+            Self::Popped { kind, .. } | Self::Lent { kind, .. } => Some(kind.name),
+            Self::Injected { job, .. } | Self::Detached { job, .. } => Some(job.name()),
+        }
+    }
+
     /// The job that a thief takes from the slot of the worker with index `owner`, which is of the
     /// region with that context.
     ///
@@ -224,40 +231,40 @@ impl DetachedJob {
         }
     }
 
-    /// The reference to a job that begins with a [`Claim`], as a detached job.
+    /// The reference to a job that begins with a [`Claim`], and whose closure is an `F`, as a
+    /// detached job.
     ///
     /// # Safety
     ///
     /// 1. The job does begin with one, and the reference has not been run.
-    pub(crate) unsafe fn claimed(job: JobRef) -> Self {
-        const KIND: &Kind = &Kind {
-            run: run_claimed,
-            is_cancelled: |_| false,
-            may_run_here: |content| {
-                // SAFETY: handed on.
-                let job = unsafe { content.cast::<JobRef>().read() };
-                // SAFETY: by the promise of `claimed`.
-                unsafe { Claim::may_run_here(job) }
-            },
-            // It carries its context.
-            discard: |content, _| {
-                // SAFETY: handed on.
-                unsafe { run_claimed(content) }
-            },
-            lent: false,
-            claimed: true,
-            carries: true,
-            gathers: false,
-            words: words_of::<JobRef>(),
-            name: type_name::<Claim>,
+    pub(crate) unsafe fn claimed<F>(job: JobRef) -> Self {
+        let kind = const {
+            &Kind {
+                run: run_claimed,
+                is_cancelled: |_| false,
+                may_run_here: |content| {
+                    // SAFETY: handed on.
+                    let job = unsafe { content.cast::<JobRef>().read() };
+                    // SAFETY: by the promise of `claimed`.
+                    unsafe { Claim::may_run_here(job) }
+                },
+                // It carries its context.
+                discard: |content, _| {
+                    // SAFETY: handed on.
+                    unsafe { run_claimed(content) }
+                },
+                lent: false,
+                claimed: true,
+                carries: true,
+                gathers: false,
+                words: words_of::<JobRef>(),
+                name: type_name::<F>,
+            }
         };
         let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
         // SAFETY: the reference fits.
         unsafe { content.as_mut_ptr().cast::<JobRef>().write(job) };
-        Self {
-            kind: KIND,
-            content,
-        }
+        Self { kind, content }
     }
 
     /// Puts a task into a slot, and returns the kind with which to push it.
@@ -275,7 +282,7 @@ impl DetachedJob {
     }
 
     /// The function that gives the name of its task's type.
-    pub(crate) fn name(&self) -> fn() -> &'static str {
+    pub(crate) fn name(&self) -> Name {
         self.kind.name
     }
 

@@ -1,17 +1,37 @@
 //! The event recorder: a bounded ring for each worker that keeps the newest.
 
+use std::ptr;
+
 use heist_event::{Event, EventKind, WorkerEvents};
-use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use heist_sync::fault;
+
+use crate::base::job::Name;
 
 /// A ring of events that one worker writes and any thread may read.
 ///
-/// An event is one word, so a reader never sees half of one.
+/// An event is two words, and a reader leaves out those that may have been overwritten while it
+/// read, so it never sees half of one.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    ring: Box<[AtomicU64]>,
+    ring: Box<[Slot]>,
     /// Events written so far.
     written: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    event: AtomicU64,
+    /// A [`Name`], or null.
+    name: AtomicPtr<()>,
+}
+
+impl Slot {
+    fn name(&self) -> Option<Name> {
+        let name = self.name.load(Ordering::Relaxed);
+        // SAFETY: nothing is stored but null, which is `None`, and names.
+        unsafe { std::mem::transmute::<*mut (), Option<Name>>(name) }
+    }
 }
 
 impl Recorder {
@@ -22,7 +42,10 @@ impl Recorder {
         let slots = capacity.saturating_add(1);
         let mut ring = Vec::new();
         ring.try_reserve_exact(slots).ok()?;
-        ring.resize_with(slots, || AtomicU64::new(0));
+        ring.resize_with(slots, || Slot {
+            event: AtomicU64::new(0),
+            name: AtomicPtr::new(ptr::null_mut()),
+        });
         Some(Self {
             ring: ring.into_boxed_slice(),
             written: AtomicU64::new(0),
@@ -30,13 +53,16 @@ impl Recorder {
     }
 
     /// Writes an event. Only the one writer may call this.
-    pub(crate) fn record(&self, kind: EventKind, at_ns: u64) {
+    pub(crate) fn record(&self, kind: EventKind, name: Option<Name>, at_ns: u64) {
         let written = self.written.load(Ordering::Relaxed); // own write
         let slot = &self.ring[(written % self.ring.len() as u64) as usize];
-        // Release: pairs with the fence in `read`: whoever sees this event sees that it was about
-        // to be written, in the place of an older one.
-        let order = fault::ordering("recorder.slot", Ordering::Release);
-        slot.store(Event { at_ns, kind }.to_word(), order);
+        // Release: pairs with the fence in `read`: whoever sees one of these words sees that they
+        // were about to be written, in the place of older ones.
+        fault::fence("recorder.slot", Ordering::Release);
+        let name = name.map_or(ptr::null_mut(), |name| name as *mut ());
+        slot.name.store(name, Ordering::Relaxed);
+        let event = Event { at_ns, kind }.to_word();
+        slot.event.store(event, Ordering::Relaxed);
         // Release: pairs with the first load in `read`.
         let order = fault::ordering("recorder.written", Ordering::Release);
         self.written.store(written + 1, order);
@@ -50,16 +76,22 @@ impl Recorder {
         let order = fault::ordering("recorder.end", Ordering::Acquire);
         let end = self.written.load(order);
         let start = end.saturating_sub(kept);
-        let words: Vec<u64> = (start..end)
-            .map(|i| self.ring[(i % slots) as usize].load(Ordering::Relaxed))
+        let read: Vec<(u64, Option<Name>)> = (start..end)
+            .map(|i| &self.ring[(i % slots) as usize])
+            .map(|slot| (slot.event.load(Ordering::Relaxed), slot.name()))
             .collect();
         // Acquire: whoever read a slot that was overwritten sees that it was.
         fault::fence("recorder.read", Ordering::Acquire);
         let written = self.written.load(Ordering::Relaxed);
         let valid = written.saturating_sub(kept).min(end);
-        let events = words[(valid - start) as usize..].iter();
+        let (events, names) = read[(valid - start) as usize..]
+            .iter()
+            .filter_map(|&(word, name)| Some((Event::from_word(word)?, name)))
+            .map(|(event, name)| (event, name.map_or("", |name| name())))
+            .unzip();
         WorkerEvents {
-            events: events.filter_map(|&word| Event::from_word(word)).collect(),
+            events,
+            names,
             dropped: valid,
         }
     }
@@ -74,7 +106,7 @@ mod model {
 
     use super::*;
 
-    /// The n-th event is at n ns.
+    /// The n-th event is at n ns, and has the n-th name.
     #[test]
     fn a_reader_beside_the_writer_gets_each_event_in_its_place_or_counts_it_as_dropped() {
         loom::model(|| {
@@ -85,10 +117,14 @@ mod model {
                 let recorder = Arc::clone(&recorder);
                 move || recorder.read()
             });
-            (0..3).for_each(|at_ns| recorder.record(EventKind::Sleep, at_ns));
+            let names: [Name; 3] = [|| "0", || "1", || "2"];
+            for (at_ns, name) in (0..).zip(names) {
+                recorder.record(EventKind::JobBegin, Some(name), at_ns);
+            }
             let read = reader.join().unwrap();
-            for (event, at_ns) in read.events.iter().zip(read.dropped..) {
+            for ((event, name), at_ns) in read.events.iter().zip(&read.names).zip(read.dropped..) {
                 assert_eq!(event.at_ns, at_ns);
+                assert_eq!(*name, at_ns.to_string());
             }
         });
     }
@@ -102,7 +138,7 @@ mod tests {
     fn the_ring_keeps_the_newest_and_counts_what_it_dropped() {
         let recorder = Recorder::new(4).expect("memory for a few events");
         for at_ns in 0..10 {
-            recorder.record(EventKind::Sleep, at_ns);
+            recorder.record(EventKind::Sleep, None, at_ns);
         }
         let read = recorder.read();
         let times: Vec<_> = read.events.iter().map(|event| event.at_ns).collect();
@@ -111,9 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn an_event_has_the_name_that_came_with_it_also_in_the_place_of_an_older_one() {
+        let recorder = Recorder::new(2).expect("memory for a few events");
+        let names: [Option<Name>; 5] = [Some(|| "a"), Some(|| "b"), None, Some(|| "c"), None];
+        for (at_ns, name) in (0..).zip(names) {
+            recorder.record(EventKind::JobBegin, name, at_ns);
+        }
+        let read = recorder.read();
+        assert_eq!((read.names, read.dropped), (vec!["c", ""], 3));
+    }
+
+    #[test]
     fn a_ring_that_is_not_full_has_dropped_nothing() {
         let recorder = Recorder::new(4).expect("memory for a few events");
-        recorder.record(EventKind::Wake, 1);
+        recorder.record(EventKind::Wake, None, 1);
         assert_eq!(recorder.read().events.len(), 1);
         assert_eq!(recorder.read().dropped, 0);
     }

@@ -92,7 +92,9 @@ where
     // SAFETY: an `Arc`'s content has an address.
     let queued = JobRef::new(unsafe { NonNull::new_unchecked(queued) });
     // SAFETY: the task begins with a claim.
-    (JoinHandle { task }, unsafe { DetachedJob::claimed(queued) })
+    (JoinHandle { task }, unsafe {
+        DetachedJob::claimed::<F>(queued)
+    })
 }
 
 /// A handle to the value of a job: see [`submit`].

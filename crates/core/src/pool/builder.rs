@@ -453,7 +453,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Switches the event recorder on: each worker keeps the newest `capacity` events, 8 bytes
+    /// Switches the event recorder on: each worker keeps the newest `capacity` events, 16 bytes
     /// each, and counts the older ones it dropped. Without this call `HEIST_RECORD_EVENTS` decides.
     ///
     /// Costs a clock reading for each event: some 30 ns for each steal, for each job that is taken

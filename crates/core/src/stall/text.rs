@@ -7,7 +7,8 @@ use heist_event::short_name;
 
 use super::cycle::{self, Cycle, Step};
 use super::seen::{is_in_program, Seen};
-use crate::state::{Doing, Frame, Name, Wait};
+use crate::base::job::Name;
+use crate::state::{Doing, Frame, Wait};
 
 /// The most frames of a worker that are told.
 const FRAMES_MAX: usize = 6;

@@ -3,10 +3,7 @@
 use heist_sync::process::Generation;
 use heist_sync::Mutex;
 
-use crate::base::job::Job;
-
-/// Gives the name of a closure's type.
-pub(crate) type Name = fn() -> &'static str;
+use crate::base::job::{Job, Name};
 
 /// The use that a frame makes of its thread.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +26,14 @@ pub(crate) enum Doing {
 impl Doing {
     /// Runs this job.
     pub(crate) fn of(job: &Job) -> Self {
-        let (name, slot) = match job {
-            Job::Reference(_) => (None, None),
-            Job::Popped { kind, .. } => (Some(kind.name()), None),
-            Job::Injected { job, .. } | Job::Detached { job, .. } => (Some(job.name()), None),
-            Job::Lent { slot, kind, .. } => (Some(kind.name()), Some(slot.as_ptr() as usize)),
+        let slot = match job {
+            Job::Lent { slot, .. } => Some(slot.as_ptr() as usize),
+            _ => None,
         };
-        Self::Runs { name, slot }
+        Self::Runs {
+            name: job.name(),
+            slot,
+        }
     }
 }
 

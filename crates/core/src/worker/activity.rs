@@ -4,6 +4,7 @@ use heist_event::EventKind;
 use heist_sync::ticks;
 
 use crate::base::counters::Activity;
+use crate::base::job::Name;
 use crate::insight::idle::{self, State};
 use crate::state::{Doing, Entered};
 use crate::worker::Worker;
@@ -54,7 +55,7 @@ impl Worker {
     pub(crate) fn turn_to_at(&self, activity: Activity, event: EventKind, now_ns: u64) {
         self.state().counters.time.change(activity, now_ns);
         if let Some(recorder) = &self.state().recorder {
-            recorder.record(event, now_ns);
+            recorder.record(event, None, now_ns);
         }
         let state = match activity {
             Activity::Working => State::Working,
@@ -66,8 +67,14 @@ impl Worker {
 
     #[inline]
     pub(crate) fn record(&self, event: EventKind) {
+        self.record_named(event, None);
+    }
+
+    /// As `record`, with the name of the job that begins.
+    #[inline]
+    pub(crate) fn record_named(&self, event: EventKind, name: Option<Name>) {
         if let Some(recorder) = &self.state().recorder {
-            recorder.record(event, self.pool().now_ns());
+            recorder.record(event, name, self.pool().now_ns());
         }
     }
 

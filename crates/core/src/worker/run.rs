@@ -3,7 +3,7 @@
 use heist_event::EventKind;
 
 use crate::base::job::{
-    discard_in_slot, lent_latch, run_in_slot, DetachedJob, Inherited, Job, JobSlot, Kind,
+    discard_in_slot, lent_latch, run_in_slot, DetachedJob, Inherited, Job, JobSlot, Kind, Name,
 };
 use crate::base::latch::CoreLatch;
 use crate::base::waiting::{WaitMode, Waiting};
@@ -32,8 +32,9 @@ impl Worker {
     fn execute_watched(&self, job: Job) {
         self.pool().abort_if_forked();
         let _frame = self.enters(|| Doing::of(&job));
+        let name = job.name();
         if self.is_only_seen() {
-            return self.watched_job(|| self.run_job(job));
+            return self.watched_job(name, || self.run_job(job));
         }
         let job = match job {
             Job::Popped { slot, kind } => {
@@ -48,7 +49,7 @@ impl Worker {
             }
             job => job,
         };
-        self.watched_job(|| match job {
+        self.watched_job(name, || match job {
             job @ (Job::Reference(_) | Job::Injected { .. }) => {
                 self.run_in(WaitMode::new(Waiting::Any), None, |_| self.run_job(job));
             }
@@ -56,8 +57,8 @@ impl Worker {
         });
     }
 
-    fn watched_job(&self, run: impl FnOnce()) {
-        self.record(EventKind::JobBegin);
+    fn watched_job(&self, name: Option<Name>, run: impl FnOnce()) {
+        self.record_named(EventKind::JobBegin, name);
         insight::call::as_a_job(|| {
             if self.is_only_seen() {
                 let base = self.local().frames.base.replace(self.next_slot());
@@ -79,7 +80,7 @@ impl Worker {
                 name: None,
                 slot: None,
             });
-            self.watched_job(run);
+            self.watched_job(None, run);
         } else {
             let base = self.local().frames.base.replace(self.next_slot());
             run();

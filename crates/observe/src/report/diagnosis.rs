@@ -230,6 +230,7 @@ mod tests {
             .map(|events| WorkerEvents {
                 events: events.iter().map(event).collect(),
                 dropped: 0,
+                ..WorkerEvents::default()
             })
             .collect();
         Run {
@@ -289,6 +290,7 @@ mod tests {
             end_ns: end_ms * 1_000_000,
             kind: SpanKind::Task,
             label: label.to_owned(),
+            source: None,
         };
         assert_eq!(
             diagnosis(&run).as_deref(),

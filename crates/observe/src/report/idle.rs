@@ -144,6 +144,7 @@ mod tests {
             end_ns,
             kind: SpanKind::Task,
             label: "task".to_owned(),
+            source: None,
         };
         let lane = |tasks: &&[(u64, u64)]| Lane {
             spans: tasks.iter().map(span).collect(),

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::{Lane, Run, Span, SpanKind};
+use crate::{Lane, Run, Source, Span, SpanKind};
 
 /// Spans of one lane as the page draws them.
 pub(super) struct Levels<'a> {
@@ -37,6 +37,8 @@ pub(super) struct Piece<'a> {
     pub(super) end_ns: u64,
     /// The label of the longest span in it.
     pub(super) label: &'a str,
+    /// Where that came from.
+    pub(super) source: Option<Source>,
     /// The number of spans that it stands for.
     pub(super) merged: u32,
     longest_ns: u64,
@@ -100,6 +102,7 @@ fn piece(span: &Span) -> Piece<'_> {
         begin_ns: span.begin_ns,
         end_ns,
         label: &span.label,
+        source: span.source,
         merged: 1,
         longest_ns: end_ns - span.begin_ns,
     }
@@ -117,6 +120,7 @@ fn merge(level: &mut Vec<Piece<'_>>, thin_ns: u64) {
             if next.longest_ns > kept.longest_ns {
                 kept.longest_ns = next.longest_ns;
                 kept.label = next.label;
+                kept.source = next.source;
             }
         }
         merges
@@ -133,6 +137,7 @@ mod tests {
             end_ns,
             kind: SpanKind::Task,
             label: format!("{begin_ns}"),
+            source: None,
         };
         Lane {
             spans: tasks.iter().map(span).collect(),

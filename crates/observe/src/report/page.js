@@ -418,6 +418,8 @@
       data.labels[spans.label[index]],
       `${lane.name}, ${duration(end - begin)}, from ${duration(begin, 7)} to ${duration(end, 7)}`,
     ];
+    const source = spans.source[index] ?? 0;
+    if (source > 0) lines.push(`${data.sources[source - 1]} job`);
     const merged = spans.merged[index] ?? 1;
     if (merged > 1) lines.push(`stands for ${grouped(merged)} spans; the longest gives the name`);
     return lines;

@@ -16,9 +16,9 @@ const firstFrom = (spans, ns) => Math.max(0, below(spans.begin_ns, ns) - 1);
 
 // Makes columns that can be searched of those in the data: begins, ends, and how much time all
 // spans before each one take.
-const unpacked = ({ step_ns, length_ns, label, merged }) => {
+const unpacked = ({ step_ns, length_ns, label, merged, source }) => {
   const count = step_ns.length;
-  const spans = { count, label, merged, begin_ns: new Float64Array(count), end_ns: new Float64Array(count), before_ns: new Float64Array(count + 1) };
+  const spans = { count, label, merged, source, begin_ns: new Float64Array(count), end_ns: new Float64Array(count), before_ns: new Float64Array(count + 1) };
   for (let i = 0, at = 0; i < count; i += 1) {
     at += step_ns[i];
     spans.begin_ns[i] = at;

@@ -62,6 +62,7 @@ fn recorded(events: &[(u64, EventKind)]) -> WorkerEvents {
     WorkerEvents {
         events: events.iter().map(event).collect(),
         dropped: 0,
+        ..WorkerEvents::default()
     }
 }
 
@@ -158,6 +159,12 @@ fn every_steal_is_an_arrow_from_the_victim_to_the_job_that_was_stolen() {
         .map(|event| ns(event, "ts"))
         .collect();
     assert_eq!(stolen, [125, 320]);
+    let sources: Vec<_> = of_phase(&events, "X")
+        .into_iter()
+        .filter(|event| event["cat"] == "task")
+        .map(|event| event["args"]["job"].clone())
+        .collect();
+    assert_eq!(sources, ["own", "stolen", "stolen"]);
 }
 
 #[test]
@@ -204,6 +211,7 @@ fn a_span_that_outlasts_the_one_around_it_is_cut_and_says_so() {
         end_ns,
         kind: SpanKind::Task,
         label: label.to_owned(),
+        source: None,
     };
     let lane = Lane {
         spans: vec![
