@@ -53,7 +53,7 @@ pub(crate) struct Args {
     ///
     /// The exit code is 0 if the project runs on heist, 1 if it does not, and
     /// 2 if that cannot be told.
-    #[arg(long, value_name = "PATH", verbatim_doc_comment)]
+    #[arg(long, value_name = "PATH")]
     manifest: Option<PathBuf>,
 
     /// Say instead how far apart the CPUs of another Linux machine are
@@ -61,12 +61,7 @@ pub(crate) struct Args {
     /// PATH is a folder with a copy of that machine's sys/devices, or a file
     /// with lines `path = value` of what is there: heist's own tests have such
     /// files of common machines, in crates/sync/tests/machines.
-    #[arg(
-        long,
-        value_name = "PATH",
-        conflicts_with = "manifest",
-        verbatim_doc_comment
-    )]
+    #[arg(long, value_name = "PATH", conflicts_with = "manifest")]
     sysroot: Option<PathBuf>,
 
     /// Print instead, as Markdown, all environment variables that heist reads

@@ -144,6 +144,22 @@ mod tests {
         check(&Program::command());
     }
 
+    /// A line that ends where the source's does is broken once more by a terminal that is narrower.
+    #[test]
+    fn paragraphs_about_arguments_are_left_to_the_terminal_to_wrap() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments() {
+                let text = argument.get_long_help().map(ToString::to_string);
+                for paragraph in text.unwrap_or_default().split("\n\n") {
+                    let name = command.get_name();
+                    assert!(!paragraph.contains('\n'), "{name} {argument}: {paragraph}");
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Program::command());
+    }
+
     #[test]
     fn the_description_of_the_arguments_contradicts_itself_nowhere() {
         Program::command().debug_assert();
