@@ -262,6 +262,11 @@ macro_rules! suite {
             a_chunk_that_panics_ends_all);
         $crate::suite!(@jobs $world: jobs_end, a_cancelled_job_ends, jobs_end_at_their_deadline,
             deaf_jobs_can_be_killed, a_job_uses_shared_data);
+        $crate::suite!(@stage crashes $world: work_that_ends_its_worker_twice_is_not_run_again,
+            the_error_says_that_there_was_no_memory);
+        $crate::suite!(@stage sharing $world: parts_of_a_processor_add_up,
+            checkpoints_are_taken_while_jobs_come_and_go);
+        $crate::suite!(@world names $world: any_text_names_a_job, a_name_stands_for_its_last_job);
         $crate::suite!(@traces $world: a_function_knows_its_trace, a_job_knows_its_trace);
 
         #[test]
@@ -327,6 +332,18 @@ macro_rules! suite {
             $crate::world::a_durable_job_goes_on_after_its_driver_is_lost::<$world>();
         }
     };
+    (@stage $room:ident $world:ty: $($test:ident),*) => {$(
+        #[test]
+        fn $test() {
+            $crate::world::on::<$world>($crate::$room::$test);
+        }
+    )*};
+    (@world $room:ident $world:ty: $($test:ident),*) => {$(
+        #[test]
+        fn $test() {
+            $crate::$room::$test::<$world>();
+        }
+    )*};
     (@$room:ident $world:ty: $($test:ident),*) => {$(
         #[test]
         fn $test() {

@@ -10,6 +10,7 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, JobOptions, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::crashes;
 use heist_cluster_suite::jobs::{self, Counting, Deaf};
 use heist_cluster_suite::logs;
 use heist_cluster_suite::stage::{self, Stage, PATIENCE};
@@ -48,12 +49,6 @@ impl World for Here {
     }
 }
 
-/// Fails as the allocator does, without using up the machine's memory.
-#[remote]
-fn use_up_memory() {
-    std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u64; 1 << 40]>());
-}
-
 /// Starts a program that stays, with its number in a file, and ends the worker.
 #[remote]
 fn die_and_leave_a_program(file: PathBuf) {
@@ -66,16 +61,6 @@ fn die_and_leave_a_program(file: PathBuf) {
         fs::read_to_string(&file).is_ok_and(|number| number.ends_with('\n'))
     });
     std::process::abort();
-}
-
-/// Uses up the stack.
-#[remote]
-fn use_up_stack(depth: u64) -> u64 {
-    let frame = std::hint::black_box([depth; 1000]);
-    match depth {
-        0 => frame[0],
-        depth => use_up_stack(depth - 1) + frame[1],
-    }
 }
 
 /// A cluster whose workers may not be silent for long.
@@ -244,40 +229,6 @@ fn a_stopped_node_holds_up_nobody() {
 }
 
 #[test]
-fn work_that_ends_its_worker_twice_is_not_run_again() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("attempts");
-    let cluster = Cluster::connect(Here::backend(folder.path())).expect("workers");
-    // More than there are nodes, and short lives that a node may have.
-    for call in 1..=4 {
-        let error = cluster.call(calls::note_and_die, file.clone()).get();
-        let error = error.expect_err("it ends its worker");
-        assert!(
-            matches!(&error, RemoteError::Backend { attempts: 2, .. }),
-            "{error:?}"
-        );
-        assert!(error.to_string().contains("SIGABRT"), "{error}");
-        let attempts = fs::read_to_string(&file).expect("it was there");
-        assert_eq!(attempts.lines().count(), 2 * call);
-    }
-    for node in ["n1", "n2", "n3"] {
-        assert_eq!(cluster.pin(node).call(calls::add, (1, 2)).get(), Ok(3));
-    }
-}
-
-#[test]
-fn the_error_says_how_a_worker_ended() {
-    let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
-    let anywhere = cluster.on("n1").retries(0);
-    let memory = anywhere.call(use_up_memory, ()).get();
-    let memory = memory.expect_err("there is not so much").to_string();
-    assert!(memory.contains("memory allocation of"), "{memory}");
-    let stack = anywhere.call(use_up_stack, 1 << 40).get();
-    let stack = stack.expect_err("no stack is so deep").to_string();
-    assert!(stack.contains("overflow"), "{stack}");
-}
-
-#[test]
 fn a_node_without_worker_is_given_up_and_calls_say_why() {
     let backend = Local::new().nodes(2).program("/bin/false");
     let cluster = Cluster::connect(backend).expect("a process starts");
@@ -384,65 +335,7 @@ fn checkpoint_of(name: &str, events: &Receiver<ClusterEvent>) {
     });
 }
 
-/// However many jobs come and go, one that is long has its checkpoints.
 #[test]
-fn checkpoints_are_taken_while_jobs_come_and_go() {
-    world::on::<Here>(|stage| {
-        let options = JobOptions::new("long").pin("n1");
-        let options = options.checkpoint_every(Duration::from_millis(100));
-        let long = stage.cluster.submit(Counting::new(u64::MAX, 1000), options);
-        let long = long.expect("submit");
-        let mut names = (0..).map(|number| format!("short {number}"));
-        let mut submit = |jobs| {
-            for name in names.by_ref().take(jobs) {
-                let (job, options) = (Counting::new(1, 1), JobOptions::new(name).cpus(0.1));
-                stage.cluster.submit(job, options).expect("submit");
-            }
-        };
-        submit(5);
-        for _ in 0..5 {
-            stage::wait_for(stage.events, |what| match what {
-                EventKind::Checkpoint { job, .. } => (job.as_str() == "long").then_some(()),
-                EventKind::Finished { .. } => {
-                    submit(1);
-                    None
-                }
-                _ => None,
-            });
-        }
-        long.cancel();
-    });
-}
-
-/// Names of jobs come from elsewhere, and may be any text.
-#[test]
-fn any_text_names_a_job() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = folder.path().join("store");
-    let options = Options::new().store(&store).events(folder.path());
-    let backend = Here::backend(folder.path());
-    let cluster = Cluster::connect_with(backend, options).expect("workers");
-    let names = [
-        "../../evil",
-        "a/b",
-        "quote\"'`$(touch pwned)",
-        "new\nline",
-        "nul\0x",
-        "",
-        "\u{202e}rtl \u{1f4a3}",
-        "-rf",
-        "%j%u",
-    ];
-    for name in names {
-        let job = cluster.submit(Counting::new(3, 1), JobOptions::new(name));
-        let result = job.expect("submit").wait_timeout(PATIENCE);
-        assert_eq!(result, Some(Ok(Counting::new(3, 1).expected())), "{name:?}");
-        let stored = cluster.stored_result::<Counting>(&name.into());
-        assert!(stored.expect("it can be read").is_some(), "{name:?}");
-    }
-    let around = fs::read_dir(folder.path()).expect("it is there");
-    let around: Vec<_> = around
-        .map(|entry| entry.expect("an entry").file_name())
-        .collect();
-    assert_eq!(around.len(), 2, "the store and the events: {around:?}");
+fn the_error_says_that_there_was_no_stack() {
+    world::on::<Here>(crashes::the_error_says_that_there_was_no_stack);
 }

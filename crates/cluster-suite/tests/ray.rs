@@ -175,6 +175,26 @@ fn a_call_does_not_wait_for_a_long_one_that_was_thought_short() {
     });
 }
 
+/// A call that ends its worker takes none of those with it that travel beside it.
+#[test]
+fn a_call_that_ends_its_worker_spares_short_ones() {
+    on_ray(|cluster| {
+        let add = |x| cluster.call(calls::add, (x, 1));
+        for (x, call) in (0..).zip((0..200).map(add).collect::<Vec<_>>()) {
+            assert_eq!(call.get(), Ok(x + 1));
+        }
+        let before: Vec<_> = (0..300).map(add).collect();
+        let folder = tempfile::tempdir().expect("a folder");
+        let dies = cluster.call(calls::note_and_die, folder.path().join("attempts"));
+        let behind: Vec<_> = (300..600).map(add).collect();
+        for (x, call) in (0..).zip(before.into_iter().chain(behind)) {
+            assert_eq!(call.get(), Ok(x + 1));
+        }
+        let error = dies.get().expect_err("it ends its worker").to_string();
+        assert!(error.contains("SIGABRT"), "{error}");
+    });
+}
+
 /// Every line comes once, with the call or the attempt that printed it.
 #[test]
 fn lines_come_from_the_nodes() {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, RemoteFuture, Slurm};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::crashes;
 use heist_cluster_suite::logs;
 use heist_cluster_suite::world::{self, World};
 
@@ -121,4 +122,9 @@ fn killed_calls_give_their_processors_back() {
         calls.iter().for_each(RemoteFuture::kill);
         calls::many_calls_come_back(cluster);
     });
+}
+
+#[test]
+fn the_error_says_that_there_was_no_stack() {
+    world::on::<OnSlurm>(crashes::the_error_says_that_there_was_no_stack);
 }

@@ -13,6 +13,7 @@ use crate::planner::{JobId, NodeId};
 use crate::protocol::trace::Trace;
 
 pub(crate) mod lines;
+pub(crate) mod tail;
 
 use lines::harmless;
 

@@ -8,23 +8,10 @@ use std::sync::Arc;
 use heist_sync::Mutex;
 
 use crate::backend::poller::{Connection, Poller, Turn};
-use crate::log::lines::{harmless, Lines};
+use crate::log::lines::Lines;
+use crate::log::tail::Tail;
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
-
-/// How much of what a worker said last is kept.
-const TAIL_BYTES: usize = 1 << 14;
-
-/// How many lines of that are shown.
-const LINES_SHOWN: usize = 3;
-
-/// Parts of lines that say why a process ends; a long backtrace may follow.
-const TELLING: [&str; 4] = [
-    "memory allocation of",
-    "has overflowed its stack",
-    "panicked at",
-    "terminate called",
-];
 
 /// How much is read at once.
 const BUFFER_BYTES: usize = 1 << 12;
@@ -48,7 +35,7 @@ pub(super) struct Words {
 #[derive(Debug, Default)]
 struct State {
     lines: Lines,
-    tail: Vec<u8>,
+    tail: Tail,
     /// The calls and attempts that run there.
     origins: Vec<Arc<LogOrigin>>,
 }
@@ -97,9 +84,7 @@ impl Words {
             tail,
             origins,
         } = state;
-        tail.extend_from_slice(bytes);
-        let surplus = tail.len().saturating_sub(TAIL_BYTES);
-        tail.drain(..surplus);
+        tail.take(bytes);
         lines.take(bytes, |line, goes_on| {
             self.logs.say(&self.node, origins, line, goes_on);
         });
@@ -137,14 +122,7 @@ impl Words {
     pub(super) fn rest(&self) -> String {
         let mut state = self.state.lock();
         self.read(&mut state);
-        let text = String::from_utf8_lossy(&state.tail);
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let lines: Vec<_> = lines.collect();
-        let tells = |line: &&str| TELLING.iter().any(|telling| line.contains(telling));
-        let first = lines.iter().rposition(tells);
-        let first = first.unwrap_or(lines.len().saturating_sub(LINES_SHOWN));
-        let shown: Vec<_> = lines.into_iter().skip(first).take(LINES_SHOWN).collect();
-        harmless(shown.join("; ").as_bytes())
+        state.tail.shown()
     }
 }
 

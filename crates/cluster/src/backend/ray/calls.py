@@ -43,6 +43,8 @@ TURN_S = 3
 VERDICTS_MAX = 8
 # How often in a row workers may fail to start, before the calls that wait for them fail.
 FAILURES_MAX = 3
+# For how long calls travel alone after one of several has ended its worker.
+WARY_S = 10
 
 
 class Call:
@@ -83,7 +85,7 @@ class Lease:
         # The calls under way, by the number under which they were sent.
         self.batches = {}
         # The call under way is not known to be short.
-        self.is_alone = False
+        self.is_alone = self.is_dead = False
         self.began_at = self.idle_at = self.sent_at = time.monotonic()
 
     def is_held_up(self):
@@ -111,7 +113,7 @@ class Calls:
         # How long calls run, by their processors.
         self.average_s = {}
         self.numbers = itertools.count()
-        self.gave_way_at = 0
+        self.gave_way_at = self.wary_until = 0
         threading.Thread(target=self.tick, daemon=True).start()
 
     def take(self, call, cpus, place, is_pinned, near):
@@ -207,7 +209,8 @@ class Calls:
         """Sends a worker a call or several; False if it has enough."""
         average_s = self.average_s.get(lease.cpus, math.inf)
         count = 1
-        if average_s < SHORT_S:
+        is_wary = time.monotonic() < self.wary_until
+        if average_s < SHORT_S and not is_wary:
             workers = sum(other.cpus == lease.cpus for other in self.leases)
             share = math.ceil(len(pool.waiting) / (DEPTH * workers))
             count = min(share, BATCH_MAX, int(BATCH_S / max(average_s, 1e-6)))
@@ -258,6 +261,10 @@ class Calls:
                 self.drop(lease)
                 self.ask_again(lease, calls, result, VERDICTS_MAX)
                 answers = []
+            elif self.rooms.is_mystery(lease.worker, result):
+                self.drop(lease)
+                self.inquire(lease, calls, result)
+                answers = []
             elif isinstance(result, Exception):
                 if not is_of_library(result):
                     self.drop(lease)
@@ -299,6 +306,21 @@ class Calls:
             for call in calls:
                 self.calls.pop(call.to, None)
             return [self.lost(call, error) for call in calls]
+
+    def inquire(self, lease, calls, error):
+        """A worker has died, and perhaps has said why."""
+        is_alone = len(calls) == 1 and not lease.batches and not lease.is_dead
+        lease.is_dead = True
+        if not is_alone:
+            self.wary_until = time.monotonic() + WARY_S
+
+        def told(found):
+            with self.lock:
+                for call in calls:
+                    self.calls.pop(call.to, None)
+                return [self.lost(call, found or error) for call in calls]
+
+        self.rooms.inquire(lease.worker, calls[0].to if is_alone else None, told)
 
     def wait_again(self, calls):
         """Puts calls that have not begun before the others; says which are cancelled."""

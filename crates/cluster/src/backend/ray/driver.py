@@ -55,7 +55,8 @@ class Driver:
                     frames.append(frame({"printed": to._asdict()}, result))
                 elif isinstance(result, Exception):
                     kind, message = reason(result)
-                    frames.append(frame({"to": to, "error": kind, "message": message}))
+                    words = getattr(result, "words", b"")
+                    frames.append(frame({"to": to, "error": kind, "message": message}, words))
                 elif isinstance(result, heist_ray.Block):
                     self.stream.sendall(b"".join([*frames, prefix({"to": to}, len(result.data))]))
                     self.stream.sendall(result.data)
@@ -134,11 +135,14 @@ class Driver:
         if host not in self.hosts:
             raise Failure("lost", f"there is no worker {host} any more")
         worker, _ = self.hosts[host]
-        asked = functools.partial(self.asked, worker, to)
+        asked = functools.partial(self.asked, worker, host, to)
         request = heist_ray.block(payload)
         self.done.when_ready(worker.actor.job.remote(worker.heard, host, request), asked)
 
-    def asked(self, worker, to, result):
+    def asked(self, worker, host, to, result):
+        if self.rooms.is_mystery(worker, result):
+            self.rooms.inquire(worker, host, lambda found: [(to, found or result)])
+            return []
         if isinstance(result, Exception):
             return [(to, result)]
         answer, printed = result

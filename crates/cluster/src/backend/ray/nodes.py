@@ -12,9 +12,11 @@ NODES_FRESH_S = 1
 class Failure(Exception):
     """Something that cannot be done, and of what kind that is."""
 
-    def __init__(self, kind, message):
+    def __init__(self, kind, message, words=b""):
         super().__init__(message)
         self.kind = kind
+        # The last that a dead process said.
+        self.words = words
 
 
 class Nodes:

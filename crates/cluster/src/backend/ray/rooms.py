@@ -12,22 +12,43 @@ import heist_ray
 import ray
 
 from done import Printed
+from nodes import Failure
 
 # How long a worker without a room waits for one.
 KEEP_S = 30
+# How long the last words of a dead worker are waited for.
+INQUEST_S = 2
+
+
+# Ray says so when a worker crashes; then follow stacks.
+SIGNAL = b"*** SIG"
+HOW = {
+    "SIGABRT": "it aborted",
+    "SIGBUS": "it made a bus error",
+    "SIGFPE": "it made an arithmetic error",
+    "SIGILL": "it met an illegal instruction",
+    "SIGSEGV": "it made a segmentation fault",
+}
 
 
 class Worker:
     """An actor, and what it prints."""
 
-    def __init__(self, actor, done):
+    def __init__(self, actor, place, done):
         self.actor = actor
+        self.place = place
         self.done = done
         self.name = None
         # How far the files have been heard into which it prints.
         self.heard = [0, 0]
         self.lock = threading.Lock()
-        self.has_work = self.is_asked = False
+        self.has_work = self.is_asked = self.is_killed = False
+        # Those into which it prints, each with where that begins.
+        self.files = []
+
+    def learn(self):
+        """Asks it for its name and files."""
+        self.name, self.files = ray.get(self.actor.whereabouts.remote())
 
     def listen(self):
         """Has what it prints passed on while it has work."""
@@ -60,7 +81,46 @@ class Worker:
 
     def kill(self):
         self.has_work = False
+        self.is_killed = True
         ray.kill(self.actor)
+
+
+class Witness:
+    """A worker that reads what another one said before it died."""
+
+    def __init__(self, rooms, dead, whose, told):
+        self.rooms = rooms
+        self.dead = dead
+        self.whose = whose
+        self.told = told
+        self.worker = rooms.spare(dead.place) or rooms.start_worker(dead.place)
+
+    def said(self, result):
+        if isinstance(result, Exception):
+            self.worker.kill()
+            return self.tell([], None)
+        self.rooms.keep(self.dead.place, self.worker)
+        unheard, words = result
+        messages = []
+        for number, printed in enumerate(unheard):
+            printed = printed.partition(SIGNAL)[0]
+            if printed:
+                messages.append((Printed(self.dead.name, self.whose, number), printed))
+        words, signal, rest = words.partition(SIGNAL)
+        if not signal:
+            return self.tell(messages, None)
+        signal = "SIG" + rest.split()[0].decode(errors="replace")
+        kind = "node_died" if self.whose is None else "own_doing"
+        message = f"the worker on {self.dead.name} is gone: {HOW.get(signal, 'it failed')} ({signal})"
+        return self.tell(messages, Failure(kind, message, words))
+
+    def is_late(self, _):
+        return self.tell([], None)
+
+    def tell(self, messages, failure):
+        """Only the thread that answers does so."""
+        told, self.told = self.told, None
+        return [] if told is None else messages + told(failure)
 
 
 class Rooms:
@@ -104,14 +164,31 @@ class Rooms:
         """A worker on that node, which knows what the node is called."""
         while worker := self.spare(place):
             try:
-                worker.name = ray.get(worker.actor.node.remote())
+                worker.learn()
                 return worker
             except ray.exceptions.RayActorError:
                 # It has died in the meantime.
                 pass
         worker = self.start_worker(place)
-        worker.name = ray.get(worker.actor.node.remote())
+        worker.learn()
         return worker
+
+    def is_mystery(self, worker, error):
+        """Whether the worker has died, and perhaps has said why."""
+        is_dead = isinstance(error, ray.exceptions.ActorDiedError)
+        return is_dead and bool(worker.files) and not worker.is_killed
+
+    def inquire(self, worker, whose, told):
+        """Has another worker of that node read what a dead one said, and tells that to the
+        thread that answers: as a failure, with messages before it; None if nobody can say. The
+        dead one worked for `whose` alone, unless that is None."""
+        witness = Witness(self, worker, whose, told)
+        reference = witness.worker.actor.last_words.remote(worker.files, worker.heard)
+        self.done.when_ready(reference, witness.said)
+        # Ray may not know yet that the node is dead as well.
+        late = threading.Timer(INQUEST_S, self.done.put, (witness.is_late, None))
+        late.daemon = True
+        late.start()
 
     def spare(self, place):
         with self.lock:
@@ -161,4 +238,4 @@ class Rooms:
             max_concurrency=9,
             scheduling_strategy=affinity(place, soft=False),
         ).remote()
-        return Worker(actor, self.done)
+        return Worker(actor, place, self.done)

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::printed::{Piece, Printed};
 use crate::error::BackendError;
+use crate::log::tail::Tail;
 use crate::planner::NodeId;
 use crate::private::Folder;
 use crate::protocol::outgoing::Outgoing;
@@ -134,6 +135,7 @@ struct Said {
 enum Kind {
     Setup,
     NodeDied,
+    OwnDoing,
     Lost,
     Cancelled,
     Impossible,
@@ -333,11 +335,17 @@ fn gone() -> BackendError {
 
 impl Said {
     fn outcome(self, payload: Vec<u8>) -> Result<Vec<u8>, BackendError> {
-        let message = self.message;
+        let mut message = self.message;
+        if self.error.is_some() && !payload.is_empty() {
+            let mut words = Tail::default();
+            words.take(&payload);
+            message = words.shown_behind(message);
+        }
         Err(match self.error {
             None => return Ok(payload),
             Some(Kind::Setup) => BackendError::setup(message),
             Some(Kind::NodeDied) => BackendError::node_died(message),
+            Some(Kind::OwnDoing) => BackendError::own_doing(message),
             Some(Kind::Lost) => BackendError::lost(message),
             Some(Kind::Cancelled) => BackendError::cancelled(),
             Some(Kind::Impossible) => BackendError::impossible(message),

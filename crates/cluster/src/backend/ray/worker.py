@@ -32,6 +32,8 @@ PRINTED_EVERY_S = 0.05
 PRINTED_WITHIN_S = 10
 # How much of that travels at once; the rest of more is left out.
 PRINTED_BYTES_MAX = 8 << 20
+# How much is read of what a process said before it died.
+TAIL_BYTES = 1 << 14
 
 
 class Block:
@@ -66,6 +68,18 @@ class Host:
 
     def node(self):
         return here().node
+
+    def whereabouts(self):
+        """The node, and the files into which this prints, each with where that begins."""
+        return here().node, [(file.path, file.begin) for file in self.output.files]
+
+    def last_words(self, files, heard):
+        """What a process of this node that is dead has printed into these files and nobody has
+        heard, and the end of all that it said."""
+        unheard = []
+        for (path, begin), heard in zip(files, heard):
+            unheard.append(read_end(path, max(begin, heard), PRINTED_BYTES_MAX))
+        return unheard, read_end(*files[-1], TAIL_BYTES)
 
     def answer(self, request):
         return here().answer(data(request))
@@ -157,6 +171,13 @@ class Output:
             return printed
 
 
+def read_end(path, begin, bytes_max):
+    """The last bytes behind `begin`, so many at most."""
+    with open(path, "rb") as file:
+        begin = max(begin, os.fstat(file.fileno()).st_size - bytes_max)
+        return os.pread(file.fileno(), bytes_max, begin)
+
+
 def is_file(number):
     return stat.S_ISREG(os.fstat(number).st_mode)
 
@@ -166,7 +187,8 @@ class File:
 
     def __init__(self, number):
         self.file = os.open(f"/proc/self/fd/{number}", os.O_RDONLY)
-        self.length = self.heard = os.fstat(self.file).st_size
+        self.path = os.readlink(f"/proc/self/fd/{number}")
+        self.begin = self.length = self.heard = os.fstat(self.file).st_size
         # Where the words of somebody end.
         self.ends = collections.deque()
 

@@ -183,7 +183,11 @@ pub(super) fn submit(
     let mut sbatch = site.placing("sbatch", spec.cpus.whole().max(1), &spec.placement.needs);
     sbatch
         .args(["--parsable", "--requeue", "--open-mode=append"])
-        .arg(format!("--job-name={}", spec.name))
+        // No argument can hold a zero.
+        .arg(format!(
+            "--job-name={}",
+            spec.name.replace('\0', "\u{fffd}")
+        ))
         .arg(format!("--output={log}"))
         .env(
             WORKER_VARIABLE,

@@ -16,6 +16,7 @@ use super::log::Speaker;
 use super::site::Site;
 use crate::backend::link::{Closing, End, Link};
 use crate::log::lines::{harmless, Lines};
+use crate::log::tail::Tail;
 use crate::log::{LogOrigin, Logs};
 use crate::planner::NodeId;
 use crate::protocol::environment::WORKER_VARIABLE;
@@ -28,6 +29,18 @@ HEIST_CLUSTER_NODE=$SLURMD_NODENAME exec "$@""#;
 
 /// How many of srun's last lines are kept for messages.
 const LINES_KEPT: usize = 4;
+
+/// The ends of a task of which srun tells that are its own doing, as it calls them.
+const CRASHES: [&str; 8] = [
+    "Aborted",
+    "Bad system call",
+    "Bus error",
+    "Exited with exit code",
+    "Floating point exception",
+    "Illegal instruction",
+    "Segmentation fault",
+    "Trace/breakpoint trap",
+];
 
 /// A worker on some node.
 #[derive(Clone, Debug)]
@@ -65,19 +78,53 @@ impl Srun {
     }
 
     /// Waits for its end, and says why that was.
-    fn ended(&self, errors: Option<JoinHandle<String>>) -> String {
+    fn ended(&self, errors: Option<JoinHandle<Said>>) -> End {
         // Its words are at their end when it is, unless somebody else holds them.
         let errors = errors.filter(|_| self.sentence.get().is_none());
-        let lines = errors.and_then(|errors| errors.join().ok());
+        let said = errors.and_then(|errors| errors.join().ok());
         let status = self.child.lock().take().map(|mut child| child.wait());
-        match (self.sentence.get(), lines, status) {
-            (Some(sentence), ..) => sentence.clone(),
-            (None, Some(lines), _) if !lines.is_empty() => lines,
-            (None, _, Some(Ok(status))) => format!("srun ended with {status}"),
-            (None, _, Some(Err(error))) => format!("srun cannot be waited for: {error}"),
-            (None, _, None) => "srun has ended".to_owned(),
+        if let Some(sentence) = self.sentence.get() {
+            let (why, is_own_doing) = (sentence.clone(), false);
+            return End { why, is_own_doing };
+        }
+        let said = said.unwrap_or_default();
+        let code = match &status {
+            Some(Ok(status)) => status.code(),
+            _ => None,
+        };
+        let why = match status {
+            _ if !said.by_srun.is_empty() => said.by_srun,
+            Some(Ok(status)) => format!("srun ended with {status}"),
+            Some(Err(error)) => format!("srun cannot be waited for: {error}"),
+            None => "srun has ended".to_owned(),
+        };
+        // A worker has one call at a time.
+        let is_own_doing = is_crash(&why, code);
+        match is_own_doing {
+            true => End {
+                why: said.by_worker.shown_behind(why),
+                is_own_doing,
+            },
+            false => End { why, is_own_doing },
         }
     }
+}
+
+/// True if srun tells that the task ended by itself, and nobody made it end: it says so, unless it
+/// is late, and it ends with the code of the task, which for a signal is 128 and its number.
+fn is_crash(said: &str, code: Option<i32>) -> bool {
+    let mut ends = said.split(": task 0: ").skip(1);
+    let is_crash = |end: &str| CRASHES.iter().any(|crash| end.starts_with(crash));
+    // Illegal instruction, trap, abort, bus error, arithmetic, segmentation, forbidden call.
+    ends.any(is_crash) || matches!(code, Some(132..=136 | 139 | 159))
+}
+
+/// The output that came by srun.
+#[derive(Debug, Default)]
+struct Said {
+    /// Slurm's own last lines.
+    by_srun: String,
+    by_worker: Tail,
 }
 
 impl Process {
@@ -139,7 +186,7 @@ pub(super) fn start(
     });
     on_begin(Arc::clone(&srun));
     let (Some((slurm_job, node)), Some(input)) = (greeting(&mut output), input) else {
-        return Err(srun.ended(errors));
+        return Err(srun.ended(errors).why);
     };
     *srun.awaited.lock() = None;
     let name = format!("the worker on {node} (Slurm job {slurm_job})");
@@ -147,10 +194,9 @@ pub(super) fn start(
     let ending = Arc::clone(&srun);
     let closed = move |closing: Closing| {
         beside(move || {
-            let why = ending.ended(errors);
-            on_close(why.clone());
-            let is_own_doing = false;
-            closing.tell(&End { why, is_own_doing });
+            let end = ending.ended(errors);
+            on_close(end.why.clone());
+            closing.tell(&end);
         });
     };
     let link = Link::open(&site.poller, name, output, input, site.limits, closed);
@@ -213,16 +259,19 @@ fn greeting(output: &mut impl Read) -> Option<(u64, NodeId)> {
     Some((slurm_job.parse().ok()?, NodeId::from(node)))
 }
 
-/// Passes on what functions print, and returns what Slurm said last.
+/// Passes on what functions print, and returns what was said last.
 fn listen(
     mut errors: impl Read + Send + 'static,
     logs: Logs,
     speaker: Arc<Speaker>,
-) -> io::Result<JoinHandle<String>> {
+) -> io::Result<JoinHandle<Said>> {
     let listening = move || {
         let (mut lines, mut said) = (Lines::default(), VecDeque::new());
+        let mut by_worker = Tail::default();
         let mut take = |line: &[u8], goes_on| {
             if !line.starts_with(b"srun: ") && !line.starts_with(b"slurmstepd") {
+                by_worker.take(line);
+                by_worker.take(b"\n");
                 return speaker.say(&logs, line, goes_on);
             }
             said.push_back(harmless(line));
@@ -240,9 +289,39 @@ fn listen(
         }
         lines.rest(take);
         speaker.ends();
-        said.make_contiguous().join("; ")
+        Said {
+            by_srun: said.make_contiguous().join("; "),
+            by_worker,
+        }
     };
     thread::Builder::new()
         .name("heist-cluster-srun".to_owned())
         .spawn(listening)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_crashed_is_told_from_one_that_was_ended() {
+        for crash in [
+            "Aborted",
+            "Aborted (core dumped)",
+            "Exited with exit code 7",
+        ] {
+            assert!(is_crash(
+                &format!("srun: error: n1: task 0: {crash}"),
+                Some(1)
+            ));
+        }
+        for end in [
+            "srun: error: n1: task 0: Killed",
+            "srun: error: n1: task 0: Terminated",
+            "srun: error: Node failure on n1; srun: error: Aborted",
+        ] {
+            assert!(!is_crash(end, Some(137)), "{end}");
+        }
+        assert!(is_crash("srun ended", Some(134)), "SIGABRT");
+    }
 }
