@@ -213,6 +213,8 @@ where
 {
     let offered = *pace;
     let mut below = offered;
+    pace.skip(lower.steps());
+    let behind = *pace;
     // Set only by a part of which nothing is left, so that not both are interrupted. Relaxed: see
     // where they are read.
     let (lower_ended, upper_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -232,7 +234,7 @@ where
                 return;
             }
             let (part, others) = upper.take().expect(ONCE);
-            let mut outcome = run(&mut offered.of_offer(), part, others, &lower_ended);
+            let mut outcome = run(&mut behind.of_offer(), part, others, &lower_ended);
             if let Some(left) = &mut outcome.1 {
                 left.part.pause();
             }

@@ -13,6 +13,10 @@ use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 const FIRST: usize = 8;
 /// As [`FIRST`], of a loop that is so short that looks are a part of its cost.
 const FIRST_OF_BRIEF: usize = 2;
+/// Long grains end at multiples of so many steps: with items of any size that is a power of two,
+/// the next grain then begins as well aligned as the loop. Where it does not, a vector instruction
+/// reads or writes across the edges of cache lines, and the loop takes up to 1.3 times as long.
+const ALIGNED: usize = 64;
 
 /// The pace of a worker that runs a part. It depends on no type of the loop, so that the program
 /// has one copy of it.
@@ -24,6 +28,8 @@ pub(crate) struct Pace<'a> {
     levels: u32,
     /// True if a worker was hungry when this one last looked.
     hungry: bool,
+    /// The steps of the loop before this point, modulo [`ALIGNED`].
+    phase: usize,
     /// The loop, if it is measured.
     measured: Option<&'a Loop>,
 }
@@ -74,6 +80,7 @@ impl<'a> Pace<'a> {
                 manner: Manner::Whole,
                 levels: 0,
                 hungry: false,
+                phase: 0,
                 measured: None,
             };
         }
@@ -116,7 +123,26 @@ impl<'a> Pace<'a> {
             manner,
             levels: policy.levels(),
             hungry: others == Others::Hungry,
+            phase: 0,
             measured,
+        }
+    }
+
+    /// Goes past so many steps.
+    pub(crate) fn skip(&mut self, steps: usize) {
+        self.phase = (self.phase + steps % ALIGNED) % ALIGNED;
+    }
+
+    /// A long grain, a little shorter, so that the next one begins aligned.
+    fn aligned(&self, grain: usize) -> usize {
+        if grain < 2 * ALIGNED {
+            return grain;
+        }
+        let aligned = grain - (self.phase + grain % ALIGNED) % ALIGNED;
+        if aligned < self.policy.min_len {
+            grain
+        } else {
+            aligned
         }
     }
 
@@ -223,11 +249,11 @@ impl<'a> Pace<'a> {
             Manner::Whole => (usize::MAX, usize::MAX, false),
             Manner::Beforehand(len) => (usize::MAX, len, false),
             Manner::Timed(Timed { grain, .. }) => {
-                let grain = self.policy.grain_len(grain.len());
+                let grain = self.aligned(self.policy.grain_len(grain.len()));
                 (grain, self.policy.max_len, self.hungry && steps > grain)
             }
             Manner::Short { next, .. } => {
-                let grain = self.policy.grain_len(next);
+                let grain = self.aligned(self.policy.grain_len(next));
                 (grain, self.policy.max_len, self.hungry && steps > next)
             }
         };
@@ -254,13 +280,15 @@ impl<'a> Pace<'a> {
 
     fn look_behind(&mut self, steps: usize, is_more: bool) {
         self.hungry = sees_hungry();
+        self.skip(steps);
         match &mut self.manner {
             Manner::Whole | Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
                 let now_ns = timed.clock.elapsed_ns();
                 let grain_ns = now_ns - timed.then_ns;
                 timed.then_ns = now_ns;
-                if is_more && steps >= timed.grain.len() {
+                // To be aligned it was a little shorter; one that `max_len` cut says little.
+                if is_more && steps > timed.grain.len() / 2 {
                     timed.grain.ran(grain_ns);
                 }
                 if self.policy.granularity == Granularity::Adaptive {

@@ -1,6 +1,8 @@
 //! The driver with iterators that behave badly, within what they may.
 
-use std::sync::Arc;
+use std::hint::black_box;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use heist_core::{ThreadPool, ThreadPoolBuilder};
@@ -332,4 +334,58 @@ fn one_worker_runs_each_item_of_short_and_long_loops_once() {
             assert_eq!(sum.into_inner(), len * (len + 1) / 2);
         }
     });
+}
+
+/// Numbers in a row that note which of them were run at once, if there is more of the part.
+struct Noting<'n> {
+    next: usize,
+    end: usize,
+    grains: &'n Mutex<Vec<Range<usize>>>,
+}
+
+impl Part for Noting<'_> {
+    type Output = usize;
+
+    fn steps(&self) -> usize {
+        self.end - self.next
+    }
+
+    fn split(&mut self) -> Option<Self> {
+        let middle = self.next + self.steps() / 2;
+        let end = std::mem::replace(&mut self.end, middle);
+        let next = middle;
+        Some(Self { next, end, ..*self })
+    }
+
+    fn run<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(usize) -> ControlFlow<()>,
+    {
+        let len = self.steps().min(*budget);
+        *budget -= len;
+        let grain = self.next..self.next + len;
+        self.next = grain.end;
+        if self.next < self.end {
+            self.grains.lock().expect("no panic").push(grain.clone());
+        }
+        grain.into_iter().try_for_each(&mut consume)
+    }
+}
+
+#[test]
+fn long_grains_end_where_the_items_are_aligned_as_at_the_beginning() {
+    let mut long = 0;
+    for workers in [1, 3] {
+        let grains = Mutex::new(Vec::new());
+        let (next, end) = (0, 1_000_003);
+        let grains = &grains;
+        let iter = Noting { next, end, grains };
+        pool(workers).install(|| drive(iter, ForEach::new(&|item| _ = black_box(item))));
+        let grains = grains.lock().expect("no panic");
+        for grain in grains.iter().filter(|grain| grain.len() >= 128) {
+            assert_eq!(grain.end % 64, 0, "{grain:?} of {grains:?}");
+            long += 1;
+        }
+    }
+    assert!(long > 0, "a million items are run in more than one grain");
 }
