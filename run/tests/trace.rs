@@ -107,13 +107,11 @@ fn the_jobs_of_the_pool_are_around_the_pieces_and_each_steal_is_an_arrow() {
     assert_eq!(ids("s"), ids("f"));
     let stolen = those(|event| event["args"]["job"] == "stolen").len();
     assert!(ids("f").len() >= stolen, "a stolen job came by a steal");
-    let own = |job: &&&Value| job["args"]["job"] != "submitted";
-    for job in jobs.iter().filter(own) {
+    for job in jobs {
         let name = job["name"].as_str().expect("a name");
-        assert!(
-            name.starts_with("heist_run::"),
-            "not after a closure: {name}"
-        );
+        // The halves of a loop are the library's own.
+        let is_understood = name.starts_with("heist_run::") || name.ends_with(" job");
+        assert!(is_understood, "neither a closure nor a source: {name}");
     }
 }
 
