@@ -21,7 +21,7 @@ pub(crate) use for_each::ForEach;
 pub(crate) use list::Chunks;
 pub(crate) use ordered::in_order;
 pub(crate) use reduce::Reduce;
-pub(crate) use reduce_with::{reduce, reduce_with};
+pub(crate) use reduce_with::reduce_with;
 pub(crate) use total::{count, product, sum};
 pub(crate) use try_reduce::try_reduce;
 pub(crate) use unzip::{partition, unzip};

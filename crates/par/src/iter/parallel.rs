@@ -672,10 +672,10 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
     /// which workers are free: `op` should be associative. `identity()` gives a value that changes
     /// nothing it is combined with.
     ///
-    /// Each part may begin with one, as on rayon, and the number of parts is not known: so where
-    /// `identity()` does change something, as in `reduce(|| 1, |a, b| a + b)`, the result is not
-    /// known either. Here parts do so where the items are numbers or the like, which makes the loop
-    /// faster; else it is called only if there are no items.
+    /// It is called once, if there are no items, and else never. rayon begins each part of its own
+    /// with one, as its contract allows, and this one's does too: so where `identity()` does change
+    /// something, as in `reduce(|| 1, |a, b| a + b)`, rayon adds as many ones as it has made parts,
+    /// and this method none.
     ///
     /// # Examples
     ///
@@ -690,7 +690,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         ID: Fn() -> Self::Item + Sync + Send,
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
     {
-        consumer::reduce(self, identity, op)
+        self.reduce_with(op).unwrap_or_else(identity)
     }
 
     /// As [`reduce`](Self::reduce); `None` if there are no items.

@@ -316,37 +316,6 @@ fn trying_returns_a_failure_if_there_is_one() {
 }
 
 #[test]
-fn reducing_combines_neighbours_in_order_with_an_identity_or_without() {
-    for_all_sizes(|size, iter| {
-        let join = |a: (usize, usize), b: (usize, usize)| match (a, b) {
-            ((0, 0), b) => b,
-            (a, (0, 0)) => a,
-            (a, b) => {
-                assert_eq!(a.1, b.0);
-                (a.0, b.1)
-            }
-        };
-        let whole = (size > 0).then_some((1, size + 1));
-        for ranges in [
-            Either::Left(iter.clone()),
-            Either::Right((0..size).into_par_iter()),
-        ] {
-            let ranges = ranges.map(|n| (n + 1, n + 2));
-            let reduced = ranges.clone().reduce(|| (0, 0), join);
-            assert_eq!(reduced, whole.unwrap_or_default());
-            assert_eq!(ranges.clone().reduce_with(join), whole);
-            let boxes = ranges.map(Box::new);
-            let identity = || {
-                assert_eq!(size, 0, "there are items, and copies of them may be dear");
-                Box::default()
-            };
-            let boxed = boxes.reduce(identity, |a, b| Box::new(join(*a, *b)));
-            assert_eq!(*boxed, whole.unwrap_or_default());
-        }
-    });
-}
-
-#[test]
 fn trying_to_reduce_combines_neighbours_in_order_or_fails() {
     for_all_sizes(|size, iter| {
         // Ranges that touch: out of order they would not.

@@ -1,6 +1,5 @@
 //! One item of all, by an operation that leaves one of two neighbours.
 
-use std::mem::needs_drop;
 use std::ops::ControlFlow::{self, Continue};
 
 use crate::driver::{drive, Consumer};
@@ -15,53 +14,21 @@ where
     I: Part,
     OP: Fn(I::Output, I::Output) -> I::Output + Sync,
 {
-    begun_with(iter, &|| None, op)
-}
-
-/// As [`reduce_with`], and `identity()` if there are no items. Each part begins with one, if it is
-/// a number or the like: then the loop is that over all items, without the first one apart. A value
-/// that allocates begins as the first item, because `op` may copy all that it holds.
-pub(crate) fn reduce<I, ID, OP>(iter: I, identity: ID, op: OP) -> I::Output
-where
-    I: Part,
-    ID: Fn() -> I::Output + Sync,
-    OP: Fn(I::Output, I::Output) -> I::Output + Sync,
-{
-    let is_plain = !needs_drop::<I::Output>() && size_of::<I::Output>() <= FEW_BYTES;
-    let begin = || is_plain.then(&identity);
-    begun_with(iter, &begin, op).unwrap_or_else(&identity)
-}
-
-fn begun_with<I, Begin, OP>(iter: I, begin: &Begin, op: OP) -> Option<I::Output>
-where
-    I: Part,
-    Begin: Fn() -> Option<I::Output> + Sync,
-    OP: Fn(I::Output, I::Output) -> I::Output + Sync,
-{
     let reduce = ReduceWith {
         so_far: None,
-        begin,
         op: &op,
     };
     drive(iter, reduce).so_far
 }
 
-/// A larger value is no number.
-const FEW_BYTES: usize = 64;
-/// The first items are taken one by one: so many of a long grain, for the alignment of the others.
-const FIRST: usize = 64;
-
-struct ReduceWith<'f, T, Begin, OP> {
+struct ReduceWith<'f, T, OP> {
     so_far: Option<T>,
-    /// The value with which a part begins, if not with its first item.
-    begin: &'f Begin,
     op: &'f OP,
 }
 
-impl<T, Begin, OP> Consumer<T> for ReduceWith<'_, T, Begin, OP>
+impl<T, OP> Consumer<T> for ReduceWith<'_, T, OP>
 where
     T: Send,
-    Begin: Fn() -> Option<T> + Sync,
     OP: Fn(T, T) -> T + Sync,
 {
     #[inline]
@@ -83,10 +50,9 @@ where
         P: Part<Output = T>,
     {
         // The fold begins with the first item, which most parts give at their first step.
-        let is_long = (*budget).min(part.steps()) >= 16 * FIRST;
-        let mut most = if is_long { FIRST } else { 1 };
+        let mut most = 1;
         loop {
-            if let Some(so_far) = self.so_far.take().or_else(self.begin) {
+            if let Some(so_far) = self.so_far.take() {
                 let op = self.op;
                 self.so_far = Some(part.run_fold(budget, so_far, |a, b| op(a, b)));
                 return Continue(());
@@ -105,7 +71,7 @@ where
     fn split(&mut self, _lower_len: Option<usize>) -> Self {
         Self {
             so_far: None,
-            ..*self
+            op: self.op,
         }
     }
 
