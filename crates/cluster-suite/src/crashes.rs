@@ -12,7 +12,8 @@ use crate::stage::Stage;
 /// Fails as the allocator does, without using up the machine's memory.
 #[remote]
 pub fn use_up_memory() {
-    std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u64; 1 << 40]>());
+    let all = std::alloc::Layout::array::<u8>(isize::MAX as usize);
+    std::alloc::handle_alloc_error(all.expect("no object is larger"));
 }
 
 /// Uses up the stack.
