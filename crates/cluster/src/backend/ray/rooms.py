@@ -17,7 +17,7 @@ from nodes import Failure
 # How long a worker without a room waits for one.
 KEEP_S = 30
 # How long the last words of a dead worker are waited for.
-INQUEST_S = 2
+INQUEST_S = 10
 
 
 # Ray says so when a worker crashes; then follow stacks.
