@@ -3,6 +3,7 @@
 #![expect(clippy::missing_panics_doc, reason = "they panic if a test fails")]
 
 use std::fs;
+use std::io::Write as _;
 
 use heist_cluster::{remote, RemoteError};
 
@@ -24,6 +25,16 @@ pub fn use_up_stack(depth: u64) -> u64 {
         0 => frame[0],
         depth => use_up_stack(depth - 1) + frame[1],
     }
+}
+
+/// Says the beginning of what Ray says of a crash, and is killed.
+#[remote]
+pub fn pretend_and_be_killed() {
+    let said = std::io::stderr().write_all(b"*** SIG");
+    said.expect("somebody listens");
+    let me = std::process::id().to_string();
+    let mut kill = std::process::Command::new("kill");
+    kill.args(["-KILL", &me]).status().expect("kill runs");
 }
 
 /// Work that ends its worker each time is tried twice, says how the worker ended, and takes

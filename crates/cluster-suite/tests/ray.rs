@@ -14,7 +14,7 @@ use heist_cluster_suite::jobs;
 use heist_cluster_suite::logs;
 use heist_cluster_suite::stage::Stage;
 use heist_cluster_suite::world::{self, World};
-use heist_cluster_suite::{calls, until};
+use heist_cluster_suite::{calls, crashes, until};
 
 heist_cluster_suite::suite!(OnRay);
 
@@ -192,6 +192,18 @@ fn a_call_that_ends_its_worker_spares_short_ones() {
         }
         let error = dies.get().expect_err("it ends its worker").to_string();
         assert!(error.contains("SIGABRT"), "{error}");
+    });
+}
+
+/// A worker that was killed has not crashed, whatever it has said, and the others go on.
+#[test]
+fn words_that_look_like_a_crash_are_none() {
+    on_ray(|cluster| {
+        let once = cluster.on("n1").retries(0);
+        let error = once.call(crashes::pretend_and_be_killed, ()).get();
+        let error = error.expect_err("its worker is gone").to_string();
+        assert!(!error.contains("(SIG"), "{error}");
+        assert_eq!(cluster.pin("n1").call(calls::add, (1, 2)).get(), Ok(3));
     });
 }
 

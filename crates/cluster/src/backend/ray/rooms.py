@@ -5,6 +5,7 @@ of its own, waits for the next room on its node, and is there already when that 
 """
 
 import contextlib
+import re
 import threading
 import time
 
@@ -21,7 +22,7 @@ INQUEST_S = 10
 
 
 # Ray says so when a worker crashes; then follow stacks.
-SIGNAL = b"*** SIG"
+SIGNAL = re.compile(rb"\*\*\* (SIG[A-Z]+) received at ")
 HOW = {
     "SIGABRT": "it aborted",
     "SIGBUS": "it made a bus error",
@@ -103,13 +104,13 @@ class Witness:
         unheard, words = result
         messages = []
         for number, printed in enumerate(unheard):
-            printed = printed.partition(SIGNAL)[0]
+            printed = SIGNAL.split(printed, 1)[0]
             if printed:
                 messages.append((Printed(self.dead.name, self.whose, number), printed))
-        words, signal, rest = words.partition(SIGNAL)
-        if not signal:
+        crash = SIGNAL.search(words)
+        if crash is None:
             return self.tell(messages, None)
-        signal = "SIG" + rest.split()[0].decode(errors="replace")
+        signal, words = crash[1].decode(), words[: crash.start()]
         kind = "node_died" if self.whose is None else "own_doing"
         message = f"the worker on {self.dead.name} is gone: {HOW.get(signal, 'it failed')} ({signal})"
         return self.tell(messages, Failure(kind, message, words))
