@@ -17,7 +17,7 @@
 //!   not run on heist;
 //! - 2 if the program was called wrongly, or with something that it cannot work on, such as a
 //!   number of workers that heist refuses;
-//! - 130 if Ctrl-C ended a run on a cluster, or a profile;
+//! - 130 if Ctrl-C ended a run on a cluster, and 128 and the signal if one ended a profile;
 //! - of `heist profile`, that of the program if it failed, or 128 and the signal that killed it.
 
 #![forbid(unsafe_code)]

@@ -6,6 +6,7 @@
 mod absent;
 mod child;
 mod output;
+mod signals;
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,8 +14,6 @@ use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use heist_observe::profile::Profile;
@@ -22,13 +21,10 @@ use heist_run::number::whole;
 use heist_run::progress;
 use heist_run::terminal::harmless;
 use heist_run::usage::check_output;
-use signal_hook::consts::SIGINT;
 
 use self::child::{Child, Ending, Finished};
 pub(crate) use self::output::{read, OutputArgs};
-
-/// The exit code after Ctrl-C, as of shells.
-const INTERRUPTED: u8 = 130;
+use self::signals::Signals;
 
 /// Run a program and say why it does not scale: work and span, bounds, where the span is, idle time
 #[derive(clap::Args, Debug)]
@@ -78,33 +74,57 @@ the work T1 and the burdened span: T1 / P + (1 - 1 / P) burdened.
 
 The exit code is that of the first run whose program failed, or 128 and the
 signal that killed it; 1 if the program wrote no profile; 2 if it cannot be
-started; 130 after Ctrl-C.";
+started. A signal to end (Ctrl-C, SIGTERM, SIGHUP) is passed on to the program,
+which is killed if it goes on for five seconds, or at a second signal; the exit
+code is 128 and the signal then, 130 after Ctrl-C.";
+
+/// The outcome of the runs.
+enum Outcome {
+    /// The profile of each, and how the first one ended that failed.
+    Profiles(Vec<Profile>, Option<Ending>),
+    /// There is nothing to report on.
+    Nothing(ExitCode),
+}
 
 /// Runs the program as often as it takes, and shows the report.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     args.output.check()?;
-    if let Some(name) = &args.out {
-        check_output(&kept(name, 1, 1))?;
-    }
     let workers = workers(&args.workers);
+    if let Some(name) = &args.out {
+        for round in 1..=args.runs {
+            let mut files = workers.iter().map(|&workers| kept(name, workers, round));
+            files.try_for_each(|file| check_output(&file))?;
+        }
+    }
+    match measure(args, &workers)? {
+        Outcome::Nothing(code) => Ok(code),
+        Outcome::Profiles(profiles, failure) => {
+            args.output.show(&profiles, out)?;
+            Ok(failure.map_or(ExitCode::SUCCESS, Ending::exit_code))
+        }
+    }
+}
+
+/// Makes the runs. The folder for their profiles is gone at the end, and so is every program.
+fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
+    let mut signals = Signals::listen()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the profiles")?;
     let progress = progress::bar(args.runs * workers.len() as u64);
     let mut profiles = Vec::new();
     let mut first_failure = None;
     let mut told = Vec::new();
-    let interrupted = interrupts()?;
     for round in 1..=args.runs {
-        for &workers in &workers {
+        for &workers in workers {
             progress.set_message(format!("with {}", plural(workers, "worker")));
-            let finished = child(args, folder.path(), workers).run()?;
+            let finished = child(args, folder.path(), workers).run(&mut signals)?;
             progress.inc(1);
-            if interrupted.load(Ordering::Relaxed) {
+            if let Some(signal) = signals.first() {
                 progress.finish_and_clear();
-                return Ok(ExitCode::from(INTERRUPTED));
+                return Ok(Outcome::Nothing(Ending::Signal(signal).exit_code()));
             }
             let Some(profile) = profile(args, &finished)? else {
                 progress.finish_and_clear();
-                return give_up(args, &finished);
+                return Ok(Outcome::Nothing(give_up(args, &finished)?));
             };
             if let Some(name) = &args.out {
                 let to = kept(name, workers, round);
@@ -124,18 +144,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         }
     }
     progress.finish_and_clear();
-    args.output.show(&profiles, out)?;
-    Ok(first_failure.map_or(ExitCode::SUCCESS, Ending::exit_code))
-}
-
-/// True after a first Ctrl-C, which the program gets too; a second one ends this process at once.
-fn interrupts() -> anyhow::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let code = i32::from(INTERRUPTED);
-    signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&flag))
-        .and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&flag)))
-        .context("cannot listen for Ctrl-C")?;
-    Ok(flag)
+    Ok(Outcome::Profiles(profiles, first_failure))
 }
 
 /// The numbers of workers to run with, each once.

@@ -280,6 +280,49 @@ fn ctrl_c_ends_the_runs_and_leaves_nothing_behind() {
     );
 }
 
+/// A supervisor, or a user of `kill`, speaks to this process alone.
+#[test]
+fn a_signal_to_end_ends_the_program_too_and_leaves_nothing_behind() {
+    for (to_itself, code) in [
+        ("kill -TERM $PPID", 143),
+        ("kill -INT $PPID", 130),
+        ("kill -HUP $PPID", 129),
+        // It does not obey, so that a second one kills it.
+        ("trap '' TERM INT; kill -TERM $PPID; kill -INT $PPID", 143),
+    ] {
+        let (folder, temporary) = (folder(), folder());
+        let script = format!("echo $$ > program; {to_itself}; exec sleep 1000");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+        command.args(["profile", "--", "sh", "-c", &script]);
+        command
+            .current_dir(folder.path())
+            .env("TMPDIR", temporary.path());
+        let output = command.output().expect("the program starts");
+        let said = stderr(&output);
+        let ended = output.status.code();
+        assert_eq!(ended, Some(code), "{to_itself}: {said}");
+        let program = fs::read_to_string(folder.path().join("program")).expect("its number");
+        let is_there = Command::new("kill").args(["-0", program.trim()]).output();
+        let is_there = is_there.expect("kill starts").status.success();
+        assert!(!is_there, "{to_itself}: the program goes on");
+        let left = fs::read_dir(temporary.path()).expect("the folder").count();
+        assert_eq!(left, 0, "{to_itself}");
+    }
+}
+
+#[test]
+fn a_signal_that_was_to_be_ignored_is_ignored() {
+    let folder = folder();
+    let script = format!("kill -HUP $PPID; {WRITES}");
+    let ours = "trap '' HUP; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", ours, env!("CARGO_BIN_EXE_heist")]);
+    command.args(["profile", "--runs", "1", "--", "sh", "-c", &script]);
+    let output = command.current_dir(folder.path()).output();
+    let output = output.expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
 #[test]
 fn a_profile_that_cannot_be_used_is_refused_with_the_field() {
     let folder = folder();

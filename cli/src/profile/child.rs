@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use anyhow::Context as _;
 use heist_run::terminal::harmless;
 use heist_run::usage::Usage;
+
+use super::signals::Signals;
 
 /// The most that is shown of what a failed program said.
 const LINES_SHOWN: usize = 12;
@@ -42,8 +46,8 @@ pub(super) enum Ending {
 }
 
 impl Child<'_> {
-    /// Runs the program to its end.
-    pub(super) fn run(&self) -> anyhow::Result<Finished> {
+    /// Runs the program to its end, which a signal may hasten.
+    pub(super) fn run(&self, signals: &mut Signals) -> anyhow::Result<Finished> {
         let profile = self.name.with_extension("json");
         // That of the run before must not pass for one of this.
         if profile.exists() {
@@ -64,9 +68,11 @@ impl Child<'_> {
             let file = File::create(&said).context("cannot make a file for standard error")?;
             command.stdout(Stdio::null()).stderr(file);
         }
-        let status = command.status();
-        let status = status
+        let started = command.spawn();
+        let mut started = started
             .map_err(|error| Usage(format!("cannot start `{}`: {error}", program.display())))?;
+        let status = signals.wait_for(&mut started);
+        let status = status.with_context(|| format!("cannot wait for `{}`", program.display()))?;
         let said = Some(said).filter(|_| !self.show_output);
         Ok(Finished {
             ending: Ending::of(status),
@@ -96,15 +102,8 @@ impl Child<'_> {
     }
 }
 
-#[cfg(unix)]
 fn is_fifo(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
     std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo())
-}
-
-#[cfg(not(unix))]
-fn is_fifo(_: &Path) -> bool {
-    false
 }
 
 impl Finished {
@@ -123,17 +122,10 @@ impl Finished {
 }
 
 impl Ending {
-    #[cfg(unix)]
     fn of(status: ExitStatus) -> Self {
-        use std::os::unix::process::ExitStatusExt as _;
         // A process has ended by one or the other.
         let signal = status.signal().map(Self::Signal);
         signal.unwrap_or(Self::Code(status.code().unwrap_or(1)))
-    }
-
-    #[cfg(not(unix))]
-    fn of(status: ExitStatus) -> Self {
-        Self::Code(status.code().unwrap_or(1))
     }
 
     /// The exit code that passes it on, as shells do.
@@ -142,8 +134,7 @@ impl Ending {
             Self::Code(code) => code,
             Self::Signal(signal) => 128 + signal,
         };
-        // A code that is no byte exists on other systems only.
-        ExitCode::from(u8::try_from(code).unwrap_or(1))
+        ExitCode::from(u8::try_from(code).expect("codes are bytes, and signals less than 128"))
     }
 }
 
