@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::slice;
 
 use crate::terminal;
-use crate::usage::{check_output, Usage};
+use crate::usage::Usage;
 use crate::workload::{
     fib::Fib, files::Files, json::Json, mandelbrot::Mandelbrot, matmul::Matmul,
     mergesort::Mergesort, nqueens::Nqueens, quicksort::Quicksort, skewed_loop::SkewedLoop,
@@ -58,12 +58,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
 fn compare<W: Workload>(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let setup = setup::<W>(args)?;
     let workers = workers::number(args.workers)?;
-    for file in [&args.report, &args.trace, &Some(setup.output.clone())]
-        .into_iter()
-        .flatten()
-    {
-        check_output(file)?;
-    }
+    let makes_picture = W::PROFILE.flags.contains(&Flag::Output);
+    args.check_outputs(makes_picture.then_some(&setup.output))?;
     let rounds = Rounds::Number(args.repeat.unwrap_or(3));
     let strategies = args.strategy.strategies();
     let (workload, comparison, output) =

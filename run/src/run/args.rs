@@ -1,6 +1,6 @@
 //! The flags of `heist run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValue;
 use clap::ValueEnum;
@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use super::workers;
 use crate::number::whole;
 use crate::strategy::Strategy;
+use crate::usage::{check_outputs, Usage};
 use crate::workload::Kind;
 
 /// The seed of generated input where none is given. With it the tree of `uts` has
@@ -59,6 +60,15 @@ impl Args {
     /// True if one more round is to be recorded.
     pub(super) fn records(&self) -> bool {
         self.report.is_some() || self.trace.is_some()
+    }
+
+    /// Fails if one of the files, a picture among them, could not be written after the work.
+    pub(super) fn check_outputs(&self, picture: Option<&Path>) -> Result<(), Usage> {
+        check_outputs(&[
+            ("--output", picture),
+            ("--report", self.report.as_deref()),
+            ("--trace", self.trace.as_deref()),
+        ])
     }
 }
 

@@ -19,7 +19,7 @@ use super::screen::{percent, speedup, time};
 use super::verdict::verdict;
 use super::{document, page, workers};
 use crate::terminal;
-use crate::usage::{check_output, Usage};
+use crate::usage::Usage;
 use crate::workload::{files::Files, skewed_loop::SkewedLoop, uts::Uts, Setup, Workload};
 
 /// The time for the measured rounds of one workload.
@@ -54,9 +54,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> 
             return Err(Usage(why).into());
         }
     }
-    for file in [&args.report, &args.trace].into_iter().flatten() {
-        check_output(file)?;
-    }
+    args.check_outputs(None)?;
     let workers = workers::number(args.workers)?;
     let mut tour = Tour {
         args,
