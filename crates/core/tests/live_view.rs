@@ -24,7 +24,7 @@ fn a_forked_child_leaves_the_view_of_its_parent_alone_and_has_none() {
         .env("XDG_RUNTIME_DIR", &folder)
         .env_remove("HEIST_PROFILE")
         .env_remove("HEIST_STALL")
-        // A forked child has only one of its parent's stacks, and what the others keep looks leaked.
+        // A forked child has one of its parent's stacks, and what the others keep looks leaked.
         .env("LSAN_OPTIONS", "detect_leaks=0")
         .stderr(Stdio::inherit())
         .output()

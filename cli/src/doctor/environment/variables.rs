@@ -220,7 +220,7 @@ pub(super) const KNOWN: [Definition; 21] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 19] = [
+pub(super) const INTERNAL: [Internal; 20] = [
     Internal {
         name: "HEIST_SOAK_SEED",
         why: "`cargo xtask soak` gives the delays of one run by it",
@@ -292,6 +292,10 @@ pub(super) const INTERNAL: [Internal; 19] = [
     Internal {
         name: "HEIST_CHAOS",
         why: "`cargo lab cluster chaos` finds the processes that a run has left by it",
+    },
+    Internal {
+        name: "LSAN_OPTIONS",
+        why: "a test that forks tells the leak sanitizer by it that a child lacks stacks",
     },
     Internal {
         name: "HEIST_FLEETS",
