@@ -55,7 +55,13 @@ enum Command {
     Doctor(doctor::Args),
     /// Run a program and say why it does not scale: work, span, bounds, idle time, advice
     Profile(profile::Args),
-    /// Say why a program does not scale, from profiles of its runs
+    /// Say why a program does not scale, or who ran what when, from files of its runs
+    ///
+    /// A program on heist writes a profile when `HEIST_PROFILE` names a file, and `heist profile
+    /// --out` keeps those of its runs. Several of one command give one report.
+    ///
+    /// It writes a timeline when `HEIST_TIMELINE` names a file: what each worker did when. With
+    /// `--html` that becomes a page to look at, with `--trace` a file for Perfetto.
     Report(report::Args),
     /// Watch a program that runs on this machine: workers at work, idle time, hot sites, stalls
     Top(top::Args),

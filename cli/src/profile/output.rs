@@ -34,6 +34,24 @@ impl OutputArgs {
         self.html.as_deref().map_or(Ok(()), check_output)
     }
 
+    /// The file for the page, if one is wanted.
+    pub(crate) fn html(&self) -> Option<&Path> {
+        self.html.as_deref()
+    }
+
+    /// Fails if something else than a page is wanted, as timelines have no more.
+    pub(crate) fn demand_page_only(&self) -> Result<(), Usage> {
+        for (flag, is_given) in [("--json", self.json), ("--as-if", !self.as_if.is_empty())] {
+            if is_given {
+                let accepted = "accepted are --html and --trace";
+                return Err(Usage(format!(
+                    "{flag} means nothing to timelines; {accepted}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Shows the report about `profiles`.
     pub(crate) fn show(&self, profiles: &[Profile], out: &mut impl Write) -> anyhow::Result<()> {
         let report = analyse(profiles).map_err(|error| Usage(error.to_string()))?;
@@ -56,7 +74,8 @@ pub(crate) fn read(path: &Path) -> Result<Profile, Usage> {
     let name = path.display();
     let text = limited::read_text(path, PROFILE_BYTES_MAX);
     let text = text.map_err(|error| {
-        let accepted = "accepted is a file as heist profile --out and HEIST_PROFILE write it";
+        let accepted =
+            "accepted is a file as heist profile --out, HEIST_PROFILE and HEIST_TIMELINE write it";
         Usage(format!(
             "cannot read the profile {name}: {error}; {accepted}"
         ))

@@ -25,3 +25,4 @@ pub(crate) mod strand_queue;
 pub(crate) mod task;
 pub(crate) mod unwind;
 pub(crate) mod waiting;
+pub(crate) mod whole_file;

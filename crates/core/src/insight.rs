@@ -1,4 +1,4 @@
-//! Insight: what the profile of a run is made of (`HEIST_PROFILE`).
+//! Insight: what the profile of a run is made of (`HEIST_PROFILE`), and its timeline.
 //!
 //! A worker of a pool that is *metered* is not in `CURRENT` (`worker/current.rs`), so that every
 //! operation takes the way of a caller from outside, and finds there that the thread has a *meter*.
@@ -17,6 +17,7 @@
 //! | `call`, `pieces` | the frames of joins, calls and loops |
 //! | `idle`, `interference` | where the time of workers went; what the machine took |
 //! | `gather`, `summary`, `profile` | all of it as data, and in some lines; the file at the end |
+//! | `timeline` | the recorded events of all pools, and their file (`HEIST_TIMELINE`) |
 //! | `measured` | one call, for tests |
 
 pub(crate) mod call;
@@ -34,6 +35,7 @@ mod settings;
 pub(crate) mod site;
 mod summary;
 mod tally;
+pub(crate) mod timeline;
 
 pub use clock::pass;
 pub use measured::{measured, stop_clock, Measured};

@@ -11,7 +11,7 @@
 //! [`report::html`] draws runs, one below the other on one time axis, on a page
 //! that needs nothing but a browser; [`trace::write`] writes them for Perfetto. Neither depends on
 //! [`fold`]: a program that measured its own spans (a plain thread, a simulator) fills a [`Run`] by
-//! hand.
+//! hand. A [`Recording`](recording::Recording) is the timeline that a program has written itself.
 //!
 //! ```
 //! use heist_event::{Event, EventKind, WorkerEvents};
@@ -40,6 +40,7 @@ mod fold;
 pub mod live;
 mod page;
 pub mod profile;
+pub mod recording;
 pub mod report;
 mod timeline;
 pub mod trace;

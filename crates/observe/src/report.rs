@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use serde_json::{json, Value};
 
-use self::diagnosis::diagnosis;
 use self::merge::{Levels, Piece};
 use crate::page::{page, text, DRAWN};
 use crate::{Run, Source};
@@ -15,6 +14,8 @@ use crate::{Run, Source};
 mod diagnosis;
 mod idle;
 mod merge;
+
+pub use self::diagnosis::diagnosis;
 
 const STYLE: &str = include_str!("report/page.css");
 const SCRIPT: &str = concat!(

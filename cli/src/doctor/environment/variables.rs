@@ -54,7 +54,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 21] = [
+pub(super) const KNOWN: [Definition; 22] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -87,7 +87,7 @@ pub(super) const KNOWN: [Definition; 21] = [
         name: RECORD_EVENTS,
         read_by: Reader::Pools,
         changes: "how many events each worker keeps, in pools that are built without saying",
-        accepts: "a whole number from 0 to 4294967295; 0 or unset: none",
+        accepts: "a whole number from 0 to 4294967295; 0: none; unset: none, or 32768 with HEIST_TIMELINE",
         rule: Rule::Refuses(|value| parse_events(value).is_some(), NO_POOL),
     },
     Definition {
@@ -109,6 +109,13 @@ pub(super) const KNOWN: [Definition; 21] = [
         read_by: Reader::Pools,
         changes: "whether the program's work and span are measured, and written when it ends",
         accepts: "the name of a file that can be made, without its ending .json; unset: none",
+        rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_TIMELINE",
+        read_by: Reader::Pools,
+        changes: "whether each worker's events are written when the program ends",
+        accepts: "the name of a file that can be made, without its ending .timeline.json; unset: none",
         rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
     },
     Definition {

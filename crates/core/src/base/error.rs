@@ -56,7 +56,9 @@ enum Kind {
         value: OsString,
         accepted: &'static str,
     },
-    Profile {
+    Output {
+        variable: &'static str,
+        ending: &'static str,
         value: OsString,
         why: String,
     },
@@ -117,9 +119,18 @@ impl ThreadPoolBuildError {
         })
     }
 
-    /// The profile cannot be written where it was asked for, and why.
-    pub(crate) fn profile(value: OsString, why: String) -> Self {
-        Self(Kind::Profile { value, why })
+    /// A file with this ending cannot be written where a variable asks for it, and why.
+    pub(crate) fn output(
+        (variable, ending): (&'static str, &'static str),
+        value: OsString,
+        why: String,
+    ) -> Self {
+        Self(Kind::Output {
+            variable,
+            ending,
+            value,
+            why,
+        })
     }
 
     pub(crate) fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
@@ -216,9 +227,14 @@ impl fmt::Display for ThreadPoolBuildError {
                 f,
                 "the environment variable {name} is set to {value:?}; accepted is {accepted}"
             ),
-            Kind::Profile { value, why } => write!(
+            Kind::Output {
+                variable,
+                ending,
+                value,
+                why,
+            } => write!(
                 f,
-                "the environment variable HEIST_PROFILE is set to {value:?}, and a profile cannot be written there: {why}; accepted is the name of a file that can be made, without the ending .json"
+                "the environment variable {variable} is set to {value:?}, and no file can be written there: {why}; accepted is the name of a file that can be made, without the ending {ending}"
             ),
         }
     }
@@ -236,7 +252,7 @@ impl Error for ThreadPoolBuildError {
             | Kind::Placement { .. }
             | Kind::TooMany { .. }
             | Kind::Variable { .. }
-            | Kind::Profile { .. } => None,
+            | Kind::Output { .. } => None,
         }
     }
 
@@ -252,7 +268,7 @@ impl Error for ThreadPoolBuildError {
             Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
             Kind::Barrier(_) => "the barrier that was asked for is not to be had here",
             Kind::Variable { .. } => "an environment variable is malformed",
-            Kind::Profile { .. } => "the profile cannot be written",
+            Kind::Output { .. } => "the profile or the timeline cannot be written",
         }
     }
 }

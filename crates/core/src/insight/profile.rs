@@ -1,9 +1,8 @@
 //! The profile of this process: where it is to be written, and its end.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -11,11 +10,15 @@ use heist_event::profile::Profile as Data;
 use heist_sync::process::{self, Generation};
 use heist_sync::ticks;
 
+use crate::base::whole_file;
 use crate::insight::gather::{self, Span};
 use crate::insight::interference;
 use crate::insight::meter;
 use crate::insight::settings::Settings;
 use crate::insight::summary;
+
+/// The ending of the name of its file.
+pub(crate) const ENDING: &str = ".json";
 
 /// The price of a steal.
 pub(crate) const STEAL_NS: u64 = 4_000;
@@ -58,16 +61,7 @@ pub(crate) fn is_wanted(value: Option<&OsStr>) -> Result<bool, String> {
 }
 
 fn begin(value: &OsStr) -> Result<(), String> {
-    if value.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    let mut file = value.to_owned();
-    file.push(".json");
-    let file = std::path::absolute(file).map_err(|error| error.to_string())?;
-    let draft = draft(&file);
-    create(&draft)
-        .and_then(|_| fs::remove_file(&draft))
-        .map_err(|error| format!("{}: {error}", draft.display()))?;
+    let file = whole_file::named(value, ENDING)?;
     if !process::at_exit(write) {
         return Err("this system does not call the program when it ends".to_owned());
     }
@@ -121,7 +115,7 @@ fn write() {
     data.started_unix_ms = started_unix.map_or(0, |time| time.as_millis() as u64);
     data.interference = profile.machine.taken_since();
     let file = &profile.file;
-    let written = put(file, &data.to_json());
+    let written = whole_file::put(file, |out| out.write_all(data.to_json().as_bytes()));
     let mut text = summary::of(&data);
     match written {
         Ok(()) => text.push_str(&format!("heist: the profile is in {}\n", file.display())),
@@ -132,32 +126,4 @@ fn write() {
     }
     // There may be no standard error any more.
     let _ = io::stderr().write_all(text.as_bytes());
-}
-
-fn put(file: &Path, text: &str) -> io::Result<()> {
-    let draft = draft(file);
-    let mut out = create(&draft)?;
-    let written = out.write_all(text.as_bytes());
-    let written = written.and_then(|()| out.sync_data());
-    let put = written.and_then(|()| fs::rename(&draft, file));
-    put.inspect_err(|_| {
-        // The error says what is wrong with the disk or the name.
-        let _ = fs::remove_file(&draft);
-    })
-}
-
-/// The file in which the profile is until it is whole.
-fn draft(file: &Path) -> PathBuf {
-    let mut draft = file.as_os_str().to_owned();
-    draft.push(format!(".{}", std::process::id()));
-    draft.into()
-}
-
-/// A new file for the user alone.
-fn create(file: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
 }

@@ -14,12 +14,16 @@ use heist_sync::{Barrier, Topology};
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::base::waiting::Waiting;
-use crate::insight;
+use crate::insight::{self, timeline};
 use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
 use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::stall;
 use crate::state::{limits, Handlers, Placement, Pool};
+
+/// Variables that name a file which is written at the end, and its ending.
+const PROFILE: (&str, &str) = ("HEIST_PROFILE", insight::profile::ENDING);
+const TIMELINE: (&str, &str) = ("HEIST_TIMELINE", timeline::ENDING);
 
 /// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 pub(crate) struct Settings<S> {
@@ -122,10 +126,7 @@ impl<S> Settings<S> {
         };
         let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
-        let record_events = match self.record_events {
-            None => environment::events_to_record(env::var_os("HEIST_RECORD_EVENTS"))?,
-            told => told,
-        };
+        let record_events = events_to_record(self.record_events)?;
         // This pool does not use it; but a malformed value is reported here.
         environment::global_is_explicit(env::var_os("HEIST_GLOBAL"))?;
         let are_common = self.handlers.start.is_none()
@@ -166,7 +167,24 @@ impl<S> Settings<S> {
 fn is_metered() -> Result<bool, ThreadPoolBuildError> {
     let profile = env::var_os("HEIST_PROFILE");
     insight::profile::is_wanted(profile.as_deref())
-        .map_err(|why| ThreadPoolBuildError::profile(profile.unwrap_or_default(), why))
+        .map_err(|why| ThreadPoolBuildError::output(PROFILE, profile.unwrap_or_default(), why))
+}
+
+/// How many events each worker keeps, of those that the builder asks for.
+fn events_to_record(asked: Option<usize>) -> Result<Option<usize>, ThreadPoolBuildError> {
+    let has_timeline = has_timeline()?;
+    match (asked, env::var_os("HEIST_RECORD_EVENTS")) {
+        (None, None) => Ok(has_timeline.then_some(timeline::EVENTS_OF_WORKER)),
+        (None, value) => environment::events_to_record(value),
+        (asked, _) => Ok(asked),
+    }
+}
+
+/// True if the program writes a timeline.
+fn has_timeline() -> Result<bool, ThreadPoolBuildError> {
+    let name = env::var_os("HEIST_TIMELINE");
+    timeline::is_wanted(name.as_deref())
+        .map_err(|why| ThreadPoolBuildError::output(TIMELINE, name.unwrap_or_default(), why))
 }
 
 /// The time after which a stall is said, if pools are watched. A serial pool is not: it starts no

@@ -15,6 +15,7 @@ use crate::base::live::Live;
 use crate::base::recorder::Recorder;
 use crate::base::unwind;
 use crate::insight::idle;
+use crate::insight::timeline;
 use crate::live_view;
 use crate::pool::choices::{Callers, Injected};
 use crate::pool::settings::{Config, Settings};
@@ -55,6 +56,10 @@ impl Pool {
         }
         if config.live {
             live_view::watch(&pool);
+        }
+        if pool.recording {
+            let pool = Arc::downgrade(&pool);
+            timeline::watch(pool);
         }
         if config.banner {
             let (version, workers) = (env!("CARGO_PKG_VERSION"), config.workers);

@@ -14,6 +14,7 @@ use crate::base::orphans::Orphans;
 use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::insight::idle;
+use crate::insight::timeline::{self, Recorded};
 use crate::sleep::{Jobs, Sleep};
 use crate::state::active::Active;
 use crate::state::alert::Alert;
@@ -298,10 +299,19 @@ impl Pool {
     }
 }
 
+impl Recorded for Pool {
+    fn recorded(&self) -> (Option<Instant>, Vec<WorkerEvents>) {
+        (self.recorder_started(), self.events())
+    }
+}
+
 impl Drop for Pool {
     fn drop(&mut self) {
         if self.metered {
             idle::remove_pool(self.board, ticks());
+        }
+        if self.recording {
+            timeline::keep(self);
         }
     }
 }

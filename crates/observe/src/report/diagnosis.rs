@@ -13,7 +13,15 @@ const LITTLE: f64 = 0.05;
 const MUCH: f64 = 0.10;
 
 /// The sentence about a run, or none if it had one worker, and so nobody to share with.
-pub(super) fn diagnosis(run: &Run) -> Option<String> {
+///
+/// # Examples
+///
+/// ```
+/// let run = heist_observe::Run { wall_ns: 1_000, ..heist_observe::Run::default() };
+/// assert_eq!(heist_observe::report::diagnosis(&run), None);
+/// ```
+#[must_use]
+pub fn diagnosis(run: &Run) -> Option<String> {
     if run.lanes.len() < 2 {
         return None;
     }
