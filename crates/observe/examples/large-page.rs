@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io::Write as _;
 use std::time::Instant;
 
-use heist_observe::{report, Fact, Lane, Run, Span, SpanKind, Steal};
+use heist_observe::{report, Fact, Lane, Run, Source, Span, SpanKind, Steal};
 
 const WORKERS: usize = 8;
 const SPANS: usize = 1_000_000;
@@ -71,12 +71,18 @@ fn lane(worker: usize, random: &mut Random) -> Lane {
     let mut spans = Vec::with_capacity(SPANS / WORKERS);
     let mut at_ns = 0;
     let mut push = |begin_ns, length_ns, kind, label: &str| {
+        let source = match spans.len() % 16 {
+            _ if kind != SpanKind::Task => None,
+            0 => Some(Source::Submitted),
+            1..=4 => Some(Source::Stolen),
+            _ => Some(Source::Own),
+        };
         spans.push(Span {
             begin_ns,
             end_ns: begin_ns + length_ns,
             kind,
             label: label.to_owned(),
-            source: None,
+            source,
         });
         spans.len() < SPANS / WORKERS
     };

@@ -96,6 +96,7 @@
     pen.fillStyle = typeof fill === "function" ? fill(pen) : fill;
     pen.fillRect(0, 1, 26, 12);
   };
+  const sourceOf = (spans, index) => data.sources[(spans.source[index] ?? 0) - 1];
   const has = (test) => data.runs.some((run) => run.lanes.some(test));
   const swatches = [];
   const taskLabels = new Set();
@@ -112,6 +113,14 @@
         pen.fillStyle = PALETTE[index];
         pen.fillRect(index * 6.5, 1, 6, 12);
       }
+    }));
+  }
+  for (const [source, text] of [["own", "job of the worker's own deque"], ["stolen", "stolen job"], ["submitted", "job from outside the pool"]]) {
+    const code = data.sources.indexOf(source) + 1;
+    if (!has((lane) => lane.tasks.some((level) => level.source.includes(code)))) continue;
+    swatches.push(legendEntry(text, (pen) => {
+      block(PALETTE[0])(pen);
+      markSource(pen, source, 0, 1, 26, 3);
     }));
   }
   swatches.push(legendEntry("tasks too short to tell apart; the paler, the more idle between them", (pen) => block(colour("many"))(pen)));
@@ -176,10 +185,30 @@
     pen.fill();
   };
 
+  // Where a job came from: a stolen one has an edge in the colour of steals and a corner at its
+  // begin, one from outside the pool a dashed edge, and one of the worker's own deque has none.
+  const markSource = (pen, source, left, top, width, thick) => {
+    if (source === "stolen") {
+      pen.fillStyle = "#ffffff";
+      pen.fillRect(left, top + thick, width, 1);
+      pen.fillStyle = colour("steal");
+      pen.fillRect(left, top, width, thick);
+      const corner = Math.min(width, 3 * thick);
+      pen.beginPath();
+      pen.moveTo(left, top);
+      pen.lineTo(left + corner, top);
+      pen.lineTo(left, top + corner);
+      pen.fill();
+    } else if (source === "submitted") {
+      pen.fillStyle = "#ffffff";
+      for (let at = 0; at < width; at += 8) pen.fillRect(left + at, top, Math.min(4, width - at), thick);
+    }
+  };
+
   // Fills the spans of one column set. Those too thin to be seen are drawn pixel by pixel, each as
   // strong as the share of it that spans take, and the next pixel is found by search: however many
   // there are, the work is that of the pixels.
-  const fillSpans = (pen, canvas, spans, top, height, fillOf, thinFill) => {
+  const fillSpans = (pen, canvas, spans, top, height, fillOf, thinFill, thick = 0) => {
     const wide = [];
     const end = size.gutter + plotWidth(canvas);
     const pixel = (view.to - view.from) / plotWidth(canvas);
@@ -191,7 +220,9 @@
       if (width >= THIN) {
         pen.fillStyle = fillOf(spans.label[i]);
         // A hair's breadth between neighbours keeps equal colours apart.
-        pen.fillRect(left, top, width > 4 ? width - 0.8 : width, height);
+        const shown = width > 4 ? width - 0.8 : width;
+        pen.fillRect(left, top, shown, height);
+        if (thick) markSource(pen, sourceOf(spans, i), left, top, shown, thick);
         if (width > 40) wide.push({ left, width, label: spans.label[i] });
         i += 1;
         continue;
@@ -224,7 +255,7 @@
   // The name, or its last part, or the beginning of that.
   const fitting = (pen, name, width) => {
     if (pen.measureText(name).width <= width) return name;
-    const last = name.slice(name.lastIndexOf("/") + 1);
+    const last = name.slice(Math.max(name.lastIndexOf("/") + 1, name.lastIndexOf("::") + (name.includes("::") ? 2 : 1)));
     const room = Math.floor((width / Math.max(1, pen.measureText(last).width)) * last.length);
     return room >= last.length ? last : room > 3 ? `${last.slice(0, room - 1)}…` : "";
   };
@@ -252,7 +283,7 @@
       const paint = (label) => PALETTE[label % PALETTE.length];
       // On top of another task the many are a shade, so that it shows through.
       const thin = depth === 0 ? many : `color-mix(in srgb, ${many} 35%, transparent)`;
-      const wide = fillSpans(pen, canvas, level, top + down, row - down, paint, thin);
+      const wide = fillSpans(pen, canvas, level, top + down, row - down, paint, thin, Math.min(3, inset));
       for (const { left: from, width, label } of row < 16 ? [] : wide) {
         const text = fitting(pen, data.labels[label], width - 9);
         const to = from + 6 + pen.measureText(text).width;
@@ -418,8 +449,8 @@
       data.labels[spans.label[index]],
       `${lane.name}, ${duration(end - begin)}, from ${duration(begin, 7)} to ${duration(end, 7)}`,
     ];
-    const source = spans.source[index] ?? 0;
-    if (source > 0) lines.push(`${data.sources[source - 1]} job`);
+    const source = sourceOf(spans, index);
+    if (source) lines.push(`${source} job`);
     const merged = spans.merged[index] ?? 1;
     if (merged > 1) lines.push(`stands for ${grouped(merged)} spans; the longest gives the name`);
     return lines;
