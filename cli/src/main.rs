@@ -25,11 +25,12 @@
 use std::io;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use heist_run::{exit, run};
 
 mod cluster;
 mod doctor;
+mod examples;
 mod manual;
 mod plan;
 mod profile;
@@ -78,7 +79,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let commands = examples::added(Program::command());
+    let given = Program::from_arg_matches(&commands.clone().get_matches());
+    let program = given.unwrap_or_else(|error| error.exit());
     let mut out = io::stdout().lock();
     let outcome = match &program.command {
         Command::Run(args) => run::run(args, &mut out),
@@ -89,8 +92,8 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, &mut out),
         Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),
-        Command::Completions(args) => manual::completions(args, Program::command(), &mut out),
-        Command::Man(args) => manual::man(args, Program::command(), &mut out),
+        Command::Completions(args) => manual::completions(args, commands, &mut out),
+        Command::Man(args) => manual::man(args, commands, &mut out),
     };
     exit::code(outcome, &mut out)
 }
@@ -147,7 +150,7 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        check(&Program::command());
+        check(&examples::added(Program::command()));
     }
 
     /// A line that ends where the source's does is broken once more by a terminal that is narrower.
@@ -163,7 +166,7 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        check(&Program::command());
+        check(&examples::added(Program::command()));
     }
 
     #[test]

@@ -17,7 +17,6 @@ const TIMELINE_BYTES_MAX: u64 = 1 << 29;
 
 /// Flags of `heist report`
 #[derive(clap::Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Profiles of one command, or timelines
     #[arg(value_name = "FILE.json", required = true)]
@@ -28,14 +27,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  HEIST_PROFILE=run path/to/the/program
-  heist report run.json --html page.html
-
-  HEIST_TIMELINE=run path/to/the/program
-  heist report run.timeline.json --html page.html --trace trace.json";
 
 /// Shows the report.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {

@@ -50,7 +50,7 @@ struct RunArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4,16,64,256,1024",
           value_parser = |given: &str| whole(given, 1..=1 << 20))]
     workers: Vec<u64>,
-    /// Schedulers
+    /// Schedulers, one or several with commas between them
     #[arg(
         long,
         value_name = "NAME",
