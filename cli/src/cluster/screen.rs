@@ -61,6 +61,7 @@ impl Screen {
     /// Shows the lines from the top, as many as there is room for.
     pub(crate) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
         queue!(self.out, BeginSynchronizedUpdate, cursor::MoveTo(0, 0))?;
+        let (columns, _) = terminal::size()?;
         let rows = self.rows()?;
         for (row, line) in lines.iter().take(rows).enumerate() {
             queue!(
@@ -68,8 +69,8 @@ impl Screen {
                 cursor::MoveTo(0, u16::try_from(row).unwrap_or(u16::MAX)),
                 Clear(ClearType::CurrentLine)
             )?;
-            for (tone, text) in &line.0 {
-                self.tone(*tone)?;
+            for (tone, text) in within(line, columns.into()) {
+                self.tone(tone)?;
                 queue!(self.out, Print(text), SetAttribute(Attribute::Reset))?;
             }
         }
@@ -118,6 +119,18 @@ impl Drop for Screen {
     }
 }
 
+/// The parts of a line as far as there is room: without wrapping, all beyond it would end up in the
+/// last column.
+fn within(line: &Line, columns: usize) -> Vec<(Tone, String)> {
+    let mut room = columns;
+    let fitted = line.0.iter().map(|(tone, text)| {
+        let text: String = text.chars().take(room).collect();
+        room -= text.chars().count();
+        (*tone, text)
+    });
+    fitted.collect()
+}
+
 fn leave() -> io::Result<()> {
     let shown = execute!(
         io::stdout(),
@@ -126,4 +139,22 @@ fn leave() -> io::Result<()> {
         cursor::Show
     );
     terminal::disable_raw_mode().and(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_ends_at_the_edge_of_the_screen() {
+        let part = |text: &str| (Tone::Plain, text.to_owned());
+        let line = Line(vec![part("█░░"), part("abc"), part("d")]);
+        let text = |columns| -> Vec<String> {
+            let parts = within(&line, columns).into_iter();
+            parts.map(|(_, text)| text).collect()
+        };
+        assert_eq!(text(80), ["█░░", "abc", "d"]);
+        assert_eq!(text(5), ["█░░", "ab", ""]);
+        assert_eq!(text(0), ["", "", ""]);
+    }
 }
