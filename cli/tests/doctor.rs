@@ -342,3 +342,35 @@ fn doctor_and_heist_agree_on_what_is_malformed() {
         assert_eq!(starts, is_accepted, "{name}={value}");
     }
 }
+
+#[test]
+fn doctor_leaves_the_files_alone_that_a_program_has_written_at_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["run.json", "run.timeline.json"].map(|name| folder.path().join(name));
+    for name in &names {
+        fs::write(name, "of a program").expect("a file");
+    }
+    let doctor = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+        command
+            .arg("doctor")
+            .current_dir(folder.path())
+            .env("HEIST_PROFILE", name)
+            .env("HEIST_TIMELINE", name);
+        command.output().expect("the program starts")
+    };
+    let output = doctor("run");
+    assert!(output.status.success(), "{}", stderr(&output));
+    for name in &names {
+        let text = fs::read_to_string(name).expect("it is there");
+        assert_eq!(text, "of a program", "{}", name.display());
+    }
+    let output = doctor("missing/run");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stdout).replace("\n             ", "");
+    assert!(
+        said.contains("HEIST_PROFILE is set to \"missing/run\""),
+        "{said}"
+    );
+    assert!(said.contains("there is no folder missing"), "{said}");
+}

@@ -1,5 +1,9 @@
 //! Facts that the standard library and the kernel tell when asked directly.
 
+use std::env;
+use std::path::Path;
+
+use heist_run::usage::check_output;
 use serde::Serialize;
 
 use super::environment::Environment;
@@ -31,8 +35,8 @@ impl Host {
     /// `environment` says what a pool is built with.
     pub(crate) fn ask(environment: &Environment) -> Self {
         Self {
-            os: std::env::consts::OS,
-            architecture: std::env::consts::ARCH,
+            os: env::consts::OS,
+            architecture: env::consts::ARCH,
             page_bytes: page_bytes(),
             available_parallelism: std::thread::available_parallelism()
                 .ok()
@@ -47,6 +51,7 @@ impl Host {
 /// at their word: tens of thousands of threads would keep the machine busy for minutes, and the
 /// memory for billions of events may not be there.
 fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
+    write_nothing()?;
     let asked_workers = environment.asked_workers().map(|(workers, _)| workers);
     let mut builder =
         heist::ThreadPoolBuilder::new().num_threads(usize::from(asked_workers.is_some()));
@@ -60,6 +65,26 @@ fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
     };
     pool.shutdown();
     Ok(built)
+}
+
+/// Looks whether the files could be written that a program is to write at its end, and has this one
+/// write none: they would take the place of that program's.
+fn write_nothing() -> Result<(), String> {
+    for (name, ending) in [
+        ("HEIST_PROFILE", ".json"),
+        ("HEIST_TIMELINE", ".timeline.json"),
+    ] {
+        // An empty one is refused by the pool.
+        let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        let mut file = value.clone();
+        file.push(ending);
+        check_output(Path::new(&file))
+            .map_err(|why| format!("the environment variable {name} is set to {value:?}: {why}"))?;
+        env::remove_var(name);
+    }
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]
