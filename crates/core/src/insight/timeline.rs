@@ -11,11 +11,12 @@ use std::ffi::OsStr;
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use heist_event::recording::{RecordedPool, Recording};
 use heist_event::WorkerEvents;
 use heist_sync::process::{self, Generation};
+use heist_sync::Condvar;
 
 use crate::base::whole_file;
 
@@ -28,6 +29,11 @@ pub(crate) const EVENTS_OF_WORKER: usize = 1 << 15;
 /// The most that is kept of pools that have ended: events, and pools.
 const EVENTS_KEPT: usize = 1 << 21;
 const POOLS_KEPT: usize = 1 << 10;
+
+/// How long the end of the process waits for pools that other threads are about to end, and how
+/// often it looks.
+const ENDING_PATIENCE: Duration = Duration::from_millis(200);
+const ENDING_PAUSE: Duration = Duration::from_millis(1);
 
 /// A pool that records.
 pub(crate) trait Recorded: Send + Sync {
@@ -96,9 +102,7 @@ pub(crate) fn is_wanted(value: Option<&OsStr>) -> Result<bool, String> {
 /// Has the pool in the timeline, if there is one.
 pub(crate) fn watch(pool: Weak<dyn Recorded>) {
     if present().is_some() {
-        let mut pools = pools();
-        pools.there.retain(|pool| pool.strong_count() > 0);
-        pools.there.push(pool);
+        pools().there.push(pool);
     }
 }
 
@@ -107,6 +111,7 @@ pub(crate) fn keep(pool: &dyn Recorded) {
     if let Some(timeline) = present() {
         let recorded = timeline.recorded(pool);
         let mut pools = pools();
+        pools.remove(pool);
         pools.keep(recorded, EVENTS_KEPT, POOLS_KEPT);
     }
 }
@@ -121,6 +126,19 @@ fn pools() -> MutexGuard<'static, Pools> {
 }
 
 impl Pools {
+    /// The pool is not there any more.
+    fn remove(&mut self, pool: &dyn Recorded) {
+        let place = |it: &Weak<dyn Recorded>| std::ptr::addr_eq(it.as_ptr(), pool);
+        if let Some(at) = self.there.iter().position(place) {
+            self.there.swap_remove(at);
+        }
+    }
+
+    /// True if a pool is neither there any more nor kept yet: another thread ends it.
+    fn is_one_ending(&self) -> bool {
+        self.there.iter().any(|pool| pool.strong_count() == 0)
+    }
+
     /// Keeps a pool, in the place of older ones if there are more than that already.
     fn keep(&mut self, pool: RecordedPool, events_max: usize, pools_max: usize) {
         self.events += events_of(&pool);
@@ -155,6 +173,11 @@ impl Timeline {
     }
 
     fn recording(&self) -> Recording {
+        let (bell, lock) = (Condvar::new(), heist_sync::Mutex::new(()));
+        let began = Instant::now();
+        while pools().is_one_ending() && began.elapsed() < ENDING_PATIENCE {
+            drop(bell.wait_timeout(lock.lock(), ENDING_PAUSE));
+        }
         let (there, past, left_out) = {
             let mut pools = pools();
             let past = std::mem::take(&mut pools.past);
@@ -243,5 +266,34 @@ mod tests {
         assert_eq!((kept, pools.events, pools.left_out), (vec![3, 4, 5], 4, 2));
         pools.keep(pool(6, 100), 8, 3);
         assert_eq!((pools.past.len(), pools.left_out), (1, 5));
+    }
+
+    /// Something of a size, so that each has an address of its own.
+    struct Silent(#[expect(dead_code, reason = "it takes room")] u8);
+
+    impl Recorded for Silent {
+        fn recorded(&self) -> (Option<Instant>, Vec<WorkerEvents>) {
+            (None, Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_pool_that_another_thread_ends_is_missed_until_it_is_kept() {
+        let (one, other) = (Arc::new(Silent(1)), Arc::new(Silent(2)));
+        let mut pools = Pools {
+            there: Vec::new(),
+            past: VecDeque::new(),
+            events: 0,
+            left_out: 0,
+        };
+        for pool in [&one, &other] {
+            let pool = Arc::downgrade(pool);
+            pools.there.push(pool);
+        }
+        assert!(!pools.is_one_ending());
+        pools.remove(&*other);
+        assert_eq!(pools.there.len(), 1);
+        drop(one);
+        assert!(pools.is_one_ending(), "it is gone and not kept");
     }
 }
