@@ -283,12 +283,15 @@ fn ctrl_c_ends_the_runs_and_leaves_nothing_behind() {
 /// A supervisor, or a user of `kill`, speaks to this process alone.
 #[test]
 fn a_signal_to_end_ends_the_program_too_and_leaves_nothing_behind() {
-    for (to_itself, code) in [
-        ("kill -TERM $PPID", 143),
-        ("kill -INT $PPID", 130),
-        ("kill -HUP $PPID", 129),
-        // It does not obey, so that a second one kills it.
-        ("trap '' TERM INT; kill -TERM $PPID; kill -INT $PPID", 143),
+    for (to_itself, codes) in [
+        ("kill -TERM $PPID", &[143][..]),
+        ("kill -INT $PPID", &[130]),
+        ("kill -HUP $PPID", &[129]),
+        // It does not obey, so that a second one kills it. Both may come at once.
+        (
+            "trap '' TERM INT; kill -TERM $PPID; kill -INT $PPID",
+            &[143, 130],
+        ),
     ] {
         let (folder, temporary) = (folder(), folder());
         let script = format!("echo $$ > program; {to_itself}; exec sleep 1000");
@@ -299,8 +302,8 @@ fn a_signal_to_end_ends_the_program_too_and_leaves_nothing_behind() {
             .env("TMPDIR", temporary.path());
         let output = command.output().expect("the program starts");
         let said = stderr(&output);
-        let ended = output.status.code();
-        assert_eq!(ended, Some(code), "{to_itself}: {said}");
+        let ended = output.status.code().expect("it ended by itself");
+        assert!(codes.contains(&ended), "{to_itself}: {ended}, {said}");
         let program = fs::read_to_string(folder.path().join("program")).expect("its number");
         let is_there = Command::new("kill").args(["-0", program.trim()]).output();
         let is_there = is_there.expect("kill starts").status.success();
