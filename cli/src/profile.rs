@@ -23,7 +23,8 @@ use heist_run::terminal::harmless;
 use heist_run::usage::check_output;
 
 use self::child::{Child, Ending, Finished};
-pub(crate) use self::output::{read, OutputArgs};
+use self::output::read;
+pub(crate) use self::output::{parse, read_text, OutputArgs};
 use self::signals::Signals;
 
 /// Run a program and say why it does not scale: work and span, bounds, where the span is, idle time

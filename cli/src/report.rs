@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use heist_observe::profile::Profile;
 use heist_observe::recording::Recording;
-use heist_run::limited;
 use heist_run::usage::{check_outputs, Usage};
 
-use crate::profile::{read, OutputArgs};
+use crate::profile::{parse, read_text, OutputArgs};
 
 /// The largest timeline that is read: some twenty million events.
 const TIMELINE_BYTES_MAX: u64 = 1 << 29;
@@ -34,50 +34,53 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         ("--html", args.output.html()),
         ("--trace", args.trace.as_deref()),
     ])?;
-    let timelines = args.files.iter().map(|file| timeline(file));
-    let timelines = timelines.collect::<Result<Vec<_>, _>>()?;
-    let other = args.files.iter().zip(&timelines);
-    let other = other
-        .filter(|(_, timeline)| timeline.is_none())
-        .map(|(file, _)| file);
-    match other.clone().next() {
+    // Each is read once, as it may be a pipe.
+    let mut timelines = Vec::new();
+    let mut profiles = Vec::new();
+    for file in &args.files {
+        match read(file)? {
+            Found::Timeline(timeline) => timelines.push(timeline),
+            Found::Profile(profile) => profiles.push((file, *profile)),
+        }
+    }
+    match profiles.first() {
         None => {
             args.output.demand_page_only()?;
-            let timelines: Vec<Recording> = timelines.into_iter().flatten().collect();
             let page = args.output.html();
             timeline::show(&timelines, page, args.trace.as_deref(), out)?;
         }
-        Some(file) if other.count() < args.files.len() => {
+        Some((file, _)) if !timelines.is_empty() => {
             let why = "is no timeline, and others are; name files of one kind";
             return Err(Usage(format!("{} {why}", file.display())).into());
         }
-        Some(file) if args.trace.is_some() => {
+        Some((file, _)) if args.trace.is_some() => {
             let why =
                 "is no timeline, of which alone --trace makes something; HEIST_TIMELINE=NAME \
                        lets a program write one";
             return Err(Usage(format!("{} {why}", file.display())).into());
         }
         Some(_) => {
-            let profiles = args.files.iter().map(|file| read(file));
-            let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+            let profiles: Vec<Profile> = profiles.into_iter().map(|(_, it)| it).collect();
             args.output.show(&profiles, out)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The timeline in a file, if there is one.
-fn timeline(path: &Path) -> Result<Option<Recording>, Usage> {
-    let name = path.display();
-    // An unreadable file is refused as a profile, too.
-    let Ok(text) = limited::read_text(path, TIMELINE_BYTES_MAX) else {
-        return Ok(None);
-    };
+/// The content of a file.
+enum Found {
+    Timeline(Recording),
+    Profile(Box<Profile>),
+}
+
+fn read(path: &Path) -> Result<Found, Usage> {
+    let text = read_text(path, TIMELINE_BYTES_MAX)?;
     if !Recording::is_in(&text) {
-        return Ok(None);
+        return Ok(Found::Profile(Box::new(parse(path, &text)?)));
     }
-    let recording = Recording::parse(&text);
-    let recording =
-        recording.map_err(|error| Usage(format!("cannot use the timeline {name}: {error}")))?;
-    Ok(Some(recording))
+    let name = path.display();
+    let timeline = Recording::parse(&text);
+    let timeline =
+        timeline.map_err(|error| Usage(format!("cannot use the timeline {name}: {error}")))?;
+    Ok(Found::Timeline(timeline))
 }

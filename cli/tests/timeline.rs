@@ -3,8 +3,9 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -112,5 +113,27 @@ fn a_call_that_makes_nothing_of_its_files_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{call}");
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
         assert!(output.stdout.is_empty(), "{call}");
+    }
+}
+
+#[test]
+fn a_file_may_be_a_pipe_that_can_be_read_once() {
+    let folder = recorded();
+    let timeline = fs::read_to_string(folder.path().join("run.timeline.json")).expect("it");
+    let profile = r#"{"heist_profile": 1, "workers": 2, "wall_ns": 60, "outside_ns": 10,
+        "work_ns": 90, "span_ns": 30, "burdened_span_ns": 31}"#;
+    for (text, says) in [
+        (&*timeline, "pool 0, 2 workers"),
+        (profile, "1 run with 2 workers"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+        command.args(["report", "/dev/stdin"]).stdin(Stdio::piped());
+        let mut report = command.stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut pipe = report.stdin.take().expect("a pipe");
+        pipe.write_all(text.as_bytes()).expect("it reads");
+        drop(pipe);
+        let output = report.wait_with_output().expect("its end");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(says), "{said}");
     }
 }

@@ -71,15 +71,23 @@ impl OutputArgs {
 
 /// Reads a profile.
 pub(crate) fn read(path: &Path) -> Result<Profile, Usage> {
-    let name = path.display();
-    let text = limited::read_text(path, PROFILE_BYTES_MAX);
-    let text = text.map_err(|error| {
+    parse(path, &read_text(path, PROFILE_BYTES_MAX)?)
+}
+
+/// Reads a file of a run, which has so many bytes at most.
+pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, Usage> {
+    limited::read_text(path, bytes_max).map_err(|error| {
         let accepted =
             "accepted is a file as heist profile --out, HEIST_PROFILE and HEIST_TIMELINE write it";
         Usage(format!(
-            "cannot read the profile {name}: {error}; {accepted}"
+            "cannot read {}: {error}; {accepted}",
+            path.display()
         ))
-    })?;
-    let profile = Profile::parse(&text);
-    profile.map_err(|error| Usage(format!("cannot use {name}: {error}")))
+    })
+}
+
+/// The profile that a file holds.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Profile, Usage> {
+    let profile = Profile::parse(text);
+    profile.map_err(|error| Usage(format!("cannot use {}: {error}", path.display())))
 }
