@@ -1,23 +1,20 @@
 //! `heist cluster run` on a terminal, where Ctrl-C reaches all processes in front.
 #![cfg(target_os = "linux")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Command};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-use rustix::pty::{self, OpenptFlags};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use example::{events, sums};
 
 mod example;
+mod pty;
 
 /// A watchdog, and no bar.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -41,7 +38,7 @@ impl Session {
             sums()
         );
         fs::write(folder.path().join("jobs.toml"), jobs).expect("a job file");
-        let (terminal, other_end) = terminal();
+        let (terminal, other_end) = pty::terminal();
         let end = || other_end.try_clone().expect("a second handle");
         let run = Command::new("setsid")
             .args(["--ctty", env!("CARGO_BIN_EXE_heist")])
@@ -109,21 +106,6 @@ impl Drop for Session {
         let _ = self.run.kill();
         let _ = self.run.wait();
     }
-}
-
-/// Both ends of a terminal: ours, and that of programs.
-fn terminal() -> (File, OwnedFd) {
-    let ours = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    pty::grantpt(&ours).expect("it is ours");
-    pty::unlockpt(&ours).expect("it is ours");
-    let name = pty::ptsname(&ours, Vec::new()).expect("it has a name");
-    let no_control = i32::try_from(OFlags::NOCTTY.bits()).expect("a small number");
-    let other_end = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(no_control)
-        .open(name.to_str().expect("it is ASCII"));
-    (ours.into(), other_end.expect("the other end").into())
 }
 
 /// All that appears on the terminal.

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod pty;
+
 /// A test that does not see by then what it waits for has failed.
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -168,6 +170,37 @@ fn pools(document: &Value) -> Vec<(u64, u64)> {
     pools
         .map(|pool| (number(pool, "number"), number(pool, "len")))
         .collect()
+}
+
+/// A window is closed, and nohup or a multiplexer keeps the signal that says so from it.
+#[test]
+fn a_view_without_a_terminal_ends() {
+    let place = Place::new();
+    let mut program = place.start("in_a_child::pools", &[]);
+    for is_told in [true, false] {
+        let (mut ours, other_end) = pty::terminal();
+        let end = || other_end.try_clone().expect("a second handle");
+        let ignores = if is_told { ":" } else { "trap '' HUP" };
+        let script = format!("{ignores}; exec \"$0\" top {}", program.pid());
+        let mut view = place.command("setsid");
+        view.args(["--ctty", "sh", "-c", &script, env!("CARGO_BIN_EXE_heist")]);
+        let view = view.stdin(end()).stdout(end()).stderr(end()).spawn();
+        let mut view = view.expect("setsid starts");
+        drop(other_end);
+        let mut shown = Vec::new();
+        while !String::from_utf8_lossy(&shown).contains("process ") {
+            let mut buffer = [0; 4096];
+            let read = ours.read(&mut buffer).expect("it is drawn");
+            shown.extend(&buffer[..read]);
+        }
+        drop(ours);
+        let began = Instant::now();
+        while view.try_wait().expect("it is ours").is_none() {
+            assert!(began.elapsed() < DEADLINE, "it goes on: {is_told}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    program.end();
 }
 
 #[test]

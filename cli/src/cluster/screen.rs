@@ -13,6 +13,8 @@ use crossterm::terminal::{
     EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
 };
 use crossterm::{cursor, execute, queue, terminal};
+use rustix::event::{PollFd, PollFlags};
+use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGTERM};
 
 use super::view::{Line, Tone};
@@ -92,14 +94,17 @@ impl Screen {
         }
     }
 
-    /// Waits for `patience`, and returns true to quit: on q, Escape, Ctrl-C or a signal to end. A
-    /// change of size ends the wait.
+    /// Waits for `patience`, and returns true to quit: on q, Escape, Ctrl-C, a signal to end or the
+    /// end of the terminal. A change of size ends the wait.
     pub(crate) fn is_left_within(&self, patience: Duration) -> io::Result<bool> {
         // Nothing else follows from it.
         if self.is_ended.load(Ordering::Relaxed) {
             return Ok(true);
         }
-        if !crossterm::event::poll(patience)? {
+        if is_hung_up_within(patience)? {
+            return Ok(true);
+        }
+        if !crossterm::event::poll(Duration::ZERO)? {
             return Ok(false);
         }
         let Event::Key(key) = crossterm::event::read()? else {
@@ -110,6 +115,20 @@ impl Screen {
         let is_end = matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) || is_interrupt;
         Ok(key.kind == KeyEventKind::Press && is_end)
     }
+}
+
+/// Waits for a key or a signal, and returns true if the terminal is gone: crossterm would read its
+/// end again and again, and never return.
+fn is_hung_up_within(patience: Duration) -> io::Result<bool> {
+    let stdin = io::stdin();
+    let mut terminal = [PollFd::new(&stdin, PollFlags::IN)];
+    let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+    match rustix::event::poll(&mut terminal, Some(&patience)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    Ok(terminal[0].revents().intersects(gone))
 }
 
 impl Drop for Screen {
