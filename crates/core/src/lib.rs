@@ -52,6 +52,7 @@ mod live_view;
 mod ops;
 pub mod policy;
 mod pool;
+mod schedule;
 mod sleep;
 mod stall;
 mod state;

@@ -25,4 +25,4 @@ mod seen;
 mod text;
 mod watchdog;
 
-pub(crate) use watchdog::{is_possible, present, watch};
+pub(crate) use watchdog::{describe, is_possible, present, watch};

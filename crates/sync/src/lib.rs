@@ -97,7 +97,7 @@ pub use backoff::Backoff;
 pub use barrier::{Barrier, BarrierError, BarrierMode, BarrierRequest};
 pub use binding::{bind_current_thread, set_thread_nice};
 pub use cache_padded::CachePadded;
-pub use clock::Clock;
+pub use clock::{set_time_ns, Clock};
 pub use futex::Futex;
 pub use limits::{thread_limit, ThreadLimit};
 pub use lock::{Condvar, Mutex, MutexGuard};

@@ -69,6 +69,12 @@ pub fn at_exit(last: fn()) -> bool {
     imp::at_exit(last)
 }
 
+/// Ends the process at once, with this code: nothing that waits for its end is called, which may
+/// want a lock that some thread holds for ever.
+pub fn leave(code: i32) -> ! {
+    imp::leave(code)
+}
+
 #[cfg(all(unix, not(target_family = "wasm"), not(any(heist_loom, heist_shuttle))))]
 mod imp {
     use std::sync::OnceLock;
@@ -109,6 +115,11 @@ mod imp {
         has_room && *IS_NOTED.get_or_init(|| unsafe { libc::atexit(call) } == 0)
     }
 
+    pub(super) fn leave(code: i32) -> ! {
+        // SAFETY: it ends the process, and touches no memory of it.
+        unsafe { libc::_exit(code) }
+    }
+
     extern "C" fn in_child() {
         PRESENT.fetch_add(1, Ordering::Relaxed);
         if let Some(tidy_up) = TIDY_UP.get() {
@@ -128,5 +139,9 @@ mod imp {
 
     pub(super) fn at_exit(_last: fn()) -> bool {
         false
+    }
+
+    pub(super) fn leave(code: i32) -> ! {
+        std::process::exit(code)
     }
 }

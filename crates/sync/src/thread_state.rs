@@ -42,6 +42,29 @@ pub fn present_thread() -> Option<u32> {
     imp::present_thread()
 }
 
+/// The numbers of the threads of this process, as far as the system tells them.
+#[must_use]
+pub fn all_threads() -> Vec<u32> {
+    imp::all_threads()
+}
+
+/// True if the thread of this process with this number waits for something or has ended, or the
+/// system does not tell. Costs one small file, where [`ThreadState::of`] reads four.
+///
+/// # Examples
+///
+/// ```
+/// use heist_sync::thread_state::{present_thread, waits};
+///
+/// if let Some(id) = present_thread() {
+///     assert!(!waits(id), "it asks");
+/// }
+/// ```
+#[must_use]
+pub fn waits(thread: u32) -> bool {
+    imp::waits(thread)
+}
+
 impl ThreadState {
     /// The state of the thread of this process with this number. `None` if it has ended, or the
     /// system does not tell.
@@ -108,6 +131,23 @@ mod imp {
 
     pub(super) fn state_of(thread: u32) -> Option<ThreadState> {
         read(&Path::new("/proc/self/task").join(thread.to_string()))
+    }
+
+    pub(super) fn all_threads() -> Vec<u32> {
+        let entries = fs::read_dir("/proc/self/task").into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.filter_map(|name| name.parse().ok()).collect()
+    }
+
+    pub(super) fn waits(thread: u32) -> bool {
+        let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+        let letter = stat.as_deref().ok().and_then(letter);
+        !matches!(letter, Some('R' | 'T' | 't'))
+    }
+
+    fn letter(stat: &str) -> Option<char> {
+        // The name of the thread, in brackets, may contain anything.
+        stat.rsplit_once(')')?.1.trim_start().chars().next()
     }
 
     /// The state of the thread that this folder describes.
@@ -188,6 +228,14 @@ mod imp {
 
     pub(super) fn state_of(_thread: u32) -> Option<ThreadState> {
         None
+    }
+
+    pub(super) fn all_threads() -> Vec<u32> {
+        Vec::new()
+    }
+
+    pub(super) fn waits(_thread: u32) -> bool {
+        true
     }
 
     pub(super) fn name(call: Call) -> String {

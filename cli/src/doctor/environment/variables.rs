@@ -54,7 +54,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 22] = [
+pub(super) const KNOWN: [Definition; 24] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -124,6 +124,20 @@ pub(super) const KNOWN: [Definition; 22] = [
         changes: "after how long a pool that stands still says who waits for whom",
         accepts: "a number of seconds from 0.1 to 86400; 0 or unset: never",
         rule: Rule::Refuses(|value| parse_patience(value).is_some(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_SCHEDULE",
+        read_by: Reader::Pools,
+        changes: "which worker runs: one at a time, by a seed or a recorded schedule",
+        accepts: "random:SEED, replay:FILE; unset: all that can; Linux only",
+        rule: Rule::Refuses(is_schedule, NO_POOL),
+    },
+    Definition {
+        name: "HEIST_SCHEDULE_FILE",
+        read_by: Reader::Pools,
+        changes: "where the schedule of HEIST_SCHEDULE is recorded",
+        accepts: "the name of a file that can be made; unset: nowhere",
+        rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
     },
     Definition {
         name: "HEIST_LIVE",
@@ -325,6 +339,16 @@ pub(super) fn parse_as_rayon(value: &OsStr) -> Option<usize> {
 fn parse_patience(value: &OsStr) -> Option<f64> {
     let seconds = value.to_str()?.trim().parse().ok();
     seconds.filter(|&seconds| seconds == 0.0 || (0.1..=86_400.0).contains(&seconds))
+}
+
+/// True if it has the form of a schedule. The file is not looked at.
+fn is_schedule(value: &OsStr) -> bool {
+    let parts = value.to_str().and_then(|value| value.split_once(':'));
+    parts.is_some_and(|(kind, rest)| match kind {
+        "random" => rest.parse::<u64>().is_ok(),
+        "replay" => !rest.is_empty(),
+        _ => false,
+    })
 }
 
 /// The number of events that each worker keeps, as heist reads it.

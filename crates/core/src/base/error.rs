@@ -56,6 +56,9 @@ enum Kind {
         value: OsString,
         accepted: &'static str,
     },
+    Schedule {
+        why: String,
+    },
     Output {
         variable: &'static str,
         ending: &'static str,
@@ -131,6 +134,11 @@ impl ThreadPoolBuildError {
             value,
             why,
         })
+    }
+
+    /// There is no such schedule, and why.
+    pub(crate) fn schedule(why: String) -> Self {
+        Self(Kind::Schedule { why })
     }
 
     pub(crate) fn variable(name: &'static str, value: OsString, accepted: &'static str) -> Self {
@@ -227,6 +235,9 @@ impl fmt::Display for ThreadPoolBuildError {
                 f,
                 "the environment variable {name} is set to {value:?}; accepted is {accepted}"
             ),
+            Kind::Schedule { why } => {
+                write!(f, "the environment variable HEIST_SCHEDULE: {why}")
+            }
             Kind::Output {
                 variable,
                 ending,
@@ -252,6 +263,7 @@ impl Error for ThreadPoolBuildError {
             | Kind::Placement { .. }
             | Kind::TooMany { .. }
             | Kind::Variable { .. }
+            | Kind::Schedule { .. }
             | Kind::Output { .. } => None,
         }
     }
@@ -268,6 +280,7 @@ impl Error for ThreadPoolBuildError {
             Kind::Thread { error, .. } | Kind::Memory { error, .. } => error.description(),
             Kind::Barrier(_) => "the barrier that was asked for is not to be had here",
             Kind::Variable { .. } => "an environment variable is malformed",
+            Kind::Schedule { .. } => "there is no such schedule",
             Kind::Output { .. } => "the profile or the timeline cannot be written",
         }
     }

@@ -11,10 +11,13 @@
 //! | [`LockLatch`] | a thread that is no worker |
 //! | [`CountLatch`](crate::worker::latch::CountLatch) | either, until a [count](crate::base::count::BiasedCount) has fallen to zero |
 
+use std::ptr;
 use std::time::Duration;
 
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::{fault, Condvar, Mutex};
+
+use crate::schedule;
 
 /// Something that can be set once.
 pub(crate) trait Latch {
@@ -102,6 +105,15 @@ impl CoreLatch {
     }
 }
 
+/// The calling runner waits (`schedule.rs`), until this is dropped.
+struct Stop;
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        schedule::goes_on();
+    }
+}
+
 /// A latch that a thread outside the pool blocks on.
 #[derive(Debug)]
 pub(crate) struct LockLatch {
@@ -124,6 +136,7 @@ impl LockLatch {
 
     /// Blocks until the latch is set, or no time is `left`. True if it is set.
     pub(crate) fn wait_while_left(&self, left: impl Fn() -> Duration) -> bool {
+        let _stop = self.stop();
         let mut set = self.set.lock();
         while !*set {
             let left = left();
@@ -131,6 +144,9 @@ impl LockLatch {
                 return false;
             }
             set = self.change.wait_timeout(set, left);
+            if !*set {
+                schedule::pass_time(left);
+            }
         }
         true
     }
@@ -146,11 +162,21 @@ impl LockLatch {
     }
 
     fn wait_and(&self, then: impl FnOnce(&mut bool)) {
+        let _stop = self.stop();
         let mut set = self.set.lock();
         while !*set {
             set = self.change.wait(set);
         }
         then(&mut set);
+    }
+
+    /// Lets others run meanwhile, if the process is scheduled and the latch is not set.
+    fn stop(&self) -> Option<Stop> {
+        let stops = schedule::is_on() && !self.is_set();
+        stops.then(|| {
+            schedule::stops(ptr::from_ref(self) as usize);
+            Stop
+        })
     }
 }
 
@@ -159,6 +185,7 @@ impl Latch for LockLatch {
         // SAFETY: alive when the call begins; the waiter cannot leave before the lock is free
         // again, and a lock may die once it has been unlocked.
         let this = unsafe { &*this };
+        schedule::wakes(ptr::from_ref(this) as usize);
         let mut set = this.set.lock();
         *set = true;
         // Under the lock: afterwards the latch may be gone.

@@ -303,7 +303,7 @@ impl Chain<'_> {
             },
         };
         let _end = End(worker);
-        if !worker.pool().metered {
+        if !worker.pool().hides_workers() {
             chain.carry();
         }
         op(Place::new(&chain, lowest))
@@ -326,7 +326,7 @@ impl Chain<'_> {
     fn carry_on(&self, slot: JobSlot) -> bool {
         self.worker.unblock();
         self.worker.store_tail();
-        let is_there = self.worker.deque().vacant() == slot && !self.worker.pool().metered;
+        let is_there = self.worker.deque().vacant() == slot && !self.worker.pool().hides_workers();
         if is_there {
             self.carry();
         }

@@ -17,6 +17,7 @@ use crate::base::unwind::{self, Payload};
 use crate::insight::call::{Fork, SeesJoin};
 use crate::insight::meter::Meter;
 use crate::insight::site::Site;
+use crate::schedule::Point;
 use crate::state::{Pool, Wait};
 use crate::worker::Worker;
 
@@ -143,7 +144,7 @@ where
     }
 }
 
-/// As [`join_on`], on a worker that may be metered.
+/// As [`join_on`], on a worker that may be metered or scheduled.
 #[inline(never)]
 pub(crate) fn join_here<A, B, RA, RB>(
     worker: &Worker,
@@ -158,7 +159,20 @@ where
 {
     match Meter::here() {
         Some(meter) => join_metered(worker, meter, migrated, site, a, b),
-        None => join_on(worker, migrated, a, b),
+        None => join_on(worker, migrated, a_to_its_point(worker, a), b),
+    }
+}
+
+/// The first closure, behind which a scheduled worker comes to a point: a thief may take the second
+/// one there.
+fn a_to_its_point<A, RA>(worker: &Worker, a: A) -> impl FnOnce(FnContext) -> RA + use<'_, A, RA>
+where
+    A: FnOnce(FnContext) -> RA,
+{
+    |told| {
+        let ra = a(told);
+        worker.point(Point::Work);
+        ra
     }
 }
 

@@ -18,6 +18,7 @@ use crate::insight::{self, timeline};
 use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
 use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
+use crate::schedule;
 use crate::stall;
 use crate::state::{limits, Handlers, Placement, Pool};
 
@@ -103,6 +104,24 @@ impl<S> Settings<S> {
         }
     }
 
+    /// Whether callers participate: not in a schedule, which says what workers do.
+    fn callers(&self, placement: &Placement, scheduled: bool) -> Callers {
+        let are_common = self.handlers.start.is_none()
+            && self.handlers.exit.is_none()
+            && self.stack_size.is_none()
+            && placement.pinned.is_none();
+        let default = if are_common {
+            Callers::Participate
+        } else {
+            Callers::Move
+        };
+        if scheduled {
+            Callers::Move
+        } else {
+            self.callers.unwrap_or(default)
+        }
+    }
+
     /// Fills in the settings that were left open.
     pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
         self.refuse_threads_if_serial()?;
@@ -126,31 +145,26 @@ impl<S> Settings<S> {
         };
         let request = environment::barrier_request(env::var_os("HEIST_BARRIER"))?;
         let barrier = Barrier::new(request).map_err(ThreadPoolBuildError::barrier)?;
+        let metered = is_metered()?;
+        let scheduled = is_scheduled(metered)? && !self.serial;
         let record_events = events_to_record(self.record_events)?;
         // This pool does not use it; but a malformed value is reported here.
         environment::global_is_explicit(env::var_os("HEIST_GLOBAL"))?;
-        let are_common = self.handlers.start.is_none()
-            && self.handlers.exit.is_none()
-            && self.stack_size.is_none()
-            && placement.pinned.is_none();
         Ok(Config {
             serial: self.serial,
-            callers: self.callers.unwrap_or(if are_common {
-                Callers::Participate
-            } else {
-                Callers::Move
-            }),
+            callers: self.callers(&placement, scheduled),
             injected: self.injected,
             waiting: self.waiting,
             workers,
             compensation,
-            follows_cpu_limit: self.follows_cpu_limit,
+            follows_cpu_limit: self.follows_cpu_limit && !scheduled,
             placement,
             barrier,
             banner: environment::wants_banner(env::var_os("HEIST_BANNER"))?,
             handlers: self.handlers,
             record_events,
-            metered: is_metered()?,
+            metered,
+            scheduled,
             stall_patience: stall_patience(self.serial)?,
             live: environment::wants_live_view(env::var_os("HEIST_LIVE"))? && !self.serial,
             breadth_first: self.breadth_first,
@@ -185,6 +199,19 @@ fn has_timeline() -> Result<bool, ThreadPoolBuildError> {
     let name = env::var_os("HEIST_TIMELINE");
     timeline::is_wanted(name.as_deref())
         .map_err(|why| ThreadPoolBuildError::output(TIMELINE, name.unwrap_or_default(), why))
+}
+
+/// True if a schedule says which worker runs.
+fn is_scheduled(metered: bool) -> Result<bool, ThreadPoolBuildError> {
+    let schedule = env::var_os("HEIST_SCHEDULE");
+    if schedule.is_some() && metered {
+        let why = "HEIST_PROFILE is set as well, and in a schedule there is no time to measure; accepted is one of the two";
+        return Err(ThreadPoolBuildError::schedule(why.to_owned()));
+    }
+    schedule::wanted(schedule.as_deref()).map_err(|why| {
+        let value = schedule.unwrap_or_default();
+        ThreadPoolBuildError::schedule(format!("it is set to {value:?}: {why}"))
+    })
 }
 
 /// The time after which a stall is said, if pools are watched. A serial pool is not: it starts no
@@ -230,6 +257,8 @@ pub(crate) struct Config<S> {
     pub(crate) handlers: Handlers,
     pub(crate) record_events: Option<usize>,
     pub(crate) metered: bool,
+    /// One worker runs at a time.
+    pub(crate) scheduled: bool,
     /// The time after which a stall of the pool is said, if it is watched.
     pub(crate) stall_patience: Option<Duration>,
     /// The live view shows the pool. A serial one starts no thread, that of the view neither.
@@ -260,7 +289,12 @@ impl<S: ThreadSpawn> Config<S> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
-        self.spawner.spawn(thread)
+        pool.expect(index, true);
+        let started = self.spawner.spawn(thread);
+        if started.is_err() {
+            pool.expect(index, false);
+        }
+        started
     }
 
     /// The threads that were started since the last call, as far as the spawner knows of them.

@@ -20,6 +20,7 @@ use crate::live_view;
 use crate::pool::choices::{Callers, Injected};
 use crate::pool::settings::{Config, Settings};
 use crate::pool::thread::ThreadSpawn;
+use crate::schedule::Members;
 use crate::sleep::Sleep;
 use crate::stall;
 use crate::state::limits;
@@ -39,6 +40,12 @@ impl Pool {
             Worker::may_adopt_current_thread()?;
         }
         let pool = Self::new(&mut config)?;
+        if pool.members.is_some() {
+            let shown = Arc::downgrade(&pool);
+            Members::show(Box::new(move || {
+                shown.upgrade().map(|pool| stall::describe(&pool))
+            }));
+        }
         // The program's own closures may panic, those for names and for starting threads.
         let started = unwind::catch(|| pool.start_threads(&mut config));
         // Fewer, if the system allows fewer.
@@ -69,18 +76,27 @@ impl Pool {
         Ok(pool)
     }
 
+    /// The number of a pool in the books of idle time, if it is metered.
+    fn board<S>(config: &Config<S>) -> usize {
+        let all = config.workers + config.compensation;
+        if config.metered {
+            idle::add_pool(config.workers, all, ticks())
+        } else {
+            0
+        }
+    }
+
     /// The pool, without its threads. Takes the handlers out of the configuration.
     fn new<S>(config: &mut Config<S>) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let (workers, waiting, stack_size) = (config.workers, config.waiting, config.stack_size());
         let compensation = config.compensation;
         let mut places = Places::new(config, workers, workers + compensation)?;
         let placement = std::mem::take(&mut config.placement);
-        let board = if config.metered {
-            idle::add_pool(workers, workers + compensation, ticks())
-        } else {
-            0
-        };
-        let is_seen = config.live || config.stall_patience.is_some();
+        let board = Self::board(config);
+        let all = workers + compensation;
+        let members = config.scheduled.then(|| Members::reserve(all)).flatten();
+        let is_framed = config.stall_patience.is_some() || members.is_some();
+        let is_seen = config.live || is_framed;
         let pool = Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;
             let parts = places.parts.drain(..).enumerate();
@@ -93,7 +109,7 @@ impl Pool {
                     Watchers {
                         recorder,
                         metered: config.metered,
-                        frames: config.stall_patience.map(|_| Frames::new()),
+                        frames: is_framed.then(Frames::new),
                     },
                     placement.neighbours(index, workers + compensation),
                 ))
@@ -124,6 +140,7 @@ impl Pool {
                 alert: Alert::new(),
                 recording: config.record_events.is_some(),
                 metered: config.metered,
+                members,
                 board,
                 handlers: std::mem::take(&mut config.handlers),
             }

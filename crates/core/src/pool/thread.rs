@@ -11,6 +11,7 @@ use heist_sync::thread::{self, JoinHandle};
 
 use crate::base::latch::{Latch, LockLatch};
 use crate::base::unwind::{self, AbortOnUnwind};
+use crate::schedule::Members;
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -255,6 +256,9 @@ impl Pool {
     /// 1. No other thread is this worker.
     pub(crate) unsafe fn run(&self, index: usize, beginning: Beginning) {
         let (pool, state) = (self, self.worker(index));
+        if let Some(members) = pool.members {
+            members.become_worker(index);
+        }
         pool.placement.settle(index);
         // SAFETY: by 1.; `leave` is called below, and the caller holds the pool.
         let worker = unsafe { Worker::enter(state) };
@@ -285,6 +289,14 @@ impl Pool {
         Worker::leave();
         // SAFETY: the pool holds the latch.
         unsafe { LockLatch::set(&raw const state.ended) };
+        Members::leave();
+    }
+
+    /// The thread of this worker is about to be started, or could not be.
+    pub(crate) fn expect(&self, index: usize, is_coming: bool) {
+        if let Some(members) = self.members {
+            members.expect(index, is_coming);
+        }
     }
 
     fn call_handler(&self, handler: Option<&(dyn Fn(usize) + Send + Sync)>, index: usize) {
@@ -306,9 +318,13 @@ impl Pool {
         let Some(beginning) = Beginning::of(&pool) else {
             return false;
         };
+        self.expect(index, true);
         // SAFETY: `Compensation::call` has one thread started for each index, under its lock.
         let thread = builder.spawn(move || unsafe { pool.run(index, beginning) });
         let has_started = thread.is_ok();
+        if !has_started {
+            self.expect(index, false);
+        }
         self.threads.lock().extend(thread);
         has_started
     }

@@ -3,6 +3,7 @@
 //! The words (searching, sleeping, parker), the steps and the reason why no job is slept through
 //! are in `README.md` beside this file; S1 to S5 and P1 to P3 below are its steps.
 
+use std::ptr;
 use std::time::Duration;
 
 use heist_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,6 +12,7 @@ use heist_sync::{fault, thread, Barrier, CachePadded, Futex};
 use super::counts::Counts;
 use super::lookout::Lookout;
 use crate::base::latch::CoreLatch;
+use crate::schedule;
 
 /// The parker of somebody who is awake.
 pub(super) const AWAKE: u32 = 0;
@@ -121,6 +123,11 @@ impl Sleep {
             Sleeper::Worker(index) => &self.parkers[index],
             Sleeper::Caller(index) => &self.parkers[self.workers() + index],
         }
+    }
+
+    /// Hands the baton on, in a scheduled pool, before this one sleeps.
+    pub(crate) fn stops(&self, sleeper: Sleeper) {
+        schedule::stops(ptr::from_ref(self.parker(sleeper)) as usize);
     }
 
     /// The barriers that this pool runs on.
@@ -245,6 +252,7 @@ impl Sleep {
             return false;
         }
         self.begins_to_search(state);
+        schedule::wakes(ptr::from_ref(parker) as usize);
         // Awake no sooner: somebody who falls asleep again before it counts as searching would
         // make the counts wrong for a moment. Release: pairs with the acquire in `park` and in
         // `come_back`.

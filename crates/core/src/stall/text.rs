@@ -30,12 +30,18 @@ pub(super) struct Stall<'a> {
 impl Stall<'_> {
     /// The report, which ends with a line end.
     pub(super) fn text(&self) -> String {
-        let mut text = format!(
+        let head = format!(
             "heist: nothing has moved for {:.1} s in pool {} ({} workers)\n",
             self.still.as_secs_f64(),
             self.pool,
             self.len,
         );
+        head + &self.lines()
+    }
+
+    /// The report without its first line.
+    pub(super) fn lines(&self) -> String {
+        let mut text = String::new();
         for worker in self.workers {
             let _ = writeln!(text, "  worker {}  {}", worker.index, self.worker(worker));
         }

@@ -96,6 +96,41 @@ pub(crate) fn present(pool: &Pool) -> Option<String> {
     watched.judge.has_stalled().then(|| watched.said.clone())
 }
 
+/// The workers of a pool that stands still, each with what it does, and a hint.
+pub(crate) fn describe(pool: &Pool) -> String {
+    let stall = Stall {
+        pool: pool.number,
+        still: Duration::ZERO,
+        now_ns: pool.now_ns(),
+        len: pool.len(),
+        workers: &workers_with_frames(&stacks(pool)),
+        is_queued: pool.has_a_job(),
+    };
+    stall.lines()
+}
+
+/// The frames of all workers.
+fn stacks(pool: &Pool) -> Vec<Stack> {
+    let frames = pool.workers().map(|worker| worker.frames.as_ref());
+    let stacks = frames.map(|frames| frames.map(Frames::look).unwrap_or_default());
+    stacks.collect()
+}
+
+/// The workers that have frames, and what their threads do.
+fn workers_with_frames(stacks: &[Stack]) -> Vec<Seen> {
+    let used = stacks.iter().enumerate();
+    let used = used.filter(|(_, stack)| !stack.frames.is_empty());
+    let seen = used.map(|(index, stack)| {
+        let thread = stack.thread.filter(|_| is_in_program(&stack.frames));
+        Seen {
+            index,
+            frames: stack.frames.clone(),
+            thread: thread.and_then(ThreadState::of),
+        }
+    });
+    seen.collect()
+}
+
 fn look_for_ever(patience: Duration) {
     let pause = PAUSE_MAX.min(patience / LOOKS);
     let (bell, lock) = (Condvar::new(), Mutex::new(()));
@@ -144,18 +179,14 @@ fn look(passed: Duration, counts: Duration) {
 impl Watched {
     /// Looks at the pool, so long after the last look.
     fn see(&mut self, pool: &Pool, passed: Duration) -> Sight {
-        let stacks: Vec<Stack> = pool
-            .workers()
-            .map(|worker| worker.frames.as_ref().map(Frames::look))
-            .map(Option::unwrap_or_default)
-            .collect();
+        let stacks = stacks(pool);
         let mut moved = self.has_counted(pool, &stacks);
         signal(pool, &stacks);
         // The files of the system are read only if need be.
         let workers = if moved {
             Vec::new()
         } else {
-            self.workers(&stacks)
+            workers_with_frames(&stacks)
         };
         moved |= self.has_run(&stacks, &workers, passed);
         let is_waiting = |is: &dyn Fn(Wait) -> bool| {
@@ -184,21 +215,6 @@ impl Watched {
             .sum();
         let moves = turns + counted;
         std::mem::replace(&mut self.moves, moves) != moves
-    }
-
-    /// The workers that have frames, and what their threads do.
-    fn workers(&self, stacks: &[Stack]) -> Vec<Seen> {
-        let used = stacks.iter().enumerate();
-        let used = used.filter(|(_, stack)| !stack.frames.is_empty());
-        let seen = used.map(|(index, stack)| {
-            let thread = stack.thread.filter(|_| is_in_program(&stack.frames));
-            Seen {
-                index,
-                frames: stack.frames.clone(),
-                thread: thread.and_then(ThreadState::of),
-            }
-        });
-        seen.collect()
     }
 
     /// True if a thread that is in the program's code runs, or has run for long enough.

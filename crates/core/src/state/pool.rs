@@ -15,6 +15,7 @@ use crate::base::recorder::Recorder;
 use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::insight::idle;
 use crate::insight::timeline::{self, Recorded};
+use crate::schedule::Members;
 use crate::sleep::{Jobs, Sleep};
 use crate::state::active::Active;
 use crate::state::alert::Alert;
@@ -70,7 +71,9 @@ pub(crate) struct Pool {
     pub(crate) recording: bool,
     /// True if its workers are metered (`insight.rs`).
     pub(crate) metered: bool,
-    /// Its number in the books of idle time, if it is.
+    /// The runners of its workers, if it is scheduled (`schedule.rs`).
+    pub(crate) members: Option<Members>,
+    /// Its number in the books of idle time, if it is metered.
     pub(crate) board: usize,
     pub(crate) handlers: Handlers,
 }
@@ -104,6 +107,11 @@ impl Pool {
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         *built += 1;
         *built - 1
+    }
+
+    /// True if its workers are never visible, since an operation has more to do on them.
+    pub(crate) fn hides_workers(&self) -> bool {
+        self.metered || self.members.is_some()
     }
 
     /// A share of the pool.

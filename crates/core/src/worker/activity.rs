@@ -6,6 +6,7 @@ use heist_sync::ticks;
 use crate::base::counters::Activity;
 use crate::base::job::Name;
 use crate::insight::idle::{self, State};
+use crate::schedule::{self, Point};
 use crate::state::{Doing, Entered};
 use crate::worker::Worker;
 
@@ -42,6 +43,14 @@ impl Worker {
     pub(crate) fn has_moved(&self) {
         if let Some(frames) = &self.state().frames {
             frames.turn();
+        }
+    }
+
+    /// The worker has come to a point, if its pool is scheduled.
+    #[inline]
+    pub(crate) fn point(&self, point: Point) {
+        if self.pool().members.is_some() {
+            schedule::point(point);
         }
     }
 

@@ -12,6 +12,7 @@ use heist_sync::thread_state::present_thread;
 use crate::base::fifo::Fifo;
 use crate::base::job::{JobSlot, Kind};
 use crate::insight::meter::Meter;
+use crate::schedule::Point;
 use crate::state::{Local, Pool, WorkerState};
 
 thread_local! {
@@ -21,8 +22,8 @@ thread_local! {
 
 thread_local! {
     /// The worker that this thread is, while that is not in `CURRENT`: because its pool is metered
-    /// (`insight.rs`), because contexts carry the tail of its deque (`ops/context.rs`), or because
-    /// it blocks (`worker/blocking.rs`).
+    /// (`insight.rs`) or scheduled (`schedule.rs`), because contexts carry the tail of its deque
+    /// (`ops/context.rs`), or because it blocks (`worker/blocking.rs`).
     static HIDDEN: Cell<*const Worker> = const { Cell::new(ptr::null()) }
 }
 
@@ -55,13 +56,14 @@ impl Worker {
     }
 
     /// The hidden worker of the calling thread, whose tail is exact then, and which does not block.
-    /// It is visible from now on, unless its pool is metered.
+    /// It is visible from now on, unless its pool is metered or scheduled.
     #[cold]
     #[inline(never)]
     pub(crate) fn reveal<'job>() -> Option<&'job Self> {
         let worker = Self::hidden()?;
         worker.unblock();
         worker.store_tail();
+        worker.point(Point::Work);
         Some(worker)
     }
 
@@ -82,9 +84,10 @@ impl Worker {
         HIDDEN.with(|hidden| hidden.set(self));
     }
 
-    /// Makes the worker visible, unless its pool is metered: the tail in memory is exact.
+    /// Makes the worker visible, unless its pool is metered or scheduled: the tail in memory is
+    /// exact.
     pub(crate) fn show(&self) {
-        if !self.pool().metered {
+        if !self.pool().hides_workers() {
             HIDDEN.with(|hidden| hidden.set(ptr::null()));
             CURRENT.with(|current| current.set(self));
         }
@@ -133,8 +136,11 @@ impl Worker {
     pub(crate) unsafe fn be(worker: *const Self) {
         let (mut visible, mut hidden) = (worker, ptr::null());
         // SAFETY: by 1.
-        if let Some(worker) = unsafe { worker.as_ref() }.filter(|worker| worker.pool().metered) {
-            Meter::of_thread().sits_at(worker.pool().board, worker.index());
+        let worker = unsafe { worker.as_ref() };
+        if let Some(worker) = worker.filter(|worker| worker.pool().hides_workers()) {
+            if worker.pool().metered {
+                Meter::of_thread().sits_at(worker.pool().board, worker.index());
+            }
             (visible, hidden) = (hidden, visible);
         }
         HIDDEN.with(|place| place.set(hidden));

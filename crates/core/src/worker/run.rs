@@ -9,6 +9,7 @@ use crate::base::latch::CoreLatch;
 use crate::base::waiting::{WaitMode, Waiting};
 use crate::insight;
 use crate::policy::Priority;
+use crate::schedule::Point;
 use crate::state::Doing;
 use crate::worker::Worker;
 
@@ -33,8 +34,10 @@ impl Worker {
         self.pool().abort_if_forked();
         let _frame = self.enters(|| Doing::of(&job));
         let name = job.name();
+        self.point(Point::Work);
         if self.is_only_seen() {
-            return self.watched_job(name, || self.run_job(job));
+            self.watched_job(name, || self.run_job(job));
+            return self.point(Point::Work);
         }
         let job = match job {
             Job::Popped { slot, kind } => {
@@ -55,6 +58,7 @@ impl Worker {
             }
             job => self.run_job(job),
         });
+        self.point(Point::Work);
     }
 
     fn watched_job(&self, name: Option<Name>, run: impl FnOnce()) {
@@ -80,7 +84,9 @@ impl Worker {
                 name: None,
                 slot: None,
             });
+            self.point(Point::Work);
             self.watched_job(None, run);
+            self.point(Point::Work);
         } else {
             let base = self.local().frames.base.replace(self.next_slot());
             run();

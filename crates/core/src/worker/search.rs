@@ -21,6 +21,7 @@ use crate::base::counters::Activity;
 use crate::base::job::Job;
 use crate::base::latch::CoreLatch;
 use crate::policy::{IdleLadder, IdleStep, Priority, Victim, Victims};
+use crate::schedule::{self, Point};
 use crate::sleep::{Searcher, Sleeper};
 use crate::state::{Pool, WorkerState};
 use crate::worker::Worker;
@@ -46,6 +47,9 @@ impl Worker {
 
     /// True if the worker may ask an owner for private jobs now.
     pub(crate) fn may_ask(&self) -> bool {
+        if self.pool().members.is_some() {
+            return true;
+        }
         let mut backoff = self.local().search.backoff.get();
         let may = backoff.may_ask(self.pool().now_ns());
         self.local().search.was_refused.set(!may);
@@ -59,6 +63,9 @@ impl Worker {
         &self,
         take: impl Fn(&WorkerState<Pool>, bool) -> Steal<Job>,
     ) -> Option<Job> {
+        if self.pool().members.is_some() {
+            return self.steal_as_chosen(take);
+        }
         let mut rng = self.local().search.rng.get();
         let found = match &self.state().neighbours {
             None => {
@@ -77,6 +84,19 @@ impl Worker {
         };
         self.local().search.rng.set(rng);
         found
+    }
+
+    /// As `steal_by`, in a scheduled pool: the victims lie in a ring, and the first one is chosen.
+    #[cold]
+    fn steal_as_chosen(
+        &self,
+        take: impl Fn(&WorkerState<Pool>, bool) -> Steal<Job>,
+    ) -> Option<Job> {
+        let (thief, workers) = (self.index(), self.pool().workers().len());
+        let first = schedule::choose(workers - 1);
+        let ring = (0..workers - 1).map(|nth| (first + nth) % (workers - 1));
+        let victims = ring.map(|nth| (thief + 1 + nth) % workers);
+        self.try_each(victims.map(|victim| (victim, true)), take)
     }
 
     #[inline(always)]
@@ -195,7 +215,11 @@ impl Searcher for Search<'_> {
 
     fn pause(&mut self, wants_place: bool) -> bool {
         self.look_away();
-        let step = if wants_place {
+        let is_scheduled = self.worker.pool().members.is_some();
+        if is_scheduled {
+            schedule::point(Point::Round);
+        }
+        let step = if wants_place || is_scheduled {
             IdleStep::Sleep
         } else {
             let gaps = || self.worker.local().search.gaps.get();
@@ -231,9 +255,16 @@ impl Searcher for Search<'_> {
 
     fn sleeps(&self) {
         self.worker.state().counters.sleeps.add_beside_others(1);
+        let pool = self.worker.pool();
+        if pool.members.is_some() {
+            pool.sleep.stops(self.worker.sleeper());
+        }
     }
 
     fn has_woken(&self) {
+        if self.worker.pool().members.is_some() {
+            schedule::goes_on();
+        }
         // Counted now, since the wake-up may have been in vain.
         let now_ns = self.worker.turn_to(Activity::Searching, EventKind::Wake);
         self.count_gap(now_ns);

@@ -1,5 +1,6 @@
 //! How an owner answers the thieves and sleepers that have signalled it.
 
+use crate::schedule::Point;
 use crate::worker::Worker;
 
 impl Worker {
@@ -32,6 +33,11 @@ impl Worker {
             self.signal_self();
         }
         self.offer_pieces(self.wait_mode().once());
+        if pool.members.is_some() {
+            // Each push is looked at, and so is a point.
+            self.signal_self();
+            self.point(Point::Work);
+        }
         stays
     }
 

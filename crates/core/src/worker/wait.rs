@@ -12,6 +12,7 @@ use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
 use crate::insight::call::Pause;
 use crate::policy::{IdleLadder, IdleStep, Turns};
+use crate::schedule::{self, Point};
 use crate::state::{Doing, Wait};
 use crate::worker::Worker;
 
@@ -159,7 +160,13 @@ impl Worker {
     /// be a piece of the initialiser of this `Once`, if it is not null.
     fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch, once: *const ()) {
         let gaps = || self.local().search.gaps.get();
-        match ladder.step(self.pool().now_ns(), gaps) {
+        let step = if self.pool().members.is_some() {
+            schedule::point(Point::Round);
+            IdleStep::Sleep
+        } else {
+            ladder.step(self.pool().now_ns(), gaps)
+        };
+        match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
             IdleStep::Yield => thread::yield_now(),
             IdleStep::Sleep => {
@@ -195,9 +202,18 @@ impl Worker {
         self.turn_to(Activity::Searching, EventKind::SearchBegin);
         self.turn_to(Activity::Asleep, EventKind::Sleep);
         let pool = self.pool();
+        let replace = || {
+            replace();
+            if pool.members.is_some() {
+                pool.sleep.stops(self.sleeper());
+            }
+        };
         let is_searching =
             pool.sleep
                 .withdraw(self.sleeper(), latch, pool, is_wanted, replace, patience);
+        if pool.members.is_some() {
+            schedule::goes_on();
+        }
         self.turn_to(Activity::Searching, EventKind::Wake);
         if is_searching {
             self.state().counters.sleeps.add_beside_others(1);

@@ -6,6 +6,7 @@ use crate::base::job::DetachedJob;
 use crate::base::job_ref::JobRef;
 use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::policy::Priority;
+use crate::schedule::{self, Point};
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -30,8 +31,16 @@ impl Pool {
         }
     }
 
+    /// The calling thread, a worker or not, has come to a point, if the pool is scheduled.
+    fn point(&self) {
+        if self.members.is_some() {
+            schedule::point(Point::Work);
+        }
+    }
+
     /// Queues a job for any worker.
     pub(crate) fn inject(&self, lane: Priority, job: DetachedJob) {
+        self.point();
         self.lanes.push(lane, job);
         if self.sleep.published(self) == 0 && self.waits_for_a_worker() {
             self.signal_owners();
@@ -42,6 +51,7 @@ impl Pool {
     /// Queues a job that this worker should run. Wakes it if it sleeps; otherwise wakes another,
     /// which takes the job if this one is late.
     pub(crate) fn hint(&self, worker: usize, job: DetachedJob) {
+        self.point();
         self.worker(worker)
             .hinted
             .push(job, self.now_ns(), &self.lanes);
@@ -51,6 +61,7 @@ impl Pool {
 
     /// Queues a job that only this worker may run.
     pub(crate) fn mail(&self, worker: usize, job: JobRef) {
+        self.point();
         self.worker(worker).mailbox.push(job);
         let woke = self.sleep.unpark_for_mail(worker);
         self.count_wakes(usize::from(woke));
@@ -66,6 +77,7 @@ impl Pool {
         self.demand_workers("post a job to each worker of");
         self.keep_alive();
         assert_eq!(jobs.len(), self.len());
+        self.point();
         let posting = self.posting.lock();
         for (worker, job) in self.workers.iter().zip(jobs) {
             worker.mailbox.push(job);

@@ -1,0 +1,213 @@
+//! The monitor: a thread that takes the baton from a runner that keeps it without running, and
+//! reports that nothing can run any more.
+
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use heist_sync::atomic::Ordering;
+use heist_sync::process;
+use heist_sync::thread;
+use heist_sync::thread_state::{self, present_thread, ThreadState};
+use heist_sync::Futex;
+
+use super::baton::{Baton, State};
+use super::runner;
+use super::DEADLOCK;
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The looks at which a runner must wait in the system, to lose the baton.
+const LOOKS: u32 = 3;
+
+/// As `LOOKS`, where the schedule says that it goes on.
+const LOOKS_IF_NOT_SO: u32 = 1_000;
+
+/// How long a runner may run without a point while others could.
+const ALONE_MAX: Duration = Duration::from_secs(1);
+
+/// The looks at which nothing runs, before that is a deadlock.
+const LOOKS_AT_STILL: u32 = 30;
+
+/// As `LOOKS_AT_STILL`, while a thread that does not use heist waits for a time of its own, as that
+/// of a test harness does.
+const LOOKS_AT_OTHERS: u32 = 2_000;
+
+/// The rounds of searches, without anything else, after which nothing runs.
+const ROUNDS_MAX: u64 = 5_000;
+
+/// Starts the thread that looks.
+pub(super) fn start() {
+    let thread = thread::Builder::new().name("heist-schedule".to_owned());
+    if let Err(error) = thread.spawn(look_for_ever) {
+        let text = format!("heist: HEIST_SCHEDULE: could not start the monitor: {error}\n");
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// The state of the monitor between two looks.
+struct Monitor {
+    me: Option<u32>,
+    /// The point that the holder had come to at the last look.
+    points: u64,
+    since: Instant,
+    /// Its thread's time on a processor then.
+    cpu_ns: Option<u64>,
+    /// The looks since then at which it has waited.
+    waited: u32,
+    /// The looks at which nothing ran.
+    still: u32,
+}
+
+fn look_for_ever() {
+    let mut monitor = Monitor {
+        me: present_thread(),
+        points: u64::MAX,
+        since: Instant::now(),
+        cpu_ns: None,
+        waited: 0,
+        still: 0,
+    };
+    loop {
+        Futex::new(0).wait_timeout(0, PAUSE);
+        let Some(mut baton) = runner::baton() else {
+            return;
+        };
+        monitor.look(&mut baton);
+    }
+}
+
+impl Monitor {
+    fn look(&mut self, baton: &mut Baton) {
+        if baton.points != self.points {
+            self.points = baton.points;
+            self.begin();
+        }
+        match baton.holder {
+            Some(holder) if baton.is_settling => self.look_at_woken(baton, holder),
+            Some(holder) if baton.is_running => self.look_at_holder(baton, holder),
+            _ => {}
+        }
+        let is_still = baton.holder.is_none() || baton.rounds > ROUNDS_MAX;
+        let looks = if is_still { self.patience(baton) } else { None };
+        self.still = if looks.is_some() { self.still + 1 } else { 0 };
+        if looks.is_some_and(|looks| self.still > looks) {
+            report(baton);
+        }
+    }
+
+    /// A runner has come to another point.
+    fn begin(&mut self) {
+        self.since = Instant::now();
+        self.cpu_ns = None;
+        self.waited = 0;
+    }
+
+    fn look_at_holder(&mut self, baton: &mut Baton, holder: usize) {
+        let Some(id) = baton.runners[holder].thread else {
+            return;
+        };
+        let arrives = &baton.runners[holder].arrives;
+        // Relaxed: as in `Runner::is_woken`.
+        if thread_state::waits(id) && !arrives.load(Ordering::Relaxed) {
+            self.waited += 1;
+            let looks = match baton.is_to_block() {
+                Some(false) => LOOKS_IF_NOT_SO,
+                Some(true) | None => LOOKS,
+            };
+            if self.waited >= looks && !baton.has_woken() {
+                baton.block();
+                self.begin();
+            }
+            return;
+        }
+        self.waited = 0;
+        if self.has_run_for_long(id) && baton.has_others() {
+            lose(baton);
+            baton.stop(State::Loose);
+            self.begin();
+        }
+    }
+
+    /// The holder waits for runners that it has woken, and that run.
+    fn look_at_woken(&mut self, baton: &mut Baton, holder: usize) {
+        if self.since.elapsed() < ALONE_MAX {
+            return;
+        }
+        lose(baton);
+        for (runner, blocked) in baton.runners.iter_mut().enumerate() {
+            if runner != holder && blocked.state == State::Blocked {
+                blocked.state = State::Loose;
+            }
+        }
+    }
+
+    fn has_run_for_long(&mut self, id: u32) -> bool {
+        if self.since.elapsed() < ALONE_MAX {
+            return false;
+        }
+        let Some(now) = ThreadState::of(id).map(|state| state.cpu_ns) else {
+            return false;
+        };
+        let then = *self.cpu_ns.get_or_insert(now);
+        Duration::from_nanos(now - then) > ALONE_MAX
+    }
+
+    /// The looks after which this is a deadlock: a runner waits for another one, no thread of the
+    /// process runs, and no runner waits for a time of its own. `None` if it is not.
+    fn patience(&self, baton: &Baton) -> Option<u32> {
+        let waits = baton.runners.iter().any(|runner| match runner.state {
+            State::Blocked => true,
+            State::Waits(_) => !runner.is_worker,
+            State::Able | State::Loose | State::Gone => false,
+        });
+        if !waits {
+            return None;
+        }
+        let mut looks = LOOKS_AT_STILL;
+        let threads = thread_state::all_threads().into_iter();
+        for id in threads.filter(|&id| Some(id) != self.me) {
+            let mut runners = baton.runners.iter();
+            let runner = runners.find(|it| it.thread == Some(id) && it.state != State::Gone);
+            if runner.is_some_and(|runner| runner.state == State::Able) {
+                // It searches in vain.
+                continue;
+            }
+            match ThreadState::of(id) {
+                None => {}
+                Some(state) if state.is_in_futex() => {}
+                Some(state) if state.is_running() || runner.is_some() => return None,
+                Some(_) => looks = LOOKS_AT_OTHERS,
+            }
+        }
+        Some(looks)
+    }
+}
+
+/// From here on the schedule says no more what is to come.
+fn lose(baton: &mut Baton) {
+    if !std::mem::replace(&mut baton.is_lost, true) {
+        baton.say(
+            "a thread has run for a second without a point, and now runs beside the others: this \
+             run cannot be repeated exactly",
+        );
+    }
+}
+
+/// Says that nothing can run any more, and ends the process.
+fn report(baton: &Baton) -> ! {
+    let points = baton.points - baton.rounds.min(baton.points);
+    let mut text = format!("deadlock: nothing can run any more, at point {points}\n");
+    let pools = baton.pools.iter().filter_map(|describe| describe());
+    text.extend(pools);
+    for runner in baton.runners.iter().filter(|runner| !runner.is_worker) {
+        match runner.state {
+            State::Waits(_) => text.push_str("  a thread outside waits for a pool\n"),
+            State::Blocked => text.push_str("  a thread outside is blocked\n"),
+            State::Able | State::Loose | State::Gone => {}
+        }
+    }
+    text.push_str(&format!("  {}", baton.deviations()));
+    baton.say(&text);
+    process::leave(DEADLOCK)
+}
