@@ -135,9 +135,9 @@ const REFUSED: [(&str, &[&str]); 58] = [
     ("report", &["FILE.json"]),
     (
         "report missing.json",
-        &["the profile missing.json", "accepted is a file as"],
+        &["cannot read missing.json", "accepted is a file as"],
     ),
-    ("report .", &["the profile .", "Is a directory", "accepted"]),
+    ("report .", &["cannot read .", "Is a directory", "accepted"]),
     ("plan", &["SNAPSHOT"]),
     (
         "plan missing.json",
