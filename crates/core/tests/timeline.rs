@@ -1,35 +1,15 @@
 //! The file of `HEIST_TIMELINE`, however the program ends. Each test is a child process.
 #![cfg(all(unix, not(any(heist_loom, heist_shuttle))))]
 
+mod own_folder;
+
 use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// A folder of this test's own, gone at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let folder = env::temp_dir().join(format!("heist-timeline-{}-{test}", std::process::id()));
-        fs::create_dir(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).expect("it is there");
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use own_folder::Folder;
 
 fn child(test: &str, name: &Path, events: Option<&str>) -> Output {
     let mut command = Command::new(env::current_exe().expect("the test"));
