@@ -9,7 +9,7 @@
 mod delegate;
 mod open;
 
-pub(crate) use delegate::{delegate, delegate_indexed, forward};
+pub(crate) use delegate::{delegate, delegate_indexed, delegate_open, forward};
 pub(crate) use open::{
     adaptor, open, open_both, open_by_length, Adaptor, IndexedAdaptor, Joint, Over, Unindexed,
 };

@@ -10,7 +10,7 @@ use std::ops::RangeBounds;
 
 use crate::iter::drain::range_within;
 use crate::iter::{IntoParallelIterator, ParallelDrainRange};
-use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
+use crate::part::{delegate, delegate_indexed, delegate_open, IndexedPart, Part};
 
 impl<T: Send> IntoParallelIterator for Vec<T> {
     type Iter = IntoIter<T>;
@@ -70,8 +70,10 @@ impl<T: Send> Part for Drain<'_, T> {
     type Output = T;
 
     delegate!(items);
+    delegate_open!(items);
 }
 
 impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(items);
+    delegate_open!(indexed items);
 }

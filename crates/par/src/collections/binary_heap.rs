@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 
 use crate::delegate::source;
 use crate::iter::ParallelDrainFull;
-use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
+use crate::part::{delegate, delegate_indexed, delegate_open, IndexedPart, Part};
 use crate::vec::{Lent, Taken};
 use crate::{slice, vec};
 
@@ -43,8 +43,10 @@ impl<T: Send> Part for Drain<'_, T> {
     type Output = T;
 
     delegate!(items);
+    delegate_open!(items);
 }
 
 impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(items);
+    delegate_open!(indexed items);
 }

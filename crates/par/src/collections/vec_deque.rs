@@ -6,7 +6,7 @@ use std::ops::RangeBounds;
 use crate::delegate::source;
 use crate::iter::drain::range_within;
 use crate::iter::{Chain, ParallelDrainRange, ParallelIterator};
-use crate::part::{delegate, delegate_indexed, IndexedPart, Part};
+use crate::part::{delegate, delegate_indexed, delegate_open, IndexedPart, Part};
 use crate::slice;
 use crate::vec::{self, Lent, Taken};
 
@@ -67,8 +67,10 @@ impl<T: Send> Part for Drain<'_, T> {
     type Output = T;
 
     delegate!(items);
+    delegate_open!(items);
 }
 
 impl<T: Send> IndexedPart for Drain<'_, T> {
     delegate_indexed!(items);
+    delegate_open!(indexed items);
 }

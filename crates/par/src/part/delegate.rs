@@ -67,6 +67,26 @@ macro_rules! delegate_indexed {
 }
 pub(crate) use delegate_indexed;
 
+/// `open` and `open_indexed`, in the same way: they are those of the other one, which lends.
+macro_rules! delegate_open {
+    ($inner:ident) => {
+        const IS_LENT: bool = true;
+
+        fn open<K: $crate::part::Continuation<Self::Output>>(self, then: K) -> K::Output {
+            self.$inner.open(then)
+        }
+    };
+    (indexed $inner:ident) => {
+        fn open_indexed<K: $crate::part::IndexedContinuation<Self::Output>>(
+            self,
+            then: K,
+        ) -> K::Output {
+            self.$inner.open_indexed(then)
+        }
+    };
+}
+pub(crate) use delegate_open;
+
 /// `split_policy` and `pause` of an adaptor, and `steps` and `known_len` if they are named, from
 /// the field in which its base is.
 macro_rules! forward {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::iter::plumbing::split_in_half;
-use crate::part::{IndexedPart, Part};
+use crate::part::{Continuation, IndexedContinuation, IndexedPart, Part};
 
 /// Items taken out of a vector, where they still lie; `V` is the vector or holds it.
 pub(crate) struct Taken<T, V: Holder<T>> {
@@ -89,6 +89,15 @@ impl<T: Send, V: Holder<T> + Send> Part for Taken<T, V> {
     fn known_len(&self) -> Option<usize> {
         Some(self.items.len)
     }
+
+    const IS_LENT: bool = V::IS_BORROWED;
+
+    /// The caller keeps a share of the keeper. Otherwise the last part to end would put the tail
+    /// back, and if that is a thief's, move items that lie in the caller's cache.
+    fn open<K: Continuation<T>>(self, then: K) -> K::Output {
+        let _last = Arc::clone(&self.keeper);
+        then.run(self)
+    }
 }
 
 impl<T: Send, V: Holder<T> + Send> IndexedPart for Taken<T, V> {
@@ -104,6 +113,11 @@ impl<T: Send, V: Holder<T> + Send> IndexedPart for Taken<T, V> {
 
     fn into_seq(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
         self
+    }
+
+    fn open_indexed<K: IndexedContinuation<T>>(self, then: K) -> K::Output {
+        let _last = Arc::clone(&self.keeper);
+        then.run(self)
     }
 }
 
@@ -241,12 +255,17 @@ impl<T, V: Holder<T>> Drop for Keeper<T, V> {
 ///
 /// It is always the same vector, and the holder does nothing with it before it is dropped itself.
 pub(crate) unsafe trait Holder<T> {
+    /// Whether the vector is somebody else's, who gets it back.
+    const IS_BORROWED: bool;
+
     /// That vector.
     fn vec(&mut self) -> &mut Vec<T>;
 }
 
 // SAFETY: it is that vector.
 unsafe impl<T> Holder<T> for Vec<T> {
+    const IS_BORROWED: bool = false;
+
     fn vec(&mut self) -> &mut Vec<T> {
         self
     }
@@ -254,6 +273,8 @@ unsafe impl<T> Holder<T> for Vec<T> {
 
 // SAFETY: it does nothing at all.
 unsafe impl<T> Holder<T> for &mut Vec<T> {
+    const IS_BORROWED: bool = true;
+
     fn vec(&mut self) -> &mut Vec<T> {
         self
     }
@@ -261,6 +282,8 @@ unsafe impl<T> Holder<T> for &mut Vec<T> {
 
 // SAFETY: see `drop`, which is all that it does.
 unsafe impl<T, C> Holder<T> for Lent<'_, T, C> {
+    const IS_BORROWED: bool = true;
+
     fn vec(&mut self) -> &mut Vec<T> {
         &mut self.vec
     }
@@ -296,5 +319,62 @@ where
 impl<T, C> Drop for Lent<'_, T, C> {
     fn drop(&mut self) {
         *self.collection = (self.put_back)(std::mem::take(&mut self.vec));
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use std::sync::{Barrier, Mutex};
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    use heist_core::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::iter::{IndexedParallelIterator, ParallelIterator};
+
+    /// Tells on which thread it was dropped.
+    struct Watched<'a> {
+        vec: Vec<u32>,
+        dropped_on: &'a Mutex<Option<ThreadId>>,
+    }
+
+    // SAFETY: the vector is always the same, and nothing is done with it.
+    unsafe impl Holder<u32> for Watched<'_> {
+        const IS_BORROWED: bool = true;
+
+        fn vec(&mut self) -> &mut Vec<u32> {
+            &mut self.vec
+        }
+    }
+
+    impl Drop for Watched<'_> {
+        fn drop(&mut self) {
+            *self.dropped_on.lock().unwrap() = Some(thread::current().id());
+        }
+    }
+
+    #[test]
+    fn the_caller_puts_the_tail_back_also_if_the_thief_is_the_last_to_end() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let dropped_on = Mutex::new(None);
+        let (both_began, sum) = (Barrier::new(2), Mutex::new(0));
+        let caller = pool.install(|| {
+            let caller = thread::current().id();
+            let holder = Watched {
+                vec: vec![1, 2, 3, 4],
+                dropped_on: &dropped_on,
+            };
+            Taken::new(holder, 0..2).with_max_len(1).for_each(|item| {
+                both_began.wait();
+                if thread::current().id() != caller {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                *sum.lock().unwrap() += item;
+            });
+            caller
+        });
+        assert_eq!(*sum.lock().unwrap(), 3);
+        assert_eq!(*dropped_on.lock().unwrap(), Some(caller));
     }
 }
