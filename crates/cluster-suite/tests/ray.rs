@@ -1,7 +1,9 @@
 //! The suite on Ray, inside of `cargo lab cluster with ray -- cargo test ..`.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::io::{stderr, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -9,10 +11,10 @@ use std::time::Duration;
 
 use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
-use heist_cluster::{Cluster, Fingerprint, Ray, RemoteError};
+use heist_cluster::{Cluster, Fingerprint, Ray, RemoteError, RemoteFuture};
 use heist_cluster_suite::jobs;
 use heist_cluster_suite::logs;
-use heist_cluster_suite::stage::Stage;
+use heist_cluster_suite::stage::{Stage, PATIENCE};
 use heist_cluster_suite::world::{self, World};
 use heist_cluster_suite::{calls, crashes, until};
 
@@ -310,6 +312,83 @@ fn the_death_of_the_side_car_is_an_error() {
     );
     is_loss(cluster.nodes().expect_err("nobody knows").to_string());
     is_loss(shared.get().expect_err("nobody has it").to_string());
+}
+
+/// An exception in the side-car that is about one call is the answer to that call alone.
+#[test]
+fn an_exception_about_one_call_is_its_answer() {
+    on_faulty_ray(|cluster, fault| {
+        for name in ["answers", "results"] {
+            fault(name, true);
+            let mut call = cluster.anywhere().retries(0).call(calls::add, (1, 2));
+            let answer = call.wait_timeout(PATIENCE).expect("an answer");
+            let error = answer.expect_err(name).to_string();
+            assert!(error.contains("TypeError"), "{error}");
+            fault(name, false);
+            let mut next = cluster.call(calls::add, (1, 2));
+            assert_eq!(next.wait_timeout(PATIENCE), Some(Ok(3)), "{name}");
+        }
+    });
+}
+
+/// An exception after which calls would wait for ever ends the side-car, and is its reason.
+#[test]
+fn an_exception_about_all_calls_ends_them_all() {
+    on_faulty_ray(|cluster, fault| {
+        let work = |seed| cluster.call(calls::work_for, (seed, 600_000));
+        let running: Vec<_> = (0..12).map(work).collect();
+        fault("nodes", true);
+        ends_with_the_reason(running);
+        let error = cluster
+            .put(&1_u64)
+            .expect_err("nobody is there")
+            .to_string();
+        assert!(error.contains("Fault"), "{error}");
+    });
+    on_faulty_ray(|cluster, fault| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("begun");
+        let n2 = cluster.pin("n2").cpus(2);
+        let deaf = n2.call(calls::never_end, path.clone());
+        until("the call to begin", || path.exists());
+        fault("kill", true);
+        deaf.kill();
+        ends_with_the_reason([n2.call(calls::work_for, (1, 0))]);
+    });
+}
+
+fn ends_with_the_reason(calls: impl IntoIterator<Item = RemoteFuture<u64>>) {
+    for mut call in calls {
+        let answer = call.wait_timeout(PATIENCE).expect("an answer");
+        let error = answer.expect_err("nobody can answer").to_string();
+        assert!(error.contains("side-car"), "{error}");
+        assert!(error.contains("Fault: of the test"), "{error}");
+    }
+}
+
+/// Runs a test on a connection of its own, in whose side-car it can switch faults on and off.
+fn on_faulty_ray(test: impl FnOnce(&Cluster, &dyn Fn(&str, bool))) {
+    let Some(_turn) = world::turn_or_skipped::<OnRay>() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let python = std::env::var("HEIST_RAY_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let faults = folder.path().join("faults.py");
+    std::fs::write(&faults, include_str!("faults.py")).expect("room for a file");
+    let faulty = folder.path().join("python");
+    let script = format!("#!/bin/sh\nexec '{python}' '{}' \"$@\"\n", faults.display());
+    std::fs::write(&faulty, script).expect("room for a file");
+    std::fs::set_permissions(&faulty, Permissions::from_mode(0o700)).expect("it is ours");
+    let cluster = Cluster::connect(Ray::new().python(faulty)).expect("a connection of its own");
+    assert_eq!(cluster.call(calls::add, (1, 2)).get(), Ok(3));
+    test(&cluster, &|name, is_on| {
+        let fault = folder.path().join(name);
+        let done = match is_on {
+            true => std::fs::write(fault, ""),
+            false => std::fs::remove_file(fault),
+        };
+        done.expect("the folder is there");
+    });
 }
 
 /// Nothing stays behind in this process's family when a cluster is dropped.

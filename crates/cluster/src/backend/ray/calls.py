@@ -114,14 +114,19 @@ class Calls:
         self.average_s = {}
         self.numbers = itertools.count()
         self.gave_way_at = self.wary_until = 0
-        threading.Thread(target=self.tick, daemon=True).start()
+        done.begin(self.tick)
 
     def take(self, call, cpus, place, is_pinned, near):
         with self.lock:
             self.calls[call.to] = call
             call.kind = (cpus, place, is_pinned and place is not None)
             self.pools.setdefault(call.kind, Pool()).waiting[call.to] = call
-            self.dispatch(holders(near) if near and self.idle else ())
+            preferred = holders(near) if near and self.idle else ()
+            try:
+                self.dispatch(preferred)
+            except Exception as error:
+                # It is about all calls, and not about this one.
+                self.done.fail(error)
 
     def cancel(self, to, is_hard, request):
         with self.lock:
@@ -257,32 +262,13 @@ class Calls:
         """What is to be answered, now that a worker has done what it was sent."""
         with self.lock:
             calls = lease.batches.pop(number)
-            if isinstance(result, ray.exceptions.ActorUnavailableError):
+            try:
+                answers = self.outcome(lease, number, calls, result)
+            except Exception as error:
+                # A worker that answers so, or cannot be asked, gets no more calls.
                 self.drop(lease)
-                self.ask_again(lease, calls, result, VERDICTS_MAX)
-                answers = []
-            elif self.rooms.is_mystery(lease.worker, result):
-                self.drop(lease)
-                self.inquire(lease, calls, result)
-                answers = []
-            elif isinstance(result, Exception):
-                if not is_of_library(result):
-                    self.drop(lease)
-                    lease.worker.kill()
-                answers = [self.lost(call, result) for call in calls]
-            else:
-                took_s, answered, is_running, printed = result
-                if answered or is_running:
-                    before_s = self.average_s.get(lease.cpus, took_s)
-                    self.average_s[lease.cpus] = before_s + WEIGHT * (took_s - before_s)
-                ended = list(zip((call.to for call in calls), answered))
-                answers = lease.worker.take(printed) + ended
-                left = calls[len(answered) :]
-                if is_running:
-                    lease.is_alone = True
-                    lease.batches[number] = [left.pop(0)]
-                    self.begin(lease, number, lease.worker.actor.rest, (number,))
-                answers += self.wait_again(left)
+                lease.worker.kill()
+                answers = [self.lost(call, error) for call in calls]
             for to, _ in answers:
                 self.calls.pop(to, None)
             if lease in self.leases:
@@ -290,10 +276,39 @@ class Calls:
             self.dispatch()
             return answers
 
+    def outcome(self, lease, number, calls, result):
+        """What a worker makes of calls: answers now, or later."""
+        if isinstance(result, ray.exceptions.ActorUnavailableError):
+            self.drop(lease)
+            self.ask_again(lease, calls, result, VERDICTS_MAX)
+            return []
+        if self.rooms.is_mystery(lease.worker, result):
+            self.drop(lease)
+            self.inquire(lease, calls, result)
+            return []
+        if isinstance(result, Exception):
+            if not is_of_library(result):
+                self.drop(lease)
+                lease.worker.kill()
+            return [self.lost(call, result) for call in calls]
+        took_s, answered, is_running, printed = result
+        if answered or is_running:
+            before_s = self.average_s.get(lease.cpus, took_s)
+            self.average_s[lease.cpus] = before_s + WEIGHT * (took_s - before_s)
+        ended = list(zip((call.to for call in calls), answered))
+        answers = lease.worker.take(printed) + ended
+        left = calls[len(answered) :]
+        if is_running:
+            lease.is_alone = True
+            lease.batches[number] = [left.pop(0)]
+            self.begin(lease, number, lease.worker.actor.rest, (number,))
+        return answers + self.wait_again(left)
+
     def ask_again(self, lease, calls, error, left):
         """Ray could not reach a worker, and will know whether it is dead."""
         judged = functools.partial(self.judged, lease, calls, error, left)
-        self.done.when_ready(lease.worker.actor.node.remote(), judged)
+        owed = [call.to for call in calls]
+        self.done.when_ready(lease.worker.actor.node.remote(), judged, owed)
 
     def judged(self, lease, calls, error, left, result):
         with self.lock:
@@ -384,8 +399,9 @@ class Calls:
             # The waiter itself reports a request that can never be met.
             count = max(count, 1)
         for _ in range(pool.starting, count):
+            self.done.begin(self.start, kind, pool)
+            # The thread counts down, under the lock that is held here.
             pool.starting += 1
-            threading.Thread(target=self.start, args=(kind, pool), daemon=True).start()
 
     def start(self, kind, pool):
         lease = error = None

@@ -5,6 +5,7 @@ import ctypes
 import itertools
 import queue
 import threading
+import traceback
 
 # How many answers are sent at once.
 BATCH_MAX = 256
@@ -18,22 +19,37 @@ class Done:
     """Results: each with the number to which it is the answer, or with a function that makes
     several answers of it, each of those with its number, or with whose words they are."""
 
-    def __init__(self):
+    def __init__(self, fail):
+        # Ends the side-car with an exception as its reason.
+        self.fail = fail
         self.queue = queue.SimpleQueue()
         self.numbers = itertools.count()
         # Ray forgets what nobody holds.
         self.awaited = {}
 
-    def put(self, whose, result):
-        self.queue.put((None, whose, result))
+    def begin(self, target, *arguments):
+        """Runs that on a thread of its own. If it fails, some calls would never be answered,
+        and nobody knows which: so the side-car ends."""
 
-    def when_ready(self, reference, whose):
-        """Puts what Ray says when it is there."""
+        def run():
+            try:
+                target(*arguments)
+            except Exception as error:
+                self.fail(error)
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def put(self, whose, result):
+        self.queue.put((None, whose, result, ()))
+
+    def when_ready(self, reference, whose, owed=()):
+        """Puts what Ray says when it is there. If `whose` is a function and fails, that is the
+        answer to all that are `owed` one."""
         number = next(self.numbers)
 
         def completed(result):
             keep_thread_state()
-            self.queue.put((number, whose, result))
+            self.queue.put((number, whose, result, owed))
 
         self.awaited[number] = reference
         reference._on_completed(completed)
@@ -43,12 +59,23 @@ class Done:
         results = [self.queue.get()]
         while len(results) < BATCH_MAX and not self.queue.empty():
             results.append(self.queue.get())
-        for number, whose, result in results:
+        for number, whose, result, owed in results:
             self.awaited.pop(number, None)
             if callable(whose):
-                yield from whose(result)
+                try:
+                    answers = whose(result)
+                except Exception as error:
+                    if not owed:
+                        raise
+                    answers = [(to, error) for to in owed]
+                yield from answers
             elif whose is not None:
                 yield whose, result
+
+
+def told(error):
+    """The kind and the words of an exception, even of one that cannot say its own."""
+    return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
 STATE = threading.local()

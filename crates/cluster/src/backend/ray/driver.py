@@ -2,14 +2,16 @@
 
 import functools
 import json
+import os
 import threading
 import time
+import traceback
 
 import heist_ray
 import ray
 
 from calls import Call, Calls
-from done import Done, Printed
+from done import Done, Printed, told
 from frames import frame, prefix
 from nodes import Failure, Nodes, reason
 from rooms import Rooms
@@ -23,8 +25,10 @@ class Driver:
 
     def __init__(self, stream):
         self.stream = stream
+        # Held while something is sent.
+        self.sending = threading.Lock()
         self.nodes = Nodes()
-        self.done = Done()
+        self.done = Done(self.fail)
         self.rooms = Rooms(self.nodes, self.done)
         self.calls = Calls(self.nodes, self.rooms, self.done)
         self.objects = {}
@@ -40,30 +44,57 @@ class Driver:
         try:
             getattr(self, "do_" + header.pop("op"))(payload=payload, **header)
         except Exception as error:
+            if to is None:
+                # Processors stay in use, for which calls may wait.
+                raise
             self.done.put(to, error)
 
     def close(self):
         """Ends all that it has begun in Ray."""
         ray.shutdown()
 
+    def fail(self, error):
+        """Ends this process, and tells the driver why: all that it waits for has failed."""
+        traceback.print_exception(type(error), error, error.__traceback__)
+        try:
+            with self.sending:
+                self.stream.sendall(frame({"ended": told(error)}))
+        finally:
+            # Ray tidies up after a process that has gone.
+            os._exit(1)
+
     def answer(self):
         """Sends answers, as many at once as there are."""
         while True:
             frames = []
             for to, result in self.done.answers():
-                if isinstance(to, Printed):
-                    frames.append(frame({"printed": to._asdict()}, result))
-                elif isinstance(result, Exception):
-                    kind, message = reason(result)
-                    words = getattr(result, "words", b"")
-                    frames.append(frame({"to": to, "error": kind, "message": message}, words))
-                elif isinstance(result, heist_ray.Block):
-                    self.stream.sendall(b"".join([*frames, prefix({"to": to}, len(result.data))]))
-                    self.stream.sendall(result.data)
+                try:
+                    message, data = self.message(to, result)
+                except Exception as error:
+                    if isinstance(to, Printed):
+                        raise
+                    header = {"to": to, "error": "lost", "message": told(error)}
+                    message, data = frame(header), None
+                frames.append(message)
+                if data is not None:
+                    with self.sending:
+                        self.stream.sendall(b"".join(frames))
+                        self.stream.sendall(data)
                     frames.clear()
-                else:
-                    frames.append(frame({"to": to}, result))
-            self.stream.sendall(b"".join(frames))
+            with self.sending:
+                self.stream.sendall(b"".join(frames))
+
+    def message(self, to, result):
+        """A message with this result, and data that follow it, if there are some."""
+        if isinstance(to, Printed):
+            return frame({"printed": to._asdict()}, result), None
+        if isinstance(result, Exception):
+            kind, message = reason(result)
+            words = getattr(result, "words", b"")
+            return frame({"to": to, "error": kind, "message": message}, words), None
+        if isinstance(result, heist_ray.Block):
+            return prefix({"to": to}, len(result.data)), result.data
+        return frame({"to": to}, result), None
 
     def do_call(self, to, payload, cpus, node=None, is_pinned=False, objects=(), near=()):
         # Ray reserves no less than one.
@@ -94,8 +125,7 @@ class Driver:
         place = self.nodes.place(cpus, node, is_pinned)
         # A job that uses one that is gone will say so.
         objects = {id: self.objects[id] for id in objects if id in self.objects}
-        opening = (to, host, cpus, node, place, is_pinned, objects)
-        threading.Thread(target=self.open, args=opening, daemon=True).start()
+        self.done.begin(self.open, to, host, cpus, node, place, is_pinned, objects)
 
     def open(self, to, *opening):
         try:
@@ -123,12 +153,12 @@ class Driver:
             worker = self.rooms.worker(self.rooms.place_of(room))
             if objects:
                 ray.get(worker.actor.offer.remote(list(objects), *objects.values()))
+            worker.listen()
+            self.rooms.keep_spares()
         except Exception:
             self.rooms.release(room)
             raise
         self.hosts[host] = worker, room
-        worker.listen()
-        self.rooms.keep_spares()
         return worker.name.encode()
 
     def do_ask(self, to, host, payload):
@@ -137,7 +167,7 @@ class Driver:
         worker, _ = self.hosts[host]
         asked = functools.partial(self.asked, worker, host, to)
         request = heist_ray.block(payload)
-        self.done.when_ready(worker.actor.job.remote(worker.heard, host, request), asked)
+        self.done.when_ready(worker.actor.job.remote(worker.heard, host, request), asked, [to])
 
     def asked(self, worker, host, to, result):
         if self.rooms.is_mystery(worker, result):
@@ -163,7 +193,7 @@ class Driver:
             raise Failure("lost", f"{node} has not answered the reading before this one")
         self.silent.add(id)
         probed = functools.partial(self.probed, id, to)
-        self.done.when_ready(self.probes[id].actor.answer.remote(payload), probed)
+        self.done.when_ready(self.probes[id].actor.answer.remote(payload), probed, [to])
 
     def probed(self, id, to, result):
         self.silent.discard(id)

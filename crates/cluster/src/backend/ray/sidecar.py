@@ -45,9 +45,12 @@ def main():
     from driver import Driver
 
     driver = Driver(stream)
-    threading.Thread(target=driver.answer, daemon=True).start()
-    while message := read(messages):
-        driver.take(*message)
+    driver.done.begin(driver.answer)
+    try:
+        while message := read(messages):
+            driver.take(*message)
+    except Exception as error:
+        driver.fail(error)
     driver.close()
 
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader};
+use std::mem;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -117,7 +118,13 @@ struct Told<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Heard {
-    Printed { printed: Piece },
+    Printed {
+        printed: Piece,
+    },
+    /// The last: why the side-car ends by itself.
+    Ended {
+        ended: String,
+    },
     Said(Said),
 }
 
@@ -154,7 +161,7 @@ pub(super) struct Sidecar {
 
 /// Those who wait for an answer; none any more once the side-car has ended.
 struct Waiting {
-    answered: Mutex<Option<HashMap<u64, Answered>>>,
+    answered: Mutex<Result<HashMap<u64, Answered>, BackendError>>,
     printed: Arc<Printed>,
 }
 
@@ -212,11 +219,15 @@ impl Sidecar {
     fn listen(stream: &UnixStream, printed: &Arc<Printed>) -> io::Result<Arc<Self>> {
         let input = stream.try_clone()?;
         let waiting = Arc::new(Waiting {
-            answered: Mutex::new(Some(HashMap::new())),
+            answered: Mutex::new(Ok(HashMap::new())),
             printed: Arc::clone(printed),
         });
         let told = Arc::clone(&waiting);
         let failed = move |to: Option<u64>, error: &io::Error| {
+            if [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset].contains(&error.kind()) {
+                // The thread that reads answers, with what the side-car has said at its end.
+                return;
+            }
             let error = BackendError::setup(format!("the side-car of Ray cannot be told: {error}"));
             // If no answer is wanted, the side-car has ended, and so has what it was about.
             if let Some(id) = to {
@@ -234,10 +245,10 @@ impl Sidecar {
         thread::Builder::new()
             .name("heist-cluster-ray".to_owned())
             .spawn(move || {
-                let answers = reading.waiting.read(input);
+                let (answers, error) = reading.waiting.read(input);
                 reading.outgoing.close();
-                for answered in answers {
-                    answered(Err(gone()));
+                for answered in answers.into_values() {
+                    answered(Err(error.clone()));
                 }
             })?;
         Ok(sidecar)
@@ -246,17 +257,17 @@ impl Sidecar {
     /// Has a call run; `id` is what it is called when it is cancelled.
     pub(super) fn send_call(&self, id: u64, op: &Op<'_>, payload: Vec<u8>, answered: Answered) {
         let refused = match self.waiting.answered.lock().as_mut() {
-            Some(waiting) => {
+            Ok(waiting) => {
                 waiting.insert(id, answered);
                 None
             }
-            None => Some(answered),
+            Err(error) => Some((answered, error.clone())),
         };
-        if let Some(answered) = refused {
-            return answered(Err(gone()));
+        if let Some((answered, error)) = refused {
+            return answered(Err(error));
         }
         if !self.write(Some(id), op, payload) {
-            self.waiting.pass_on(id, Err(gone()));
+            self.waiting.pass_on(id, Err(gone("")));
         }
     }
 
@@ -301,19 +312,28 @@ impl Sidecar {
 }
 
 impl Waiting {
-    /// Reads until there is no more, and returns who waits in vain.
-    fn read(&self, input: UnixStream) -> impl Iterator<Item = Answered> {
+    /// Reads until there is no more, and returns who waits in vain, and why.
+    fn read(&self, input: UnixStream) -> (HashMap<u64, Answered>, BackendError) {
         let mut frames =
             FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
+        let mut why = String::new();
         while let Ok(frame) = frames.read() {
             match serde_json::from_slice::<Heard>(&frame.header) {
                 Ok(Heard::Printed { printed }) => self.printed.take(printed, &frame.payload),
                 Ok(Heard::Said(said)) => self.pass_on(said.to, said.outcome(frame.payload)),
-                Err(_) => break,
+                Ok(Heard::Ended { ended }) => {
+                    why = format!(": {ended}");
+                    break;
+                }
+                Err(error) => {
+                    why = format!(" for this program: it said what is no answer ({error})");
+                    break;
+                }
             }
         }
-        let waiting = self.answered.lock().take();
-        waiting.into_iter().flat_map(HashMap::into_values)
+        let error = gone(&why);
+        let waiting = mem::replace(&mut *self.answered.lock(), Err(error.clone()));
+        (waiting.unwrap_or_default(), error)
     }
 
     fn pass_on(&self, id: u64, answer: Result<Vec<u8>, BackendError>) {
@@ -321,6 +341,7 @@ impl Waiting {
             .answered
             .lock()
             .as_mut()
+            .ok()
             .and_then(|waiting| waiting.remove(&id));
         if let Some(answered) = answered {
             answered(answer);
@@ -329,8 +350,10 @@ impl Waiting {
 }
 
 /// Nothing will go better later on this connection.
-fn gone() -> BackendError {
-    BackendError::setup("the side-car, which speaks to Ray for this program, has ended")
+fn gone(why: &str) -> BackendError {
+    BackendError::setup(format!(
+        "the side-car, which speaks to Ray for this program, has ended{why}"
+    ))
 }
 
 impl Said {
