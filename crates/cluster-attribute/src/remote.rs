@@ -1,11 +1,16 @@
 //! `#[remote]`: a unit struct of the function's name that derefs to the function.
+//!
+//! The value must be of a type of its own, by which the driver knows the function when it is
+//! compiled. Such a value is also a pattern, as are constants, statics and tuple structs; only
+//! a function's own name is none, and its type has no name.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitInt, LitStr, Meta,
+    Attribute, Error, Expr, ExprLit, FnArg, Ident, Index, ItemFn, Lit, LitInt, LitStr, Meta,
     MetaNameValue, Path, Result, ReturnType, Token, Type,
 };
 
@@ -27,17 +32,22 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
     // Attributes about the function's interface stay with its name; the rest with its body.
     let (said, kept): (Vec<_>, Vec<_>) = function.attrs.drain(..).partition(is_of_interface);
     let cfgs = said.iter().filter(|said| said.path().is_ident("cfg"));
+    let cfgs: Vec<_> = cfgs.collect();
     function.attrs = kept;
     function.vis = syn::Visibility::Inherited;
+    // As part of a type it hides nothing of that name from its own code.
     function.sig.ident = format_ident!("body");
-    let arguments: Vec<_> = (0..types.len())
-        .map(|at| format_ident!("argument_{at}"))
-        .collect();
-    let (args, pattern) = match (types.as_slice(), arguments.as_slice()) {
-        ([one], [argument]) => (quote!(#one), quote!(#argument)),
-        _ => (quote!((#(#types,)*)), quote!((#(#arguments,)*))),
+    // Any name could be that of another such function, which would be a pattern.
+    let given = format_ident!("__heist_arguments", span = Span::mixed_site());
+    let (args, passed) = match types.as_slice() {
+        [one] => (quote!(#one), quote!(#given)),
+        _ => {
+            let at = (0..types.len()).map(Index::from);
+            (quote!((#(#types,)*)), quote!(#(#given.#at),*))
+        }
     };
     let signature = quote!((#(#types),*) -> #out).to_string();
+    let called = name.unraw().to_string();
     let Options {
         cpus,
         retries,
@@ -56,17 +66,18 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         #visibility struct #name;
 
         #(#cfgs)*
+        impl #name {
+            #function
+        }
+
+        #(#cfgs)*
         const _: () = {
             #tracked
-
-            #function
 
             impl ::heist_cluster::RemoteFunction for #name {
                 type Args = #args;
                 type Out = #out;
-                const NAME: &'static str = ::core::concat!(
-                    ::core::module_path!(), "::", ::core::stringify!(#name)
-                );
+                const NAME: &'static str = ::core::concat!(::core::module_path!(), "::", #called);
                 const OPTIONS: ::heist_cluster::CallOptions = ::heist_cluster::CallOptions {
                     cpus: #cpus,
                     retries: #retries,
@@ -75,15 +86,15 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
                     memory_bytes: #memory,
                     resources: &[#(#resources),*],
                 };
-                fn run(#pattern: #args) -> #out {
-                    body(#(#arguments),*)
+                fn run(#given: #args) -> #out {
+                    Self::body(#passed)
                 }
             }
 
             impl ::core::ops::Deref for #name {
                 type Target = fn(#(#types),*) -> #out;
                 fn deref(&self) -> &Self::Target {
-                    const BODY: fn(#(#types),*) -> #out = body;
+                    const BODY: fn(#(#types),*) -> #out = #name::body;
                     &BODY
                 }
             }

@@ -16,6 +16,7 @@ pub mod crashes;
 pub mod jobs;
 pub mod logs;
 pub mod names;
+pub mod odd_names;
 pub mod sharing;
 pub mod stage;
 pub mod traces;

@@ -97,7 +97,9 @@ pub use api::remote_future::RemoteFuture;
 pub use backend::{Local, Ray, Slurm};
 pub use error::{ClusterError, Full, RemoteError};
 /// The name becomes a value that derefs to the function, so calls look as before and are
-/// type-checked; where a closure is expected, write `|x| square(x)`.
+/// type-checked; where a closure is expected, write `|x| square(x)`. Such a value is a pattern
+/// too: where `square` is in scope, `let square = 3` does not compile. Functions whose names are
+/// those of variables are best imported with their module, as in `maths::square`.
 ///
 /// | option | is | otherwise |
 /// |---|---|---|
