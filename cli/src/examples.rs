@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Calls of each command, with all it takes to try them.
-const EXAMPLES: [(&str, &[&str]); 15] = [
+const EXAMPLES: [(&str, &[&str]); 18] = [
     (
         "run",
         &[
@@ -39,6 +39,21 @@ const EXAMPLES: [(&str, &[&str]); 15] = [
             "heist top",
             "heist top 4711 --json",
         ],
+    ),
+    (
+        "schedule search",
+        &[
+            "heist schedule search -- path/to/the/program its arguments",
+            "heist schedule search -n 10000 --limit 5 --save hang -- program",
+        ],
+    ),
+    (
+        "schedule replay",
+        &["heist schedule replay found.schedule --times 100 -- program"],
+    ),
+    (
+        "schedule shrink",
+        &["heist schedule shrink found.schedule -- program"],
     ),
     (
         "plan",

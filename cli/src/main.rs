@@ -4,7 +4,8 @@
 //! and on heist, and shows them side by side. `heist doctor` says what heist finds on this
 //! machine, or whether a project runs on heist. `heist profile` runs a program and says why it does
 //! not scale; `heist report` says it from profiles that are there; `heist top` shows a program
-//! while it runs. `heist cluster` runs a program's functions and jobs on many machines; `heist
+//! while it runs. `heist schedule` finds a schedule under which a program fails, and repeats it.
+//! `heist cluster` runs a program's functions and jobs on many machines; `heist
 //! plan` says which job of a fleet should move. `heist sim` runs a computation in a model, on as
 //! many workers as one likes. `heist completions` and `heist man` are about these commands.
 //!
@@ -14,10 +15,12 @@
 //! - 1 if a strategy gave a wrong result, a part of the input could not be used, an output could
 //!   not be written, a job or call has no result, or the model breaks a promise of theory; also if
 //!   doctor finds that no pool can start, that a setting would be refused, or that a project does
-//!   not run on heist;
+//!   not run on heist; also if a seed makes a program fail, or runs by one schedule end
+//!   differently;
 //! - 2 if the program was called wrongly, or with something that it cannot work on, such as a
 //!   number of workers that heist refuses;
-//! - 130 if Ctrl-C ended a run on a cluster, and 128 and the signal if one ended a profile;
+//! - 130 if Ctrl-C ended a run on a cluster, and 128 and the signal if one ended a profile or the
+//!   runs of a schedule;
 //! - of `heist profile`, that of the program if it failed, or 128 and the signal that killed it.
 
 #![forbid(unsafe_code)]
@@ -30,11 +33,14 @@ use heist_run::{exit, run};
 
 mod cluster;
 mod doctor;
+mod ending;
 mod examples;
 mod manual;
 mod plan;
 mod profile;
 mod report;
+mod schedule;
+mod signals;
 mod sim;
 mod table;
 mod top;
@@ -66,6 +72,8 @@ enum Command {
     Report(report::Args),
     /// Watch a program that runs on this machine: workers at work, idle time, hot sites, stalls
     Top(top::Args),
+    /// Find a schedule under which a program fails, repeat it, make it short
+    Schedule(schedule::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
     /// Simulate a computation on any number of workers, step by step
@@ -89,6 +97,7 @@ fn main() -> ExitCode {
         Command::Profile(args) => profile::run(args, &mut out),
         Command::Report(args) => report::run(args, &mut out),
         Command::Top(args) => top::run(args, &mut out),
+        Command::Schedule(args) => schedule::run(args, &mut out),
         Command::Plan(args) => plan::run(args, &mut out),
         Command::Sim(args) => sim::run(args, &mut out),
         Command::Cluster(args) => cluster::run(args, &mut out),

@@ -6,7 +6,6 @@
 mod absent;
 mod child;
 mod output;
-mod signals;
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,10 +21,11 @@ use heist_run::progress;
 use heist_run::terminal::harmless;
 use heist_run::usage::check_output;
 
-use self::child::{Child, Ending, Finished};
+use self::child::{Child, Finished};
 use self::output::read;
 pub(crate) use self::output::{parse, read_text, OutputArgs};
-use self::signals::Signals;
+use crate::ending::Ending;
+use crate::signals::Signals;
 
 /// Run a program and say why it does not scale: work and span, bounds, where the span is, idle time
 #[derive(clap::Args, Debug)]

@@ -16,8 +16,24 @@ fn heist(folder: &Path, line: &str) -> Output {
 }
 
 /// Lines, and all that the refusal says.
-const REFUSED: [(&str, &[&str]); 58] = [
+const REFUSED: [(&str, &[&str]); 62] = [
     ("run nothing", &["'nothing'", "files, json"]),
+    (
+        "schedule search -n 0 -- true",
+        &["'0' for '--seeds", "from 1 to"],
+    ),
+    (
+        "schedule search --save no/such/file -- true",
+        &["cannot write no/such/file", "there is no folder no/such"],
+    ),
+    (
+        "schedule search -- no/such/program",
+        &["cannot start `no/such/program`"],
+    ),
+    (
+        "schedule replay missing -- true",
+        &["cannot use missing", "accepted is a schedule"],
+    ),
     (
         "cluster run /dev/zero",
         &["/dev/zero", "more than 67108864 bytes"],

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use heist_run::limited;
 use memchr::memmem;
 
-use super::child::Ending;
+use crate::ending::Ending;
 
 /// Larger executables are not looked into.
 const EXECUTABLE_BYTES_MAX: u64 = 1 << 31;

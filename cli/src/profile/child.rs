@@ -1,19 +1,17 @@
 //! One run of the program that is profiled.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt as _;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
-use heist_run::terminal::harmless;
 use heist_run::usage::Usage;
 
-use super::signals::Signals;
+use crate::ending::{last_words, Ending};
+use crate::signals::Signals;
 
 /// The most that is shown of what a failed program said.
 const LINES_SHOWN: usize = 12;
@@ -36,13 +34,6 @@ pub(super) struct Finished {
     pub(super) profile: PathBuf,
     /// Where its standard error is, if nobody saw it.
     said: Option<PathBuf>,
-}
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    Code(i32),
-    Signal(i32),
 }
 
 impl Child<'_> {
@@ -109,43 +100,6 @@ fn is_fifo(path: &Path) -> bool {
 impl Finished {
     /// The end of what the program said on standard error, if nobody has seen it.
     pub(super) fn last_words(&self) -> Option<String> {
-        let said = std::fs::read(self.said.as_ref()?).ok()?;
-        let said = String::from_utf8_lossy(&said);
-        let lines: Vec<&str> = said.lines().collect();
-        let last = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
-        let last: Vec<String> = last
-            .iter()
-            .map(|line| format!("  {}", harmless(line)))
-            .collect();
-        (!last.is_empty()).then(|| last.join("\n"))
-    }
-}
-
-impl Ending {
-    fn of(status: ExitStatus) -> Self {
-        // A process has ended by one or the other.
-        let signal = status.signal().map(Self::Signal);
-        signal.unwrap_or(Self::Code(status.code().unwrap_or(1)))
-    }
-
-    /// The exit code that passes it on, as shells do.
-    pub(super) fn exit_code(self) -> ExitCode {
-        let code = match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => 128 + signal,
-        };
-        ExitCode::from(u8::try_from(code).expect("codes are bytes, and signals less than 128"))
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Code(code) => write!(f, "ended with exit code {code}"),
-            Self::Signal(signal) => match signal_hook::low_level::signal_name(signal) {
-                Some(name) => write!(f, "was killed by signal {signal} ({name})"),
-                None => write!(f, "was killed by signal {signal}"),
-            },
-        }
+        last_words(self.said.as_ref()?, LINES_SHOWN)
     }
 }

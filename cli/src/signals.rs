@@ -1,4 +1,5 @@
-//! Signals to end: the program that runs is told of the first, and does not outlive the second.
+//! Signals to end: the program that runs is told of the first, and does not outlive the second; nor
+//! its time, if it has a limit.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use rustix::process::{getpgrp, kill_process, Pid, Signal};
+use rustix::process::{getpgrp, kill_process, kill_process_group, Pid, Signal};
 use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -20,8 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked at then.
 const PERIOD: Duration = Duration::from_millis(20);
 
+/// How often a program with a limit is looked at in the beginning.
+const PERIOD_MIN: Duration = Duration::from_millis(1);
+
 /// The signals that this process gets while programs run.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     received: signal_hook::iterator::Signals,
     /// The first one to end.
     first: Option<i32>,
@@ -32,7 +36,7 @@ pub(super) struct Signals {
 impl Signals {
     /// From here on a signal to end does nothing but to be noted. One that this process was started
     /// to ignore, as `nohup` does it, stays ignored.
-    pub(super) fn listen() -> anyhow::Result<Self> {
+    pub(crate) fn listen() -> anyhow::Result<Self> {
         let to_end = [SIGINT, SIGTERM, SIGHUP];
         let to_end = to_end.into_iter().filter(|&signal| !is_ignored(signal));
         let to_end: Vec<i32> = to_end.collect();
@@ -51,7 +55,7 @@ impl Signals {
 
     /// Waits until the program has ended. It gets the first signal too; a second one kills it, and
     /// so does a program's taking its time.
-    pub(super) fn wait_for(&mut self, program: &mut Child) -> io::Result<ExitStatus> {
+    pub(crate) fn wait_for(&mut self, program: &mut Child) -> io::Result<ExitStatus> {
         let mut told: Option<Instant> = None;
         loop {
             if let Some(status) = program.try_wait()? {
@@ -79,8 +83,46 @@ impl Signals {
         }
     }
 
+    /// As [`wait_for`](Self::wait_for), for a program that leads a process group of its own, all of
+    /// which is told and killed. `None` if it was killed because it took longer than the `limit`.
+    pub(crate) fn wait_within(
+        &mut self,
+        leader: &mut Child,
+        limit: Duration,
+    ) -> io::Result<Option<ExitStatus>> {
+        let began = Instant::now();
+        let mut told: Option<Instant> = None;
+        loop {
+            if let Some(status) = leader.try_wait()? {
+                return Ok(Some(status));
+            }
+            let is_late = began.elapsed() >= limit;
+            if is_late || told.is_some_and(|told| told.elapsed() >= PATIENCE) {
+                kill_group(Signal::KILL, leader);
+                let status = leader.wait()?;
+                return Ok((!is_late).then_some(status));
+            }
+            // Not long beside the run itself.
+            thread::sleep(PERIOD.min(PERIOD_MIN + began.elapsed() / 16));
+            let received: Vec<i32> = self.received.pending().collect();
+            for signal in received.into_iter().filter(|&signal| signal != SIGCHLD) {
+                self.first.get_or_insert(signal);
+                let is_second = told.is_some();
+                kill_group(
+                    if is_second {
+                        Signal::KILL
+                    } else {
+                        named(signal)
+                    },
+                    leader,
+                );
+                told.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
     /// The first signal to end that has come.
-    pub(super) fn first(&mut self) -> Option<i32> {
+    pub(crate) fn first(&mut self) -> Option<i32> {
         let to_end = self.received.pending().find(|&signal| signal != SIGCHLD);
         self.first = self.first.or(to_end);
         self.first
@@ -99,9 +141,18 @@ fn pass_on(signal: i32, program: &Child) {
     if signal == SIGINT && is_in_front() {
         return;
     }
-    let signal = Signal::from_named_raw(signal).expect("it is one of three");
     // It may have ended just now, which the next look tells.
-    let _ = kill_process(Pid::from_child(program), signal);
+    let _ = kill_process(Pid::from_child(program), named(signal));
+}
+
+/// Sends the signal to a process group. The keyboard does not reach it.
+fn kill_group(signal: Signal, leader: &Child) {
+    // As in `pass_on`.
+    let _ = kill_process_group(Pid::from_child(leader), signal);
+}
+
+fn named(signal: i32) -> Signal {
+    Signal::from_named_raw(signal).expect("it is one of three")
 }
 
 /// True if Ctrl-C on the terminal reaches this process, and so the program.

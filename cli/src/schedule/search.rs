@@ -1,0 +1,97 @@
+//! `heist schedule search`: runs a program with seed after seed, until it fails with one.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use heist_run::number::whole;
+use heist_run::progress;
+use heist_run::usage::check_output;
+
+use super::program::{plural, typed_path, Program};
+use super::trial::Trials;
+
+/// Flags of `heist schedule search`
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Seeds to try
+    #[arg(short = 'n', long = "seeds", value_name = "N", default_value_t = 1000,
+          value_parser = |given: &str| whole(given, 1..=1_000_000_000))]
+    seeds: u64,
+    /// The first seed; the others follow it
+    #[arg(long, value_name = "FIRST", default_value_t = 0)]
+    seed: u64,
+    /// Where the schedule goes under which the program fails
+    #[arg(long, value_name = "FILE", default_value = "found.schedule")]
+    save: PathBuf,
+    #[command(flatten)]
+    program: Program,
+}
+
+pub(super) const NOTES: &str = "\
+The program has to be on heist, or on rayon with heist's rayon-core in its
+place. It runs with HEIST_SCHEDULE=random:SEED: one worker at a time, and the
+seed says which. A run fails if its exit code is not 0, if a signal kills it, if
+it takes longer than the limit, or if nothing can run any more, which heist
+reports as a deadlock, with exit code 86.
+
+A program in which a seed is to find something should do the same if heist does,
+be small, and check its results: a wrong one is a failure only if the program
+ends with another code than 0. A test does. Give the program itself, not cargo:
+in `target/debug/deps` is that of each file of tests.
+
+The exit code is 1 if a seed was found, 0 if none was. A signal to end (Ctrl-C,
+SIGTERM, SIGHUP) is passed on to the program, which is killed if it goes on for
+five seconds, or at a second signal; the exit code is 128 and the signal then.";
+
+/// Runs the program until a seed is found.
+pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    check_output(&args.save)?;
+    let program = &args.program;
+    let mut trials = Trials::new(program)?;
+    let progress = progress::bar(args.seeds);
+    let count = usize::try_from(args.seeds).unwrap_or(usize::MAX);
+    for seed in (args.seed..=u64::MAX).take(count) {
+        progress.set_message(format!("seed {seed}"));
+        let trial = trials.with_seed(seed)?;
+        progress.inc(1);
+        let is_failure = trial.outcome.is_failure();
+        if !is_failure && trial.schedule.is_some() {
+            continue;
+        }
+        progress.finish_and_clear();
+        let name = program.command[0].display();
+        if is_failure {
+            writeln!(out, "Seed {seed}: {name} {}.", trial.outcome)?;
+            if let Some(words) = &trial.words {
+                writeln!(out, "{words}")?;
+            }
+        }
+        let Some(schedule) = trial.schedule else {
+            anyhow::bail!(
+                "{name} {}, and recorded no schedule: it started no pool of heist. `heist doctor \
+                 --manifest PROJECT` says whether a project is on heist",
+                trial.outcome
+            );
+        };
+        schedule.save(&args.save)?;
+        let deviations = schedule.deviations.len() as u64;
+        let (file, rest) = (typed_path(&args.save), program.as_typed());
+        let deviations = plural(deviations, "deviation");
+        writeln!(
+            out,
+            "Its schedule is in {}: {deviations} from the default one.\n  \
+             heist schedule replay {file} {rest}\n  \
+             heist schedule shrink {file} {rest}",
+            args.save.display()
+        )?;
+        return Ok(ExitCode::from(1));
+    }
+    progress.finish_and_clear();
+    writeln!(
+        out,
+        "No seed of {} fails, from {} on.",
+        args.seeds, args.seed
+    )?;
+    Ok(ExitCode::SUCCESS)
+}

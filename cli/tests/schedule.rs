@@ -1,0 +1,194 @@
+//! Drives `heist schedule` as a user does: on a program that hangs under some schedules, and on
+//! shells that end as such programs do.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+mod built;
+
+/// Records a schedule without deviations, as a program on heist does when its first pool starts.
+const RECORDS: &str =
+    "printf 'heist schedule 1\\nrecorded\\n' > \"$HEIST_SCHEDULE_FILE\"; seed=${HEIST_SCHEDULE#*:};";
+
+fn heist(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+    command
+        .arg("schedule")
+        .args(args)
+        .current_dir(folder)
+        .env("TMPDIR", folder.join("tmp"))
+        .env_remove("HEIST_NUM_THREADS");
+    command.output().expect("the program starts")
+}
+
+/// A folder for the call, and in it one for temporary files.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("tmp")).expect("a folder");
+    folder
+}
+
+/// One of the commands on a shell that runs a script.
+fn on_shell(folder: &Path, flags: &[&str], script: &str) -> Output {
+    let script = format!("{RECORDS} {script}");
+    heist(folder, &[flags, &["--", "sh", "-c", &script]].concat())
+}
+
+/// The exit code and what was said, when nothing is left of the temporary files.
+fn ended(folder: &Path, output: &Output) -> (i32, String) {
+    let left = fs::read_dir(folder.join("tmp"))
+        .expect("the folder")
+        .count();
+    assert_eq!(left, 0, "temporary files are left");
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let code = output.status.code().expect("it ended by itself");
+    (code, String::from_utf8_lossy(&said).into_owned())
+}
+
+fn deviations(file: &Path) -> usize {
+    let text = fs::read_to_string(file).expect("a schedule");
+    let is_deviation = |line: &&str| line.starts_with(|sign: char| sign.is_ascii_digit());
+    text.lines().filter(is_deviation).count()
+}
+
+#[test]
+fn a_deadlock_is_found_repeated_and_shrunk() {
+    let (folder, program) = (folder(), built::example("lock"));
+    let (folder, program) = (folder.path(), program.to_str().expect("a name"));
+    let (code, said) = ended(
+        folder,
+        &heist(folder, &["search", "-n", "200", "--", program]),
+    );
+    assert_eq!(code, 1, "{said}");
+    for part in [
+        "ended with exit code 86, a deadlock.",
+        "deadlock: nothing can run any more",
+        "hint: a lock",
+        "Its schedule is in found.schedule: ",
+    ] {
+        assert!(said.contains(part), "no `{part}` in {said}");
+    }
+    let replay = ["replay", "found.schedule", "--times", "5", "--", program];
+    let (code, said) = ended(folder, &heist(folder, &replay));
+    assert_eq!(code, 0, "{said}");
+    let told = format!("In 5 of 5 runs {program} ended with exit code 86, a deadlock.");
+    assert!(
+        said.contains(&told) && !said.contains("different"),
+        "{said}"
+    );
+
+    let shrink = ["shrink", "found.schedule", "--save", "short", "--", program];
+    let (code, said) = ended(folder, &heist(folder, &shrink));
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("3 of 3 runs by it ended likewise"), "{said}");
+    let [long, short] = ["found.schedule", "short"].map(|name| deviations(&folder.join(name)));
+    assert!(0 < short && short < long, "{long} became {short}");
+    let (code, said) = ended(folder, &heist(folder, &["replay", "short", "--", program]));
+    assert!(code == 0 && said.contains("a deadlock"), "{code}: {said}");
+}
+
+#[test]
+fn the_first_seed_that_fails_ends_the_search_however_it_fails() {
+    for (fails, says) in [
+        ("exit 3", "ended with exit code 3."),
+        ("kill -9 $$", "was killed by signal 9 (SIGKILL)."),
+        ("exec sleep 1000", "went on for 1 s, and was killed."),
+        // The whole group is killed.
+        ("sleep 1000; true", "went on for 1 s, and was killed."),
+    ] {
+        let folder = folder();
+        let script =
+            format!("echo $seed >> seeds; [ $seed = 12 ] && {{ echo words >&2; {fails}; }}; true");
+        let flags = ["search", "--seed", "10", "--limit", "1", "--save", "file"];
+        let (code, said) = ended(folder.path(), &on_shell(folder.path(), &flags, &script));
+        assert_eq!(code, 1, "{said}");
+        let told = format!("Seed 12: sh {says}\n  words\nIts schedule is in file: 0 deviations");
+        assert!(said.contains(&told), "{said}");
+        let seeds = fs::read_to_string(folder.path().join("seeds")).expect("the seeds");
+        assert_eq!(seeds, "10\n11\n12\n");
+    }
+}
+
+#[test]
+fn without_a_seed_that_fails_nothing_is_saved() {
+    let folder = folder();
+    let flags = ["search", "-n", "3"];
+    let script = "echo $HEIST_NUM_THREADS >> workers";
+    let (code, said) = ended(folder.path(), &on_shell(folder.path(), &flags, script));
+    assert_eq!(
+        (code, said.as_str()),
+        (0, "No seed of 3 fails, from 0 on.\n")
+    );
+    assert!(!folder.path().join("found.schedule").exists());
+    let workers = fs::read_to_string(folder.path().join("workers")).expect("a file");
+    assert_eq!(workers, "3\n3\n3\n");
+}
+
+#[test]
+fn a_program_without_a_pool_is_told_so() {
+    let folder = folder();
+    let (code, said) = ended(
+        folder.path(),
+        &heist(folder.path(), &["search", "--", "true"]),
+    );
+    assert_eq!(code, 1);
+    let told = "true ended with exit code 0, and recorded no schedule";
+    assert!(said.contains(told), "{said}");
+}
+
+#[test]
+fn runs_of_one_schedule_that_end_differently_are_counted() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "heist schedule 1\n").expect("a schedule");
+    let script = "echo run >> runs; [ $(wc -l < runs) != 2 ]";
+    let flags = ["replay", "file", "--times", "3"];
+    let (code, said) = ended(folder.path(), &on_shell(folder.path(), &flags, script));
+    assert_eq!(code, 1, "{said}");
+    for part in [
+        "In 2 of 3 runs sh ended with exit code 0.",
+        "In 1 of 3 runs sh ended with exit code 1.",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn a_schedule_under_which_nothing_fails_is_not_shrunk() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "heist schedule 1\n5 1\n").expect("a schedule");
+    let (code, said) = ended(
+        folder.path(),
+        &on_shell(folder.path(), &["shrink", "file"], "true"),
+    );
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("there is nothing to shrink"), "{said}");
+    assert!(!folder.path().join("file.shrunk").exists());
+}
+
+/// A supervisor, or a user of `kill`, speaks to this process alone.
+#[test]
+fn a_signal_to_end_ends_the_program_too() {
+    for (to_itself, codes) in [
+        ("kill -TERM $PPID", &[143][..]),
+        ("kill -INT $PPID", &[130]),
+        // It does not obey the first. Both may come at once.
+        (
+            "trap '' TERM INT; kill -TERM $PPID; kill -INT $PPID",
+            &[143, 130],
+        ),
+    ] {
+        let folder = folder();
+        let script = format!("echo $$ > program; {to_itself}; exec sleep 1000");
+        let output = on_shell(folder.path(), &["search"], &script);
+        let (ended, said) = ended(folder.path(), &output);
+        assert!(codes.contains(&ended), "{to_itself}: {ended}, {said}");
+        let program = fs::read_to_string(folder.path().join("program")).expect("its number");
+        let is_there = Command::new("kill").args(["-0", program.trim()]).output();
+        let is_there = is_there.expect("kill starts").status.success();
+        assert!(!is_there, "{to_itself}: the program goes on");
+    }
+}
