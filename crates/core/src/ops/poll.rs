@@ -1,6 +1,8 @@
 //! `poll_for_thieves`: answer thieves in the middle of a long job; `look_around`: that, and all
-//! else that a loop asks for between two grains.
+//! else that a loop asks for between two grains; `give_way`: others go on, in a schedule, while the
+//! caller spins.
 
+use crate::schedule::{self, Point};
 use crate::worker::Worker;
 
 /// Between two grains of a long job: answers whoever has signalled the worker since its last push
@@ -58,4 +60,17 @@ pub fn look_around() -> Others {
     } else {
         Others::Fed
     }
+}
+
+/// The calling thread spins until another one has done its part. In a schedule
+/// (`schedule.rs`) others run meanwhile, or that would never come. True if there is one; otherwise
+/// nothing happens.
+#[doc(hidden)]
+#[cold]
+pub fn give_way() -> bool {
+    let is_on = schedule::is_on();
+    if is_on {
+        schedule::point(Point::Round);
+    }
+    is_on
 }

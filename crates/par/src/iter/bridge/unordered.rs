@@ -21,6 +21,7 @@ use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 
+use heist_core::give_way;
 use heist_sync::{hint, Clock};
 
 use super::batch::{take_batch, BATCH_NS};
@@ -156,9 +157,16 @@ impl<Iter: Iterator> IterBridge<Iter> {
                 turn.put_back(false);
                 return Some(seen);
             }
-            hint::spin_loop();
+            spin(1);
         }
         None
+    }
+}
+
+/// Passes a moment in which another part may put the iterator back.
+fn spin(times: u32) {
+    if !give_way() {
+        (0..times).for_each(|_| hint::spin_loop());
     }
 }
 
@@ -173,7 +181,7 @@ fn wait_for_turn<T>(source: &Turns<T>) -> Option<Turn<'_, T>> {
     let waiting = Clock::start();
     loop {
         // Not too often, or the part that puts it back would have to wait.
-        (0..16).for_each(|_| hint::spin_loop());
+        spin(16);
         let is_late = waiting.elapsed_ns() > BATCH_NS;
         if let Some(turn) = source.take_late() {
             return Some(turn);
