@@ -332,14 +332,21 @@ fn on_slurm_a_resumed_run_goes_on_with_the_jobs_of_the_lost_driver() {
 
 #[test]
 fn an_interrupted_run_ends_in_order_and_can_be_gone_on_with() {
+    interrupt(&["-INT"]);
+    // A terminal that is closed, and then its shell.
+    interrupt(&["-HUP", "-HUP"]);
+}
+
+fn interrupt(signals: &[&str]) {
     let call = "[[call]]\nfunction = \"sums::wait\"\nargs = 600000\n";
     let place = Place::new(&format!("{}{call}", job("long", 60_000)));
     let mut driver = place.driver();
     place.wait_for(|events| events.iter().any(|event| is(event, "checkpoint", "long")));
-    let told = Command::new("kill")
-        .args(["-INT", &driver.0.id().to_string()])
-        .status();
-    assert!(told.expect("kill starts").success());
+    for signal in signals {
+        let mut kill = Command::new("kill");
+        let told = kill.args([signal, &*driver.0.id().to_string()]).status();
+        assert!(told.expect("kill starts").success());
+    }
     let code = driver.0.wait().expect("it ends").code();
     assert_eq!(code, Some(130));
     let events = place.events();
@@ -357,15 +364,8 @@ fn an_interrupted_run_ends_in_order_and_can_be_gone_on_with() {
 #[test]
 fn the_page_of_a_run_that_goes_on_is_written_anew_and_always_whole() {
     let place = Place::new(&job("long", 60_000));
-    let args = [
-        "run",
-        "jobs.toml",
-        "--run-folder",
-        "run",
-        "--report",
-        "page.html",
-    ];
-    let mut command = place.heist(&args);
+    let line = "run jobs.toml --run-folder run --report page.html";
+    let mut command = place.heist(&line.split(' ').collect::<Vec<_>>());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut driver = Driver(command.spawn().expect("the program starts"));
     let path = place.path().join("page.html");

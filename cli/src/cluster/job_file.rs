@@ -70,13 +70,13 @@ State and arguments have the types of JSON: no dates, no nan; an optional field
 is left out.
 
 A run writes to a folder: its events (events.jsonl, which becomes events.1.jsonl
-with 256 MiB), and the state from which --resume goes on after a loss. Ctrl-C
-ends a run after a last checkpoint of each job that comes to a safe point in ten
-seconds, and --resume goes on with that as well; a second Ctrl-C ends it at
-once. Old folders stay until they are removed.
+with 256 MiB), and the state from which --resume goes on after a loss. Ctrl-C,
+SIGTERM or the end of the terminal ends a run after a last checkpoint of each
+job that comes to a safe point in ten seconds, and --resume goes on with that as
+well; a second Ctrl-C ends it at once. Old folders stay until they are removed.
 
 The exit code is 0 if every job and call has a result, 1 if not, 2 if the job
-file or the command line cannot be used, and 130 after Ctrl-C."#
+file or the command line cannot be used, and 130 after Ctrl-C and its like."#
 );
 
 /// The content of a job file.

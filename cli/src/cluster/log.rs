@@ -70,11 +70,11 @@ fn status(state: &RunState) -> String {
     let running = count(|phase| matches!(phase, Phase::Running | Phase::Moving { .. }));
     let waiting = count(|phase| *phase == Phase::Waiting);
     let mut text = format!(
-        "{running} jobs run, {waiting} wait, {} are over",
+        "jobs: {running} running, {waiting} waiting, {} over",
         count(Phase::is_over)
     );
     if state.calls.open > 0 {
-        text.push_str(&format!("; {} calls are open", state.calls.open));
+        text.push_str(&format!("; calls: {} open", state.calls.open));
     }
     for (node, usage) in &state.nodes {
         if let Some(Ok(share)) = usage.utilisation {

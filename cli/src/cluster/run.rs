@@ -23,7 +23,8 @@ use heist_run::limited;
 use heist_run::number::whole;
 use heist_run::usage::{check_output, Usage};
 use serde_json::Value;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::backend::{self, BackendArgs, BackendKind};
 use super::folder::{self, RunFolder};
@@ -32,6 +33,7 @@ use super::live_page::LivePage;
 use super::log::Log;
 use super::page;
 use super::results::{CallResult, JobResult, Outcome, Results};
+use crate::signals::is_ignored;
 
 /// The most bytes that a job file may have.
 const JOB_FILE_BYTES_MAX: u64 = 64 << 20;
@@ -219,19 +221,20 @@ impl Args {
     }
 }
 
-/// True after a first signal to end; a second one ends the process at once.
+/// True after a first signal to end. A second one ends the process at once, but for that of a
+/// terminal that is gone: it comes from the system and from the shell, and `nohup` has it ignored.
 fn interrupts() -> anyhow::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
+    let is_told = Arc::new(AtomicBool::new(false));
+    let cannot = "cannot listen for signals to end";
     for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(INTERRUPTED),
-            Arc::clone(&flag),
-        )
-        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-        .context("cannot listen for Ctrl-C")?;
+        let code = i32::from(INTERRUPTED);
+        flag::register_conditional_shutdown(signal, code, Arc::clone(&is_told)).context(cannot)?;
+        flag::register(signal, Arc::clone(&is_told)).context(cannot)?;
     }
-    Ok(flag)
+    if !is_ignored(SIGHUP) {
+        flag::register(SIGHUP, Arc::clone(&is_told)).context(cannot)?;
+    }
+    Ok(is_told)
 }
 
 /// The program, which has what is to run.
