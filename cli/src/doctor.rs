@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use heist_run::usage::Usage;
 
 pub(crate) use self::environment::help as settings_help;
 
@@ -97,18 +98,29 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     Ok(ExitCode::from(u8::from(report.has_trouble())))
 }
 
-/// The CPUs of the machine whose files lie there. The exit code is 1 if none is known.
+/// The CPUs of the machine whose files lie there.
 fn show_place(path: &Path, json: bool, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    let topology = heist::Topology::read(path).with_context(|| {
-        format!("could not read {path:?}, which should be a folder with sys/devices or a file")
-    })?;
+    let refused = |why: String| {
+        let accepted = "accepted is a folder with a copy of a machine's sys/devices, or a file \
+                        with lines `path = value` of what is there";
+        Usage(format!("{}: {why}; {accepted}", path.display()))
+    };
+    let topology = heist::Topology::read(path)
+        .map_err(|error| refused(format!("it cannot be read: {error}")))?;
+    if topology.processors().len() == 0 {
+        let why = format!(
+            "it describes no processor ({})",
+            topology.notes().join("; ")
+        );
+        return Err(refused(why).into());
+    }
     let place = Place::new(&topology, None);
     if json {
         write_json(&place, out)?;
     } else {
         place.write(out)?;
     }
-    Ok(ExitCode::from(u8::from(place.worker_cpu.is_none())))
+    Ok(ExitCode::SUCCESS)
 }
 
 fn write_json(value: &impl serde::Serialize, out: &mut impl Write) -> anyhow::Result<()> {

@@ -19,8 +19,8 @@
 //!   differently;
 //! - 2 if the program was called wrongly, or with something that it cannot work on, such as a
 //!   number of workers that heist refuses;
-//! - 130 if Ctrl-C ended a run on a cluster, and 128 and the signal if one ended a profile or the
-//!   runs of a schedule;
+//! - 130 if Ctrl-C or its like ended a run on a cluster, and 128 and the signal if one ended a
+//!   profile or the runs of a schedule;
 //! - of `heist profile`, that of the program if it failed, or 128 and the signal that killed it.
 
 #![forbid(unsafe_code)]
@@ -88,8 +88,12 @@ enum Command {
 
 fn main() -> ExitCode {
     let commands = examples::added(Program::command());
-    let given = Program::from_arg_matches(&commands.clone().get_matches());
-    let program = given.unwrap_or_else(|error| error.exit());
+    let matches = commands.clone().try_get_matches();
+    let program = matches.and_then(|matches| Program::from_arg_matches(&matches));
+    let program = match program {
+        Ok(program) => program,
+        Err(answer) => return exit::unparsed(&answer),
+    };
     let mut out = io::stdout().lock();
     let outcome = match &program.command {
         Command::Run(args) => run::run(args, &mut out),

@@ -53,7 +53,7 @@ pub(crate) fn man(
     };
     if !folder.is_dir() {
         let why = format!(
-            "cannot write manual pages to {}: there is no such folder (--folder)",
+            "cannot write manual pages to {}: it is no folder; name one that is there",
             folder.display()
         );
         return Err(Usage(why).into());

@@ -144,6 +144,8 @@ fn percent(given: &str) -> Result<f64, String> {
     real(given, 0.0..=100.0, "per cent")
 }
 
+const ACCEPTED: &str = "accepted is a JSON document or a CSV table (heist plan --help)";
+
 /// A snapshot of ten thousand nodes with a million jobs is smaller.
 const SNAPSHOT_BYTES_MAX: u64 = 1 << 30;
 
@@ -161,11 +163,13 @@ fn read(path: &Path) -> Result<Snapshot, Usage> {
     };
     let text = bytes.and_then(limited::text);
     let text = text.map_err(|error| {
-        let accepted = "accepted is a JSON document or a CSV table (heist plan --help)";
         Usage(format!(
-            "cannot read the snapshot {name}: {error}; {accepted}"
+            "cannot read the snapshot {name}: {error}; {ACCEPTED}"
         ))
     })?;
+    if text.trim().is_empty() {
+        return Err(Usage(format!("the snapshot {name} is empty; {ACCEPTED}")));
+    }
     let is_json = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => true,
         Some("csv") => false,

@@ -34,6 +34,12 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         ("--html", args.output.html()),
         ("--trace", args.trace.as_deref()),
     ])?;
+    for (n, file) in args.files.iter().enumerate() {
+        if args.files[..n].contains(file) {
+            let why = "is named twice; a run counts once";
+            return Err(Usage(format!("{} {why}", file.display())).into());
+        }
+    }
     // Each is read once, as it may be a pipe.
     let mut timelines = Vec::new();
     let mut profiles = Vec::new();

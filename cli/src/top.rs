@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use heist_observe::live::{lines, Reading};
+use heist_run::number::whole;
 use heist_run::terminal::{cut, width};
 use heist_run::usage::Usage;
 use serde_json::json;
@@ -23,7 +24,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 #[command(after_long_help = NOTES)]
 pub(crate) struct Args {
     /// The number of the process [default: the only one that there is, or a list]
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pid)]
     pid: Option<u32>,
     /// Print one snapshot as a JSON document
     #[arg(long)]
@@ -45,6 +46,12 @@ This is about one program on this machine. `heist cluster top` follows a run
 of jobs on the machines of a cluster.
 
 The exit code is 0 if there was something to show, and 2 if there was not.";
+
+/// Reads the number of a process.
+fn pid(given: &str) -> Result<u32, String> {
+    let number = whole(given, 1..=u32::MAX.into())?;
+    u32::try_from(number).map_err(|error| error.to_string())
+}
 
 /// Shows the program that was asked for, or lists those that there are.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {

@@ -16,7 +16,7 @@ fn heist(folder: &Path, line: &str) -> Output {
 }
 
 /// Lines, and all that the refusal says.
-const REFUSED: [(&str, &[&str]); 62] = [
+const REFUSED: [(&str, &[&str]); 69] = [
     ("run nothing", &["'nothing'", "files, json"]),
     (
         "schedule search -n 0 -- true",
@@ -148,7 +148,29 @@ const REFUSED: [(&str, &[&str]); 62] = [
         "profile -- ./no-such-program",
         &["cannot start `./no-such-program`", "No such file"],
     ),
+    (
+        "profile --stdin . -- true",
+        &["cannot read --stdin .: it is a folder", "accepted is"],
+    ),
+    ("top 0", &["'0' for '[PID]'", "whole number from 1"]),
+    ("top first", &["'first' for '[PID]'", "whole number from 1"]),
     ("report", &["FILE.json"]),
+    (
+        "report empty.json",
+        &["empty.json", "it is empty", "accepted is a file as"],
+    ),
+    (
+        "report cut.json",
+        &["cannot use the timeline cut.json", "it is cut off"],
+    ),
+    (
+        "report one.json two.json one.json",
+        &["one.json is named twice"],
+    ),
+    (
+        "doctor --sysroot .",
+        &["it describes no processor", "accepted is a folder"],
+    ),
     (
         "report missing.json",
         &["cannot read missing.json", "accepted is a file as"],
@@ -161,7 +183,7 @@ const REFUSED: [(&str, &[&str]); 62] = [
     ),
     ("plan .", &["cannot read the snapshot .", "Is a directory"]),
     ("plan latin1.csv", &["latin1.csv", "UTF-8"]),
-    ("plan empty.json", &["empty.json cannot be used"]),
+    ("plan empty.json", &["empty.json is empty", "accepted is"]),
     (
         "plan empty.json --hot 101",
         &["'101' for '--hot", "per cent from 0 to 100"],
@@ -223,7 +245,7 @@ const REFUSED: [(&str, &[&str]); 62] = [
 ];
 
 /// The same, where the folder has no runs.
-const MORE: [(&str, &[&str]); 6] = [
+const MORE: [(&str, &[&str]); 7] = [
     (
         "cluster run jobs.toml",
         &["no-such-program", "No such file"],
@@ -242,6 +264,10 @@ const MORE: [(&str, &[&str]); 6] = [
         &["not the folder of a run"],
     ),
     ("doctor --manifest missing", &["missing"]),
+    (
+        "doctor --manifest jobs.toml",
+        &["jobs.toml is another", "accepts a Cargo.toml"],
+    ),
 ];
 
 #[test]
@@ -249,6 +275,7 @@ fn a_call_that_cannot_work_is_refused_with_what_would_be_accepted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
     fs::write(path.join("empty.json"), "").expect("a file");
+    fs::write(path.join("cut.json"), "{\"heist_timeline\": 1, \"wa").expect("a file");
     fs::write(path.join("latin1.csv"), b"kind,id\nnode,M\xfcller\n").expect("a file");
     let jobs = "program = \"no-such-program\"\n[[call]]\nfunction = \"f\"\n";
     fs::write(path.join("jobs.toml"), jobs).expect("a file");
@@ -262,7 +289,29 @@ fn a_call_that_cannot_work_is_refused_with_what_would_be_accepted() {
         }
     }
     let left = fs::read_dir(path).expect("the folder").count();
-    assert_eq!(left, 3, "a refused call leaves nothing behind");
+    assert_eq!(left, 4, "a refused call leaves nothing behind");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    for line in [
+        "--help",
+        "help run",
+        "run -h",
+        "--version",
+        "doctor --settings",
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut program = Command::new(env!("CARGO_BIN_EXE_heist"));
+        let program = program
+            .args(line.split(' '))
+            .stdout(full.expect("it is there"));
+        let output = program.output().expect("the program starts");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "heist {line}: {error}");
+        assert!(error.contains("No space left"), "heist {line}: {error}");
+    }
 }
 
 /// The end that writes keeps the program in its read. Once that end is closed, a program that had

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
+
 use crate::terminal::harmless;
 use crate::usage::Usage;
 
@@ -23,6 +25,16 @@ pub fn code(outcome: anyhow::Result<ExitCode>, out: &mut dyn Write) -> ExitCode 
             ExitCode::from(code)
         }
     }
+}
+
+/// Ends a program whose arguments name no work: they ask for its help or its version, or are wrong.
+pub fn unparsed(answer: &clap::Error) -> ExitCode {
+    let written = answer.print().context("cannot print the answer");
+    if answer.use_stderr() {
+        // If stderr is closed, the exit code has to do.
+        return ExitCode::from(2);
+    }
+    code(written.map(|()| ExitCode::SUCCESS), &mut io::stdout())
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -36,8 +36,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let program = match Program::try_parse() {
+        Ok(program) => program,
+        Err(answer) => return exit::unparsed(&answer),
+    };
     let mut out = io::stdout().lock();
-    let outcome = match Program::parse().command {
+    let outcome = match program.command {
         Command::Run(args) => run::run(&args, &mut out),
         Command::Other(words) => Err(elsewhere(&words).into()),
     };

@@ -18,8 +18,8 @@ const HEIST: &[u8] = b"HEIST_NUM_THREADS";
 const RAYON: &[u8] = b"RAYON_NUM_THREADS";
 
 const PATCH: &str = "\
-Put heist's rayon-core in the place of rayon's, in the manifest at the root of the program's
-workspace, and build it again:
+Put heist's rayon-core in the place of rayon's, in the manifest at the root of
+the program's workspace, and build it again:
   [patch.crates-io]
   rayon-core = { path = \"../heist/compat/rayon-core\" }
 `heist doctor --manifest PROJECT` says whether cargo took it.";

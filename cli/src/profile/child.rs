@@ -88,6 +88,9 @@ impl Child<'_> {
                 "it is a FIFO, which only one run could read".to_owned(),
             ));
         }
+        if path.is_dir() {
+            return Err(refused("it is a folder".to_owned()));
+        }
         let file = File::open(path).map_err(|error| refused(error.to_string()))?;
         Ok(file.into())
     }

@@ -5,13 +5,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use heist_observe::profile::{analyse, html, text, Profile};
+use heist_observe::profile::{analyse, html, text, Profile, ProfileError};
 use heist_run::limited;
 use heist_run::number::whole;
 use heist_run::usage::{check_output, Usage};
 
 /// A profile of a thousand sites is a fraction of this.
 const PROFILE_BYTES_MAX: u64 = 1 << 26;
+
+const ACCEPTED: &str =
+    "accepted is a file as heist profile --out, HEIST_PROFILE and HEIST_TIMELINE write it";
 
 /// Where a report goes.
 #[derive(clap::Args, Debug)]
@@ -77,10 +80,8 @@ pub(crate) fn read(path: &Path) -> Result<Profile, Usage> {
 /// Reads a file of a run, which has so many bytes at most.
 pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, Usage> {
     limited::read_text(path, bytes_max).map_err(|error| {
-        let accepted =
-            "accepted is a file as heist profile --out, HEIST_PROFILE and HEIST_TIMELINE write it";
         Usage(format!(
-            "cannot read {}: {error}; {accepted}",
+            "cannot read {}: {error}; {ACCEPTED}",
             path.display()
         ))
     })
@@ -88,6 +89,11 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, Usage> {
 
 /// The profile that a file holds.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Profile, Usage> {
-    let profile = Profile::parse(text);
-    profile.map_err(|error| Usage(format!("cannot use {}: {error}", path.display())))
+    Profile::parse(text).map_err(|error| {
+        let more = match error {
+            ProfileError::NoProfile(_) => format!("; {ACCEPTED}"),
+            _ => String::new(),
+        };
+        Usage(format!("cannot use {}: {error}{more}", path.display()))
+    })
 }

@@ -42,6 +42,7 @@ mod page;
 pub mod profile;
 pub mod recording;
 pub mod report;
+mod syntax;
 mod timeline;
 pub mod trace;
 mod words;

@@ -10,7 +10,7 @@ use std::fmt;
 use heist_event::{Event, EventKind, WorkerEvents, WorkerId};
 use serde::Deserialize;
 
-use crate::{fold, Run};
+use crate::{fold, syntax, Run};
 
 /// The version of the file that is read here.
 const VERSION: u64 = 1;
@@ -32,16 +32,21 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// True if the text claims to be a timeline.
+    /// True if the text claims to be a timeline; one that is cut off does so at its begin.
     ///
     /// # Examples
     ///
     /// ```
-    /// assert!(!heist_observe::recording::Recording::is_in(r#"{"heist_profile": 1}"#));
+    /// use heist_observe::recording::Recording;
+    ///
+    /// assert!(!Recording::is_in(r#"{"heist_profile": 1}"#));
+    /// assert!(Recording::is_in(r#"{"heist_timeline": 1, "wall_n"#));
     /// ```
     #[must_use]
     pub fn is_in(text: &str) -> bool {
-        serde_json::from_str::<Version>(text).is_ok_and(|it| it.heist_timeline.is_some())
+        let begin = text.trim_start().strip_prefix('{');
+        begin.is_some_and(|begin| begin.trim_start().starts_with("\"heist_timeline\""))
+            || serde_json::from_str::<Version>(text).is_ok_and(|it| it.heist_timeline.is_some())
     }
 
     /// Reads the text of a timeline. The names of its jobs stay in memory for good, each once.
@@ -65,8 +70,8 @@ impl Recording {
     /// ```
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let refuse = |why: String| RecordingError(why);
-        let version: Version = serde_json::from_str(text)
-            .map_err(|error| refuse(format!("it is no timeline of heist: {error}")))?;
+        let version: Version =
+            serde_json::from_str(text).map_err(|error| refuse(refusal(text, &error)))?;
         match version.heist_timeline {
             None => return Err(refuse("it has no field `heist_timeline`".to_owned())),
             Some(version) if version.as_u64() != Some(VERSION) => {
@@ -116,6 +121,15 @@ impl Recording {
             }
         }
         runs
+    }
+}
+
+/// The error about a text that is no JSON.
+fn refusal(text: &str, error: &serde_json::Error) -> String {
+    let why = syntax::fault(text, error);
+    match Recording::is_in(text) {
+        true => why,
+        false => format!("it is no timeline of heist: {why}"),
     }
 }
 
@@ -334,6 +348,8 @@ mod tests {
         assert!(Recording::parse(&pool(0, r#"[1, "wake"]"#)).is_ok());
         for (text, why) in [
             ("none".to_owned(), "no timeline of heist"),
+            (String::new(), "no timeline of heist: it is empty"),
+            (pool(0, "")[..90].to_owned(), "it is cut off (EOF"),
             (r#"{"heist_profile": 1}"#.to_owned(), "no field"),
             (r#"{"heist_timeline": 2}"#.to_owned(), "version 2"),
             (r#"{"heist_timeline": 1}"#.to_owned(), "wall_ns"),

@@ -3,7 +3,8 @@
 mod files;
 mod parse;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use files::Files;
@@ -29,6 +30,9 @@ pub enum Distance {
     /// takes twice as long to reach.
     Remote(u8),
 }
+
+/// The most that is read of a file with facts; those of ten thousand processors are a fraction.
+const RECORD_BYTES_MAX: u64 = 1 << 26;
 
 /// A NUMA node that has processors.
 ///
@@ -187,8 +191,8 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// Fails if there is nothing at that path, or it cannot be read. Damaged or missing facts are
-    /// no error, and [`notes`](Self::notes) say them; there may be no processor then.
+    /// Fails if there is nothing at that path, it cannot be read, or is a file of more than 64 MiB,
+    /// as an endless device is. Damaged or missing facts are no error, and [`notes`](Self::notes) say them; there may be no processor then.
     ///
     /// # Examples
     ///
@@ -201,7 +205,13 @@ impl Topology {
         if path.metadata()?.is_dir() {
             Ok(Self::of(&Files::Folder(&path.join("sys/devices"))))
         } else {
-            let text = std::fs::read(path)?;
+            let mut text = Vec::new();
+            let file = File::open(path)?;
+            file.take(RECORD_BYTES_MAX + 1).read_to_end(&mut text)?;
+            if text.len() as u64 > RECORD_BYTES_MAX {
+                let why = format!("it has more than {RECORD_BYTES_MAX} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
             Ok(Self::of(&Files::recorded(&String::from_utf8_lossy(&text))))
         }
     }

@@ -74,11 +74,15 @@ impl Workload for Json {
 
     fn input(&self) -> String {
         let bytes: usize = self.lines.iter().map(Vec::len).sum();
-        let count = HumanCount(self.lines.len() as u64);
+        let counted = |number: usize, one: &str| {
+            let s = if number == 1 { "" } else { "s" };
+            format!("{} {one}{s}", HumanCount(number as u64))
+        };
         format!(
-            "{count} documents {}, {} bytes",
+            "{} {}, {}",
+            counted(self.lines.len(), "document"),
             self.source,
-            HumanCount(bytes as u64)
+            counted(bytes, "byte")
         )
     }
 

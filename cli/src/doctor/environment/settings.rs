@@ -48,10 +48,10 @@ the nearest one that is known.
 
 /// The end of the long help.
 pub(crate) fn help() -> String {
-    let mut text = "Environment variables (heist doctor shows their values):\n".to_owned();
+    let mut text = "Environment variables (heist doctor shows their values):".to_owned();
     for (reader, _) in GROUPS {
         for known in KNOWN.iter().filter(|known| known.read_by == reader) {
-            let _ = writeln!(text, "  {}\n      {}", known.name, known.changes);
+            let _ = write!(text, "\n  {}\n      {}", known.name, known.changes);
         }
     }
     text

@@ -126,6 +126,9 @@ fn find_manifest(path: &Path) -> Result<PathBuf, Usage> {
         false => path.to_owned(),
     };
     let why = match std::path::absolute(&manifest) {
+        Ok(absolute) if absolute.is_file() && !absolute.ends_with("Cargo.toml") => {
+            format!("the name of {} is another", absolute.display())
+        }
         Ok(absolute) if absolute.is_file() => return Ok(absolute),
         Ok(absolute) => format!("there is no file {}", absolute.display()),
         Err(error) => error.to_string(),

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::syntax;
+
 /// The version of the file that is read here.
 const VERSION: u64 = 1;
 
@@ -198,7 +200,15 @@ impl Profile {
         struct Version {
             heist_profile: Option<serde_json::Value>,
         }
-        let syntax = |error: serde_json::Error| ProfileError::NoProfile(error.to_string());
+        let syntax = |error: serde_json::Error| {
+            let why = syntax::fault(text, &error);
+            match text.trim_start().strip_prefix('{') {
+                Some(begin) if begin.trim_start().starts_with("\"heist_profile\"") => {
+                    ProfileError::Damaged(why)
+                }
+                _ => ProfileError::NoProfile(why),
+            }
+        };
         let version: Version = serde_json::from_str(text).map_err(syntax)?;
         match version.heist_profile {
             None => {
@@ -265,6 +275,8 @@ impl Profile {
 pub enum ProfileError {
     /// It is no JSON, or other JSON; with the reason.
     NoProfile(String),
+    /// It begins as a profile and is no JSON, as a file that was cut off; with the reason.
+    Damaged(String),
     /// It is of that version.
     Version(String),
     /// A field is wrong.
@@ -280,6 +292,7 @@ impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoProfile(why) => write!(f, "it is no profile of heist: {why}"),
+            Self::Damaged(why) => write!(f, "the profile is damaged: {why}"),
             Self::Version(found) => write!(
                 f,
                 "it is a profile of version {found}, and this heist reads version {VERSION}; use \
@@ -318,13 +331,15 @@ mod tests {
 
     #[test]
     fn texts_that_are_no_profile_are_refused_with_the_reason() {
-        assert!(refusal("").contains("no profile of heist: EOF"));
+        assert!(refusal("").contains("no profile of heist: it is empty"));
         assert!(refusal("[1, 2]").contains("no profile of heist"));
         assert!(refusal("{}").contains("no field `heist_profile`"));
         assert!(refusal(r#"{"heist_profile": "1"}"#).contains("version \"1\""));
         assert!(refusal(r#"{"heist_profile": 2}"#).contains("version 2"));
         assert!(refusal(r#"{"heist_profile": 1}"#).contains("missing field `workers`"));
-        assert!(refusal(&LEAST[..LEAST.len() - 3]).contains("line 2"));
+        let cut = refusal(&LEAST[..LEAST.len() - 3]);
+        assert!(cut.contains("damaged: it is cut off (EOF"), "{cut}");
+        assert!(cut.contains("line 2"), "{cut}");
     }
 
     #[test]

@@ -1,0 +1,12 @@
+//! Why a file is no JSON, in words: it is empty, it was cut off, or it never was.
+
+/// Says why `text` could not be read.
+pub(crate) fn fault(text: &str, error: &serde_json::Error) -> String {
+    if text.trim().is_empty() {
+        "it is empty".to_owned()
+    } else if error.is_eof() {
+        format!("it is cut off ({error})")
+    } else {
+        error.to_string()
+    }
+}
