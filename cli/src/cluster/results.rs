@@ -133,7 +133,7 @@ fn table(
     writeln!(out, "{head:width$}  result")?;
     for (name, outcome, notes) in rows {
         let outcome = match outcome {
-            Outcome::Result(value) => shortened(&harmless(&value.to_string())),
+            Outcome::Result(value) => shortened(&harmless(&shown(value))),
             Outcome::Error(error) => format!("none: {}", harmless(error)),
         };
         let notes = match notes.as_slice() {
@@ -145,6 +145,16 @@ fn table(
     Ok(())
 }
 
+/// A value; of a `Result`, whose form in JSON has a name around it, what it holds.
+fn shown(value: &Value) -> String {
+    let fields = value.as_object().filter(|fields| fields.len() == 1);
+    match fields.and_then(|fields| fields.iter().next()) {
+        Some((name, held)) if name == "Ok" => held.to_string(),
+        Some((name, held)) if name == "Err" => format!("the error {held}"),
+        _ => value.to_string(),
+    }
+}
+
 fn counted(count: u32, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
@@ -154,5 +164,25 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(RESULT_WIDTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_table_shows_the_content_of_a_result_without_its_wrapping() {
+        for (value, text) in [
+            (json!({"Ok": 144}), "144"),
+            (json!({"Err": "no room"}), "the error \"no room\""),
+            (json!({"Ok": 1, "more": 2}), r#"{"Ok":1,"more":2}"#),
+            (json!([1]), "[1]"),
+            (json!({}), "{}"),
+        ] {
+            assert_eq!(shown(&value), text);
+        }
     }
 }
