@@ -130,12 +130,20 @@ fn a_program_that_panics_leaves_its_profile() {
 #[test]
 fn a_profile_that_cannot_be_put_in_its_place_leaves_nothing() {
     let folder = Folder::new("in_the_way");
-    fs::create_dir(folder.0.join("out.json")).expect("a folder in the profile's place");
-    let output = child("in_a_child::returns", &folder.0.join("out"));
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{text}");
-    assert!(text.contains("could not write the profile"), "{text}");
-    assert_eq!(folder.names(), ["out.json"]);
+    let run = |test| {
+        let output = child(test, &folder.0.join("out"));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(folder.names(), ["out.json"], "{text}");
+        (output.status.success(), text)
+    };
+    let (well, text) = run("in_a_child::puts_a_folder_in_the_way");
+    assert!(
+        well && text.contains("could not write the profile"),
+        "{text}"
+    );
+    // The next one is told at its start.
+    let (well, text) = run("in_a_child::returns");
+    assert!(!well && text.contains("out.json is a folder"), "{text}");
 }
 
 #[test]
@@ -241,6 +249,14 @@ mod in_a_child {
     #[ignore = "run in a child"]
     fn returns() {
         pool().install(|| leaves(3));
+    }
+
+    #[test]
+    #[ignore = "run in a child"]
+    fn puts_a_folder_in_the_way() {
+        returns();
+        let name = std::env::var("HEIST_PROFILE").expect("the parent sets it");
+        std::fs::create_dir(format!("{name}.json")).expect("a folder");
     }
 
     #[test]
