@@ -25,8 +25,13 @@ pub(crate) fn of(profile: &Profile) -> String {
         Time(profile.burdened_span_ns)
     ));
     line(format_args!(
-        "{} workers, wall time {}, of which {:.0} % without a job",
+        "{} {}, wall time {}, of which {:.0} % without a job",
         profile.workers,
+        if profile.workers == 1 {
+            "worker"
+        } else {
+            "workers"
+        },
         Time(profile.wall_ns),
         part(profile.outside_ns, profile.wall_ns)
     ));

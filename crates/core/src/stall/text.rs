@@ -136,8 +136,8 @@ impl Stall<'_> {
             "hint: a job waits for something that no worker seems to have: a channel, a condition \
              variable, or a lock of a thread outside of the pool"
         } else if self.is_queued {
-            "hint: jobs wait for a worker, and no worker comes; if workers are idle, that is a fault \
-             of heist"
+            "hint: jobs wait for a worker, and no worker comes: other programs leave the workers no \
+             processor, or it is a fault of heist"
         } else {
             "hint: the jobs or events that are waited for are not here: they are in another pool, \
              on other threads, or never come"
