@@ -42,7 +42,7 @@ pub fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
             let check = format!("semver-checks --workspace --baseline-rev {tag}");
             with_tool(&mut runner, "semver-checks", "semver", &check)?;
         }
-        None => runner.skip("semver", "there is no tag of an earlier version (v*)")?,
+        None => runner.skip("semver", NO_TAG)?,
     }
     with_tool(
         &mut runner,
@@ -69,6 +69,9 @@ pub fn run(root: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
     )?;
     Ok(true)
 }
+
+const NO_TAG: &str = "there is no tag of an earlier version (v*), as before the first release; if \
+                      there was one, `git fetch --tags` brings it";
 
 const DENY: &str = "deny check bans licenses sources";
 
