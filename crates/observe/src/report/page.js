@@ -15,6 +15,7 @@
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const grouped = (number) => number.toLocaleString("en-GB");
+  const counted = (number, one) => `${grouped(number)} ${one}${number === 1 ? "" : "s"}`;
   const duration = (ns, digits = 4) => {
     const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
     return `${unit === 1 ? Math.round(ns * 10) / 10 : Number((ns / unit).toPrecision(digits))} ${name}`;
@@ -146,8 +147,8 @@
     const head = element("h2", section, run.name);
     const dropped = run.lanes.reduce((sum, lane) => sum + lane.dropped, 0);
     const notes = [duration(run.wall_ns)];
-    if (run.steals.at_ns.length) notes.push(`${grouped(run.steals.at_ns.length)} steals recorded`);
-    if (dropped > 0) notes.push(`${grouped(dropped)} older events overwritten`);
+    if (run.steals.at_ns.length) notes.push(`${counted(run.steals.at_ns.length, "steal")} recorded`);
+    if (dropped > 0) notes.push(`${counted(dropped, "older event")} overwritten`);
     element("small", head, notes.join(", "));
     const canvas = classed(element("canvas", section), "lanes");
     canvas.tabIndex = 0;
@@ -340,7 +341,7 @@
     }
     const most = bins.reduce((so, count) => Math.max(so, count), 1);
     pen.fillStyle = colour("faint");
-    pen.fillText(`${grouped(last - first)} steals`, 0, height - strip / 2, size.gutter - 6);
+    pen.fillText(counted(last - first, "steal"), 0, height - strip / 2, size.gutter - 6);
     if (!size.narrow && most > 1) pen.fillText(`max ${most}`, size.gutter + plotWidth(canvas) + 6, height - strip / 2);
     pen.strokeStyle = pen.fillStyle = colour("steal");
     bins.forEach((count, bin) => {
@@ -484,7 +485,7 @@
         pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
       }
       const most = [...pairs].sort((one, other) => other[1] - one[1]).slice(0, 6);
-      return [`${grouped(last - first)} steals`, `between ${duration(from, 7)} and ${duration(to, 7)}`,
+      return [counted(last - first, "steal"), `between ${duration(from, 7)} and ${duration(to, 7)}`,
         ...most.map(([pair, count]) => `${pair}: ${grouped(count)}`)];
     }
     if (!stealsInView(chart).apart) return null;
