@@ -128,6 +128,21 @@ fn without_a_seed_that_fails_nothing_is_saved() {
     assert_eq!(workers, "3\n3\n3\n");
 }
 
+/// So many seeds find the deadlock several times where all jobs may run there.
+#[test]
+fn where_waits_run_their_own_jobs_only_no_seed_finds_a_deadlock() {
+    let (folder, program) = (folder(), built::example("lock"));
+    let program = program.to_str().expect("a name");
+    let seeds = if cfg!(debug_assertions) {
+        "100"
+    } else {
+        "10000"
+    };
+    let search = ["search", "-n", seeds, "--", program, "strict"];
+    let (code, said) = ended(folder.path(), &heist(folder.path(), &search));
+    assert_eq!(code, 0, "{said}");
+}
+
 #[test]
 fn a_program_without_a_pool_is_told_so() {
     let folder = folder();
