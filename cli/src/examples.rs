@@ -45,6 +45,7 @@ const EXAMPLES: [(&str, &[&str]); 18] = [
         &[
             "heist schedule search -- path/to/the/program its arguments",
             "heist schedule search -n 10000 --limit 5 --save hang -- program",
+            "heist schedule search --depth 16 -- program",
         ],
     ),
     (

@@ -92,6 +92,24 @@ fn a_deadlock_is_found_repeated_and_shrunk() {
 }
 
 #[test]
+fn priorities_find_a_deadlock_too() {
+    let (folder, program) = (folder(), built::example("lock"));
+    let (folder, program) = (folder.path(), program.to_str().expect("a name"));
+    let search = ["search", "-n", "200", "--depth", "32", "--", program];
+    let (code, said) = ended(folder, &heist(folder, &search));
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("ended with exit code 86, a deadlock."),
+        "{said}"
+    );
+    let (code, said) = ended(
+        folder,
+        &heist(folder, &["replay", "found.schedule", "--", program]),
+    );
+    assert!(code == 0 && said.contains("a deadlock"), "{code}: {said}");
+}
+
+#[test]
 fn the_first_seed_that_fails_ends_the_search_however_it_fails() {
     for (fails, says) in [
         ("exit 3", "ended with exit code 3."),

@@ -21,6 +21,10 @@ pub(super) struct Args {
     /// The first seed; the others follow it
     #[arg(long, value_name = "FIRST", default_value_t = 0)]
     seed: u64,
+    /// Give workers priorities by the seed, and change them at D - 1 choices only: short schedules,
+    /// and faults that take few steps in a long program [default: each choice is random]
+    #[arg(long, value_name = "D", value_parser = |given: &str| whole(given, 1..=1000))]
+    depth: Option<u64>,
     /// Where the schedule goes under which the program fails
     #[arg(long, value_name = "FILE", default_value = "found.schedule")]
     save: PathBuf,
@@ -31,7 +35,8 @@ pub(super) struct Args {
 pub(super) const NOTES: &str = "\
 The program has to be on heist, or on rayon with heist's rayon-core in its
 place. It runs with HEIST_SCHEDULE=random:SEED: one worker at a time, and the
-seed says which. A run fails if its exit code is not 0, if a signal kills it, if
+seed says which (with --depth HEIST_SCHEDULE=pct:SEED:d=D).
+A run fails if its exit code is not 0, if a signal kills it, if
 it takes longer than the limit, or if nothing can run any more, which heist
 reports as a deadlock, with exit code 86.
 
@@ -53,7 +58,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let count = usize::try_from(args.seeds).unwrap_or(usize::MAX);
     for seed in (args.seed..=u64::MAX).take(count) {
         progress.set_message(format!("seed {seed}"));
-        let trial = trials.with_seed(seed)?;
+        let trial = trials.with_seed(seed, args.depth)?;
         progress.inc(1);
         let is_failure = trial.outcome.is_failure();
         if !is_failure && trial.schedule.is_some() {

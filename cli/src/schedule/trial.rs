@@ -85,9 +85,12 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// Runs the program with this seed.
-    pub(super) fn with_seed(&mut self, seed: u64) -> anyhow::Result<Trial> {
-        self.run(&format!("random:{seed}"))
+    /// Runs the program with this seed, of priorities if there is a depth.
+    pub(super) fn with_seed(&mut self, seed: u64, depth: Option<u64>) -> anyhow::Result<Trial> {
+        match depth {
+            None => self.run(&format!("random:{seed}")),
+            Some(depth) => self.run(&format!("pct:{seed}:d={depth}")),
+        }
     }
 
     /// Runs the program by this schedule.

@@ -26,6 +26,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `chooser` | the choices, by a seed or a list |
+//! | `pct` | priorities by a seed, which change a few times |
 //! | `settings` | the value of the variable |
 //! | `file` | a schedule as text |
 //! | `baton` | the runners, and which of them runs |
@@ -36,6 +37,7 @@ mod baton;
 mod chooser;
 mod file;
 mod monitor;
+mod pct;
 mod runner;
 mod settings;
 

@@ -129,7 +129,7 @@ pub(super) const KNOWN: [Definition; 24] = [
         name: "HEIST_SCHEDULE",
         read_by: Reader::Pools,
         changes: "which worker runs: one at a time, by a seed or a recorded schedule",
-        accepts: "random:SEED, replay:FILE; unset: all that can; Linux only",
+        accepts: "random:SEED, pct:SEED:d=DEPTH, replay:FILE; unset: all that can; Linux only",
         rule: Rule::Refuses(is_schedule, NO_POOL),
     },
     Definition {
@@ -346,6 +346,10 @@ fn is_schedule(value: &OsStr) -> bool {
     let parts = value.to_str().and_then(|value| value.split_once(':'));
     parts.is_some_and(|(kind, rest)| match kind {
         "random" => rest.parse::<u64>().is_ok(),
+        "pct" => rest.split_once(":d=").is_some_and(|(seed, depth)| {
+            let depth = depth.parse().is_ok_and(|depth| (1..=1000).contains(&depth));
+            seed.parse::<u64>().is_ok() && depth
+        }),
         "replay" => !rest.is_empty(),
         _ => false,
     })

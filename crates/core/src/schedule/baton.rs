@@ -13,6 +13,9 @@ use super::chooser::{Chooser, Deviation, Rule};
 /// The time that passes from one point to the next.
 const POINT_NS: u64 = 1_000;
 
+/// The rounds of searches in vain, without anything else, after which others go first.
+const ROUNDS_FIRST: u64 = 3;
+
 /// The most deviations that a report tells.
 const TOLD_MAX: usize = 40;
 
@@ -166,6 +169,9 @@ impl Baton {
         self.rounds = if is_round { self.rounds + 1 } else { 0 };
         if let Some(holder) = self.holder {
             self.runners[holder].is_idle = is_round;
+            if self.rounds >= ROUNDS_FIRST {
+                self.chooser.pass_over(holder);
+            }
         }
         self.set_time();
     }
@@ -220,7 +226,11 @@ impl Baton {
         options.sort_by_key(|&runner| self.runners[runner].is_idle);
         let next = match options.len() {
             0 => None,
-            many => Some(options[self.choose(many)]),
+            _ => {
+                let (option, deviation) = self.chooser.choose_runner(&options);
+                self.note(deviation);
+                Some(options[option])
+            }
         };
         self.options = options;
         self.last = next.unwrap_or(from);
@@ -251,6 +261,11 @@ impl Baton {
     /// The number of one of so many options.
     pub(super) fn choose(&mut self, options: usize) -> usize {
         let (option, deviation) = self.chooser.choose(options);
+        self.note(deviation);
+        option
+    }
+
+    fn note(&mut self, deviation: Option<Deviation>) {
         if let Some(deviation) = deviation {
             self.deviations += 1;
             if self.first.len() < TOLD_MAX {
@@ -258,7 +273,6 @@ impl Baton {
             }
             self.write(&format!("{deviation}\n"));
         }
-        option
     }
 
     /// True if the runner that runs behind the present point blocks there, according to the

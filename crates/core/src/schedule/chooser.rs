@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::pct::Pct;
 use crate::policy::Rng;
 
 /// A choice that was not the default.
@@ -22,6 +23,8 @@ pub(crate) struct Deviation {
 pub(crate) enum Rule {
     /// Each option is as likely as the others.
     Random { seed: u64 },
+    /// The runner with the highest priority, with so many changes of that, less one.
+    Pct { seed: u64, depth: usize },
     /// These deviations, by the numbers of their choices, and defaults elsewhere.
     Replay(Vec<Deviation>),
 }
@@ -29,6 +32,7 @@ pub(crate) enum Rule {
 #[derive(Debug)]
 enum State {
     Random(Rng),
+    Pct(Pct),
     Replay(VecDeque<Deviation>),
 }
 
@@ -43,6 +47,7 @@ impl Chooser {
     pub(crate) fn new(rule: &Rule) -> Self {
         let state = match rule {
             Rule::Random { seed } => State::Random(Rng::new(*seed)),
+            Rule::Pct { seed, depth } => State::Pct(Pct::new(*seed, *depth)),
             Rule::Replay(deviations) => State::Replay(deviations.iter().copied().collect()),
         };
         Self { state, choices: 0 }
@@ -51,6 +56,26 @@ impl Chooser {
     /// The number of one of so many options, and the deviation, if it is one. One option alone is
     /// no choice.
     pub(crate) fn choose(&mut self, options: usize) -> (usize, Option<Deviation>) {
+        self.choose_by(options, |pct, _| pct.any(options))
+    }
+
+    /// As [`choose`](Self::choose), of runners.
+    pub(crate) fn choose_runner(&mut self, runners: &[usize]) -> (usize, Option<Deviation>) {
+        self.choose_by(runners.len(), |pct, choice| pct.choose(choice, runners))
+    }
+
+    /// This runner has searched in vain again and again.
+    pub(crate) fn pass_over(&mut self, runner: usize) {
+        if let State::Pct(pct) = &mut self.state {
+            pct.fall(runner);
+        }
+    }
+
+    fn choose_by(
+        &mut self,
+        options: usize,
+        by_priority: impl FnOnce(&mut Pct, u64) -> usize,
+    ) -> (usize, Option<Deviation>) {
         if options < 2 {
             return (0, None);
         }
@@ -58,6 +83,7 @@ impl Chooser {
         self.choices += 1;
         let option = match &mut self.state {
             State::Random(rng) => rng.below(options),
+            State::Pct(pct) => by_priority(pct, choice),
             State::Replay(deviations) => match deviations.front().copied() {
                 Some(next) if next.choice <= choice => {
                     deviations.pop_front();

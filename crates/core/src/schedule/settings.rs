@@ -13,12 +13,13 @@ use super::baton::Baton;
 use super::chooser::Rule;
 use super::file::{self, Schedule};
 use super::monitor;
+use super::pct::DEPTH_MAX;
 use super::runner;
 
 /// The values that are accepted.
 const ACCEPTED: &str =
-    "random:SEED with a whole number from 0 to 18446744073709551615, or replay:FILE with the name \
-     of a file in which a schedule was recorded";
+    "random:SEED with a whole number from 0 to 18446744073709551615, pct:SEED:d=DEPTH with a depth \
+     from 1 to 1000, or replay:FILE with the name of a file in which a schedule was recorded";
 
 /// The schedule that was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,6 +98,13 @@ fn parse(text: &str) -> Option<Result<Wanted, String>> {
             };
             Some(Ok(Wanted { rule, blocks: None }))
         }
+        "pct" => {
+            let (seed, depth) = rest.split_once(":d=")?;
+            let (seed, depth) = (seed.parse().ok()?, depth.parse().ok()?);
+            let rule = Rule::Pct { seed, depth };
+            let is_accepted = (1..=DEPTH_MAX).contains(&depth);
+            is_accepted.then_some(Ok(Wanted { rule, blocks: None }))
+        }
         "replay" if !rest.is_empty() => Some(read(rest)),
         _ => None,
     }
@@ -123,6 +131,9 @@ mod tests {
         let rule = Rule::Random { seed: 17 };
         let wanted = Wanted { rule, blocks: None };
         assert_eq!(parse("random:17"), Some(Ok(wanted)));
+        let rule = Rule::Pct { seed: 3, depth: 4 };
+        let wanted = Wanted { rule, blocks: None };
+        assert_eq!(parse("pct:3:d=4"), Some(Ok(wanted)));
         for text in [
             "",
             "1",
@@ -131,6 +142,10 @@ mod tests {
             "random:x",
             "random:-1",
             "pct:1",
+            "pct:1:3",
+            "pct:1:d=0",
+            "pct:1:d=1001",
+            "pct:x:d=3",
             "replay:",
         ] {
             assert_eq!(parse(text), None, "{text:?}");
