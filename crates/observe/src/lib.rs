@@ -35,13 +35,18 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "files")]
 pub mod fleet;
 mod fold;
+#[cfg(feature = "files")]
 pub mod live;
 mod page;
+#[cfg(feature = "files")]
 pub mod profile;
+#[cfg(feature = "files")]
 pub mod recording;
 pub mod report;
+#[cfg(feature = "files")]
 mod syntax;
 mod timeline;
 pub mod trace;

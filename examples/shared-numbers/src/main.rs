@@ -1,6 +1,7 @@
 //! The program `shared-numbers BACKEND`: asks many calls and one job about the same numbers.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "what it prints is its result")]
 
 use std::error::Error;
 
