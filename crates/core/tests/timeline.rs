@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use own_folder::Folder;
 
-fn child(test: &str, name: &Path, events: Option<&str>) -> Output {
+fn command(test: &str, name: &Path) -> Command {
     let mut command = Command::new(env::current_exe().expect("the test"));
     command
         .args(["--ignored", "--exact", "--nocapture"])
@@ -22,6 +22,11 @@ fn child(test: &str, name: &Path, events: Option<&str>) -> Output {
         // A sanitizer would count as leaked what the threads hold that are there at the end.
         .env("ASAN_OPTIONS", "detect_leaks=0")
         .env("LSAN_OPTIONS", "detect_leaks=0");
+    command
+}
+
+fn child(test: &str, name: &Path, events: Option<&str>) -> Output {
+    let mut command = command(test, name);
     if let Some(events) = events {
         command.env("HEIST_RECORD_EVENTS", events);
     }
@@ -105,6 +110,19 @@ fn a_timeline_that_cannot_be_written_is_an_error_that_says_so() {
         }
     }
     assert!(folder.names().is_empty());
+}
+
+#[test]
+fn one_file_for_a_profile_and_a_timeline_is_an_error() {
+    let folder = Folder::new("both");
+    let mut command = command("returns", &folder.0.join("out"));
+    let output = command.env("HEIST_PROFILE", folder.0.join("out.timeline"));
+    let output = output.output().expect("the child runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{said}");
+    for part in ["HEIST_TIMELINE", "HEIST_PROFILE names the same file"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! is an error.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -197,8 +198,20 @@ fn events_to_record(asked: Option<usize>) -> Result<Option<usize>, ThreadPoolBui
 /// True if the program writes a timeline.
 fn has_timeline() -> Result<bool, ThreadPoolBuildError> {
     let name = env::var_os("HEIST_TIMELINE");
-    timeline::is_wanted(name.as_deref())
-        .map_err(|why| ThreadPoolBuildError::output(TIMELINE, name.unwrap_or_default(), why))
+    let is_wanted = match &name {
+        Some(_) if file(TIMELINE) == file(PROFILE) => {
+            Err("HEIST_PROFILE names the same file".to_owned())
+        }
+        _ => timeline::is_wanted(name.as_deref()),
+    };
+    is_wanted.map_err(|why| ThreadPoolBuildError::output(TIMELINE, name.unwrap_or_default(), why))
+}
+
+/// The name of the file that such a variable names.
+fn file((variable, ending): (&str, &str)) -> Option<OsString> {
+    let mut name = env::var_os(variable)?;
+    name.push(ending);
+    Some(name)
 }
 
 /// True if a schedule says which worker runs.
