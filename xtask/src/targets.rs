@@ -37,13 +37,14 @@ const LIBRARIES: [(&str, &str); 4] = [
 ];
 
 /// The packages that are no libraries.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
     "heist-run",
     "heist-cli",
     "heist-book",
     "heist-lab",
     "xtask",
     "pi-and-primes",
+    "shared-numbers",
     "deep-zoom",
     "http-service",
 ];
