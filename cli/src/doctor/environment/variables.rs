@@ -241,7 +241,11 @@ pub(super) const KNOWN: [Definition; 24] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 20] = [
+pub(super) const INTERNAL: [Internal; 21] = [
+    Internal {
+        name: "ASAN_OPTIONS",
+        why: "a test tells the address sanitizer by it that threads are there at the end",
+    },
     Internal {
         name: "HEIST_SOAK_SEED",
         why: "`cargo xtask soak` gives the delays of one run by it",
