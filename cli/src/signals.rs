@@ -107,15 +107,11 @@ impl Signals {
             let received: Vec<i32> = self.received.pending().collect();
             for signal in received.into_iter().filter(|&signal| signal != SIGCHLD) {
                 self.first.get_or_insert(signal);
-                let is_second = told.is_some();
-                kill_group(
-                    if is_second {
-                        Signal::KILL
-                    } else {
-                        named(signal)
-                    },
-                    leader,
-                );
+                let passed_on = match told {
+                    None => named(signal),
+                    Some(_) => Signal::KILL,
+                };
+                kill_group(passed_on, leader);
                 told.get_or_insert_with(Instant::now);
             }
         }

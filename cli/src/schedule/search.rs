@@ -35,10 +35,10 @@ pub(super) struct Args {
 pub(super) const NOTES: &str = "\
 The program has to be on heist, or on rayon with heist's rayon-core in its
 place. It runs with HEIST_SCHEDULE=random:SEED: one worker at a time, and the
-seed says which (with --depth HEIST_SCHEDULE=pct:SEED:d=D).
-A run fails if its exit code is not 0, if a signal kills it, if
-it takes longer than the limit, or if nothing can run any more, which heist
-reports as a deadlock, with exit code 86.
+seed says which (with --depth HEIST_SCHEDULE=pct:SEED:d=D). A run fails if its
+exit code is not 0, if a signal kills it, if it takes longer than the limit, or
+if nothing can run any more, which heist reports as a deadlock, with exit code
+86.
 
 A program in which a seed is to find something should do the same if heist does,
 be small, and check its results: a wrong one is a failure only if the program

@@ -5,7 +5,8 @@
 //! lanes, the [`Steal`]s between them, and the figures to print beside it.
 //!
 //! The machines of a cluster have a page of their own, see [`fleet`]; so has a program that does
-//! not scale, see [`profile`]. A program that runs is seen by [`live`].
+//! not scale, see [`profile`]. A program that runs is seen by [`live`]. These and [`recording`] are
+//! there with the feature `files`, which is on by default.
 //!
 //! [`fold`] makes lanes out of the events that a pool recorded, and
 //! [`report::html`] draws runs, one below the other on one time axis, on a page
@@ -50,6 +51,10 @@ pub mod report;
 mod syntax;
 mod timeline;
 pub mod trace;
+#[cfg_attr(
+    not(feature = "files"),
+    expect(dead_code, reason = "the page of a run needs a part of it")
+)]
 mod words;
 
 pub use fold::{fold, Folded};

@@ -22,7 +22,6 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// How many times as much something is.
-#[cfg(feature = "files")]
 pub(crate) fn factor(value: f64) -> String {
     if value < 99.95 {
         format!("{value:.1}")
@@ -45,14 +44,12 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A number of things: `1 fork`, `2 forks`.
-#[cfg(feature = "files")]
 pub(crate) fn plural(number: u64, one: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {one}{ending}", count(number))
 }
 
 /// Text from outside, with its control characters spelt out.
-#[cfg(feature = "files")]
 pub(crate) fn harmless(text: &str) -> String {
     let spelt = |sign: char| match sign.is_control() {
         true => sign.escape_default().to_string(),
@@ -62,7 +59,6 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// A site within a sentence.
-#[cfg(feature = "files")]
 pub(crate) fn quoted(name: &str) -> String {
     // A name in brackets is of no site.
     match name
@@ -75,7 +71,6 @@ pub(crate) fn quoted(name: &str) -> String {
 }
 
 /// A name of at most `width` characters: of a path, its end.
-#[cfg(feature = "files")]
 pub(crate) fn fitted(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -93,7 +88,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-#[cfg(all(test, feature = "files"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -78,8 +78,9 @@ pub trait Part: Sized + Send {
     /// part made of others calls theirs.
     fn pause(&mut self) {}
 
-    /// Whether a source below it lends its items only for the duration of a call: then the part is
-    /// driven within [`open`](Self::open).
+    /// Whether a source below it lends its items only for the duration of a call, or gives back at
+    /// the end of one what it did not give away: then the part is driven within
+    /// [`open`](Self::open).
     #[doc(hidden)]
     const IS_LENT: bool = false;
 

@@ -192,7 +192,8 @@ impl Topology {
     /// # Errors
     ///
     /// Fails if there is nothing at that path, it cannot be read, or is a file of more than 64 MiB,
-    /// as an endless device is. Damaged or missing facts are no error, and [`notes`](Self::notes) say them; there may be no processor then.
+    /// as an endless device is. Damaged or missing facts are no error, and [`notes`](Self::notes)
+    /// say them; there may be no processor then.
     ///
     /// # Examples
     ///

@@ -2,8 +2,9 @@
 //!
 //! An iterator of another crate that speaks rayon's plumbing hands a producer to a callback, and
 //! the producer's borrows end when the callback returns. So the chain above such a source is taken
-//! apart, put together again over the producer, and driven inside the callback. Where all sources
-//! are values, as all of heist's are, none of this is compiled.
+//! apart, put together again over the producer, and driven inside the callback. heist's own drains
+//! of vectors are opened too, so that the caller keeps a share of the vector until the end. Where
+//! all sources are values, as the others of heist's are, none of this is compiled.
 
 use super::{IndexedPart, Part};
 
