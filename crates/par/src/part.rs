@@ -62,6 +62,19 @@ pub trait Part: Sized + Send {
         so_far.expect("only a panic leaves nothing")
     }
 
+    /// As [`run`](Self::run), with items that are left out: for each it is said whether it counts,
+    /// and `None` never does. A consumer that writes items one behind the other can do so without a
+    /// branch, which a processor would often foretell wrongly: it writes each, and goes on to the
+    /// next place after those that count.
+    #[doc(hidden)]
+    #[inline]
+    fn run_sparse<F>(&mut self, budget: &mut usize, mut consume: F) -> ControlFlow<()>
+    where
+        F: FnMut(Option<Self::Output>, bool) -> ControlFlow<()>,
+    {
+        self.run(budget, |item| consume(Some(item), true))
+    }
+
     /// The exact number of items left, if it is known for this part and for all those into which it
     /// can be split.
     fn known_len(&self) -> Option<usize> {

@@ -55,6 +55,71 @@ where
     });
 }
 
+/// That closures leave the same of some items as std's adaptors do, few or many or as no rule
+/// foretells.
+fn leaves_as_std<T: Clone + Send + Sync + PartialEq + Debug>(item: impl Fn(usize) -> T + Sync) {
+    let stirred = |n: usize| n.wrapping_mul(0x9E37_79B9) >> 5;
+    pool().install(|| {
+        for (size, share) in SIZES
+            .iter()
+            .flat_map(|size| (0..5).map(move |share| (*size, share)))
+        {
+            let chosen = |n: usize| stirred(n) % 4 < share;
+            let all = || (0..size).into_par_iter();
+            let serial = || (0..size).filter(|n| chosen(*n));
+            let numbered: Vec<(usize, T)> = (0..size).map(|n| (n, item(n))).collect();
+
+            let some: Vec<T> = all().filter_map(|n| chosen(n).then(|| item(n))).collect();
+            assert!(some.into_iter().eq(serial().map(&item)));
+            let some: Vec<(usize, T)> = (all().map(|n| (n, item(n))))
+                .filter(|(n, _)| chosen(*n))
+                .collect();
+            assert!(some.into_iter().eq(serial().map(|n| (n, item(n)))));
+            let some: Vec<&(usize, T)> =
+                (numbered.par_iter().filter(|(n, _)| chosen(*n))).collect();
+            assert!(some.into_iter().eq(serial().map(|n| &numbered[n])));
+            let some: Vec<usize> = all().positions(chosen).collect();
+            assert!(some.into_iter().eq(serial()));
+            let seen: Vec<usize> = (0..size).collect();
+            let some: Vec<usize> = (seen.par_iter().filter(|n| chosen(**n)).copied())
+                .filter(|n| n % 2 == 0)
+                .collect();
+            assert!(some.into_iter().eq(serial().filter(|n| n % 2 == 0)));
+        }
+    });
+}
+
+#[test]
+fn items_that_are_left_out_leave_no_gap() {
+    leaves_as_std(|_| ());
+    leaves_as_std(|n| n as u8);
+    leaves_as_std(|n| n as u64);
+    leaves_as_std(|n| [n; 3]);
+    leaves_as_std(|n| n.to_string());
+}
+
+#[test]
+fn an_item_that_is_left_out_is_dropped_once() {
+    /// Counts in its place how often it was dropped.
+    struct Counted<'a>(&'a AtomicUsize);
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    let drops: Vec<AtomicUsize> = (0..10_000).map(|_| AtomicUsize::new(0)).collect();
+    let kept: Vec<(usize, Counted<'_>)> = pool().install(|| {
+        (drops.par_iter().map(Counted).enumerate())
+            .filter(|(n, _)| n % 3 == 0)
+            .collect()
+    });
+    let times = |n: usize| drops[n].load(Ordering::Relaxed);
+    assert!((0..drops.len()).all(|n| times(n) == usize::from(n % 3 != 0)));
+    drop(kept);
+    assert!((0..drops.len()).all(|n| times(n) == 1));
+}
+
 #[test]
 fn sequences_are_collected_in_order() {
     same_as_std::<Vec<_>, _>(|n| n.to_string());

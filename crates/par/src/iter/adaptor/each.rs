@@ -47,6 +47,7 @@ macro_rules! each {
         [$($generic:tt)+] $name:ident<$($arg:ident),+> { base $(, $op:ident)? }
         where [$($bounds:tt)+]
         $item:ident => $gives:expr, $type:ty
+        $(, $run_sparse:item)?
     ) => {
         impl<$($arg),+> $name<$($arg),+> {
             pub(crate) fn new(base: I $(, $op: F)?) -> Self {
@@ -84,6 +85,8 @@ macro_rules! each {
                 $(let $op = self.$op.get();)?
                 self.base.run(budget, |$item| consume($gives))
             }
+
+            $($run_sparse)?
 
             #[inline]
             fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
@@ -139,7 +142,15 @@ each! {
 each! {
     ['a, T, I] Copied<I> { base }
     where [I: Part<Output = &'a T>, T: 'a + Copy + Send]
-    item => *item, T
+    item => *item, T,
+    #[inline]
+    fn run_sparse<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Option<T>, bool) -> ControlFlow<()>,
+    {
+        self.base
+            .run_sparse(budget, |item, counts| consume(item.copied(), counts))
+    }
 }
 
 each! {

@@ -53,6 +53,18 @@ where
     }
 
     #[inline]
+    fn run_sparse<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Option<I::Output>, bool) -> ControlFlow<()>,
+    {
+        let predicate = self.predicate.get();
+        self.base.run_sparse(budget, |item, counts| {
+            let counts = counts && item.as_ref().is_some_and(predicate);
+            consume(item, counts)
+        })
+    }
+
+    #[inline]
     fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
     where
         G: FnMut(Folded, I::Output) -> Folded,

@@ -51,6 +51,15 @@ where
     }
 
     #[inline]
+    fn run_sparse<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Option<R>, bool) -> ControlFlow<()>,
+    {
+        let op = self.op.get();
+        self.base.run(budget, |item| consume(op(item), true))
+    }
+
+    #[inline]
     fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
     where
         G: FnMut(Folded, R) -> Folded,

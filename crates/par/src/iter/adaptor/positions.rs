@@ -59,6 +59,17 @@ where
     }
 
     #[inline]
+    fn run_sparse<C>(&mut self, budget: &mut usize, mut consume: C) -> ControlFlow<()>
+    where
+        C: FnMut(Option<usize>, bool) -> ControlFlow<()>,
+    {
+        let predicate = self.predicate.get();
+        self.base.run(budget, |(index, item)| {
+            consume(Some(index), predicate(item))
+        })
+    }
+
+    #[inline]
     fn run_fold<Folded, G>(&mut self, budget: &mut usize, init: Folded, mut fold: G) -> Folded
     where
         G: FnMut(Folded, usize) -> Folded,

@@ -6,7 +6,7 @@
 //! takes.
 
 use std::collections::LinkedList;
-use std::mem::{size_of, MaybeUninit};
+use std::mem::{needs_drop, size_of, MaybeUninit};
 use std::ops::ControlFlow;
 
 use heist_core::current_num_threads;
@@ -31,6 +31,11 @@ const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
 } else {
     PIECE_BYTES
 };
+
+/// Items that are left out are written too if they are no longer than this, and need not be dropped:
+/// see [`run_sparse`](Part::run_sparse). To write so much costs less than a branch that is foretold
+/// wrongly.
+const MAX_SPARSE_BYTES: usize = 16;
 
 /// Items in their order, in chunks.
 pub(crate) struct Chunks<T> {
@@ -62,7 +67,7 @@ impl<T: Send> Chunks<T> {
             let full = std::mem::take(&mut self.last);
             self.last = self.next_chunk(full);
         }
-        write(&mut self.last, item);
+        write(&mut self.last, Some(item), true);
     }
 
     /// Keeps the chunk, which is full, and gives one that has room.
@@ -143,13 +148,14 @@ fn run_all(moves: Vec<Move<'_>>) {
     drive(IntoIter::new(moves), ForEach::new(&|each: Move<'_>| each()));
 }
 
-/// Pushes an item where there is room. Nothing here lends the vector to code that makes it longer,
-/// so that a loop can keep all of it in registers.
+/// Pushes an item, if it counts, where there is room. Nothing here lends the vector to code that
+/// makes it longer, so that a loop can keep all of it in registers.
 #[inline]
-fn write<T>(chunk: &mut Vec<T>, item: T) {
-    chunk.spare_capacity_mut()[0].write(item);
-    // SAFETY: the next place was there, and was written.
-    unsafe { chunk.set_len(chunk.len() + 1) };
+fn write<T>(chunk: &mut Vec<T>, item: Option<T>, counts: bool) {
+    let counts = counts & item.is_some();
+    chunk.spare_capacity_mut()[0] = item.map_or(MaybeUninit::uninit(), MaybeUninit::new);
+    // SAFETY: the next place was there, and if it counts, an item was written there.
+    unsafe { chunk.set_len(chunk.len() + usize::from(counts)) };
 }
 
 /// Moves the items of a chunk to as many places, from the last to the first, and gives their memory
@@ -184,13 +190,21 @@ impl<T: Send> Consumer<T> for Chunks<T> {
         P: Part<Output = T>,
     {
         let mut last = std::mem::take(&mut self.last);
-        let flow = part.run(budget, |item| {
+        let mut take = |item: Option<T>, counts: bool| {
             if last.len() == last.capacity() {
+                if !counts || item.is_none() {
+                    return ControlFlow::Continue(());
+                }
                 last = self.next_chunk(std::mem::take(&mut last));
             }
-            write(&mut last, item);
+            write(&mut last, item, counts);
             ControlFlow::Continue(())
-        });
+        };
+        let flow = if const { !needs_drop::<T>() && size_of::<T>() <= MAX_SPARSE_BYTES } {
+            part.run_sparse(budget, take)
+        } else {
+            part.run(budget, |item| take(Some(item), true))
+        };
         self.last = last;
         flow
     }
