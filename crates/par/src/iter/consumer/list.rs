@@ -32,8 +32,8 @@ const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
     PIECE_BYTES
 };
 
-/// Items that are left out are written too if they are no longer than this, and need not be dropped:
-/// see [`run_sparse`](Part::run_sparse). To write so much costs less than a branch that is foretold
+/// Items that are left out are written too if they are no longer than this and need no drop: see
+/// [`run_sparse`](Part::run_sparse). To write so much costs less than a branch that is foretold
 /// wrongly.
 const MAX_SPARSE_BYTES: usize = 16;
 
