@@ -16,7 +16,7 @@ use super::adaptor::{
     SkipAnyWhile, TakeAny, TakeAnyWhile, TryFold, TryFoldWith, Update, WhileSome, WithCancellation,
     WithPolicy,
 };
-use super::consumer::{self, find, partition, try_reduce, Chunks, ForEach, Wanted};
+use super::consumer::{self, find, partition, partition_map, try_reduce, Chunks, ForEach, Wanted};
 use super::{Either, Try};
 use crate::algorithm::{par_exclusive_scan, par_inclusive_scan};
 use crate::driver::drive;
@@ -1388,13 +1388,11 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         B: Default + Send + ParallelExtend<Self::Item>,
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        self.partition_map(|item| {
-            if predicate(&item) {
-                Either::Left(item)
-            } else {
-                Either::Right(item)
-            }
-        })
+        let (chosen, others) = partition(self, predicate);
+        let mut both = (A::default(), B::default());
+        both.0.extend_collected(chosen);
+        both.1.extend_collected(others);
+        both
     }
 
     /// Makes two collections of the results of `predicate`, which tells for each to which of the
@@ -1422,7 +1420,7 @@ pub trait ParallelIterator: Part<Output = <Self as ParallelIterator>::Item> {
         L: Send,
         R: Send,
     {
-        let (left, right) = partition(self, predicate);
+        let (left, right) = partition_map(self, predicate);
         let mut both = (A::default(), B::default());
         both.0.extend_collected(left);
         both.1.extend_collected(right);

@@ -78,6 +78,11 @@ fn leaves_as_std<T: Clone + Send + Sync + PartialEq + Debug>(item: impl Fn(usize
             let some: Vec<&(usize, T)> =
                 (numbered.par_iter().filter(|(n, _)| chosen(*n))).collect();
             assert!(some.into_iter().eq(serial().map(|n| &numbered[n])));
+            let (some, rest): (Vec<_>, Vec<_>) =
+                (all().map(|n| (n, item(n)))).partition(|(n, _)| chosen(*n));
+            assert!(some.into_iter().eq(serial().map(|n| (n, item(n)))));
+            let others = (0..size).filter(|n| !chosen(*n));
+            assert!(rest.into_iter().eq(others.map(|n| (n, item(n)))));
             let some: Vec<usize> = all().positions(chosen).collect();
             assert!(some.into_iter().eq(serial()));
             let seen: Vec<usize> = (0..size).collect();
@@ -118,6 +123,13 @@ fn an_item_that_is_left_out_is_dropped_once() {
     assert!((0..drops.len()).all(|n| times(n) == usize::from(n % 3 != 0)));
     drop(kept);
     assert!((0..drops.len()).all(|n| times(n) == 1));
+
+    let (even, odd): (Vec<_>, Vec<_>) = pool()
+        .install(|| (drops.par_iter().map(Counted).enumerate()).partition(|(n, _)| n % 2 == 0));
+    assert!((0..drops.len()).all(|n| times(n) == 1));
+    drop(even);
+    assert!((0..drops.len()).all(|n| times(n) == 1 + usize::from(n % 2 == 0)));
+    drop(odd);
 }
 
 #[test]

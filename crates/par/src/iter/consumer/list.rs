@@ -32,10 +32,11 @@ const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
     PIECE_BYTES
 };
 
-/// Items that are left out are written too if they are no longer than this and need no drop: see
-/// [`run_sparse`](Part::run_sparse). To write so much costs less than a branch that is foretold
-/// wrongly.
-const MAX_SPARSE_BYTES: usize = 16;
+/// True if items are so small, and need no drop, that to write one which does not count costs less
+/// than a branch that is foretold wrongly: see [`run_sparse`](Part::run_sparse).
+pub(crate) const fn is_plain<T>() -> bool {
+    !needs_drop::<T>() && size_of::<T>() <= 16
+}
 
 /// Items in their order, in chunks.
 pub(crate) struct Chunks<T> {
@@ -63,11 +64,36 @@ impl<T: Send> Chunks<T> {
 
     #[inline]
     pub(crate) fn push(&mut self, item: T) {
-        if self.last.len() == self.last.capacity() {
-            let full = std::mem::take(&mut self.last);
-            self.last = self.next_chunk(full);
+        let mut last = std::mem::take(&mut self.last);
+        // SAFETY: 1. here is the item.
+        unsafe { self.put(&mut last, MaybeUninit::new(item), true) };
+        self.last = last;
+    }
+
+    /// Appends to the last chunk, if it counts. A loop keeps that in registers of its own, so that
+    /// there is no store of its length for each item; and as long as the chunk has room, nothing is
+    /// skipped if the item does not count.
+    ///
+    /// # Safety
+    ///
+    /// 1. If it counts, there is an item.
+    #[inline]
+    pub(crate) unsafe fn put(&mut self, last: &mut Vec<T>, item: MaybeUninit<T>, counts: bool) {
+        if last.len() == last.capacity() {
+            if !counts {
+                return;
+            }
+            *last = self.next_chunk(std::mem::take(last));
         }
-        write(&mut self.last, Some(item), true);
+        last.spare_capacity_mut()[0] = item;
+        // SAFETY: the next place was there, and if it counts, an item was written there, by 1.
+        unsafe { last.set_len(last.len() + usize::from(counts)) };
+    }
+
+    /// The last chunk, for [`put`](Self::put): it is to be put back.
+    #[inline]
+    pub(crate) fn last(&mut self) -> &mut Vec<T> {
+        &mut self.last
     }
 
     /// Keeps the chunk, which is full, and gives one that has room.
@@ -148,16 +174,6 @@ fn run_all(moves: Vec<Move<'_>>) {
     drive(IntoIter::new(moves), ForEach::new(&|each: Move<'_>| each()));
 }
 
-/// Pushes an item, if it counts, where there is room. Nothing here lends the vector to code that
-/// makes it longer, so that a loop can keep all of it in registers.
-#[inline]
-fn write<T>(chunk: &mut Vec<T>, item: Option<T>, counts: bool) {
-    let counts = counts & item.is_some();
-    chunk.spare_capacity_mut()[0] = item.map_or(MaybeUninit::uninit(), MaybeUninit::new);
-    // SAFETY: the next place was there, and if it counts, an item was written there.
-    unsafe { chunk.set_len(chunk.len() + usize::from(counts)) };
-}
-
 /// Moves the items of a chunk to as many places, from the last to the first, and gives their memory
 /// back meanwhile.
 fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>]) {
@@ -190,20 +206,20 @@ impl<T: Send> Consumer<T> for Chunks<T> {
         P: Part<Output = T>,
     {
         let mut last = std::mem::take(&mut self.last);
-        let mut take = |item: Option<T>, counts: bool| {
-            if last.len() == last.capacity() {
-                if !counts || item.is_none() {
-                    return ControlFlow::Continue(());
-                }
-                last = self.next_chunk(std::mem::take(&mut last));
-            }
-            write(&mut last, item, counts);
-            ControlFlow::Continue(())
-        };
-        let flow = if const { !needs_drop::<T>() && size_of::<T>() <= MAX_SPARSE_BYTES } {
-            part.run_sparse(budget, take)
+        let flow = if const { is_plain::<T>() } {
+            part.run_sparse(budget, |item, counts| {
+                let counts = counts & item.is_some();
+                let item = item.map_or(MaybeUninit::uninit(), MaybeUninit::new);
+                // SAFETY: 1. `None` does not count.
+                unsafe { self.put(&mut last, item, counts) };
+                ControlFlow::Continue(())
+            })
         } else {
-            part.run(budget, |item| take(Some(item), true))
+            part.run(budget, |item| {
+                // SAFETY: 1. here is the item.
+                unsafe { self.put(&mut last, MaybeUninit::new(item), true) };
+                ControlFlow::Continue(())
+            })
         };
         self.last = last;
         flow

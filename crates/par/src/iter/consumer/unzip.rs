@@ -27,7 +27,7 @@ where
 }
 
 /// The items that `side` puts on the left, and those that it puts on the right.
-pub(crate) fn partition<I, A, B, F>(iter: I, side: F) -> (Vec<A>, Vec<B>)
+pub(crate) fn partition_map<I, A, B, F>(iter: I, side: F) -> (Vec<A>, Vec<B>)
 where
     I: Part,
     A: Send,

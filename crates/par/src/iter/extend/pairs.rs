@@ -2,7 +2,7 @@
 
 use either::Either;
 
-use crate::iter::consumer::{partition, unzip};
+use crate::iter::consumer::{partition_map, unzip};
 use crate::iter::{FromParallelIterator, IntoParallelIterator, ParallelExtend};
 
 impl<A, B, FromA, FromB> ParallelExtend<(A, B)> for (FromA, FromB)
@@ -49,7 +49,7 @@ where
     where
         I: IntoParallelIterator<Item = Either<L, R>>,
     {
-        let (left, right) = partition(iter.into_par_iter(), |item| item);
+        let (left, right) = partition_map(iter.into_par_iter(), |item| item);
         self.0.extend_collected(left);
         self.1.extend_collected(right);
     }
@@ -66,7 +66,7 @@ where
     where
         I: IntoParallelIterator<Item = Either<L, R>>,
     {
-        let (left, right) = partition(iter.into_par_iter(), |item| item);
+        let (left, right) = partition_map(iter.into_par_iter(), |item| item);
         (A::from_collected(left), B::from_collected(right))
     }
 }
