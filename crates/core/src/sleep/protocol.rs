@@ -240,8 +240,6 @@ impl Sleep {
         let sleeps = !matches!(state, AWAKE | TAKEN | WAKING) && is_meant(state);
         // Acquire: pairs with the release in `announce`, so that our change of the counts comes
         // after the sleeper's. One swap: one waker wins.
-        // Equivalent (sleep.unpark): to loom, which changes a word in the order in which the
-        // changes run. A processor may let ours be seen first.
         let order = fault::ordering("sleep.unpark", Ordering::Acquire);
         let waking = if fault::planted("sleep.unpark.early") {
             AWAKE
@@ -256,7 +254,6 @@ impl Sleep {
         // Awake no sooner: somebody who falls asleep again before it counts as searching would
         // make the counts wrong for a moment. Release: pairs with the acquire in `park` and in
         // `come_back`.
-        // Equivalent (sleep.unpark.awake): to loom, as above.
         let order = fault::ordering("sleep.unpark.awake", Ordering::Release);
         parker.store(AWAKE, order);
         parker.wake_one();
@@ -386,7 +383,8 @@ impl Sleep {
         // As S1 and S2. It relies on no publisher, and signals nobody.
         self.change(Counts::ONE_WITHDRAWN);
         // Release: pairs with the acquire in `unpark_if`.
-        // Equivalent (sleep.withdraw.parker): to loom, as in `unpark_if`.
+        // Equivalent (sleep.withdraw.parker): to loom, which changes a word in the order in which
+        // the changes run. A processor may let the parker's be seen first.
         let order = fault::ordering("sleep.withdraw.parker", Ordering::Release);
         self.parker(parker).store(WITHDRAWN, order);
         let sleeps = latch.fall_asleep();

@@ -21,7 +21,7 @@ impl Sleep {
         self.change(PUT);
         let parker = self.parker(Sleeper::Worker(worker));
         // Release: pairs with the acquire in `unpark_if`.
-        // Equivalent (sleep.reserve.parker): to loom, as in `unpark_if`.
+        // Equivalent (sleep.reserve.parker): to loom, as in `withdraw_until`.
         let order = fault::ordering("sleep.reserve.parker", Ordering::Release);
         if !parker.replace(WITHDRAWN, RESERVE, order) {
             self.change(PUT.wrapping_neg());
