@@ -87,13 +87,12 @@ pub trait ParallelIterator: Sized + Send {
         B: Default + Send + ParallelExtend<Self::Item>,
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        self.partition_map(|item| {
-            if predicate(&item) {
-                Either::Left(item)
-            } else {
-                Either::Right(item)
-            }
-        })
+        let (chosen, others): (Vec<_>, Vec<_>) =
+            enter(|| Heist::partition(Lazy::new(self), predicate));
+        let mut both = (A::default(), B::default());
+        both.0.par_extend(chosen);
+        both.1.par_extend(others);
+        both
     }
 
     fn partition_map<A, B, P, L, R>(self, predicate: P) -> (A, B)
