@@ -1,9 +1,10 @@
 //! Collects items whose number is not known: into chunks, which are joined at the end.
 //!
 //! Items that were written are not moved when more come, and the chunks of two parts are joined by
-//! joining lists. When all is known, free workers copy the items to their places, and the memory of
-//! a chunk is given back while it is copied: so not much more memory is ever in use than the result
-//! takes.
+//! joining lists. When all is known, free workers copy the items to their places. Of a large result
+//! the memory of a chunk is given back while it is copied, so that not much more memory is ever in
+//! use than the result takes; of a smaller one each chunk goes back as a whole, since an allocator
+//! keeps that for the next time: memory that comes from the system costs more than the items.
 
 use std::collections::LinkedList;
 use std::mem::{needs_drop, size_of, MaybeUninit};
@@ -17,20 +18,26 @@ use crate::part::Part;
 use crate::vec::IntoIter;
 
 /// The first chunk of a part has room for about as many bytes, and each other for twice as many as
-/// the one before, up to [`PIECE_BYTES`].
+/// the one before, up to [`CHUNK_BYTES`].
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 
-/// So many bytes are copied before their memory is given back.
-const PIECE_BYTES: usize = 1 << 20;
+/// Behind a chunk of so many bytes come those of [`LARGE_CHUNK_BYTES`].
+const CHUNK_BYTES: usize = 8 << 20;
 
-/// Behind a chunk of `PIECE_BYTES` come chunks of this size. Where addresses are plenty, memory
-/// costs nothing before it is written, and allocators return such large blocks to the system when
-/// they are freed: glibc's may keep what is smaller than 32 MiB.
+/// Where addresses are plenty, memory costs nothing before it is written, and allocators return
+/// such large blocks to the system when they are freed: glibc's may keep what is smaller than 32
+/// MiB.
 const LARGE_CHUNK_BYTES: usize = if cfg!(target_pointer_width = "64") {
     33 << 20
 } else {
-    PIECE_BYTES
+    CHUNK_BYTES
 };
+
+/// A result of more bytes is large.
+const LARGE_RESULT_BYTES: usize = 32 << 20;
+
+/// Of a large result, so many bytes are copied before their memory is given back.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// True if items are so small, and need no drop, that to write one which does not count costs less
 /// than a branch that is foretold wrongly: see [`run_sparse`](Part::run_sparse).
@@ -105,7 +112,7 @@ impl<T: Send> Chunks<T> {
             return full;
         }
         let bytes = match full.capacity() * size_of::<T>() {
-            so_far if so_far > PIECE_BYTES / 2 => LARGE_CHUNK_BYTES,
+            so_far if so_far > CHUNK_BYTES / 2 => LARGE_CHUNK_BYTES,
             so_far => FIRST_CHUNK_BYTES.max(2 * so_far),
         };
         if !full.is_empty() {
@@ -147,11 +154,16 @@ impl<T: Send> Chunks<T> {
         }
         let added = chunks.iter().map(Vec::len).sum();
         vec.reserve(added);
+        let piece_len = if added.saturating_mul(size_of::<T>()) > LARGE_RESULT_BYTES {
+            (PIECE_BYTES / size_of::<T>()).max(1)
+        } else {
+            usize::MAX
+        };
         let mut places = &mut vec.spare_capacity_mut()[..added];
         let mut moves = Vec::with_capacity(chunks.len());
         for chunk in chunks {
             let (here, behind) = places.split_at_mut(chunk.len());
-            moves.push(Box::new(move || move_items(chunk, here)) as Move<'_>);
+            moves.push(Box::new(move || move_items(chunk, here, piece_len)) as Move<'_>);
             places = behind;
         }
         run_all(moves);
@@ -175,10 +187,9 @@ fn run_all(moves: Vec<Move<'_>>) {
 }
 
 /// Moves the items of a chunk to as many places, from the last to the first, and gives their memory
-/// back meanwhile.
-fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>]) {
+/// back after so many.
+fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>], piece_len: usize) {
     assert_eq!(chunk.len(), places.len());
-    let piece_len = (PIECE_BYTES / size_of::<T>().max(1)).max(1);
     while !chunk.is_empty() {
         let rest = chunk.len().saturating_sub(piece_len);
         let (before, here) = places.split_at_mut(rest);
@@ -188,7 +199,9 @@ fn move_items<T>(mut chunk: Vec<T>, mut places: &mut [MaybeUninit<T>]) {
         unsafe { to.copy_from_nonoverlapping(chunk[rest..].as_ptr(), here.len()) };
         // SAFETY: those before are still here, and the others in their places.
         unsafe { chunk.set_len(rest) };
-        chunk.shrink_to_fit();
+        if rest > 0 {
+            chunk.shrink_to_fit();
+        }
         places = before;
     }
 }
