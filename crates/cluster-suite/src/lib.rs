@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 pub mod calls;
 pub mod chaos;
 pub mod chunks;
+pub mod claims;
 pub mod crashes;
 pub mod jobs;
 pub mod logs;

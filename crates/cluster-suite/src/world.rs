@@ -257,6 +257,7 @@ macro_rules! suite {
             cancelled_calls_end, a_cancelled_call_can_be_killed, calls_end_at_their_deadline,
             a_deaf_call_is_killed_after_its_deadline, many_calls_come_back,
             a_result_is_given_once);
+        $crate::suite!(@claims $world: urgent_calls_come_first, no_call_is_passed_over_for_ever);
         $crate::suite!(@odd_names $world: names_are_free);
         $crate::suite!(@chunks $world:
             a_range_is_covered_once, a_list_keeps_its_order, progress_grows_to_the_whole,

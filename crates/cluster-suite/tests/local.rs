@@ -10,6 +10,7 @@ use heist_cluster::event::{ClusterEvent, EventKind};
 use heist_cluster::planner::NodeId;
 use heist_cluster::{remote, Cluster, JobOptions, Local, Options, RemoteError};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::claims;
 use heist_cluster_suite::crashes;
 use heist_cluster_suite::jobs::{self, Counting, Deaf};
 use heist_cluster_suite::logs;
@@ -176,24 +177,7 @@ fn calls_with_a_resource_have_it_for_themselves() {
     let cluster = Cluster::connect(local).expect("workers");
     let folder = tempfile::tempdir().expect("a folder");
     let calls = cluster.pin("n1").resource("gpu", 1);
-    let path = folder.path().join("taken");
-    let all: Vec<_> = (0..20)
-        .map(|_| calls.call(take_alone, path.clone()))
-        .collect();
-    for call in all {
-        assert_eq!(call.get(), Ok(true));
-    }
-}
-
-/// True if nobody else has the file meanwhile.
-#[remote]
-fn take_alone(path: PathBuf) -> bool {
-    let made = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path);
-    thread::yield_now();
-    made.is_ok() && fs::remove_file(&path).is_ok()
+    claims::a_resource_is_had_alone(&calls, folder.path());
 }
 
 #[test]

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use heist_cluster::backend::{Backend, BackendError, BackendOptions, Program};
 use heist_cluster::planner::NodeId;
-use heist_cluster::{Cluster, Fingerprint, Ray, RemoteError, RemoteFuture};
-use heist_cluster_suite::jobs;
+use heist_cluster::{Calls, Cluster, Fingerprint, JobOptions, Ray, RemoteError, RemoteFuture};
+use heist_cluster_suite::jobs::{self, Counting};
 use heist_cluster_suite::logs;
 use heist_cluster_suite::stage::{Stage, PATIENCE};
 use heist_cluster_suite::world::{self, World};
-use heist_cluster_suite::{calls, crashes, until};
+use heist_cluster_suite::{calls, claims, crashes, until};
 
 heist_cluster_suite::suite!(OnRay);
 
@@ -228,6 +228,56 @@ fn short_calls_print_under_their_own_numbers() {
         return;
     };
     logs::short_calls_print_under_their_own_numbers(Ray::new(), 500);
+}
+
+/// Resources beside processors are Ray's: each node of the test cluster says that it has one GPU
+/// and one `disk`.
+#[test]
+fn resources_are_had_of_ray() {
+    world::on::<OnRay>(|stage| {
+        let cluster = stage.cluster;
+        let nodes = cluster.nodes().expect("nodes");
+        for node in &nodes {
+            let named = [("disk".to_owned(), 1), ("gpu".to_owned(), 1)];
+            assert_eq!(node.resources, named.into(), "{node:?}");
+            assert!(node.memory_bytes > 0, "{node:?}");
+        }
+        for name in ["gpu", "disk"] {
+            let calls = cluster.pin("n1").resource(name, 1).memory(16 << 20);
+            claims::a_resource_is_had_alone(&calls, stage.folder);
+        }
+        let tight = cluster.pin("n1").memory(nodes[0].memory_bytes / 4 * 3);
+        claims::a_resource_is_had_alone(&tight, stage.folder);
+        let says = |calls: Calls<'_>, expected: &str| {
+            let refused = calls.call(calls::add, (1, 2)).get();
+            let error = refused.expect_err("nobody has it").to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        says(
+            cluster.anywhere().resource("gpu", 2),
+            "1 processors, 2 of gpu were wanted on any node; there are n1 (2, 1 of gpu), n2 (2, 1",
+        );
+        says(
+            cluster.pin("n2").resource("tpu", 1),
+            "1 processors, 1 of tpu were wanted on n2; there are n1 (2, 0 of tpu)",
+        );
+        says(
+            cluster.anywhere().memory(1 << 50),
+            "1073741824 MiB of memory",
+        );
+        let submit = |name: &str, count| {
+            let options = JobOptions::new(name).resource("gpu", count);
+            let job = cluster
+                .submit(Counting::new(3, 1), options)
+                .expect("submit");
+            job.wait_timeout(PATIENCE).expect("it ends")
+        };
+        assert_eq!(submit("has one", 1), Ok(Counting::new(3, 1).expected()));
+        let error = submit("wants two", 2)
+            .expect_err("nobody has two")
+            .to_string();
+        assert!(error.contains("2 of gpu were wanted"), "{error}");
+    });
 }
 
 /// A library that was built from other code is refused before anything is run.

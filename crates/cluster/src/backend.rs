@@ -107,10 +107,12 @@ mod queue;
 mod ray;
 mod silence;
 pub(crate) mod slurm;
+mod turns;
 
 pub use crate::error::BackendError;
 pub use crate::protocol::cpus::Cpus;
 pub use crate::protocol::needs::Needs;
+pub use heist_core::Priority;
 pub use kind::BackendKind;
 pub use local::Local;
 pub use ray::Ray;
@@ -227,6 +229,8 @@ pub struct Placement {
     pub near: Vec<ObjectId>,
     /// The resources to reserve beside processors.
     pub needs: Needs,
+    /// The urgency of a call among those that wait. The attempts at jobs are normal.
+    pub priority: Priority,
 }
 
 /// A request that any worker can answer; the [module](self) has an example.

@@ -210,6 +210,7 @@ pub use driver::options::Options;
 /// let job = cluster.submit(Idle, JobOptions::new("idle"));
 /// ```
 pub use heist_cluster_attribute::job;
+pub use heist_core::Priority;
 pub use protocol::object_id::ObjectId;
 pub use protocol::reading::{JobReading, Reading};
 pub use protocol::refusal::Refusal;

@@ -219,6 +219,8 @@ fn command(cluster: &Cluster, number: usize) -> Command {
         .arg(format!("--node-name={}", node.name))
         .arg(format!("--labels=heist-node={}", node.name))
         .arg(format!("--num-cpus={}", options.cpus))
+        // So they say; nothing looks for them.
+        .args(["--num-gpus=1", "--resources={\"disk\": 1}"])
         .arg(format!("--object-store-memory={}", options.store_mib << 20))
         .arg(format!("--min-worker-port={first}"))
         .arg(format!(
@@ -247,7 +249,8 @@ mod tests {
         let line = line(&Options::new(Backend::Ray), 1);
         let expected = "/venv/bin/ray start --head --port=6399 --include-dashboard=false \
              --temp-dir=/run/heist/ray --node-ip-address=127.0.0.11 --node-name=n1 \
-             --labels=heist-node=n1 --num-cpus=2 --object-store-memory=536870912 \
+             --labels=heist-node=n1 --num-cpus=2 --num-gpus=1 \
+             --resources='{\"disk\": 1}' --object-store-memory=536870912 \
              --min-worker-port=21000 --max-worker-port=21999 --include-log-monitor=false \
              --disable-usage-stats";
         assert!(line.ends_with(expected), "{line}");
@@ -272,7 +275,7 @@ mod tests {
         let line = line(&options, 3);
         let expected = " ip netns exec heist-n3 /venv/bin/ray start --address=10.77.0.1:6399 \
              --node-ip-address=10.77.0.3 --node-name=n3 --labels=heist-node=n3 --num-cpus=4 \
-             --object-store-memory=104857600 --min-worker-port=23000 --max-worker-port=23999 \
+             --num-gpus=1 --resources='{\"disk\": 1}' --object-store-memory=104857600 --min-worker-port=23000 --max-worker-port=23999 \
              --include-log-monitor=false --disable-usage-stats";
         assert!(line.ends_with(expected), "{line}");
     }

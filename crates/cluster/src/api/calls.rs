@@ -15,6 +15,7 @@ use crate::protocol::needs::Needs;
 use crate::protocol::object_id::ObjectId;
 use crate::protocol::trace::Trace;
 use crate::remote::function::{Defaults, RemoteFunction};
+use crate::Priority;
 
 /// Settings for calls: where they run, with which resources, for how long. One value serves any
 /// number of calls.
@@ -101,7 +102,8 @@ impl Calls<'_> {
 
     /// Reserves this much memory for each call, instead of that of the function's attribute.
     /// `Local` counts it if [`Local::memory`](crate::Local::memory) is set, Slurm if it allocates
-    /// memory; on `Ray` such calls fail. Only the backend can hold a function to it.
+    /// memory, `Ray` as its resource `memory`. Only the backend can hold a function to it, and Ray
+    /// does not.
     ///
     /// [`resource`](Self::resource) has an example.
     pub fn memory(mut self, bytes: u64) -> Self {
@@ -110,8 +112,9 @@ impl Calls<'_> {
     }
 
     /// Reserves `count` of a named resource, such as `gpu`, for each call: one of
-    /// [`Local::resource`](crate::Local::resource) on `Local`, a `Gres` on Slurm. On `Ray` such
-    /// calls fail. heist does not choose which of them the function uses.
+    /// [`Local::resource`](crate::Local::resource) on `Local`, a `Gres` on Slurm, on `Ray` one of
+    /// `ray start --resources`; `gpu` is Ray's `GPU`. heist does not choose which of them the
+    /// function uses, and sets no `CUDA_VISIBLE_DEVICES`.
     ///
     /// # Examples
     ///
@@ -145,6 +148,42 @@ impl Calls<'_> {
     /// ```
     pub fn resource(mut self, name: impl Into<String>, count: u32) -> Self {
         self.placement.needs.named.insert(name.into(), count);
+        self
+    }
+
+    /// Lets calls begin before others that wait, or after them: high ones first, low ones last. No
+    /// class starves: after ten calls that were more urgent, one that was passed over begins. Calls
+    /// that run are not interrupted. Jobs wait as normal ones.
+    ///
+    /// This orders the calls of one [`Cluster`](crate::Cluster) that wait in this program for room.
+    /// Between programs, Ray and Slurm decide.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use heist_cluster::{remote, Cluster, Local, Priority};
+    ///
+    /// #[remote]
+    /// fn render(frame: u32) -> u32 {
+    ///     frame
+    /// }
+    ///
+    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     heist_cluster::init();
+    ///     let cluster = Cluster::connect(Local::new().nodes(1).cpus(1))?;
+    ///     let background = cluster.anywhere().priority(Priority::Low);
+    ///     let frames: Vec<_> = (0..100).map(|frame| background.call(render, frame)).collect();
+    ///     // Somebody waits for this one: it begins as soon as a processor is free.
+    ///     let preview = cluster.anywhere().priority(Priority::High).call(render, 7);
+    ///     assert_eq!(preview.get()?, 7);
+    ///     for (number, frame) in (0..).zip(frames) {
+    ///         assert_eq!(frame.get()?, number);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.placement.priority = priority;
         self
     }
 

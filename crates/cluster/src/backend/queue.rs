@@ -3,11 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use heist_core::Priority;
+
+use super::turns::Turns;
 use super::{BackendError, Cpus, Needs, Node, Placement};
 use crate::planner::NodeId;
 use crate::protocol::needs::{there_are, wanted};
 
-/// Work that waits for room, oldest first, and the free room of each node.
+/// Work that waits for room, the most urgent and oldest first, and the free room of each node.
 ///
 /// Items with the same needs stand in one line, so that the next item is found among the heads of
 /// the lines, however many wait.
@@ -20,8 +23,9 @@ pub(super) struct Queue<T> {
     lines: HashMap<Wish, BTreeMap<u64, T>>,
     /// The line of each waiting item, by its number.
     waiting: HashMap<u64, Wish>,
-    /// The first item of each line.
-    heads: BTreeMap<u64, Wish>,
+    /// The first item of each line, by priority.
+    heads: [BTreeMap<u64, Wish>; 3],
+    turns: Turns,
     next_number: u64,
 }
 
@@ -45,6 +49,7 @@ struct Wish {
     needs: Needs,
     node: Option<usize>,
     is_pinned: bool,
+    priority: Priority,
 }
 
 /// Whether a node takes work.
@@ -120,7 +125,8 @@ impl<T> Queue<T> {
             nodes,
             lines: HashMap::new(),
             waiting: HashMap::new(),
-            heads: BTreeMap::new(),
+            heads: Default::default(),
+            turns: Turns::default(),
             next_number: 0,
         }
     }
@@ -149,6 +155,7 @@ impl<T> Queue<T> {
             needs: placement.needs.clone(),
             node: place,
             is_pinned,
+            priority: placement.priority,
         };
         let admitted = match (node.filter(|_| is_pinned), place) {
             (Some(node), None) => Err(self.too_much(&wish, Some(node))),
@@ -161,7 +168,7 @@ impl<T> Queue<T> {
         self.next_number += 1;
         let line = self.lines.entry(wish.clone()).or_default();
         if line.is_empty() {
-            self.heads.insert(number, wish.clone());
+            self.heads[wish.priority as usize].insert(number, wish.clone());
         }
         line.insert(number, item);
         self.waiting.insert(number, wish);
@@ -203,14 +210,18 @@ impl<T> Queue<T> {
         ))
     }
 
-    /// The oldest item that has room now, and its room.
+    /// The most urgent item that has room now, of equals the oldest, and its room.
     pub(super) fn pop(&mut self) -> Option<(Room, T)> {
-        let found = self.heads.iter().find_map(|(number, wish)| {
+        let heads = self.turns.order().into_iter();
+        let mut heads = heads.flat_map(|priority| &self.heads[priority as usize]);
+        let found = heads.find_map(|(number, wish)| {
             let at = self.best(wish)?;
-            Some((*number, wish.cpus, wish.needs.clone(), at))
+            Some((*number, wish.cpus, wish.needs.clone(), wish.priority, at))
         });
-        let (number, cpus, needs, at) = found?;
+        let (number, cpus, needs, priority, at) = found?;
         let item = self.remove(number)?;
+        let waits = |other| !self.heads[other as usize].is_empty();
+        self.turns.begun(priority, waits);
         self.change(at, |place| {
             place.free -= cpus;
             place.change_needs(&needs, u64::saturating_sub);
@@ -301,8 +312,9 @@ impl<T> Queue<T> {
         let line = self.lines.get_mut(&wish)?;
         let item = line.remove(&number);
         let head = line.first_key_value().map(|(head, _)| *head);
-        if self.heads.remove(&number).is_some() {
-            self.heads.extend(head.map(|head| (head, wish.clone())));
+        let heads = &mut self.heads[wish.priority as usize];
+        if heads.remove(&number).is_some() {
+            heads.extend(head.map(|head| (head, wish.clone())));
         }
         if head.is_none() {
             self.lines.remove(&wish);
@@ -313,7 +325,7 @@ impl<T> Queue<T> {
     /// Takes out all that waits.
     pub(super) fn drain(&mut self) -> Vec<T> {
         self.waiting.clear();
-        self.heads.clear();
+        self.heads = Default::default();
         let lines = std::mem::take(&mut self.lines);
         lines
             .into_values()

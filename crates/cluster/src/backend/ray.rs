@@ -16,8 +16,7 @@ use heist_sync::Mutex;
 
 use super::hosted::Attempts;
 use super::{
-    Backend, BackendError, BackendOptions, CallSpec, JobEvent, JobEvents, Needs, Node, Program,
-    Reply, StartSpec,
+    Backend, BackendError, BackendOptions, CallSpec, JobEvents, Node, Program, Reply, StartSpec,
 };
 use crate::planner::NodeId;
 use crate::private::Folder;
@@ -250,13 +249,12 @@ impl Backend for RayBackend {
     }
 
     fn call(&self, call: CallSpec, reply: Reply) {
-        if !call.placement.needs.is_empty() {
-            return reply(Err(not_passed_on(&call.placement.needs)));
-        }
         let op = Op::Call {
             cpus: call.cpus,
             node: call.placement.node.as_ref(),
             is_pinned: call.placement.is_pinned,
+            needs: &call.placement.needs,
+            priority: call.placement.priority as u8,
             objects: names(&call.objects),
             near: names(&call.placement.near),
         };
@@ -303,10 +301,6 @@ impl Backend for RayBackend {
     }
 
     fn start(&self, start: StartSpec, events: JobEvents) {
-        if !start.placement.needs.is_empty() {
-            let error = not_passed_on(&start.placement.needs);
-            return events(start.epoch, JobEvent::Lost(error));
-        }
         let (objects, origin) = (names(&start.objects), start.origin());
         self.attempts
             .start(start, events, |cpus, placement, opened| {
@@ -333,13 +327,6 @@ impl Backend for RayBackend {
     fn close(&self) {
         self.process.hang_up();
     }
-}
-
-fn not_passed_on(needs: &Needs) -> BackendError {
-    BackendError::impossible(format!(
-        "{needs} cannot be had on Ray, to which heist passes on processors only; Local and Slurm \
-         know other resources"
-    ))
 }
 
 fn names(objects: &[ObjectId]) -> Vec<String> {

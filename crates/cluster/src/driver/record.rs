@@ -113,8 +113,8 @@ impl Record {
             placement: Placement {
                 node,
                 is_pinned: options.mobility == Mobility::Pinned,
-                near: Vec::new(),
                 needs: options.needs(),
+                ..Placement::default()
             },
             checkpoint_every_ms: options.checkpoint_every_ms,
             objects: self.objects.clone(),

@@ -43,8 +43,35 @@ TURN_S = 3
 VERDICTS_MAX = 8
 # How often in a row workers may fail to start, before the calls that wait for them fail.
 FAILURES_MAX = 3
+# How often calls may be passed over by more urgent ones; those that travel together count once.
+PASSED_MAX = 10
 # For how long calls travel alone after one of several has ended its worker.
 WARY_S = 10
+
+
+# Calls that the same workers can answer: `place` is the id of a node, or None for any; priorities
+# count from the most urgent.
+Kind = collections.namedtuple("Kind", "cpus place is_pinned needs priority")
+
+
+class Turns:
+    """Which priority comes next: the most urgent, but none is passed over for ever."""
+
+    def __init__(self):
+        self.passed = collections.Counter()
+
+    def order(self, priority):
+        """What the kinds of this priority are sorted by."""
+        return self.passed[priority] < PASSED_MAX, priority
+
+    def begun(self, priority, waiting):
+        """Notes that calls of this priority have begun while these others wait."""
+        for other in self.passed.keys() - waiting:
+            del self.passed[other]
+        self.passed[priority] = 0
+        for other in waiting:
+            if other > priority:
+                self.passed[other] += 1
 
 
 class Call:
@@ -77,8 +104,9 @@ class Pool:
 class Lease:
     """A worker, and the room that is reserved for it."""
 
-    def __init__(self, cpus, place, worker, room):
+    def __init__(self, cpus, needs, place, worker, room):
         self.cpus = cpus
+        self.needs = needs
         self.place = place
         self.worker = worker
         self.room = room
@@ -93,8 +121,8 @@ class Lease:
         return bool(self.batches) and self.is_alone and time.monotonic() > self.sent_at + SHORT_S
 
     def serves(self, kind):
-        cpus, place, _ = kind
-        return cpus == self.cpus and place in (None, self.place)
+        wanted = kind.cpus, kind.needs
+        return wanted == (self.cpus, self.needs) and kind.place in (None, self.place)
 
 
 class Calls:
@@ -105,8 +133,9 @@ class Calls:
         self.rooms = rooms
         self.done = done
         self.lock = threading.RLock()
-        # By (processors, the id of a node, whether there and nowhere else).
+        # By kind.
         self.pools = {}
+        self.turns = Turns()
         self.calls = {}
         self.leases = set()
         self.idle = set()
@@ -116,10 +145,10 @@ class Calls:
         self.gave_way_at = self.wary_until = 0
         done.begin(self.tick)
 
-    def take(self, call, cpus, place, is_pinned, near):
+    def take(self, call, kind, near):
         with self.lock:
             self.calls[call.to] = call
-            call.kind = (cpus, place, is_pinned and place is not None)
+            call.kind = kind
             self.pools.setdefault(call.kind, Pool()).waiting[call.to] = call
             preferred = holders(near) if near and self.idle else ()
             try:
@@ -170,15 +199,17 @@ class Calls:
         """Gives calls to idle workers, and asks for room for others."""
         for lease in sorted(self.idle, key=lambda lease: lease.place not in preferred):
             self.fill(lease)
-        for kind, pool in self.pools.items():
-            if pool.waiting:
-                self.ask(kind, pool)
+        for kind in sorted(self.pools, key=lambda kind: self.turns.order(kind.priority)):
+            if self.pools[kind].waiting:
+                self.ask(kind, self.pools[kind])
 
     def fill(self, lease):
         """Sends a worker as much as it may have."""
-        while pool := self.next_pool(lease):
-            if not self.send(lease, pool):
+        while kind := self.next_kind(lease):
+            if not self.send(lease, self.pools[kind]):
                 break
+            waiting = {kind.priority for kind, pool in self.pools.items() if pool.waiting}
+            self.turns.begun(kind.priority, waiting)
         if lease.batches:
             self.idle.discard(lease)
         elif lease in self.leases and lease not in self.idle:
@@ -186,28 +217,28 @@ class Calls:
             lease.is_alone = False
             self.idle.add(lease)
 
-    def next_pool(self, lease):
+    def next_kind(self, lease):
         """Calls for this worker; None if there are none, or others have a turn."""
         mine = [kind for kind, pool in self.pools.items() if pool.waiting and lease.serves(kind)]
         if not mine:
             return None
-        # Calls that only this node can answer come first.
-        pool = self.pools[max(mine, key=lambda kind: kind[1] is not None)]
+        # Among equally urgent calls those that only this node can answer come first.
+        kind = min(mine, key=lambda kind: (self.turns.order(kind.priority), kind.place is None))
         now = time.monotonic()
         if now - max(lease.began_at, self.gave_way_at) > TENURE_S and self.is_in_the_way(lease):
             if not lease.batches:
                 self.gave_way_at = now
-                pool.ask_at = now + TURN_S
+                self.pools[kind].ask_at = now + TURN_S
                 self.give_back(lease)
             return None
-        return pool
+        return kind
 
     def is_in_the_way(self, lease):
         """Whether a job, or calls that nobody serves, could have the room of this worker."""
         places = list(self.rooms.wanted)
         for kind, pool in self.pools.items():
             if pool.waiting and not any(other.serves(kind) for other in self.leases):
-                places.append(kind[1])
+                places.append(kind.place)
         return None in places or lease.place in places
 
     def send(self, lease, pool):
@@ -359,8 +390,8 @@ class Calls:
         self.calls.pop(call.to, None)
         self.done.put(call.to, result)
 
-    def forget_wish(self, cpus, pool):
-        anywhere = (cpus, None, False)
+    def forget_wish(self, kind, pool):
+        anywhere = kind._replace(place=None, is_pinned=False)
         for call in pool.waiting.values():
             call.kind = anywhere
         self.pools.setdefault(anywhere, Pool()).waiting.update(pool.waiting)
@@ -383,7 +414,7 @@ class Calls:
 
     def ask(self, kind, pool):
         """Asks for room, for as many workers as have something to do."""
-        cpus, place, _ = kind
+        cpus = kind.cpus
         if pool.ask_at > time.monotonic():
             return
         serving = sum(lease.serves(kind) for lease in self.leases)
@@ -394,7 +425,7 @@ class Calls:
         )
         if is_soon_free and average_s < SHORT_S:
             count = int(count * average_s / START_S)
-        count = min(count, self.nodes.slots(cpus, place) - serving, STARTING_MAX)
+        count = min(count, self.nodes.slots(cpus, kind.place, kind.needs) - serving, STARTING_MAX)
         if not serving:
             # The waiter itself reports a request that can never be met.
             count = max(count, 1)
@@ -433,17 +464,17 @@ class Calls:
 
     def opened(self, kind, pool):
         """A worker with room, or None if nobody waits for it any more."""
-        cpus, place, is_pinned = kind
-        room = self.rooms.reserve(cpus, place)
+        cpus, place, is_pinned, needs, _ = kind
+        room = self.rooms.reserve(cpus, place, needs)
         try:
             while not room.wait(1):
                 if place is None or is_pinned:
                     # Fails if there is no such room any more.
-                    self.nodes.place(cpus, place, is_pinned)
+                    self.nodes.place(cpus, place, is_pinned, needs)
                 with self.lock:
                     if place is not None and not is_pinned:
                         # It was only a wish.
-                        self.forget_wish(cpus, pool)
+                        self.forget_wish(kind, pool)
                     if not pool.waiting:
                         self.rooms.release(room)
                         return None
@@ -452,7 +483,7 @@ class Calls:
         except Exception:
             self.rooms.release(room)
             raise
-        return Lease(cpus, at, worker, room)
+        return Lease(cpus, needs, at, worker, room)
 
 
 def holders(references):

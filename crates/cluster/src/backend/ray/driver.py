@@ -10,10 +10,10 @@ import traceback
 import heist_ray
 import ray
 
-from calls import Call, Calls
+from calls import Call, Calls, Kind
 from done import Done, Printed, told
 from frames import frame, prefix
-from nodes import Failure, Nodes, reason
+from nodes import Failure, Nodes, of_ray, reason
 from rooms import Rooms
 
 # How long a job waits for room on the node where it would rather be.
@@ -96,14 +96,16 @@ class Driver:
             return prefix({"to": to}, len(result.data)), result.data
         return frame({"to": to}, result), None
 
-    def do_call(self, to, payload, cpus, node=None, is_pinned=False, objects=(), near=()):
+    def do_call(self, to, payload, cpus, priority, node=None, is_pinned=False, needs=None,
+                objects=(), near=()):
         # Ray reserves no less than one.
-        cpus = max(cpus, 1)
-        place = self.nodes.place(cpus, node, is_pinned)
+        cpus, needs = max(cpus, 1), of_ray(needs)
+        place = self.nodes.place(cpus, node, is_pinned, needs)
+        kind = Kind(cpus, place, is_pinned and place is not None, needs, priority)
         references = [self.object(id) for id in objects]
         near = [self.object(id) for id in near]
         call = Call(to, heist_ray.block(payload), objects, references)
-        self.calls.take(call, cpus, place, is_pinned, near)
+        self.calls.take(call, kind, near)
 
     def do_cancel(self, call, is_hard, payload):
         self.calls.cancel(call, is_hard, payload)
@@ -121,11 +123,13 @@ class Driver:
     def do_nodes(self, to, payload):
         self.done.put(to, json.dumps(self.nodes.list()).encode())
 
-    def do_open(self, to, host, cpus, payload, node=None, is_pinned=False, objects=()):
-        place = self.nodes.place(cpus, node, is_pinned)
+    def do_open(self, to, host, cpus, payload, node=None, is_pinned=False, needs=None,
+                objects=()):
+        needs = of_ray(needs)
+        place = self.nodes.place(cpus, node, is_pinned, needs)
         # A job that uses one that is gone will say so.
         objects = {id: self.objects[id] for id in objects if id in self.objects}
-        self.done.begin(self.open, to, host, cpus, node, place, is_pinned, objects)
+        self.done.begin(self.open, to, host, cpus, node, place, is_pinned, needs, objects)
 
     def open(self, to, *opening):
         try:
@@ -134,10 +138,11 @@ class Driver:
             result = error
         self.done.put(to, result)
 
-    def opened(self, host, cpus, node, place, is_pinned, objects):
+    def opened(self, host, cpus, node, place, is_pinned, needs, objects):
         """The name of the node, once a worker for a job is there."""
         self.calls.make_room()
-        room = self.rooms.reserve(cpus, place)
+        room = self.rooms.reserve(cpus, place, needs)
+        worker = None
         try:
             with self.rooms.wish(place):
                 late = time.monotonic() + WISH_PATIENCE_S
@@ -146,10 +151,10 @@ class Driver:
                         continue
                     if is_pinned:
                         # Fails if the node is gone.
-                        self.nodes.place(cpus, node, is_pinned)
+                        self.nodes.place(cpus, node, is_pinned, needs)
                     elif time.monotonic() > late:
                         self.rooms.release(room)
-                        room, place = self.rooms.reserve(cpus, None), None
+                        room, place = self.rooms.reserve(cpus, None, needs), None
             worker = self.rooms.worker(self.rooms.place_of(room))
             if objects:
                 ray.get(worker.actor.offer.remote(list(objects), *objects.values()))
@@ -157,6 +162,8 @@ class Driver:
             self.rooms.keep_spares()
         except Exception:
             self.rooms.release(room)
+            if worker is not None:
+                worker.kill()
             raise
         self.hosts[host] = worker, room
         return worker.name.encode()

@@ -1,5 +1,6 @@
 """What is known about Ray's nodes, and why something cannot be done there."""
 
+import collections
 import time
 
 import heist_ray
@@ -7,6 +8,8 @@ import ray
 
 # How long what is known about the nodes is believed.
 NODES_FRESH_S = 1
+# Our names of what Ray has a name of its own for.
+OURS = {"GPU": "gpu"}
 
 
 class Failure(Exception):
@@ -17,6 +20,50 @@ class Failure(Exception):
         self.kind = kind
         # The last that a dead process said.
         self.words = words
+
+
+def of_ray(needs):
+    """What is needed beside processors, by Ray's names."""
+    found = collections.Counter()
+    if needs is not None:
+        found["memory"] = needs["memory_bytes"]
+        for name, count in needs["named"].items():
+            found["GPU" if name.lower() == "gpu" else name] += count
+    return tuple(sorted((name, amount) for name, amount in found.items() if amount))
+
+
+def of_heist(resources):
+    """Ray's resources with a name, by ours; Ray has more for itself."""
+    others = ("CPU", "memory", "object_store_memory")
+    return {
+        OURS.get(name, name): int(amount)
+        for name, amount in resources.items()
+        if name not in others and ":" not in name and "_group_" not in name and amount >= 1
+    }
+
+
+def in_words(cpus, amounts):
+    """So many processors and other resources, as other backends say it."""
+    words = [f"{cpus:g}"]
+    for name, amount in amounts:
+        if name == "memory":
+            words.append(f"{int(-(-amount // (1 << 20)))} MiB of memory")
+        else:
+            words.append(f"{int(amount)} of {OURS.get(name, name)}")
+    return words
+
+
+def times(node, cpus, needs):
+    """How many times a node has as much."""
+    whole = int(node["cpus"] // cpus)
+    return min([whole, *(int(node["amounts"].get(name, 0) // amount) for name, amount in needs)])
+
+
+def has(node, cpus, needs):
+    """Whether a node has as much."""
+    return node["cpus"] >= cpus and all(
+        node["amounts"].get(name, 0) >= amount for name, amount in needs
+    )
 
 
 class Nodes:
@@ -34,7 +81,7 @@ class Nodes:
         listed = [node for node in self.nodes if node["is_alive"] or node["id"] not in living]
         return list({node["id"]: node for node in listed}.values())
 
-    def place(self, cpus, wanted, is_pinned):
+    def place(self, cpus, wanted, is_pinned, needs=()):
         """The id of the wanted node, or None for any."""
         if wanted is not None:
             self.refresh(NODES_FRESH_S)
@@ -42,23 +89,29 @@ class Nodes:
             if node is None:
                 self.refresh(0)
                 node = self.find(wanted)
-            if node is not None and node["is_alive"] and node["cpus"] >= cpus:
+            if node is not None and node["is_alive"] and has(node, cpus, needs):
                 return node["ray"]
             if is_pinned and node is not None and not node["is_alive"]:
                 raise Failure("node_died", f"{wanted} is gone")
             if is_pinned:
-                raise Failure("impossible", self.too_much(cpus, wanted))
-        if cpus > self.cpus_max:
+                raise Failure("impossible", self.too_much(cpus, wanted, needs))
+        if not self.have(cpus, needs):
             self.refresh(0)
-            if cpus > self.cpus_max:
-                raise Failure("impossible", self.too_much(cpus, "any node"))
+            if not self.have(cpus, needs):
+                raise Failure("impossible", self.too_much(cpus, "any node", needs))
         return None
 
-    def slots(self, cpus, place):
-        """How many times there are so many processors, there or anywhere."""
+    def have(self, cpus, needs):
+        """Whether a node has as much."""
+        if not needs:
+            return cpus <= self.cpus_max
+        return any(has(node, cpus, needs) for node in self.nodes)
+
+    def slots(self, cpus, place, needs=()):
+        """How many times there is as much, there or anywhere."""
         self.refresh(NODES_FRESH_S)
         nodes = (node for node in self.nodes if node["is_alive"])
-        return sum(int(node["cpus"] // cpus) for node in nodes if place in (None, node["ray"]))
+        return sum(times(node, cpus, needs) for node in nodes if place in (None, node["ray"]))
 
     def living(self):
         self.refresh(NODES_FRESH_S)
@@ -68,9 +121,15 @@ class Nodes:
         found = [node for node in self.nodes if wanted in (node["id"], node["ray"])]
         return max(found, key=lambda node: node["is_alive"], default=None)
 
-    def too_much(self, cpus, where):
-        there = ", ".join(f"{node['id']} ({node['cpus']:g})" for node in self.list())
-        return f"{cpus:g} processors were wanted on {where}; there are {there}"
+    def too_much(self, cpus, where, needs):
+        def there(node):
+            amounts = [(name, node["amounts"].get(name, 0)) for name, _ in needs]
+            return f"{node['id']} ({', '.join(in_words(node['cpus'], amounts))})"
+
+        wanted = in_words(cpus, needs)
+        wanted[0] += " processors"
+        nodes = ", ".join(map(there, self.list()))
+        return f"{', '.join(wanted)} were wanted on {where}; there are {nodes}"
 
     def refresh(self, fresh_s):
         if time.monotonic() - self.read_at < fresh_s:
@@ -85,6 +144,8 @@ class Nodes:
                 "is_alive": node["Alive"],
                 "cpus": node["Resources"].get("CPU", 0.0),
                 "memory_bytes": int(node["Resources"].get("memory", 0)),
+                "resources": of_heist(node["Resources"]),
+                "amounts": node["Resources"],
             }
             for node in sorted(nodes, key=lambda node: called[node["NodeID"]])
         ]

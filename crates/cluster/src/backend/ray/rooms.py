@@ -1,4 +1,4 @@
-"""Rooms, which are processors that are reserved for us, and the workers for them.
+"""Rooms, which are processors and other resources that are reserved for us, and the workers for them.
 
 A process needs most of a second to start. So it is apart from its room: it has no processors
 of its own, waits for the next room on its node, and is there already when that is found.
@@ -148,8 +148,8 @@ class Rooms:
         finally:
             self.wanted.remove(place)
 
-    def reserve(self, cpus, place):
-        room = {"CPU": cpus}
+    def reserve(self, cpus, place, needs=()):
+        room = {"CPU": cpus, **dict(needs)}
         if place is not None:
             # Of this Ray gives every node one.
             room[f"node:{self.nodes.find(place)['address']}"] = 0.001
@@ -171,7 +171,11 @@ class Rooms:
                 # It has died in the meantime.
                 pass
         worker = self.start_worker(place)
-        worker.learn()
+        try:
+            worker.learn()
+        except Exception:
+            worker.kill()
+            raise
         return worker
 
     def is_mystery(self, worker, error):

@@ -54,6 +54,7 @@ impl Shared {
             cpus: cpus.into(),
             node: placement.node.as_ref(),
             is_pinned: placement.is_pinned,
+            needs: &placement.needs,
             objects,
         };
         let shared = Arc::clone(self);

@@ -23,6 +23,7 @@ use crate::error::BackendError;
 use crate::log::tail::Tail;
 use crate::planner::NodeId;
 use crate::private::Folder;
+use crate::protocol::needs::Needs;
 use crate::protocol::outgoing::Outgoing;
 use crate::protocol::{Frame, FrameReader, Limits};
 
@@ -66,6 +67,10 @@ pub(super) enum Op<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<&'a NodeId>,
         is_pinned: bool,
+        #[serde(skip_serializing_if = "Needs::is_empty")]
+        needs: &'a Needs,
+        /// From the most urgent.
+        priority: u8,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         objects: Vec<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +95,8 @@ pub(super) enum Op<'a> {
         cpus: f64,
         node: Option<&'a NodeId>,
         is_pinned: bool,
+        #[serde(skip_serializing_if = "Needs::is_empty")]
+        needs: &'a Needs,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         objects: Vec<String>,
     },

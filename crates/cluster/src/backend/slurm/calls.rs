@@ -65,6 +65,7 @@ impl Calls {
             needs: call.placement.needs.clone(),
             node: call.placement.node.clone(),
             is_pinned: call.placement.node.is_some() && call.placement.is_pinned,
+            priority: call.placement.priority,
         };
         if let Some(error) = self.site.lacks(&kind.cpus, &kind.needs) {
             return reply(Err(error));

@@ -4,10 +4,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use heist_core::Priority;
+
 use super::batch::Placed;
 use super::command::is_rejection;
 use super::process::{Process, Srun};
 use crate::backend::silence::{Pulse, Silence};
+use crate::backend::turns::Turns;
 use crate::backend::{CallSpec, Needs, Reply};
 use crate::planner::NodeId;
 
@@ -22,6 +25,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(super) struct Pools {
     pub(super) pools: HashMap<Kind, Pool>,
+    pub(super) turns: Turns,
     pub(super) workers: HashMap<u64, Worker>,
     /// Replies that wait for a worker's answer, by the number of the call.
     pub(super) replies: HashMap<u64, Reply>,
@@ -39,6 +43,8 @@ pub(super) struct Kind {
     pub(super) node: Option<NodeId>,
     /// There or nowhere.
     pub(super) is_pinned: bool,
+    /// A worker answers calls of any.
+    pub(super) priority: Priority,
 }
 
 impl Kind {
@@ -110,14 +116,14 @@ impl Pools {
     pub(super) fn next(&mut self) -> Option<(u64, Process, CallSpec)> {
         let Self {
             pools,
+            turns,
             workers,
             replies,
             ..
         } = self;
-        pools
-            .iter_mut()
-            .filter(|(_, pool)| !pool.waiting.is_empty())
-            .find_map(|(kind, pool)| {
+        let begun = turns.order().into_iter().find_map(|priority| {
+            let mut pools = waiting(pools, priority);
+            pools.find_map(|(kind, pool)| {
                 let found = workers
                     .iter_mut()
                     .find_map(|(id, worker)| Some((*id, worker.idle_for(kind)?.clone(), worker)));
@@ -125,8 +131,16 @@ impl Pools {
                 let (call, reply) = pool.waiting.pop_front()?;
                 worker.phase = Phase::Busy(call.id);
                 replies.insert(call.id, reply);
-                Some((id, process, call))
+                Some((priority, (id, process, call)))
             })
+        });
+        let (priority, begun) = begun?;
+        let waits = |other| {
+            let mut pools = pools.iter();
+            pools.any(|(kind, pool)| kind.priority == other && !pool.waiting.is_empty())
+        };
+        turns.begun(priority, waits);
+        Some(begun)
     }
 
     fn cpus(&self) -> u32 {
@@ -137,7 +151,13 @@ impl Pools {
     pub(super) fn starts(&mut self, cpus_max: u32) -> Vec<(u64, Kind)> {
         let mut starts = Vec::new();
         let mut cpus = self.cpus();
-        for (kind, pool) in &self.pools {
+        let order = self.turns.order().into_iter();
+        let of = |priority| {
+            self.pools
+                .iter()
+                .filter(move |(kind, _)| kind.priority == priority)
+        };
+        for (kind, pool) in order.flat_map(of) {
             let is_starting =
                 |worker: &&Worker| matches!(worker.phase, Phase::Starting) && worker.kind == *kind;
             let starting = self.workers.values().filter(is_starting).count();
@@ -235,4 +255,15 @@ impl Pools {
         (pool.failures, pool.retry_at) = (0, None);
         pool.waiting.drain(..).collect()
     }
+}
+
+/// The pools of this priority in which calls wait.
+fn waiting(
+    pools: &mut HashMap<Kind, Pool>,
+    priority: Priority,
+) -> impl Iterator<Item = (&Kind, &mut Pool)> {
+    let is_meant = move |(kind, pool): &(&Kind, &mut Pool)| {
+        kind.priority == priority && !pool.waiting.is_empty()
+    };
+    pools.iter_mut().filter(is_meant)
 }
