@@ -1,5 +1,6 @@
 //! The costs of a driver: a large fleet, many calls that wait, many jobs one after the other:
-//! `cargo run --release -p heist-cluster --example driver-speed`.
+//! `cargo run --release -p heist-cluster --example driver-speed`. With `calls WAITING CALLS` behind
+//! it only calls are made, for valgrind to count the instructions.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -40,13 +41,21 @@ type Fault = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Fault> {
     heist_cluster::init();
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    if let [what, waiting, counted] = &arguments[..] {
+        if what != "calls" {
+            return Err(format!("{what:?}; `calls` is possible").into());
+        }
+        // Valgrind does not know the clock of a process.
+        return calls(&[waiting.parse()?], counted.parse()?, false);
+    }
     let folder = tempfile::tempdir()?;
     let options = Options::new()
         .store(folder.path())
         .rebalance(Config::default())
         .sample_every(Duration::from_secs(1));
     fleet(&Cluster::connect_with(Simulated, options)?)?;
-    calls()?;
+    calls(&WAITING, CALLS, true)?;
     jobs()
 }
 
@@ -73,20 +82,23 @@ fn fleet(cluster: &Cluster) -> Result<(), Fault> {
 }
 
 /// The driver's time for a call while others wait.
-fn calls() -> Result<(), Fault> {
+fn calls(waiting: &[usize], counted: usize, is_timed: bool) -> Result<(), Fault> {
     let cluster = Cluster::connect(Local::new().nodes(2).cpus(1))?;
-    for waiting in WAITING {
+    for &waiting in waiting {
         let call = || cluster.call(nothing, ());
         let mut open: VecDeque<_> = (0..waiting).map(|_| call()).collect();
-        let before = cpu();
-        for _ in 0..CALLS {
+        let before = is_timed.then(cpu);
+        for _ in 0..counted {
             open.push_back(call());
             open.pop_front().ok_or("none waits")?.get()?;
         }
-        let each = us(cpu() - before, CALLS);
+        let each = before.map(|before| us(cpu() - before, counted));
         for call in open {
             call.get()?;
         }
+        let Some(each) = each else {
+            continue;
+        };
         say(&format!(
             "{waiting} calls wait: {each:.1} us of the driver's time for one"
         ))?;

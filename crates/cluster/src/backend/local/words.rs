@@ -38,6 +38,8 @@ struct State {
     tail: Tail,
     /// The calls and attempts that run there.
     origins: Vec<Arc<LogOrigin>>,
+    /// The place to read to, which is filled with zeros once and not for every call.
+    buffer: Vec<u8>,
 }
 
 impl Words {
@@ -66,9 +68,16 @@ impl Words {
 
     /// Reads what there is, for a while.
     fn read(&self, state: &mut State) -> Turn {
-        let mut buffer = [0; BUFFER_BYTES];
+        let mut buffer = std::mem::take(&mut state.buffer);
+        buffer.resize(BUFFER_BYTES, 0);
+        let turn = self.read_to(&mut buffer, state);
+        state.buffer = buffer;
+        turn
+    }
+
+    fn read_to(&self, buffer: &mut [u8], state: &mut State) -> Turn {
         for _ in 0..READS_MAX {
-            match (&self.output).read(&mut buffer) {
+            match (&self.output).read(buffer) {
                 Ok(bytes @ 1..) => self.take(state, &buffer[..bytes]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Turn::Waits,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -83,6 +92,7 @@ impl Words {
             lines,
             tail,
             origins,
+            ..
         } = state;
         tail.take(bytes);
         lines.take(bytes, |line, goes_on| {
