@@ -7,8 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use heist_cluster::protocol::{Answer, Ask, Frame, FrameReader, Limits, Outcome, Request};
-use heist_cluster::{Cluster, Fingerprint, Local, Refusal, RemoteError};
+use heist_cluster::{remote, Cluster, Fingerprint, JobOptions, Local, Refusal, RemoteError};
 use heist_cluster_suite::calls;
+use heist_cluster_suite::jobs::Counting;
+use serde_bytes::ByteBuf;
 
 heist_cluster::test_worker!();
 
@@ -390,6 +392,50 @@ fn a_variable_that_is_no_number_is_an_error() {
         "{error}"
     );
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// Arguments, results and states of more than the limit are errors that name it, and
+/// what comes after is well.
+#[test]
+fn a_driver_names_the_limit_of_what_is_too_large() {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .args([
+            "--exact",
+            "alone_parts_are_too_large",
+            "--nocapture",
+            "--ignored",
+        ])
+        .env("HEIST_CLUSTER_PAYLOAD_MAX", "100000")
+        .output()
+        .expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+#[ignore = "run in a process of its own"]
+fn alone_parts_are_too_large() {
+    const TOO_MANY: usize = 200_000;
+    let cluster = Cluster::connect(Local::new().under_test_harness()).expect("a worker");
+    let large = || ByteBuf::from(vec![0; TOO_MANY]);
+    let of_job = JobOptions::new("large");
+    let job = cluster.submit(Counting::new(1, 1).ballast(TOO_MANY), of_job);
+    let said = |refused: Option<RemoteError>| refused.expect("it is too large").to_string();
+    for error in [
+        said(cluster.call(calls::mirror, large()).get().err()),
+        said(cluster.call(zeros, TOO_MANY).get().err()),
+        job.map(|_| ()).expect_err("it is too large").to_string(),
+    ] {
+        assert!(error.contains("HEIST_CLUSTER_PAYLOAD_MAX"), "{error}");
+        assert!(error.contains("100000"), "{error}");
+        assert_eq!(cluster.call(calls::add, (1, 2)).get(), Ok(3));
+    }
+}
+
+/// So many bytes.
+#[remote]
+fn zeros(count: usize) -> ByteBuf {
+    ByteBuf::from(vec![0; count])
 }
 
 #[test]
