@@ -27,15 +27,13 @@
 //! |---|---|
 //! | `chooser` | the choices, by a seed or a list |
 //! | `pct` | priorities by a seed, which change a few times |
-//! | `settings` | the value of the variable |
-//! | `file` | a schedule as text |
+//! | `settings` | the value of the variable; its form is in `heist_event::schedule` |
 //! | `baton` | the runners, and which of them runs |
 //! | `monitor` | the thread that takes the baton away, and reports deadlocks |
 //! | `runner` | the calling thread, as a runner |
 
 mod baton;
 mod chooser;
-mod file;
 mod monitor;
 mod pct;
 mod runner;

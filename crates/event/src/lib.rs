@@ -8,7 +8,8 @@
 //! Events are recorded only where a pool was built with a recorder; counters are always on. A
 //! [profile](profile::Profile) sums a whole run up: its work and span, and where they are. A
 //! [snapshot](live::Snapshot) is a program that runs, at one moment; it lies in one of two
-//! [`halves`] of a file. A [recording](recording::Recording) has the events of a whole program.
+//! [`halves`] of a file. A [recording](recording::Recording) has the events of a whole program, and a
+//! [schedule](schedule::Schedule) says in which order its workers run.
 //!
 //! ```
 //! use heist_event::{Event, EventKind, WorkerId};
@@ -27,6 +28,7 @@ pub mod live;
 mod names;
 pub mod profile;
 pub mod recording;
+pub mod schedule;
 
 pub use counters::{PoolCounters, WorkerCounters};
 pub use event::{Event, EventKind, WorkerEvents, WorkerId};

@@ -5,6 +5,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use heist_event::schedule::Wanted;
 use serde::Serialize;
 
 /// A variable as it is known before the environment is looked at.
@@ -347,16 +348,7 @@ fn parse_patience(value: &OsStr) -> Option<f64> {
 
 /// True if it has the form of a schedule. The file is not looked at.
 fn is_schedule(value: &OsStr) -> bool {
-    let parts = value.to_str().and_then(|value| value.split_once(':'));
-    parts.is_some_and(|(kind, rest)| match kind {
-        "random" => rest.parse::<u64>().is_ok(),
-        "pct" => rest.split_once(":d=").is_some_and(|(seed, depth)| {
-            let depth = depth.parse().is_ok_and(|depth| (1..=1000).contains(&depth));
-            seed.parse::<u64>().is_ok() && depth
-        }),
-        "replay" => !rest.is_empty(),
-        _ => false,
-    })
+    value.to_str().and_then(Wanted::parse).is_some()
 }
 
 /// The number of events that each worker keeps, as heist reads it.

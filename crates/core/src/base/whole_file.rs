@@ -20,11 +20,25 @@ pub(crate) fn named(value: &std::ffi::OsStr, ending: &str) -> Result<PathBuf, St
     file.push(ending);
     let file = std::path::absolute(file).map_err(|error| error.to_string())?;
     if file.is_dir() {
-        return Err(format!("{} is a folder", file.display()));
+        return Err(format!("{} is a folder", told(&file)));
     }
     let made = draft(&file).and_then(|(draft, _)| fs::remove_file(draft));
-    made.map_err(|error| format!("{}: {error}", file.display()))?;
+    made.map_err(|error| format!("{}: {error}", told(&file)))?;
     Ok(file)
+}
+
+/// The name as a terminal may show it, and a line of a file hold it: with control characters
+/// escaped.
+pub(crate) fn told(name: &Path) -> String {
+    let name = name.to_string_lossy();
+    if !name.contains(char::is_control) {
+        return name.into_owned();
+    }
+    let spelt = |sign: char| match sign {
+        sign if sign.is_control() => sign.escape_default().to_string(),
+        sign => sign.to_string(),
+    };
+    name.chars().map(spelt).collect()
 }
 
 /// Puts a file there, with what `write` writes, in the place of another one.
@@ -77,6 +91,13 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
+
+    #[test]
+    fn a_name_does_nothing_to_a_terminal() {
+        let name = Path::new("a\x1b[31m\nb/größe.json");
+        assert_eq!(told(name), "a\\u{1b}[31m\\nb/größe.json");
+        assert_eq!(told(Path::new("run.json")), "run.json");
+    }
 
     /// A folder of the test's own, gone at the end.
     struct Folder(PathBuf);

@@ -118,10 +118,13 @@ fn write() {
     let written = whole_file::put(file, |out| out.write_all(data.to_json().as_bytes()));
     let mut text = summary::of(&data);
     match written {
-        Ok(()) => text.push_str(&format!("heist: the profile is in {}\n", file.display())),
+        Ok(()) => text.push_str(&format!(
+            "heist: the profile is in {}\n",
+            whole_file::told(file)
+        )),
         Err(error) => text.push_str(&format!(
             "heist: could not write the profile to {}: {error}\n",
-            file.display()
+            whole_file::told(file)
         )),
     }
     // There may be no standard error any more.

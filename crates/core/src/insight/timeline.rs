@@ -218,11 +218,11 @@ fn write() {
     let text = match written {
         Ok(()) => format!(
             "heist: the timeline is in {}, for `heist report`\n",
-            file.display()
+            whole_file::told(file)
         ),
         Err(error) => format!(
             "heist: could not write the timeline to {}: {error}\n",
-            file.display()
+            whole_file::told(file)
         ),
     };
     // There may be no standard error any more.

@@ -14,6 +14,7 @@ use heist_sync::Condvar;
 
 use super::seen::{self, MeterLook, Second};
 use super::writer::Writer;
+use crate::base::whole_file;
 use crate::insight::profile;
 use crate::state::Pool;
 
@@ -84,7 +85,9 @@ fn begin() -> io::Result<View> {
 
 fn refuse(why: &io::Error) {
     let place = ProcessFolder::places().into_iter().next();
-    let place = place.map_or_else(String::new, |place| format!("{}: ", place.display()));
+    let place = place.map_or_else(String::new, |place| {
+        format!("{}: ", whole_file::told(&place))
+    });
     // There may be no standard error any more.
     let text = format!("heist: no live view (HEIST_LIVE): {place}{why}\n");
     let _ = io::stderr().write_all(text.as_bytes());

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::Write as _;
 use std::sync::{Arc, Condvar};
 
+use heist_event::schedule::Deviation;
 use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{set_time_ns, thread_state};
 
-use super::chooser::{Chooser, Deviation, Rule};
+use super::chooser::{Chooser, Rule};
 
 /// The time that passes from one point to the next.
 const POINT_NS: u64 = 1_000;

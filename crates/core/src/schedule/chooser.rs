@@ -6,17 +6,10 @@
 
 use std::collections::VecDeque;
 
+use heist_event::schedule::Deviation;
+
 use super::pct::Pct;
 use crate::policy::Rng;
-
-/// A choice that was not the default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Deviation {
-    /// The number of the choice, from 0.
-    pub(crate) choice: u64,
-    /// The number of the option, from 1.
-    pub(crate) option: usize,
-}
 
 /// The rule by which a chooser picks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,9 +15,6 @@ use crate::policy::Rng;
 /// A change comes before 2 to this many choices.
 const LENGTH_LOG2: usize = 16;
 
-/// The most changes that there may be, and one.
-pub(super) const DEPTH_MAX: usize = 1000;
-
 /// The priorities, and where they change.
 #[derive(Debug)]
 pub(super) struct Pct {

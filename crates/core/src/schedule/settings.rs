@@ -4,30 +4,21 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use heist_event::schedule::{Schedule, Wanted, ACCEPTED, HEAD};
 use heist_sync::process::Generation;
 use heist_sync::thread_state;
 
 use super::baton::Baton;
 use super::chooser::Rule;
-use super::file::{self, Schedule};
 use super::monitor;
-use super::pct::DEPTH_MAX;
 use super::runner;
+use crate::base::whole_file;
 
-/// The values that are accepted.
-const ACCEPTED: &str =
-    "random:SEED with a whole number from 0 to 18446744073709551615, pct:SEED:d=DEPTH with a depth \
-     from 1 to 1000, or replay:FILE with the name of a file in which a schedule was recorded";
-
-/// The schedule that was asked for.
-#[derive(Debug, PartialEq, Eq)]
-struct Wanted {
-    rule: Rule,
-    /// The points behind which a runner blocks, if they are known.
-    blocks: Option<Vec<u64>>,
-}
+/// The rule, and the points behind which a runner blocks, if they are known.
+type Asked = (Rule, Option<Vec<u64>>);
 
 /// True if the pools of this process are scheduled: `value` is that of `HEIST_SCHEDULE`. The first
 /// call begins the schedule. A forked child has none: its runners are the parent's.
@@ -52,10 +43,10 @@ pub(crate) fn wanted(value: Option<&OsStr>) -> Result<bool, String> {
 }
 
 fn begin(value: &OsStr) -> Result<(), String> {
-    let text = value.to_str();
-    let wanted = text
-        .and_then(parse)
-        .ok_or_else(|| format!("accepted is {ACCEPTED}"))??;
+    let wanted = value.to_str().and_then(Wanted::parse);
+    let (rule, blocks) = asked(wanted.ok_or_else(|| format!("accepted is {ACCEPTED}"))?)?;
+    // The name of a file may hold anything, and goes to a terminal and into a line of a file.
+    let told = whole_file::told(Path::new(value));
     if thread_state::present_thread().is_none() {
         return Err(
             "this system does not tell what its threads do, as Linux does; accepted is no value"
@@ -64,11 +55,7 @@ fn begin(value: &OsStr) -> Result<(), String> {
     }
     let mut record = None;
     if let Some(name) = env::var_os("HEIST_SCHEDULE_FILE") {
-        let head = format!(
-            "{}\n# HEIST_SCHEDULE={}\nrecorded\n",
-            file::HEAD,
-            value.to_string_lossy()
-        );
+        let head = format!("{HEAD}\n# HEIST_SCHEDULE={told}\nrecorded\n");
         let made = File::create(&name).and_then(|mut file| {
             file.write_all(head.as_bytes())?;
             Ok(file)
@@ -80,46 +67,28 @@ fn begin(value: &OsStr) -> Result<(), String> {
             )
         })?);
     }
-    let told = value.to_string_lossy().into_owned();
-    let baton = Baton::new(&wanted.rule, wanted.blocks, record, told);
+    let baton = Baton::new(&rule, blocks, record, told);
     if runner::begin(baton) {
         monitor::start();
     }
     Ok(())
 }
 
-/// `None` if it is malformed, and an error if its file is.
-fn parse(text: &str) -> Option<Result<Wanted, String>> {
-    let (kind, rest) = text.split_once(':')?;
-    match kind {
-        "random" => {
-            let rule = Rule::Random {
-                seed: rest.parse().ok()?,
-            };
-            Some(Ok(Wanted { rule, blocks: None }))
-        }
-        "pct" => {
-            let (seed, depth) = rest.split_once(":d=")?;
-            let (seed, depth) = (seed.parse().ok()?, depth.parse().ok()?);
-            let rule = Rule::Pct { seed, depth };
-            let is_accepted = (1..=DEPTH_MAX).contains(&depth);
-            is_accepted.then_some(Ok(Wanted { rule, blocks: None }))
-        }
-        "replay" if !rest.is_empty() => Some(read(rest)),
-        _ => None,
+fn asked(wanted: Wanted<'_>) -> Result<Asked, String> {
+    match wanted {
+        Wanted::Random { seed } => Ok((Rule::Random { seed }, None)),
+        Wanted::Pct { seed, depth } => Ok((Rule::Pct { seed, depth }, None)),
+        Wanted::Replay { file } => read(file),
     }
 }
 
-fn read(name: &str) -> Result<Wanted, String> {
+fn read(name: &str) -> Result<Asked, String> {
     let text = fs::read_to_string(name).map_err(|error| error.to_string());
-    let Schedule { deviations, blocks } =
-        text.and_then(|text| file::parse(&text)).map_err(|why| {
-            format!("the schedule in {name:?} cannot be read: {why}; accepted is {ACCEPTED}")
-        })?;
-    Ok(Wanted {
-        rule: Rule::Replay(deviations),
-        blocks,
-    })
+    let schedule = text.and_then(|text| Schedule::parse(&text));
+    let schedule = schedule.map_err(|why| {
+        format!("the schedule in {name:?} cannot be read: {why}; accepted is {ACCEPTED}")
+    })?;
+    Ok((Rule::Replay(schedule.deviations), schedule.blocks))
 }
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
@@ -127,34 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_is_a_whole_number() {
-        let rule = Rule::Random { seed: 17 };
-        let wanted = Wanted { rule, blocks: None };
-        assert_eq!(parse("random:17"), Some(Ok(wanted)));
-        let rule = Rule::Pct { seed: 3, depth: 4 };
-        let wanted = Wanted { rule, blocks: None };
-        assert_eq!(parse("pct:3:d=4"), Some(Ok(wanted)));
-        for text in [
-            "",
-            "1",
-            "random",
-            "random:",
-            "random:x",
-            "random:-1",
-            "pct:1",
-            "pct:1:3",
-            "pct:1:d=0",
-            "pct:1:d=1001",
-            "pct:x:d=3",
-            "replay:",
-        ] {
-            assert_eq!(parse(text), None, "{text:?}");
-        }
-    }
-
-    #[test]
     fn a_file_that_is_not_there_is_named() {
-        let error = parse("replay:/no/such/file").unwrap().unwrap_err();
+        let file = "/no/such/file";
+        let error = asked(Wanted::Replay { file }).unwrap_err();
         assert!(
             error.contains("/no/such/file") && error.contains("replay:FILE"),
             "{error}"
