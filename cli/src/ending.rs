@@ -1,12 +1,16 @@
 //! How a run of a program ended, and its last words.
 
 use std::fmt;
-use std::fs;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
 use heist_run::terminal::harmless;
+
+/// The most bytes in which last lines are looked for.
+const SAID_MAX: u64 = 1 << 16;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +50,11 @@ impl fmt::Display for Ending {
 
 /// The last lines, so many at most, of what a program said in this file; `None` if it said nothing.
 pub(crate) fn last_words(said: &Path, lines_max: usize) -> Option<String> {
-    let said = fs::read(said).ok()?;
+    let mut file = File::open(said).ok()?;
+    let begin = file.metadata().ok()?.len().saturating_sub(SAID_MAX);
+    file.seek(SeekFrom::Start(begin)).ok()?;
+    let mut said = Vec::new();
+    file.take(SAID_MAX).read_to_end(&mut said).ok()?;
     let said = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = said.lines().collect();
     let last = &lines[lines.len().saturating_sub(lines_max)..];

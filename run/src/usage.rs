@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The program was called in a way that cannot work. Exit code 2.
 #[derive(Debug)]
@@ -60,6 +60,16 @@ fn folder(file: &Path) -> Option<&Path> {
     folder.filter(|folder| !folder.as_os_str().is_empty())
 }
 
+/// The file by its one name among all those that lead to it.
+fn where_is(file: &Path) -> PathBuf {
+    let there = fs::canonicalize(file);
+    there.unwrap_or_else(|_| {
+        let folder = fs::canonicalize(folder(file).unwrap_or(Path::new(".")));
+        let name = file.file_name().unwrap_or_default();
+        folder.map_or_else(|_| file.to_owned(), |folder| folder.join(name))
+    })
+}
+
 fn can_be_made(file: &Path) -> io::Result<()> {
     File::create_new(file)?;
     fs::remove_file(file)
@@ -76,7 +86,9 @@ pub fn check_outputs(files: &[(&str, Option<&Path>)]) -> Result<(), Usage> {
         let Some(file) = file else {
             continue;
         };
-        if let Some((other, _)) = files[..n].iter().find(|(_, other)| *other == Some(file)) {
+        let is_same =
+            |other: &Option<&Path>| other.is_some_and(|other| where_is(other) == where_is(file));
+        if let Some((other, _)) = files[..n].iter().find(|(_, other)| is_same(other)) {
             return Err(Usage(format!(
                 "{other} and {flag} are both {}; name a file for each",
                 file.display()
@@ -127,6 +139,11 @@ mod tests {
             .expect_err("they do not")
             .0;
         assert!(refusal.contains("--a and --c are both"), "{refusal}");
+        fs::create_dir(folder.path().join("sub")).expect("a folder");
+        let around = folder.path().join("sub/../one");
+        check_outputs(&files(Some(&around))).expect_err("it is the same, and not there yet");
+        fs::write(&one, "words").expect("a file");
+        check_outputs(&files(Some(&around))).expect_err("it is the same");
     }
 
     /// The system's own folders take no file from anybody, the administrator included.

@@ -3,27 +3,24 @@
 use std::fs;
 use std::path::Path;
 
+use heist_event::schedule::{self, Deviation, HEAD};
 use heist_run::limited;
 use heist_run::usage::Usage;
 
-/// The first line of a schedule.
-const HEAD: &str = "heist schedule 1";
-
 /// A schedule has a line of some bytes for each choice that was not the default.
-const BYTES_MAX: u64 = 1 << 28;
+pub(super) const BYTES_MAX: u64 = 1 << 28;
 
 /// A schedule in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// The number of a choice, and that of the option.
-    pub(super) deviations: Vec<(u64, u64)>,
+    pub(super) deviations: Vec<Deviation>,
     /// All the text if it is as it was recorded: that also says where threads block.
     recorded: Option<String>,
 }
 
 impl Schedule {
     /// One of these deviations, which does not say where threads block.
-    pub(super) fn new(deviations: Vec<(u64, u64)>) -> Self {
+    pub(super) fn new(deviations: Vec<Deviation>) -> Self {
         Self {
             deviations,
             recorded: None,
@@ -43,24 +40,9 @@ impl Schedule {
         Self::parse(&text).map_err(cannot)
     }
 
+    /// Reads the text of a file.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut lines = text.lines();
-        if lines.next() != Some(HEAD) {
-            return Err(format!("its first line is not `{HEAD}`"));
-        }
-        let mut deviations = Vec::new();
-        let is_other = |line: &&str| {
-            !(line.is_empty()
-                || line.starts_with('#')
-                || *line == "recorded"
-                || line.starts_with("blocked "))
-        };
-        for line in lines.filter(is_other) {
-            let both = line.split_once(' ');
-            let both = both
-                .and_then(|(choice, option)| Some((choice.parse().ok()?, option.parse().ok()?)));
-            deviations.push(both.ok_or_else(|| format!("`{line}` is no deviation"))?);
-        }
+        let schedule::Schedule { deviations, .. } = schedule::Schedule::parse(text)?;
         Ok(Self {
             deviations,
             recorded: Some(text.to_owned()),
@@ -71,9 +53,19 @@ impl Schedule {
     pub(super) fn text(&self) -> String {
         self.recorded.clone().unwrap_or_else(|| {
             let lines = self.deviations.iter();
-            let lines = lines.map(|(choice, option)| format!("{choice} {option}\n"));
+            let lines = lines.map(|deviation| format!("{deviation}\n"));
             format!("{HEAD}\n{}", lines.collect::<String>())
         })
+    }
+
+    /// How many of its deviations a run by it did not take, which recorded `taken`.
+    pub(super) fn left_out(&self, taken: &Self) -> usize {
+        let is_left_out = |wanted: &&Deviation| {
+            let at = |taken: &Deviation| taken.choice;
+            let at = taken.deviations.binary_search_by_key(&wanted.choice, at);
+            !at.is_ok_and(|at| taken.deviations[at] == **wanted)
+        };
+        self.deviations.iter().filter(is_left_out).count()
     }
 
     /// Writes it to a file.
@@ -125,18 +117,10 @@ mod tests {
         let text =
             "heist schedule 1\n# HEIST_SCHEDULE=random:3\nrecorded\n17 1\nblocked 24\n40 2\n";
         let schedule = Schedule::parse(text).unwrap();
-        assert_eq!(schedule.deviations, [(17, 1), (40, 2)]);
+        assert_eq!(schedule.deviations.len(), 2);
         assert_eq!(schedule.text(), text);
         let plain = Schedule::new(schedule.deviations).text();
         assert_eq!(plain, "heist schedule 1\n17 1\n40 2\n");
-        for malformed in [
-            "",
-            "17 1\n",
-            "heist schedule 1\n17\n",
-            "heist schedule 1\na 1\n",
-        ] {
-            Schedule::parse(malformed).expect_err(malformed);
-        }
     }
 
     /// All that are needed are left, and nothing else, wherever they are.

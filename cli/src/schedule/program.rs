@@ -1,11 +1,22 @@
 //! The program that is run again and again: its arguments, and as a shell reads them.
 
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use heist_run::number::whole;
 use heist_run::terminal::harmless;
+
+/// The variable that says how many workers a pool has.
+const WORKERS: &str = "HEIST_NUM_THREADS";
+
+/// The number of workers if none is given: enough for most faults, and few to try.
+const WORKERS_DEFAULT: &str = "3";
+
+/// The limit if none is given.
+const LIMIT: u64 = 60;
 
 /// A program that is run again and again.
 #[derive(clap::Args, Debug)]
@@ -15,7 +26,7 @@ pub(super) struct Program {
     #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 1..=65535))]
     pub(super) workers: Option<u64>,
     /// The most seconds that a run may take: one that takes longer is killed, and has failed
-    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+    #[arg(long, value_name = "SECONDS", default_value_t = LIMIT,
           value_parser = |given: &str| whole(given, 1..=86_400))]
     pub(super) limit: u64,
     /// The program and its arguments
@@ -28,33 +39,53 @@ impl Program {
         Duration::from_secs(self.limit)
     }
 
-    /// The rest of a call of `heist schedule` that runs this program.
+    /// The name of the program, for people.
+    pub(super) fn name(&self) -> String {
+        harmless(&self.command[0].to_string_lossy())
+    }
+
+    /// The variable for its workers.
+    pub(super) fn workers(&self) -> (&'static str, OsString) {
+        let given = self.workers.map(|workers| workers.to_string().into());
+        let workers = given.or_else(|| env::var_os(WORKERS));
+        (WORKERS, workers.unwrap_or_else(|| WORKERS_DEFAULT.into()))
+    }
+
+    /// The rest of a call of `heist schedule` that runs this program, in any environment.
     pub(super) fn as_typed(&self) -> String {
         let mut words = Vec::new();
-        if let Some(workers) = self.workers {
-            words.push(format!("--workers {workers}"));
+        let (_, workers) = self.workers();
+        if workers != WORKERS_DEFAULT || env::var_os(WORKERS).is_some() {
+            words.push(format!("--workers {}", typed(&workers)));
+        }
+        if self.limit != LIMIT {
+            words.push(format!("--limit {}", self.limit));
         }
         words.push("--".to_owned());
-        words.extend(
-            self.command
-                .iter()
-                .map(|word| typed(&word.to_string_lossy())),
-        );
+        words.extend(self.command.iter().map(|word| typed(word)));
         words.join(" ")
     }
 }
 
-/// A word as a shell reads it.
-fn typed(word: &str) -> String {
+/// A word as a shell reads it, with nothing in it that a terminal obeys.
+fn typed(word: &OsStr) -> String {
     let is_plain = |sign: char| sign.is_alphanumeric() || "_-./=:,@%+".contains(sign);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
+    match word.to_str() {
+        Some(word) if !word.is_empty() && word.chars().all(is_plain) => word.to_owned(),
+        Some(word) if !word.contains(char::is_control) => {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+        _ => format!("$'{}'", word.as_bytes().escape_ascii()),
     }
-    format!("'{}'", harmless(word).replace('\'', r"'\''"))
 }
 
 pub(super) fn typed_path(path: &Path) -> String {
-    typed(&path.to_string_lossy())
+    typed(path.as_os_str())
+}
+
+/// The name of a file, for people.
+pub(super) fn told_path(path: &Path) -> String {
+    harmless(&path.to_string_lossy())
 }
 
 pub(super) fn plural(number: u64, one: &str) -> String {
@@ -70,14 +101,16 @@ mod tests {
 
     #[test]
     fn a_call_is_typed_so_that_a_shell_reads_it_as_it_was() {
-        assert_eq!(typed("--lines=3"), "--lines=3");
-        assert_eq!(typed("it's here"), r"'it'\''s here'");
-        assert_eq!(typed(""), "''");
+        let typed = |word: &[u8]| typed(OsStr::from_bytes(word));
+        assert_eq!(typed(b"--lines=3"), "--lines=3");
+        assert_eq!(typed(b"it's here"), r"'it'\''s here'");
+        assert_eq!(typed(b""), "''");
+        assert_eq!(typed(b"it's\x1b[31m\n\\\xff"), r"$'it\'s\x1b[31m\n\\\xff'");
         let program = Program {
             workers: Some(2),
-            limit: 60,
+            limit: 5,
             command: vec!["prog".into(), "a b".into()],
         };
-        assert_eq!(program.as_typed(), "--workers 2 -- prog 'a b'");
+        assert_eq!(program.as_typed(), "--workers 2 --limit 5 -- prog 'a b'");
     }
 }

@@ -38,19 +38,21 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     let schedule = Schedule::read(&args.file)?;
     let mut trials = Trials::new(&args.program)?;
     let progress = progress::bar(args.times);
-    let name = args.program.command[0].display();
+    let name = args.program.name();
     let mut kinds: Vec<(Outcome, u64, Option<String>)> = Vec::new();
     let mut schedules = Vec::new();
+    let mut left_out = 0;
     for _ in 0..args.times {
         let trial = trials.replay(&schedule)?;
         progress.inc(1);
-        if trial.schedule.is_none() {
+        let Some(taken) = &trial.schedule else {
             progress.finish_and_clear();
-            anyhow::bail!(
-                "{name} {}, and recorded no schedule: it started no pool of heist",
-                trial.outcome
-            );
-        }
+            if let Some(words) = &trial.words {
+                writeln!(out, "{words}")?;
+            }
+            return Err(trial.has_no_schedule(&name));
+        };
+        left_out = left_out.max(schedule.left_out(taken));
         if !schedules.contains(&trial.schedule) {
             schedules.push(trial.schedule);
         }
@@ -72,6 +74,15 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
             out,
             "They recorded {} different schedules: the program depends on something else too.",
             schedules.len()
+        )?;
+    }
+    if left_out > 0 {
+        let all = plural(schedule.deviations.len() as u64, "deviation");
+        writeln!(
+            out,
+            "Of the {all}, {left_out} could not be taken: the program is not the one of which the \
+             schedule was recorded,\nhas another number of workers, or depends on something else \
+             too."
         )?;
     }
     Ok(ExitCode::from(u8::from(kinds.len() > 1)))

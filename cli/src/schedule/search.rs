@@ -8,7 +8,7 @@ use heist_run::number::whole;
 use heist_run::progress;
 use heist_run::usage::check_output;
 
-use super::program::{plural, typed_path, Program};
+use super::program::{plural, told_path, typed_path, Program};
 use super::trial::Trials;
 
 /// Flags of `heist schedule search`
@@ -19,7 +19,8 @@ pub(super) struct Args {
           value_parser = |given: &str| whole(given, 1..=1_000_000_000))]
     seeds: u64,
     /// The first seed; the others follow it
-    #[arg(long, value_name = "FIRST", default_value_t = 0)]
+    #[arg(long, value_name = "FIRST", default_value_t = 0,
+          value_parser = |given: &str| whole(given, 0..=u64::MAX))]
     seed: u64,
     /// Give workers priorities by the seed, and change them at D - 1 choices only: short schedules,
     /// and faults that take few steps in a long program [default: each choice is random]
@@ -42,7 +43,8 @@ if nothing can run any more, which heist reports as a deadlock, with exit code
 
 A program in which a seed is to find something should do the same if heist does,
 be small, and check its results: a wrong one is a failure only if the program
-ends with another code than 0. A test does. Give the program itself, not cargo:
+ends with another code than 0. A test does. A script has to pass the code of its
+program on. Give the program itself, not cargo:
 in `target/debug/deps` is that of each file of tests.
 
 The exit code is 1 if a seed was found, 0 if none was. A signal to end (Ctrl-C,
@@ -54,9 +56,10 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     check_output(&args.save)?;
     let program = &args.program;
     let mut trials = Trials::new(program)?;
-    let progress = progress::bar(args.seeds);
-    let count = usize::try_from(args.seeds).unwrap_or(usize::MAX);
-    for seed in (args.seed..=u64::MAX).take(count) {
+    let last = args.seed.saturating_add(args.seeds - 1);
+    let seeds = last - args.seed + 1;
+    let progress = progress::bar(seeds);
+    for seed in args.seed..=last {
         progress.set_message(format!("seed {seed}"));
         let trial = trials.with_seed(seed, args.depth)?;
         progress.inc(1);
@@ -65,21 +68,20 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
             continue;
         }
         progress.finish_and_clear();
-        let name = program.command[0].display();
+        let name = program.name();
+        // Before anything is written, whose reader may have gone away.
+        if let Some(schedule) = &trial.schedule {
+            schedule.save(&args.save)?;
+        }
         if is_failure {
             writeln!(out, "Seed {seed}: {name} {}.", trial.outcome)?;
             if let Some(words) = &trial.words {
                 writeln!(out, "{words}")?;
             }
         }
-        let Some(schedule) = trial.schedule else {
-            anyhow::bail!(
-                "{name} {}, and recorded no schedule: it started no pool of heist. `heist doctor \
-                 --manifest PROJECT` says whether a project is on heist",
-                trial.outcome
-            );
+        let Some(schedule) = &trial.schedule else {
+            return Err(trial.has_no_schedule(&name));
         };
-        schedule.save(&args.save)?;
         let deviations = schedule.deviations.len() as u64;
         let (file, rest) = (typed_path(&args.save), program.as_typed());
         let deviations = plural(deviations, "deviation");
@@ -88,15 +90,12 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
             "Its schedule is in {}: {deviations} from the default one.\n  \
              heist schedule replay {file} {rest}\n  \
              heist schedule shrink {file} {rest}",
-            args.save.display()
+            told_path(&args.save)
         )?;
         return Ok(ExitCode::from(1));
     }
     progress.finish_and_clear();
-    writeln!(
-        out,
-        "No seed of {} fails, from {} on.",
-        args.seeds, args.seed
-    )?;
+    let tried = plural(seeds, "seed");
+    writeln!(out, "No failure in {tried}, from {} to {last}.", args.seed)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use heist_event::schedule::Deviation;
 use heist_run::progress;
 use heist_run::usage::check_output;
 use indicatif::ProgressBar;
 
 use super::deviations::{self, Schedule};
-use super::program::{plural, typed_path, Program};
+use super::program::{plural, told_path, typed_path, Program};
 use super::trial::{Outcome, Trial, Trials};
 
 /// Runs by the shortest schedule, to see whether it is repeated.
@@ -45,12 +46,12 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         name.into()
     });
     check_output(&save)?;
-    let name = args.program.command[0].display();
+    let name = args.program.name();
     let mut trials = Trials::new(&args.program)?;
     let best = trials.replay(&schedule)?;
     let outcome = best.outcome.clone();
     if !outcome.is_failure() {
-        let file = args.file.display();
+        let file = told_path(&args.file);
         writeln!(
             out,
             "By {file} {name} {outcome}: there is nothing to shrink."
@@ -58,7 +59,10 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::from(1));
     }
     let Some(recorded) = best.schedule.clone() else {
-        anyhow::bail!("{name} {outcome}, and recorded no schedule: it started no pool of heist");
+        if let Some(words) = &best.words {
+            writeln!(out, "{words}")?;
+        }
+        return Err(best.has_no_schedule(&name));
     };
     let progress = progress::spinner("runs");
     let (runs, best) = shortest(&mut trials, best, recorded.deviations, &progress)?;
@@ -85,7 +89,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         out,
         "The schedule is in {}; {alike} of {RUNS} runs by it ended likewise.\n  \
          heist schedule replay {} {}",
-        save.display(),
+        told_path(&save),
         typed_path(&save),
         args.program.as_typed()
     )?;
@@ -97,7 +101,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 fn shortest(
     trials: &mut Trials<'_>,
     first: Trial,
-    deviations: Vec<(u64, u64)>,
+    deviations: Vec<Deviation>,
     progress: &ProgressBar,
 ) -> anyhow::Result<(u64, Trial)> {
     let outcome = first.outcome.clone();

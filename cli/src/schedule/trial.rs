@@ -3,16 +3,17 @@
 use std::error::Error;
 use std::fmt;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use heist_run::limited;
 use heist_run::usage::Usage;
 use tempfile::TempDir;
 
-use super::deviations::Schedule;
+use super::deviations::{Schedule, BYTES_MAX};
 use super::program::Program;
 use crate::ending::{last_words, Ending};
 use crate::signals::Signals;
@@ -23,8 +24,8 @@ const DEADLOCK: i32 = 86;
 /// The most that is shown of what a failed program said.
 const LINES_SHOWN: usize = 20;
 
-/// The number of workers if none is given: enough for most faults, and few to try.
-const WORKERS: &str = "3";
+/// The most of what a program says in which its first panic is looked for.
+const SAID_MAX: u64 = 1 << 24;
 
 /// Variables that a run must not have from here: the first excludes a schedule, and the others are
 /// about time, which a schedule does not know.
@@ -126,11 +127,8 @@ impl<'a> Trials<'a> {
             .stderr(File::create(&said).context("cannot make a file for standard error")?)
             // So that a limit ends a program that a script or cargo has started, too.
             .process_group(0);
-        if let Some(workers) = self.program.workers {
-            command.env("HEIST_NUM_THREADS", workers.to_string());
-        } else if std::env::var_os("HEIST_NUM_THREADS").is_none() {
-            command.env("HEIST_NUM_THREADS", WORKERS);
-        }
+        let (variable, workers) = self.program.workers();
+        command.env(variable, workers);
         for variable in TAKEN_AWAY {
             command.env_remove(variable);
         }
@@ -145,19 +143,35 @@ impl<'a> Trials<'a> {
         let end = status.map_or(End::Late(self.program.limit), |status| {
             End::Ended(Ending::of(status))
         });
-        let panic = fs::read(&said).ok();
-        let panic = panic.and_then(|said| place_of_panic(&String::from_utf8_lossy(&said)));
-        let schedule = match fs::read_to_string(&recorded) {
-            Ok(text) => Some(Schedule::parse(&text).map_err(|why| {
-                anyhow::anyhow!("the schedule that `{}` recorded: {why}", name.display())
-            })?),
-            Err(_) => None,
+        let mut first = Vec::new();
+        let read = File::open(&said).and_then(|said| said.take(SAID_MAX).read_to_end(&mut first));
+        read.context("cannot read what the program said")?;
+        let panic = place_of_panic(&String::from_utf8_lossy(&first));
+        let schedule = match limited::read_text(&recorded, BYTES_MAX) {
+            Ok(text) => Schedule::parse(&text).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.to_string()),
         };
+        let schedule = schedule.map_err(|why| {
+            anyhow::anyhow!("the schedule that `{}` recorded: {why}", name.display())
+        })?;
         Ok(Trial {
             outcome: Outcome { end, panic },
             schedule,
             words: last_words(&said, LINES_SHOWN),
         })
+    }
+}
+
+impl Trial {
+    /// The error of a run that cannot be repeated.
+    pub(super) fn has_no_schedule(&self, name: &str) -> anyhow::Error {
+        anyhow::anyhow!(
+            "{name} {}, and recorded no schedule: it ended before it had a pool of heist, has \
+             none, or lost the variable HEIST_SCHEDULE_FILE on the way. `heist doctor --manifest \
+             PROJECT` says whether a project is on heist",
+            self.outcome
+        )
     }
 }
 
