@@ -24,4 +24,5 @@ chapters! {
     cluster: "src/cluster.md",
     ray_and_slurm: "src/ray-and-slurm.md",
     how: "src/how.md",
+    schedule: "src/schedule.md",
 }

@@ -104,7 +104,8 @@ fn test_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Resu
 
 /// Files of heist-core's tests that an optimiser makes no difference to: they are about processes,
 /// files and settings. Each takes some twenty seconds to build with one.
-const NOT_IN_RELEASE: [&str; 13] = [
+const NOT_IN_RELEASE: [&str; 14] = [
+    "check",
     "cpu_limit",
     "forked",
     "insight",

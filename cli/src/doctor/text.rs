@@ -54,6 +54,7 @@ fn settings(page: &mut Page<'_, impl Write>, environment: &Environment) -> io::R
             Reader::StandIn,
             "settings of the stand-in for rayon-core alone",
         ),
+        (Reader::Tests, "settings of checks of schedules, in tests"),
         (Reader::Clusters, "settings of clusters"),
     ] {
         writeln!(page.out, "\n{heading}")?;

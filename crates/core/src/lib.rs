@@ -52,7 +52,7 @@ mod live_view;
 mod ops;
 pub mod policy;
 mod pool;
-mod schedule;
+pub mod schedule;
 mod sleep;
 mod stall;
 mod state;

@@ -31,13 +31,19 @@
 //! | `baton` | the runners, and which of them runs |
 //! | `monitor` | the thread that takes the baton away, and reports deadlocks |
 //! | `runner` | the calling thread, as a runner |
+//! | `check` | a test under one schedule after another |
+//! | `trial` | its runs, in a process each |
 
 mod baton;
+mod check;
 mod chooser;
 mod monitor;
 mod pct;
 mod runner;
 mod settings;
+mod trial;
+
+pub use check::{check, Check};
 
 pub(crate) use baton::{Members, Point};
 pub(crate) use runner::{choose, goes_on, is_on, pass_time, point, stops, wakes};

@@ -36,6 +36,7 @@
 //! | something that may have to stop early | [`with_cancellation`] |
 //! | a tracing span, or other thread-local state, around all parts of a call | [`with_propagation`] |
 //! | data that lies near some processors | [`pools_per_node`], [`ThreadPoolBuilder::pin`] |
+//! | a test that is to hold whoever steals what | [`schedule::check`](schedule::check()) |
 //!
 //! Where rayon has the same operation, it has the same name and meaning here.
 //!
@@ -142,6 +143,13 @@ pub use heist_par::{
 pub mod guide {
     #[doc = include_str!("../CONTROL.md")]
     pub mod control {}
+}
+
+/// Tests under one schedule after another, which a seed repeats: for who steals what, and when.
+///
+/// A seed is the value of `HEIST_SCHEDULE`, under which one worker runs at a time.
+pub mod schedule {
+    pub use heist_core::schedule::{check, Check};
 }
 
 /// The part of rayon's interface of iterators that is here, and what is missing.

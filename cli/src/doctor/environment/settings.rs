@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use super::variables::{Definition, Reader, KNOWN};
 
 /// The groups of variables, with the heads that they have in the chapter.
-const GROUPS: [(Reader, &str); 3] = [
+const GROUPS: [(Reader, &str); 4] = [
     (Reader::Pools, "Every pool reads these when it is built"),
     (
         Reader::StandIn,
         "The stand-in for rayon-core reads this as well",
     ),
+    (Reader::Tests, "Tests with a check of schedules read this"),
     (Reader::Clusters, "Clusters read these"),
 ];
 

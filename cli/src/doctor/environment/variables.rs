@@ -25,6 +25,8 @@ pub(crate) enum Reader {
     Pools,
     /// The stand-in for rayon-core, and nothing else.
     StandIn,
+    /// `heist::schedule::check`, in tests.
+    Tests,
     /// `heist-cluster` and `heist cluster`.
     Clusters,
 }
@@ -55,7 +57,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 24] = [
+pub(super) const KNOWN: [Definition; 25] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -139,6 +141,13 @@ pub(super) const KNOWN: [Definition; 24] = [
         changes: "where the schedule of HEIST_SCHEDULE is recorded",
         accepts: "the name of a file that can be made; unset: nowhere",
         rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_SCHEDULE_SEEDS",
+        read_by: Reader::Tests,
+        changes: "the number of seeds that each `heist::schedule::check` tries",
+        accepts: "a number from 1; unset: what the test says, or 100",
+        rule: Rule::Refuses(is_number_of_seeds, "no test with a check passes with it"),
     },
     Definition {
         name: "HEIST_LIVE",
@@ -347,6 +356,11 @@ fn parse_patience(value: &OsStr) -> Option<f64> {
 }
 
 /// True if it has the form of a schedule. The file is not looked at.
+fn is_number_of_seeds(value: &OsStr) -> bool {
+    let number = value.to_str().and_then(|value| value.parse::<u64>().ok());
+    number.is_some_and(|seeds| seeds > 0)
+}
+
 fn is_schedule(value: &OsStr) -> bool {
     value.to_str().and_then(Wanted::parse).is_some()
 }

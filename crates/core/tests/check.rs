@@ -1,0 +1,236 @@
+//! Checks under one schedule after another: a fault is found, told, and repeated.
+#![cfg(target_os = "linux")]
+
+use std::env;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use heist_core::join;
+use heist_core::schedule::{check, Check};
+
+/// A folder for temporary files, which is gone in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+        let nth = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("heist-checked-{}-{nth}", std::process::id());
+        let folder = env::temp_dir().join(name);
+        fs::create_dir(&folder).expect("a new folder");
+        Self(folder)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("it is there");
+        let names = entries.map(|entry| entry.expect("it is read").file_name());
+        names.map(|name| name.into_string().unwrap()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs an ignored test of this file, which checks something, with these variables.
+fn run(test: &str, folder: &Folder, variables: &[(&str, &str)]) -> Output {
+    run_on("2", test, folder, variables)
+}
+
+/// As `run`, by a harness that runs so many tests at once.
+fn run_on(threads: &str, test: &str, folder: &Folder, variables: &[(&str, &str)]) -> Output {
+    let mut child = Command::new(env::current_exe().expect("the path of this test"));
+    child
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--test-threads", threads])
+        .env("TMPDIR", &folder.0)
+        .env_remove("HEIST_SCHEDULE")
+        .env_remove("HEIST_SCHEDULE_SEEDS")
+        .env_remove("HEIST_NUM_THREADS")
+        .envs(variables.iter().copied());
+    child.output().expect("the test runs")
+}
+
+/// The panic of a check that fails.
+fn failure(test: &str, folder: &Folder, variables: &[(&str, &str)]) -> String {
+    let output = run(test, folder, variables);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(101), "{text}");
+    text
+}
+
+/// Notes the schedule under which it runs.
+fn note() {
+    let file = env::temp_dir().join("notes");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .expect("a file in a folder of the test's own");
+    let schedule = env::var("HEIST_SCHEDULE").expect("a run has a schedule");
+    writeln!(file, "{schedule}").expect("it is written");
+}
+
+#[test]
+#[ignore = "run by other tests, in a child"]
+fn notes() {
+    Check::new().first_seed(5).seeds(4).run(|| {
+        note();
+        join(|| (), || ());
+    });
+}
+
+#[test]
+#[ignore = "run by another test, in a child"]
+fn notes_by_priorities() {
+    Check::new().seeds(2).depth(3).run(|| {
+        note();
+        join(|| (), || ());
+    });
+}
+
+/// Each seed is one run, whichever thread the harness has for the test, and nothing is left behind.
+#[test]
+fn a_test_runs_once_under_each_seed() {
+    for threads in ["1", "2"] {
+        let folder = Folder::new();
+        let output = run_on(threads, "notes", &folder, &[]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        let notes = fs::read_to_string(folder.0.join("notes")).expect("it has run");
+        assert_eq!(notes, "random:5\nrandom:6\nrandom:7\nrandom:8\n");
+        assert_eq!(folder.names(), ["notes"]);
+    }
+    let folder = Folder::new();
+    assert!(run("notes_by_priorities", &folder, &[]).status.success());
+    let notes = fs::read_to_string(folder.0.join("notes")).expect("it has run");
+    assert_eq!(notes, "pct:0:d=3\npct:1:d=3\n");
+}
+
+#[test]
+fn a_variable_says_how_many_seeds_are_tried() {
+    let folder = Folder::new();
+    let output = run("notes", &folder, &[("HEIST_SCHEDULE_SEEDS", "2")]);
+    assert!(output.status.success());
+    let notes = fs::read_to_string(folder.0.join("notes")).expect("it has run");
+    assert_eq!(notes, "random:5\nrandom:6\n");
+    let text = failure("notes", &folder, &[("HEIST_SCHEDULE_SEEDS", "some")]);
+    let told = "HEIST_SCHEDULE_SEEDS is set to \"some\"; accepted is a whole number from 1";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn a_test_that_has_a_schedule_runs_once_and_in_place() {
+    let folder = Folder::new();
+    let output = run("notes", &folder, &[("HEIST_SCHEDULE", "random:17")]);
+    assert!(output.status.success());
+    let notes = fs::read_to_string(folder.0.join("notes")).expect("it has run");
+    assert_eq!(notes, "random:17\n");
+}
+
+/// rayon#592: a worker that holds the lock waits for its thief, and runs another job meanwhile that
+/// wants the lock.
+#[test]
+#[ignore = "deadlocks under some schedules; run by another test, in a child"]
+fn a_lock_over_a_join() {
+    check(|| {
+        let total = Mutex::new(0);
+        let add = || {
+            let mut total = total.lock().expect("no job panics");
+            let (one, two) = join(|| 1, || 2);
+            *total += one + two;
+        };
+        join(add, || join(add, add));
+        assert_eq!(total.into_inner().expect("no job panics"), 9);
+    });
+}
+
+#[test]
+fn a_deadlock_is_told_with_its_seed_and_the_command_that_repeats_it() {
+    let folder = Folder::new();
+    let text = failure("a_lock_over_a_join", &folder, &[]);
+    for part in [
+        "`a_lock_over_a_join` fails under HEIST_SCHEDULE=random:",
+        ": a deadlock, exit status: 86\n",
+        "  heist: HEIST_SCHEDULE=random:",
+        "is blocked in futex 0x",
+        "  hint: a lock",
+        "Its schedule is in ",
+        "  heist schedule shrink --workers 3 ",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let mut lines = text.lines().map(str::trim);
+    let again = lines.find(|line| line.starts_with("HEIST_NUM_THREADS=3 HEIST_SCHEDULE=replay:"));
+    let again = again.expect("it says the command");
+    for _ in 0..5 {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", again]).env_remove("HEIST_SCHEDULE_FILE");
+        let output = shell.output().expect("there is a shell");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(86), "{text}");
+    }
+}
+
+/// A thief may take the second half.
+#[test]
+#[ignore = "panics under some schedules; run by another test, in a child"]
+fn both_halves_on_one_thread() {
+    check(|| {
+        let here = || thread::current().id();
+        let (left, right) = heist_core::broadcast(|_| join(here, here))[0];
+        assert_eq!(left, right, "a thief was there");
+    });
+}
+
+#[test]
+fn a_panic_under_one_schedule_is_told_with_its_words() {
+    let folder = Folder::new();
+    let text = failure("both_halves_on_one_thread", &folder, &[]);
+    for part in [
+        "`both_halves_on_one_thread` fails under HEIST_SCHEDULE=random:",
+        ": exit status: 101\n",
+        "  assertion `left == right` failed: a thief was there",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+#[ignore = "never ends; run by another test, in a child"]
+fn a_job_without_an_end() {
+    let check = Check::new().limit(Duration::from_millis(200));
+    check.run(|| {
+        join(|| thread::sleep(Duration::MAX), || ());
+    });
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_killed() {
+    let text = failure("a_job_without_an_end", &Folder::new(), &[]);
+    let told = "HEIST_SCHEDULE=random:0: it went on for 0.2 s, and was killed\n";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+#[ignore = "is refused; run by another test, in a child"]
+fn nothing_of_heist() {
+    check(|| ());
+}
+
+#[test]
+fn a_check_that_would_check_nothing_fails() {
+    let folder = Folder::new();
+    let text = failure("nothing_of_heist", &folder, &[]);
+    let told = "a run of the test `nothing_of_heist` had no schedule, so that nothing was checked";
+    assert!(text.contains(told), "{text}");
+    assert_eq!(folder.names(), Vec::<String>::new());
+}
