@@ -3,6 +3,7 @@
 //! A program on heist that is started with `HEIST_SCHEDULE` runs one worker at a time, as a seed or
 //! a file says, and writes its schedule to the file that `HEIST_SCHEDULE_FILE` names.
 
+mod deadlock;
 mod deviations;
 mod program;
 mod replay;

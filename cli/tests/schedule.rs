@@ -66,7 +66,7 @@ fn a_deadlock_is_found_repeated_and_shrunk() {
     );
     assert_eq!(code, 1, "{said}");
     for part in [
-        "ended with exit code 86, a deadlock.",
+        "ended with exit code 86, a deadlock: is blocked in futex in `lock::main`.",
         "deadlock: nothing can run any more",
         "hint: a lock",
         "Its schedule is in found.schedule: ",
@@ -76,7 +76,7 @@ fn a_deadlock_is_found_repeated_and_shrunk() {
     let replay = ["replay", "found.schedule", "--times", "5", "--", program];
     let (code, said) = ended(folder, &heist(folder, &replay));
     assert_eq!(code, 0, "{said}");
-    let told = format!("In 5 of 5 runs {program} ended with exit code 86, a deadlock.");
+    let told = format!("In 5 of 5 runs {program} ended with exit code 86, a deadlock: ");
     assert!(
         said.contains(&told) && !said.contains("different"),
         "{said}"
@@ -100,7 +100,7 @@ fn priorities_find_a_deadlock_too() {
     let (code, said) = ended(folder, &heist(folder, &search));
     assert_eq!(code, 1, "{said}");
     assert!(
-        said.contains("ended with exit code 86, a deadlock."),
+        said.contains("ended with exit code 86, a deadlock: "),
         "{said}"
     );
     let (code, said) = ended(
@@ -275,6 +275,25 @@ fn a_schedule_under_which_nothing_fails_is_not_shrunk() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("there is nothing to shrink"), "{said}");
     assert!(!folder.path().join("file.shrunk").exists());
+}
+
+/// With fewer deviations than three the shell reports another deadlock, which ends it as well.
+#[test]
+fn a_schedule_is_not_shrunk_to_that_of_another_deadlock() {
+    let folder = folder();
+    let long = "heist schedule 1\n1 1\n2 1\n3 1\n4 1\n5 1\n6 1\n";
+    fs::write(folder.path().join("file"), long).expect("a schedule");
+    let script = "cp \"${HEIST_SCHEDULE#replay:}\" \"$HEIST_SCHEDULE_FILE\"; \
+                  [ $(grep -c '^[0-9]' \"$HEIST_SCHEDULE_FILE\") -gt 2 ] && at=late || at=early; \
+                  { echo 'heist: x: deadlock: nothing can run any more, at point 7'; \
+                  echo \"  worker 0  is blocked in futex 0x$$; below that it runs \\`a::$at\\` for 0.0 s\"; \
+                  } >&2; exit 86";
+    let output = on_shell(folder.path(), &["shrink", "file"], script);
+    let (code, said) = ended(folder.path(), &output);
+    assert_eq!(code, 0, "{said}");
+    let told = "sh still ended with exit code 86, a deadlock: is blocked in futex in `a::late`";
+    assert!(said.contains(told), "{said}");
+    assert_eq!(deviations(&folder.path().join("file.shrunk")), 3, "{said}");
 }
 
 /// A supervisor, or a user of `kill`, speaks to this process alone.

@@ -26,7 +26,8 @@ pub(super) struct Args {
 
 pub(super) const NOTES: &str = "\
 Two runs end likewise if their exit codes or signals are the same, and the place
-in the source of the first panic that they tell of. The program has to have as
+in the source of the first panic that they tell of, and in a deadlock the
+closures in which threads are blocked. The program has to have as
 many workers as when the schedule was recorded. Under a debugger it does the
 same, too: HEIST_SCHEDULE=replay:FILE makes it.
 

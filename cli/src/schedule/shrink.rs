@@ -31,9 +31,11 @@ pub(super) struct Args {
 pub(super) const NOTES: &str = "\
 A schedule is a list of deviations from the default one, in which a worker goes
 on as long as it has work. Parts of the list are left out, first halves, in the
-end single deviations, as long as the program fails as it did under the whole:
-with the same exit code or signal, and with its first panic at the same place.
-In the end none can be left out any more.
+end single deviations, as long as the program fails as it did under the whole: with
+the same exit code or signal, and with its first panic at the same place. In a
+deadlock no thread may be blocked in another closure than under the whole, or,
+if none is blocked, wait for something else. In the end none can be left out
+any more.
 
 The exit code is 0; it is 1 if the program does not fail under the schedule.";
 
@@ -71,7 +73,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     };
     let mut alike = 0;
     for _ in 0..RUNS {
-        alike += u64::from(trials.replay(&shortest)?.outcome == outcome);
+        alike += u64::from(trials.replay(&shortest)?.outcome.is_likewise(&outcome));
     }
     progress.finish_and_clear();
     shortest.save(&save)?;
@@ -124,5 +126,5 @@ fn same<'a>(trial: &'a Trial, outcome: &Outcome) -> Option<&'a Schedule> {
     trial
         .schedule
         .as_ref()
-        .filter(|_| trial.outcome == *outcome)
+        .filter(|_| trial.outcome.is_likewise(outcome))
 }

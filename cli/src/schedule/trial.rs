@@ -13,6 +13,7 @@ use heist_run::limited;
 use heist_run::usage::Usage;
 use tempfile::TempDir;
 
+use super::deadlock::Deadlock;
 use super::deviations::{Schedule, BYTES_MAX};
 use super::program::Program;
 use crate::ending::{last_words, Ending};
@@ -54,6 +55,8 @@ pub(super) struct Outcome {
     end: End,
     /// The place in the source of the first panic that was told.
     panic: Option<String>,
+    /// If nothing could run any more, who waits for what.
+    deadlock: Option<Deadlock>,
 }
 
 /// A signal to end has come, and the run that it met is over.
@@ -146,7 +149,13 @@ impl<'a> Trials<'a> {
         let mut first = Vec::new();
         let read = File::open(&said).and_then(|said| said.take(SAID_MAX).read_to_end(&mut first));
         read.context("cannot read what the program said")?;
-        let panic = place_of_panic(&String::from_utf8_lossy(&first));
+        let text = String::from_utf8_lossy(&first);
+        let is_deadlock = end == End::Ended(Ending::Code(DEADLOCK));
+        let outcome = Outcome {
+            end,
+            panic: place_of_panic(&text),
+            deadlock: Deadlock::told(&text).filter(|_| is_deadlock),
+        };
         let schedule = match limited::read_text(&recorded, BYTES_MAX) {
             Ok(text) => Schedule::parse(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -156,7 +165,7 @@ impl<'a> Trials<'a> {
             anyhow::anyhow!("the schedule that `{}` recorded: {why}", name.display())
         })?;
         Ok(Trial {
-            outcome: Outcome { end, panic },
+            outcome,
             schedule,
             words: last_words(&said, LINES_SHOWN),
         })
@@ -186,6 +195,15 @@ impl Outcome {
     pub(super) fn is_failure(&self) -> bool {
         self.end != End::Ended(Ending::Code(0))
     }
+
+    /// True if it may be the same fault as the other, of which it may show less.
+    pub(super) fn is_likewise(&self, other: &Self) -> bool {
+        let deadlock = match (&self.deadlock, &other.deadlock) {
+            (Some(here), Some(there)) => here.is_within(there),
+            (here, there) => here == there,
+        };
+        deadlock && (self.end, &self.panic) == (other.end, &other.panic)
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -194,8 +212,8 @@ impl fmt::Display for Outcome {
             End::Ended(ending) => write!(f, "{ending}")?,
             End::Late(limit) => write!(f, "went on for {limit} s, and was killed")?,
         }
-        if self.end == End::Ended(Ending::Code(DEADLOCK)) {
-            f.write_str(", a deadlock")?;
+        if let Some(deadlock) = &self.deadlock {
+            write!(f, ", {deadlock}")?;
         }
         if let Some(place) = self.panic.as_ref().filter(|_| self.is_failure()) {
             write!(
@@ -225,9 +243,16 @@ mod tests {
         let outcome = |end, panic: Option<&str>| Outcome {
             end,
             panic: panic.map(str::to_owned),
+            deadlock: None,
         };
-        let deadlock = outcome(End::Ended(Ending::Code(86)), None);
+        let by_itself = outcome(End::Ended(Ending::Code(86)), None);
+        assert_eq!(by_itself.to_string(), "ended with exit code 86");
+        let deadlock = Outcome {
+            deadlock: Some(Deadlock::default()),
+            ..by_itself.clone()
+        };
         assert_eq!(deadlock.to_string(), "ended with exit code 86, a deadlock");
+        assert!(deadlock.is_likewise(&deadlock) && !by_itself.is_likewise(&deadlock));
         let panic = outcome(End::Ended(Ending::Code(101)), Some("a.rs:1:2"));
         assert_eq!(
             panic.to_string(),
