@@ -8,6 +8,7 @@
 //! - `findings`: the tests of what once broke the scheduler, many times over.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
 //! - `page`: the page of a pool in a browser, at three widths, by an accessibility checker.
+//! - `schedules` (on Linux): deadlocks of rayon's users, by their seeds, again and again.
 //! - `size`: what the compiler takes and makes of five chains, beside rayon.
 //! - `vectors`: whether loops are vectorised as their plain forms are.
 //!
@@ -27,6 +28,8 @@ mod programs;
 mod published;
 mod rayon_iterators;
 mod rayon_tests;
+#[cfg(target_os = "linux")]
+mod schedules;
 mod size;
 mod vectors;
 
@@ -64,6 +67,9 @@ enum Laboratory {
     Instructions(instructions::Args),
     /// Look at a page with a million spans in a browser: pictures, loading times, accessibility.
     Page(page::Args),
+    /// Find, repeat and shorten the deadlocks that rayon's users met, and try many seeds.
+    #[cfg(target_os = "linux")]
+    Schedules(schedules::Args),
     /// Compile five chains on heist and on rayon, and compare the times and the code.
     Size,
     /// Compile loops on heist and in their plain form, and compare their vector instructions.
@@ -92,6 +98,8 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{outcome}")?;
             return Ok(outcome.exit_code());
         }
+        #[cfg(target_os = "linux")]
+        Laboratory::Schedules(arguments) => schedules::run(&root, arguments, &mut out)?,
         Laboratory::Size => {
             let outcome = size::run(&root, &mut out)?;
             writeln!(out, "{outcome}")?;

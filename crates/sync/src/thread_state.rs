@@ -48,8 +48,9 @@ pub fn all_threads() -> Vec<u32> {
     imp::all_threads()
 }
 
-/// True if the thread of this process with this number waits for something or has ended, or the
-/// system does not tell. Costs one small file, where [`ThreadState::of`] reads four.
+/// True if the thread of this process with this number waits for something that another thread may
+/// have to do, or has ended, or the system does not tell. Costs one small file, where
+/// [`ThreadState::of`] reads four.
 ///
 /// # Examples
 ///
@@ -142,7 +143,9 @@ mod imp {
     pub(super) fn waits(thread: u32) -> bool {
         let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
         let letter = stat.as_deref().ok().and_then(letter);
-        !matches!(letter, Some('R' | 'T' | 't'))
+        // A wait that no signal ends (D) is for the system itself: a page, a barrier, other
+        // processes at its locks.
+        !matches!(letter, Some('R' | 'D' | 'T' | 't'))
     }
 
     fn letter(stat: &str) -> Option<char> {
