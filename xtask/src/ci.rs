@@ -94,6 +94,10 @@ fn tidy_step(root: &Path, out: &mut impl Write) -> io::Result<Outcome> {
 /// The tests, the models, and the mutants that the models must catch.
 fn test_steps<W: Write>(root: &Path, runner: &mut Runner<'_, W>) -> anyhow::Result<()> {
     runner.command("test", &mut cargo("test --workspace --no-fail-fast"))?;
+    if cfg!(target_os = "linux") {
+        let mut scheduled = cargo("test -p heist-core --test regions -- --test-threads=1");
+        runner.command("test schedule", scheduled.env("HEIST_SCHEDULE", "random:1"))?;
+    }
     let release = release_tests(root)?;
     runner.command("test release", &mut cargo(&release))?;
     let mut fences = cargo(&release);

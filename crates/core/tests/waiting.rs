@@ -354,7 +354,9 @@ fn a_job_of_before_a_strict_call_that_is_stolen_during_it_is_not_strict() {
                 || {
                     with_waiting(Waiting::Descendants, || {
                         while !done.load(Ordering::Relaxed) {
-                            thread::yield_now();
+                            if !heist_core::give_way() {
+                                thread::yield_now();
+                            }
                         }
                     });
                 },
