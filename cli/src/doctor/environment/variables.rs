@@ -355,12 +355,13 @@ fn parse_patience(value: &OsStr) -> Option<f64> {
     seconds.filter(|&seconds| seconds == 0.0 || (0.1..=86_400.0).contains(&seconds))
 }
 
-/// True if it has the form of a schedule. The file is not looked at.
+/// True if it is a number of seeds, as `heist::schedule::check` reads it.
 fn is_number_of_seeds(value: &OsStr) -> bool {
     let number = value.to_str().and_then(|value| value.parse::<u64>().ok());
     number.is_some_and(|seeds| seeds > 0)
 }
 
+/// True if it has the form of a schedule. The file is not looked at.
 fn is_schedule(value: &OsStr) -> bool {
     value.to_str().and_then(Wanted::parse).is_some()
 }
