@@ -4,9 +4,9 @@ use std::any::type_name;
 use std::env;
 use std::time::Duration;
 
+use heist_event::schedule::DEPTH_MAX;
 use heist_sync::thread;
 
-use super::pct::DEPTH_MAX;
 use super::trial::{Ended, Test, Trials};
 
 /// The seeds that are tried if nobody says another number.
