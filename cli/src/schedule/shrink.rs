@@ -31,10 +31,10 @@ pub(super) struct Args {
 pub(super) const NOTES: &str = "\
 A schedule is a list of deviations from the default one, in which a worker goes
 on as long as it has work. Parts of the list are left out, first halves, in the
-end single deviations, as long as the program fails as it did under the whole: with
-the same exit code or signal, and with its first panic at the same place. In a
-deadlock no thread may be blocked in another closure than under the whole, or,
-if none is blocked, wait for something else. In the end none can be left out
+end single deviations, as long as the program fails as it did under the whole:
+with the same exit code or signal, and with its first panic at the same place.
+In a deadlock no thread may be blocked in another closure than under the whole,
+or, if none is blocked, wait for something else. In the end none can be left out
 any more.
 
 The exit code is 0; it is 1 if the program does not fail under the schedule.";

@@ -250,7 +250,7 @@ mod tests {
         let expected = "/venv/bin/ray start --head --port=6399 --include-dashboard=false \
              --temp-dir=/run/heist/ray --node-ip-address=127.0.0.11 --node-name=n1 \
              --labels=heist-node=n1 --num-cpus=2 --num-gpus=1 \
-             --resources='{\"disk\": 1}' --object-store-memory=536870912 \
+             '--resources={\"disk\": 1}' --object-store-memory=536870912 \
              --min-worker-port=21000 --max-worker-port=21999 --include-log-monitor=false \
              --disable-usage-stats";
         assert!(line.ends_with(expected), "{line}");
@@ -275,8 +275,9 @@ mod tests {
         let line = line(&options, 3);
         let expected = " ip netns exec heist-n3 /venv/bin/ray start --address=10.77.0.1:6399 \
              --node-ip-address=10.77.0.3 --node-name=n3 --labels=heist-node=n3 --num-cpus=4 \
-             --num-gpus=1 --resources='{\"disk\": 1}' --object-store-memory=104857600 --min-worker-port=23000 --max-worker-port=23999 \
-             --include-log-monitor=false --disable-usage-stats";
+             --num-gpus=1 '--resources={\"disk\": 1}' --object-store-memory=104857600 \
+             --min-worker-port=23000 --max-worker-port=23999 --include-log-monitor=false \
+             --disable-usage-stats";
         assert!(line.ends_with(expected), "{line}");
     }
 }
