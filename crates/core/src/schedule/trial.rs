@@ -10,9 +10,9 @@ use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, ExitStatus, Stdio};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Futex;
 
 use super::DEADLOCK;
@@ -64,7 +64,8 @@ impl<'a> Trials<'a> {
     ///
     /// Says why this test cannot be run in other processes.
     pub(super) fn new(test: &'a Test<'a>) -> Result<Self, String> {
-        static FOLDERS: AtomicU64 = AtomicU64::new(0);
+        // Of `std`, which makes statics under the model checkers, too.
+        static FOLDERS: std::sync::Mutex<u64> = std::sync::Mutex::new(0);
         if test.name == "main" {
             return Err(
                 "heist::schedule::check was called by `main`; accepted is a function with \
@@ -74,8 +75,11 @@ impl<'a> Trials<'a> {
         }
         let program = env::current_exe()
             .map_err(|error| format!("cannot find the program of this test: {error}"))?;
-        // Relaxed: nothing else is read or written by it.
-        let nth = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let nth = {
+            let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+            *folders += 1;
+            *folders
+        };
         let folder = env::temp_dir().join(format!("heist-check-{}-{nth}", process::id()));
         fs::create_dir(&folder)
             .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
