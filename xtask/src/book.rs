@@ -48,7 +48,7 @@ pub fn run(root: &Path, args: Args, out: &mut impl Write) -> anyhow::Result<bool
 }
 
 pub(crate) const MDBOOK_ABSENT: &str =
-    "mdbook is not installed (cargo install --locked mdbook: three minutes on two cores)";
+    "mdbook is not installed (cargo install --locked mdbook: some minutes on two cores)";
 
 pub(crate) fn has_mdbook() -> bool {
     let mut probe = Command::new("mdbook");

@@ -30,15 +30,14 @@ pub(crate) fn named(value: &std::ffi::OsStr, ending: &str) -> Result<PathBuf, St
 /// The name as a terminal may show it, and a line of a file hold it: with control characters
 /// escaped.
 pub(crate) fn told(name: &Path) -> String {
-    let name = name.to_string_lossy();
-    if !name.contains(char::is_control) {
-        return name.into_owned();
+    let mut told = String::new();
+    for sign in name.to_string_lossy().chars() {
+        match sign.is_control() {
+            true => told.extend(sign.escape_default()),
+            false => told.push(sign),
+        }
     }
-    let spelt = |sign: char| match sign {
-        sign if sign.is_control() => sign.escape_default().to_string(),
-        sign => sign.to_string(),
-    };
-    name.chars().map(spelt).collect()
+    told
 }
 
 /// Puts a file there, with what `write` writes, in the place of another one.
