@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Calls of each command, with all it takes to try them.
-const EXAMPLES: [(&str, &[&str]); 18] = [
+const EXAMPLES: [(&str, &[&str]); 19] = [
     (
         "run",
         &[
@@ -67,6 +67,14 @@ const EXAMPLES: [(&str, &[&str]); 18] = [
     (
         "sim compare",
         &["heist sim compare --bag growing --workers 64 --grain 10,1000"],
+    ),
+    (
+        "sim replay",
+        &[
+            "HEIST_DAG=run path/to/the/program",
+            "heist sim replay run.dag.json",
+            "heist sim replay run.dag.json --workers 16 --site merge=/4 --slow 3=0.5",
+        ],
     ),
     ("sim validate", &["heist sim validate"]),
     (

@@ -76,7 +76,7 @@ enum Command {
     Schedule(schedule::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
-    /// Simulate a computation on any number of workers, step by step
+    /// Simulate a computation, or a program that was recorded, on any number of workers
     Sim(sim::Args),
     /// Run a program's functions and jobs on many machines, and watch jobs move
     Cluster(cluster::Args),

@@ -1,6 +1,7 @@
-//! `heist sim`: how a computation would run on any number of workers, in the model of theory.
+//! `heist sim`: how a computation would run on any number of workers, in a model.
 
 mod compare;
+mod replay;
 mod workload;
 
 use std::io::Write;
@@ -14,7 +15,7 @@ use heist_sim::{End, Order, Outcome, Policy, Source, Take, Victim};
 use self::workload::Workload;
 use crate::table;
 
-/// Simulate a computation on any number of workers, step by step
+/// Simulate a computation, or a program that was recorded, on any number of workers
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -30,6 +31,9 @@ enum Command {
     /// Compare work stealing with the balancing of kernels, at several lengths of tasks
     #[command(after_long_help = compare::SCHEMES)]
     Compare(compare::Args),
+    /// Run a program that was recorded (`HEIST_DAG`) on other machines, or with faster functions
+    #[command(after_long_help = replay::NOTES)]
+    Replay(replay::Args),
     /// Hold the model against what theory promises of work stealing; the exit code is 1 if
     /// anything is broken
     Validate {
@@ -169,6 +173,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     match &args.command {
         Command::Run(args) => simulate(args, out),
         Command::Compare(args) => compare::run(args, out).map(|()| ExitCode::SUCCESS),
+        Command::Replay(args) => replay::run(args, out).map(|()| ExitCode::SUCCESS),
         Command::Validate { json } => validated(*json, out),
     }
 }

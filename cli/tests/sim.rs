@@ -96,6 +96,128 @@ fn a_comparison_has_all_schemes_within_the_bounds() {
     assert!(table.contains("500 us"), "{table}");
 }
 
+/// Two strands of 3 and 4 ms behind one of 1 ms, and one of 2 ms behind both.
+const RECORDED: &str = r#"{"heist_dag": 1, "workers": 2, "wall_ns": 11000000,
+    "outside_ns": 1000000, "dropped_ns": 0, "command": ["bin/app"], "sites": [
+    {"name": "app::read", "kind": "root"}, {"name": "app::merge::{{closure}}", "kind": "join"}],
+    "nodes": [[0, 1000000, 1000000], [0, 3000000, 3000000, 1], [1, 4000000, 4000000, 1],
+    [0, 2000000, 2000000, 2, 3]], "edges": []}"#;
+
+#[test]
+fn a_recorded_program_runs_again_on_other_machines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.dag.json");
+    std::fs::write(&file, RECORDED).expect("it can be written");
+    let file = file.to_str().expect("text");
+    let document = |args: &[&str]| -> Value {
+        let text = stdout(&[&["replay", file, "--json"], args].concat());
+        serde_json::from_str(&text).expect("a document")
+    };
+    let ms = |of: &Value| of.as_f64().expect("a number") / 1e6;
+    let plain = document(&["--workers", "1,2"]);
+    assert_eq!(
+        (&plain["work_ns"], &plain["span_ns"]),
+        (&10_000_000.into(), &7_000_000.into())
+    );
+    let times: Vec<f64> = (0..2).map(|n| ms(&plain["rows"][n]["time_ns"])).collect();
+    assert_eq!(times[0], 11.0, "with the part outside");
+    // A steal, and a worker that wakes.
+    assert!((8.0..8.1).contains(&times[1]), "{plain}");
+    assert_eq!(plain["at_workers"], 2);
+    let merge = &plain["changes"][0];
+    assert_eq!(merge["site"], "app::merge");
+    assert!(
+        (7.0..7.1).contains(&ms(&merge["twice_as_fast_ns"])),
+        "then the other one is longer"
+    );
+    let one =
+        |args: &[&str]| ms(&document(&[&["--workers", "2"], args].concat())["rows"][0]["time_ns"]);
+    assert!((7.0..7.1).contains(&one(&["--site", "merge=/4"])));
+    assert_eq!(one(&["--serial", "app::"]), 11.0);
+    let slow = one(&["--slow", "0=0.5", "--slow", "1=0.5"]);
+    assert!((15.0..15.1).contains(&slow), "{slow}");
+    let text = stdout(&["replay", file]);
+    assert!(
+        text.contains("app: work T1 10.0 ms, span Tinf 7.00 ms, parallelism 1.4"),
+        "{text}"
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_records_itself_and_the_file_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = "run fib --size 18 --strategy stealing --workers 2 --repeat 1";
+    let output = Command::new(env!("CARGO_BIN_EXE_heist"))
+        .args(run.split(' '))
+        .current_dir(folder.path())
+        .env("HEIST_DAG", "run")
+        .env_remove("HEIST_NUM_THREADS")
+        .output()
+        .expect("the program starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && err.contains("run.dag.json"),
+        "{err}"
+    );
+    let file = folder.path().join("run.dag.json");
+    let text = stdout(&["replay", file.to_str().expect("text"), "--json"]);
+    let document: Value = serde_json::from_str(&text).expect("a document");
+    let (work, span) = (&document["work_ns"], &document["span_ns"]);
+    assert!(
+        span.as_i64() > Some(0) && span.as_i64() <= work.as_i64(),
+        "{text}"
+    );
+    let named = |change: &Value| {
+        change["site"]
+            .as_str()
+            .is_some_and(|site| site.contains("fib"))
+    };
+    let changes = document["changes"].as_array().expect("a list");
+    assert!(changes.iter().any(named), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_replayed_is_told_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.dag.json");
+    let refused = |text: &str, args: &[&str]| {
+        std::fs::write(&file, text).expect("it can be written");
+        let output = sim(&[&["replay", file.to_str().expect("text")], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{text} {args:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for (text, why) in [
+        ("", "it is empty"),
+        ("{}", "HEIST_DAG"),
+        (
+            &RECORDED.replace("[1, 4000000", "[9, 4000000"),
+            "nodes[2]: site 9 of 2",
+        ),
+        (
+            &RECORDED.replace("\"dropped_ns\": 0", "\"dropped_ns\": 7000"),
+            "no room for strands of 7.00 us",
+        ),
+        (&RECORDED[..300], "cut off"),
+    ] {
+        let err = refused(text, &[]);
+        assert!(err.contains(why), "{text}: {err}");
+    }
+    for (args, why) in [
+        (["--site", "marge=/4"], "`app::merge`"),
+        (["--serial", "x"], "not in the file"),
+        (["--site", "merge"], "as in merge=/4"),
+        (["--slow", "0=0"], "as in 3=0.5"),
+        (["--at", "0"], "1 to 1048576"),
+    ] {
+        let err = refused(RECORDED, &args);
+        assert!(err.contains(why), "{args:?}: {err}");
+    }
+}
+
 #[test]
 fn theory_holds() {
     let text = stdout(&["validate"]);

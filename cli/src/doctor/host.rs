@@ -72,6 +72,7 @@ fn build_default_pool(environment: &Environment) -> Result<BuiltPool, String> {
 fn write_nothing() -> Result<(), String> {
     for (name, ending) in [
         ("HEIST_PROFILE", ".json"),
+        ("HEIST_DAG", ".dag.json"),
         ("HEIST_TIMELINE", ".timeline.json"),
     ] {
         // An empty one is refused by the pool.

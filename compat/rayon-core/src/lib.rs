@@ -28,6 +28,7 @@
 //! | `RAYON_RS_NUM_CPUS` | the same, if the former are not set |
 //! | `HEIST_BANNER` | 1: a line on standard error for each pool that starts |
 //! | `HEIST_PROFILE` | the name of a file for the profile of the program, without `.json` |
+//! | `HEIST_DAG` | the name of a file for its strands, each behind others, without `.dag.json` |
 //! | `HEIST_TIMELINE` | the name of a file for its timeline, without `.timeline.json` |
 //! | `HEIST_STALL` | a number of seconds: a pool that has stalled for so long is reported on standard error |
 //! | `HEIST_LIVE` | 1: the program can be watched by `heist top` |

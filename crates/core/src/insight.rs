@@ -14,6 +14,7 @@
 //! | `site`, `tally` | where jobs are made, and what is counted there |
 //! | `path`, `latest` | how far a thread has come; the latest of several |
 //! | `meter` | what a thread measures |
+//! | `dag` | its strands, each behind others |
 //! | `call`, `pieces` | the frames of joins, calls and loops |
 //! | `idle`, `interference` | where the time of workers went; what the machine took |
 //! | `gather`, `summary`, `profile` | all of it as data, and in some lines; the file at the end |
@@ -22,6 +23,7 @@
 
 pub(crate) mod call;
 pub(crate) mod clock;
+pub(crate) mod dag;
 mod gather;
 pub(crate) mod idle;
 mod interference;

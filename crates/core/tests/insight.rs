@@ -43,6 +43,19 @@ fn check(takes: &Measured) {
     assert_eq!(sum, work, "the sites' work is all of it: {takes:?}");
     let on_path: i64 = takes.sites.iter().map(|site| site.3).sum();
     assert!(on_path <= span, "{takes:?}");
+    let dag = &takes.dag;
+    assert_eq!((dag.work(), dag.span()), (work, Some(span)));
+    for (n, site) in dag.sites.iter().enumerate() {
+        let nodes = dag.nodes.iter().filter(|node| usize::from(node.site) == n);
+        let same =
+            |of: &&(&str, &str, i64, i64)| (of.0, of.1) == (site.0.as_str(), site.1.as_str());
+        let of_site = takes.sites.iter().find(same).map_or(0, |site| site.2);
+        assert_eq!(
+            nodes.map(|node| node.work).sum::<i64>(),
+            of_site,
+            "{site:?}"
+        );
+    }
 }
 
 /// Item `n` takes `n` ticks.
@@ -61,6 +74,19 @@ fn fib(n: u64) -> u64 {
     }
     let (a, b) = join(|| fib(n - 1), || fib(n - 2));
     a + b + 1
+}
+
+#[test]
+fn short_joins_are_one_node_of_the_dag_and_long_ones_are_not() {
+    let takes = measure(|| {
+        fib(18);
+    });
+    // Each has less than 50 ticks of work, and more than that together with a neighbour.
+    let (nodes, joins) = (takes.dag.nodes.len() as u64, takes.forks);
+    assert!(nodes < joins / 4, "{nodes} of {joins}");
+    let all_long = measure(|| tree(6));
+    let leaves = all_long.dag.nodes.iter().filter(|node| node.work >= 78);
+    assert_eq!(leaves.count(), 64);
 }
 
 fn tree(depth: u32) {

@@ -183,6 +183,8 @@ proptest! {
             prop_assert_eq!(takes.unjoined, 0);
             let of_sites: i64 = takes.sites.iter().map(|site| site.2).sum();
             prop_assert_eq!(of_sites, work, "the sites' work is all of it");
+            // Short joins are together in it.
+            prop_assert_eq!((takes.dag.work(), takes.dag.span()), (work, Some(found.span)));
         }
     }
 }

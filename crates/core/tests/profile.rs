@@ -128,6 +128,44 @@ fn a_program_that_panics_leaves_its_profile() {
 }
 
 #[test]
+fn a_program_leaves_its_dag_alone_or_beside_its_profile() {
+    let folder = Folder::new("dag");
+    let run = |set: &dyn Fn(&mut Command) -> &mut Command| {
+        let mut child = Command::new(env::current_exe().expect("the test"));
+        child
+            .args(["--ignored", "--exact", "--nocapture", "in_a_child::returns"])
+            .env_remove("HEIST_NUM_THREADS")
+            .env("ASAN_OPTIONS", "detect_leaks=0")
+            .env("LSAN_OPTIONS", "detect_leaks=0");
+        let output = set(&mut child).output().expect("the child runs");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), text)
+    };
+    let name = folder.0.join("run");
+    let (well, text) = run(&|child| child.env("HEIST_DAG", &name));
+    assert!(well && text.contains("the DAG is in"), "{text}");
+    assert!(!text.contains("parallelism"), "{text}");
+    assert_eq!(folder.names(), ["run.dag.json"], "{text}");
+    let json = fs::read_to_string(folder.0.join("run.dag.json")).unwrap();
+    assert!(json.starts_with("{\n  \"heist_dag\": 1,"), "{json}");
+    assert!(json.contains("in_a_child::leaves"), "{json}");
+    let (_, nodes) = json.split_once("\"nodes\": [").expect("nodes");
+    assert!(nodes.lines().count() > 8, "{json}");
+
+    let (well, text) = run(&|child| child.env("HEIST_DAG", &name).env("HEIST_PROFILE", &name));
+    assert!(well && text.contains("parallelism"), "{text}");
+    let mut names = folder.names();
+    names.sort_unstable();
+    assert_eq!(names, ["run.dag.json", "run.json"], "{text}");
+
+    let same = folder.0.join("run.dag");
+    let (well, text) = run(&|child| child.env("HEIST_DAG", &name).env("HEIST_PROFILE", &same));
+    assert!(!well && text.contains("names the same file"), "{text}");
+    let (well, text) = run(&|child| child.env("HEIST_DAG", ""));
+    assert!(!well && text.contains("HEIST_DAG"), "{text}");
+}
+
+#[test]
 fn a_profile_that_cannot_be_put_in_its_place_leaves_nothing() {
     let folder = Folder::new("in_the_way");
     let run = |test| {

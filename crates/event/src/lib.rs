@@ -8,8 +8,8 @@
 //! Events are recorded only where a pool was built with a recorder; counters are always on. A
 //! [profile](profile::Profile) sums a whole run up: its work and span, and where they are. A
 //! [snapshot](live::Snapshot) is a program that runs, at one moment; it lies in one of two
-//! [`halves`] of a file. A [recording](recording::Recording) has the events of a whole program, and a
-//! [schedule](schedule::Schedule) says in which order its workers run.
+//! [`halves`] of a file. A [recording](recording::Recording) has the events of a whole program, a [DAG](dag::Dag) has its
+//! strands, and a [schedule](schedule::Schedule) says in which order its workers run.
 //!
 //! ```
 //! use heist_event::{Event, EventKind, WorkerId};
@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+pub mod dag;
 mod event;
 pub mod halves;
 mod json;

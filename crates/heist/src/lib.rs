@@ -94,6 +94,7 @@
 //! | `HEIST_GLOBAL` | `explicit`: a call outside any pool panics, unless the program has built the global pool; `implicit`: such a call builds it |
 //! | `HEIST_BANNER` | 1: each pool that starts says so in a line on standard error |
 //! | `HEIST_PROFILE` | the name of a file, without its ending `.json`: the program's work and span, the sites where they are and the causes of idleness are measured, and written there when it ends |
+//! | `HEIST_DAG` | the name of a file, without its ending `.dag.json`: the program's strands, and which came behind which, for `heist sim replay`, are written there when it ends |
 //! | `HEIST_TIMELINE` | the name of a file, without its ending `.timeline.json`: what each worker did when, for `heist report`, is written there when the program ends |
 //! | `HEIST_STALL` | a number of seconds: a pool in which nothing has moved for so long, while somebody waits, is reported on standard error, with who waits for whom; 0: never |
 //! | `HEIST_LIVE` | 1: the program writes four times a second what its workers do, into a file that `heist top` reads |

@@ -37,6 +37,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "files")]
+pub mod dag;
+#[cfg(feature = "files")]
 pub mod fleet;
 mod fold;
 #[cfg(feature = "files")]
@@ -51,11 +53,7 @@ pub mod report;
 mod syntax;
 mod timeline;
 pub mod trace;
-#[cfg_attr(
-    not(feature = "files"),
-    expect(dead_code, reason = "the page of a run needs a part of it")
-)]
-mod words;
+pub mod words;
 
 pub use fold::{fold, Folded};
 pub use timeline::{Fact, Lane, Run, Source, Span, SpanKind, Steal};

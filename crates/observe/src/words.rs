@@ -1,7 +1,15 @@
 //! Numbers and names as texts show them.
 
-/// A time with three digits and its unit.
-pub(crate) fn duration(ns: f64) -> String {
+/// A time in nanoseconds with three digits and its unit.
+///
+/// # Examples
+///
+/// ```
+/// use heist_observe::words::duration;
+/// assert_eq!(duration(1_234_567.0), "1.23 ms");
+/// ```
+#[must_use]
+pub fn duration(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     // A value that would be rounded to a thousand belongs to the next unit.
     let unit = units.into_iter().find(|(unit, _)| ns >= 0.9995 * unit);
@@ -12,7 +20,15 @@ pub(crate) fn duration(ns: f64) -> String {
 }
 
 /// A share from 0 to 1 in per cent.
-pub(crate) fn percent(share: f64) -> String {
+///
+/// # Examples
+///
+/// ```
+/// use heist_observe::words::percent;
+/// assert_eq!(percent(0.071), "7.1 %");
+/// ```
+#[must_use]
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
         size if size < 0.05 => "0 %".to_owned(),

@@ -6,6 +6,8 @@
 //! outcome; [`validate`] does. The choice of victims and the random numbers are those of the
 //! runtime.
 //!
+//! A program that was recorded runs again in [`replay`], in nanoseconds and on any machine.
+//!
 //! # Examples
 //!
 //! ```
@@ -27,6 +29,7 @@
 pub mod balance;
 mod policy;
 mod recursion;
+pub mod replay;
 mod steps;
 pub mod validate;
 

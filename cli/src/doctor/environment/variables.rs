@@ -57,7 +57,7 @@ const NO_POOL: &str = "no pool starts with it";
 const AS_RAYON: &str = "ignored, as by rayon";
 const BY_RUNS: &str = "ignored by `heist cluster`";
 
-pub(super) const KNOWN: [Definition; 25] = [
+pub(super) const KNOWN: [Definition; 26] = [
     Definition {
         name: NUM_THREADS,
         read_by: Reader::Pools,
@@ -112,6 +112,13 @@ pub(super) const KNOWN: [Definition; 25] = [
         read_by: Reader::Pools,
         changes: "whether the program's work and span are measured, and written when it ends",
         accepts: "the name of a file that can be made, without its ending .json; unset: none",
+        rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
+    },
+    Definition {
+        name: "HEIST_DAG",
+        read_by: Reader::Pools,
+        changes: "whether the program's strands, each behind others, are written when it ends",
+        accepts: "the name of a file that can be made, without its ending .dag.json; unset: none",
         rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
     },
     Definition {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use heist_sync::atomic::{AtomicBool, Ordering};
 
+use crate::insight::dag::Mark;
 use crate::insight::latest::Latest;
 use crate::insight::meter::{Meter, SiteBefore, Start};
 use crate::insight::path::Path;
@@ -39,7 +40,7 @@ impl Start {
             fn drop(&mut self) {
                 let path = self.0.ends();
                 match self.1 {
-                    Some(latest) => latest.reach(&path),
+                    Some(latest) => self.0.reach(latest, &path),
                     None => self.0.end(),
                 }
             }
@@ -72,6 +73,7 @@ pub(crate) struct Fork {
     meter: &'static Meter,
     note: Note,
     before: SiteBefore,
+    mark: Mark,
     /// Where the first closure has ended, if the second runs here.
     first: Cell<Option<Path>>,
     is_paused: bool,
@@ -94,6 +96,7 @@ impl Fork {
             meter,
             note: Note::new(start),
             before,
+            mark: meter.mark(),
             first: Cell::new(None),
             is_paused,
             is_in_place: AtomicBool::new(false),
@@ -135,8 +138,8 @@ impl Drop for Fork {
     fn drop(&mut self) {
         let meter = self.meter;
         if let Some(first) = self.first.get_mut() {
-            meter.cut();
-            meter.reach(first);
+            let is_in_place = !self.note.latest.is_reached();
+            meter.join(first, &self.note.start, &self.mark, is_in_place);
         }
         if self.note.latest.is_reached() {
             meter.reach_latest(&self.note.latest);
@@ -250,7 +253,7 @@ pub(crate) fn in_sequence(latest: &Latest, job: impl FnOnce()) {
             meter.not_before(latest.get());
             job();
             meter.not_before(None);
-            latest.reach(&meter.point());
+            meter.reach(latest, &meter.point());
         }
         None => job(),
     }

@@ -3,6 +3,7 @@
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::Mutex;
 
+use crate::insight::dag::{NodeId, BEGINNING};
 use crate::insight::path::Path;
 
 /// The latest of the points that some jobs have come to. It hands nothing over: each job reaches it
@@ -12,7 +13,15 @@ pub(crate) struct Latest {
     /// The span and the burdened span of `path`, so that most jobs need not lock it.
     span: AtomicU64,
     burdened: AtomicU64,
-    path: Mutex<Option<Box<Path>>>,
+    reached: Mutex<Option<Box<Reached>>>,
+}
+
+#[derive(Debug)]
+struct Reached {
+    /// Its node, if the DAG is recorded, is one behind those of all jobs.
+    path: Path,
+    /// True if somebody has gone on at that node: what comes later needs another.
+    is_left: bool,
 }
 
 /// Less than any path.
@@ -23,23 +32,37 @@ impl Latest {
         Self {
             span: AtomicU64::new(NOTHING),
             burdened: AtomicU64::new(NOTHING),
-            path: Mutex::new(None),
+            reached: Mutex::new(None),
         }
     }
 
-    /// A job has come to this point.
-    pub(crate) fn reach(&self, path: &Path) {
+    /// A job has come to this point. If the DAG is recorded, `behind` puts a node behind another
+    /// one, and makes the former if there is none.
+    pub(crate) fn reach(&self, path: &Path, behind: impl Fn(NodeId, NodeId) -> NodeId) {
         // Relaxed: whoever sees an old value takes the lock.
         let span = self.span.load(Ordering::Relaxed) as i64;
         let burdened = self.burdened.load(Ordering::Relaxed) as i64;
-        if path.span <= span && path.burdened <= burdened {
+        let is_recorded = path.node != BEGINNING;
+        if path.span <= span && path.burdened <= burdened && !is_recorded {
             return;
         }
-        let mut latest = self.path.lock();
-        let path = latest.as_deref().map_or(*path, |other| path.later(*other));
-        *latest = Some(Box::new(path));
-        self.span.store(path.span as u64, Ordering::Relaxed);
-        self.burdened.store(path.burdened as u64, Ordering::Relaxed);
+        let mut reached = self.reached.lock();
+        let before = reached.as_deref();
+        let mut latest = before.map_or(*path, |before| path.later(before.path));
+        latest.node = before.map_or(BEGINNING, |before| before.path.node);
+        if is_recorded {
+            if let Some(left) = before.filter(|before| before.is_left) {
+                latest.node = behind(BEGINNING, left.path.node);
+            }
+            latest.node = behind(latest.node, path.node);
+        }
+        self.span.store(latest.span as u64, Ordering::Relaxed);
+        self.burdened
+            .store(latest.burdened as u64, Ordering::Relaxed);
+        *reached = Some(Box::new(Reached {
+            path: latest,
+            is_left: false,
+        }));
     }
 
     /// True if a job has come to a point. For a caller that has waited for the jobs.
@@ -51,7 +74,10 @@ impl Latest {
     /// The latest point, if a job has come to one.
     pub(crate) fn get(&self) -> Option<Path> {
         if self.is_reached() {
-            self.path.lock().as_deref().copied()
+            self.reached.lock().as_deref_mut().map(|reached| {
+                reached.is_left = true;
+                reached.path
+            })
         } else {
             None
         }

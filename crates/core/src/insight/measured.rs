@@ -2,10 +2,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use heist_event::dag::Dag;
+
 use crate::insight::meter::{self, Meter};
 use crate::insight::path::Path;
 use crate::insight::settings::Settings;
 use crate::insight::site::Site;
+
+/// The floor of DAGs, in ticks.
+const FLOOR: i64 = 50;
 
 /// The measurement of one call, in ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub struct Measured {
     pub forks: u64,
     /// Names and kinds of sites, with their work and their parts of the span.
     pub sites: Vec<(&'static str, &'static str, i64, i64)>,
+    /// The strands of the call, of which short ones are together.
+    pub dag: Dag,
 }
 
 /// From now on all pools that are built are metered, and time stands still but for
@@ -35,6 +42,7 @@ pub fn stop_clock(steal: i64) {
         is_virtual: true,
         empty: 0,
         steal,
+        floor: FLOOR,
     };
     settings.set();
     let is_stopped = Settings::get().is_some_and(|settings| settings.is_virtual);
@@ -48,9 +56,14 @@ pub fn measured<R>(op: impl FnOnce() -> R) -> (R, Measured) {
     let meter = Meter::of_thread();
     meter.go_to(&Path::START);
     let before = now();
+    drop(meter::take_dag());
     let result = op();
     let path = meter.point();
     let mut taken = now();
+    (taken.dag, _) = meter::take_dag();
+    taken.dag.sites = (taken.sites.iter())
+        .map(|&(name, kind, ..)| (name.to_owned(), kind.to_owned()))
+        .collect();
     taken.work -= before.work;
     taken.unjoined -= before.unjoined;
     taken.forks -= before.forks;

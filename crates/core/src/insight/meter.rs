@@ -5,6 +5,8 @@
 //! the work of its site and to the path. While the thread waits, or runs what is no job, the meter
 //! is paused.
 
+mod recorded;
+
 use std::cell::Cell;
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,6 +15,7 @@ use heist_sync::process::Generation;
 use heist_sync::thread_local;
 
 use crate::insight::clock;
+use crate::insight::dag::Recorder;
 use crate::insight::idle;
 use crate::insight::interference;
 use crate::insight::latest::Latest;
@@ -20,6 +23,8 @@ use crate::insight::path::{Path, Progress};
 use crate::insight::settings::Settings;
 use crate::insight::site::{Site, SiteId, OTHERS, ROOT};
 use crate::insight::tally::{length, Tally, Tick, LENGTHS};
+
+pub(crate) use recorded::take_dag;
 
 thread_local! {
     /// The meter of this thread, if it has one.
@@ -70,6 +75,7 @@ pub(crate) struct Meter {
     unjoined_work: Tick,
     /// How many steals took how long, from when there was a job and the thief had none.
     steals: [Tick; LENGTHS],
+    dag: Mutex<Recorder>,
 }
 
 // SAFETY: all that is not for others to read is touched by the one thread that has the meter in
@@ -171,7 +177,8 @@ impl Meter {
         let meter = match meters.1.pop() {
             Some(meter) => meter,
             None => {
-                let meter: &'static Self = Box::leak(Box::new(Self::new()));
+                let number = meters.0.len() + 1;
+                let meter: &'static Self = Box::leak(Box::new(Self::new(number)));
                 meters.0.push(meter);
                 meter
             }
@@ -190,7 +197,8 @@ impl Meter {
         meter
     }
 
-    fn new() -> Self {
+    /// The meter of this number, from 1.
+    fn new(number: usize) -> Self {
         let root: &'static Tally = Box::leak(Box::new(Tally::new(ROOT)));
         Self {
             tally: Cell::new(root),
@@ -209,6 +217,7 @@ impl Meter {
             tallies: Mutex::new(vec![root]),
             unjoined_work: Tick::new(0),
             steals: std::array::from_fn(|_| Tick::new(0)),
+            dag: Mutex::new(Recorder::new(number)),
         }
     }
 
@@ -284,6 +293,9 @@ impl Meter {
         if self.is_unjoined.get() {
             self.unjoined_work.add(took as u64);
         }
+        if self.is_recorded() {
+            self.record(tally.site, took);
+        }
     }
 
     /// Ends the present strand and pauses. True if the meter was not paused before.
@@ -302,7 +314,9 @@ impl Meter {
     /// A job of this site is about to be offered to others.
     #[inline]
     pub(crate) fn fork(&self, site: &'static Site) -> Start {
-        self.fork_at(site).0
+        let (start, _) = self.fork_at(site);
+        self.tell();
+        start
     }
 
     #[inline(always)]
@@ -363,6 +377,7 @@ impl Meter {
     #[inline]
     pub(crate) fn point(&self) -> Path {
         self.cut();
+        self.tell();
         self.path.get()
     }
 
@@ -371,22 +386,19 @@ impl Meter {
     #[inline(always)]
     pub(crate) fn turn_to(&self, start: &Start) -> Path {
         self.cut();
-        let path = self.leave_path();
+        let path = self.path.get();
+        self.ends.advance(&path);
         self.path.set(&start.path);
         path
-    }
-
-    /// Goes on at this point, if it is later.
-    #[inline(always)]
-    pub(crate) fn reach(&self, path: &Path) {
-        self.path.advance(path);
     }
 
     /// Goes on at the latest point that others have come to.
     pub(crate) fn reach_latest(&self, latest: &Latest) {
         if let Some(path) = latest.get() {
             self.cut();
-            self.reach(&path);
+            self.path.advance(&path);
+            let node = self.behind(self.path.node(), path.node);
+            self.path.set_node(node);
         }
     }
 
@@ -450,7 +462,10 @@ impl Meter {
             self.resume();
         }
         self.path.set(&match self.floor.take() {
-            Some(floor) => start.path.later(floor),
+            Some(floor) => Path {
+                node: self.behind(start.path.node, floor.node),
+                ..start.path.later(floor)
+            },
             None => start.path,
         });
         let tally = match start.site {
@@ -483,6 +498,7 @@ impl Meter {
     /// Keeps the point that the thread has come to, and is about to leave.
     #[inline(always)]
     fn leave_path(&self) -> Path {
+        self.tell();
         let path = self.path.get();
         self.ends.advance(&path);
         path
@@ -505,11 +521,16 @@ fn hash(site: &'static Site) -> usize {
     (address >> 4 ^ address >> 14) % ENTRIES
 }
 
-/// The time that an empty strand seems to take, in ticks: the median of many.
-pub(crate) fn empty_strand() -> i64 {
+/// The time that an empty strand seems to take, in ticks, if the DAG is recorded with this floor:
+/// the median of many.
+pub(crate) fn empty_strand(floor: i64) -> i64 {
     // The tallies of a meter stay for ever, and the meter with them.
     static OF_NO_THREAD: OnceLock<Meter> = OnceLock::new();
-    let meter = OF_NO_THREAD.get_or_init(Meter::new);
+    let meter = OF_NO_THREAD.get_or_init(|| Meter::new(1));
+    meter.settings.set(Settings {
+        floor,
+        ..Settings::default()
+    });
     meter.resume();
     let mut took: Vec<i64> = (0..1000)
         .map(|_| {

@@ -1,5 +1,6 @@
 //! Paths: how long it takes at least to come to a point in a program.
 
+use crate::insight::dag::{NodeId, BEGINNING};
 use crate::insight::site::{SiteId, NONE};
 use crate::insight::tally::Tick;
 
@@ -17,6 +18,8 @@ pub(crate) struct Path {
     /// The parts of the former in strands of the sites with these numbers.
     pub(crate) parts: [i64; HEAVY],
     pub(crate) sites: [SiteId; HEAVY],
+    /// The node that it has come to, if the DAG is recorded.
+    pub(crate) node: NodeId,
 }
 
 impl Path {
@@ -25,6 +28,7 @@ impl Path {
         burdened: 0,
         parts: [0; HEAVY],
         sites: [NONE; HEAVY],
+        node: BEGINNING,
     };
 
     /// The path to a point that is reached when both have been.
@@ -55,6 +59,7 @@ pub(crate) struct Progress {
     parts: [Tick; HEAVY],
     /// All of them, the first in the lowest bits.
     sites: Tick,
+    node: Tick,
 }
 
 impl Progress {
@@ -65,6 +70,7 @@ impl Progress {
             burdened: Tick::new(start.burdened as u64),
             parts: start.parts.map(|part| Tick::new(part as u64)),
             sites: Tick::new(packed(start.sites)),
+            node: Tick::new(start.node),
         }
     }
 
@@ -75,13 +81,25 @@ impl Progress {
             burdened: self.burdened.get() as i64,
             parts: std::array::from_fn(|n| self.parts[n].get() as i64),
             sites: unpacked(self.sites.get()),
+            node: self.node.get(),
         }
     }
 
     #[inline(always)]
     pub(crate) fn set(&self, path: &Path) {
         self.burdened.set(path.burdened as u64);
+        self.node.set(path.node);
         self.set_span(path);
+    }
+
+    #[inline(always)]
+    pub(crate) fn node(&self) -> NodeId {
+        self.node.get()
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_node(&self, node: NodeId) {
+        self.node.set(node);
     }
 
     #[inline(always)]
@@ -93,7 +111,7 @@ impl Progress {
         self.sites.set(packed(path.sites));
     }
 
-    /// As [`Path::advance`].
+    /// As [`Path::advance`], but that the node stays.
     #[inline(always)]
     pub(crate) fn advance(&self, other: &Path) {
         if (self.span.get() as i64) < other.span {

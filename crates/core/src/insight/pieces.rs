@@ -38,6 +38,7 @@ impl Loop {
     #[cold]
     fn begin_at(meter: &'static Meter, site: &'static Site) -> Self {
         let (start, before) = meter.fork_and_go_on(site);
+        meter.tell();
         Self {
             meter,
             start,
@@ -50,7 +51,7 @@ impl Loop {
     /// The calling thread begins another piece, and has ended the one before.
     pub fn begin_piece(&self) {
         if let Some(meter) = Meter::here() {
-            self.latest.reach(&meter.turn_to(&self.start));
+            meter.reach(&self.latest, &meter.turn_to(&self.start));
             self.pieces.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -66,7 +67,7 @@ impl fmt::Debug for Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         let meter = self.meter;
-        self.latest.reach(&meter.point());
+        meter.reach(&self.latest, &meter.point());
         if let Some(mut path) = self.latest.get() {
             let pieces = self.pieces.load(Ordering::Relaxed);
             // The start has one steal.

@@ -11,6 +11,8 @@ pub(crate) struct Settings {
     pub(crate) empty: i64,
     /// The price of each fork on a path, if it is stolen.
     pub(crate) steal: i64,
+    /// The floor of the recorded DAG; 0 if none is recorded.
+    pub(crate) floor: i64,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();

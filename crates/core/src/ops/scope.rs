@@ -422,7 +422,7 @@ where
         let Self { scope, body, .. } = self;
         let scope = scope.get();
         let result = unwind::catch_job(|| body(scope));
-        scope.base().latest.reach(&meter.ends());
+        meter.reach(&scope.base().latest, &meter.ends());
         Base::end(Still(scope.base()), result);
     }
 

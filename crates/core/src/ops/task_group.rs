@@ -295,7 +295,7 @@ impl<F: FnOnce() + Send> Task for GroupJob<F> {
         if let Err(payload) = unwind::catch_job(self.job) {
             self.shared.panic.keep(payload);
         }
-        self.shared.completion.latest.reach(&meter.ends());
+        meter.reach(&self.shared.completion.latest, &meter.ends());
         self.shared.completion.finish();
     }
 

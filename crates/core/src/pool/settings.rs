@@ -15,7 +15,8 @@ use heist_sync::{Barrier, Topology};
 
 use crate::base::error::ThreadPoolBuildError;
 use crate::base::waiting::Waiting;
-use crate::insight::{self, timeline};
+use crate::insight::profile::{self, Output, DAG, PROFILE};
+use crate::insight::timeline;
 use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
 use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
@@ -23,9 +24,7 @@ use crate::schedule;
 use crate::stall;
 use crate::state::{limits, Handlers, Placement, Pool};
 
-/// Variables that name a file which is written at the end, and its ending.
-const PROFILE: (&str, &str) = ("HEIST_PROFILE", insight::profile::ENDING);
-const TIMELINE: (&str, &str) = ("HEIST_TIMELINE", timeline::ENDING);
+const TIMELINE: Output = ("HEIST_TIMELINE", timeline::ENDING);
 
 /// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 pub(crate) struct Settings<S> {
@@ -178,11 +177,26 @@ impl<S> Settings<S> {
     }
 }
 
-/// True if the program is profiled.
+/// True if the program is profiled, or its DAG recorded.
 fn is_metered() -> Result<bool, ThreadPoolBuildError> {
-    let profile = env::var_os("HEIST_PROFILE");
-    insight::profile::is_wanted(profile.as_deref())
-        .map_err(|why| ThreadPoolBuildError::output(PROFILE, profile.unwrap_or_default(), why))
+    let profile = env::var_os(PROFILE.0);
+    let dag = env::var_os(DAG.0);
+    if dag.is_some() && file(DAG) == file(PROFILE) {
+        return Err(same_file(DAG));
+    }
+    let wanted = profile::Wanted {
+        profile: profile.as_deref(),
+        dag: dag.as_deref(),
+    };
+    profile::is_wanted(wanted).map_err(|(output, why)| {
+        ThreadPoolBuildError::output(output, env::var_os(output.0).unwrap_or_default(), why)
+    })
+}
+
+/// The error of an output that would be in the file of the profile.
+fn same_file(output: Output) -> ThreadPoolBuildError {
+    let why = "HEIST_PROFILE names the same file".to_owned();
+    ThreadPoolBuildError::output(output, env::var_os(output.0).unwrap_or_default(), why)
 }
 
 /// How many events each worker keeps, of those that the builder asks for.
@@ -198,17 +212,15 @@ fn events_to_record(asked: Option<usize>) -> Result<Option<usize>, ThreadPoolBui
 /// True if the program writes a timeline.
 fn has_timeline() -> Result<bool, ThreadPoolBuildError> {
     let name = env::var_os("HEIST_TIMELINE");
-    let is_wanted = match &name {
-        Some(_) if file(TIMELINE) == file(PROFILE) => {
-            Err("HEIST_PROFILE names the same file".to_owned())
-        }
-        _ => timeline::is_wanted(name.as_deref()),
-    };
-    is_wanted.map_err(|why| ThreadPoolBuildError::output(TIMELINE, name.unwrap_or_default(), why))
+    if name.is_some() && file(TIMELINE) == file(PROFILE) {
+        return Err(same_file(TIMELINE));
+    }
+    timeline::is_wanted(name.as_deref())
+        .map_err(|why| ThreadPoolBuildError::output(TIMELINE, name.unwrap_or_default(), why))
 }
 
 /// The name of the file that such a variable names.
-fn file((variable, ending): (&str, &str)) -> Option<OsString> {
+fn file((variable, ending): Output) -> Option<OsString> {
     let mut name = env::var_os(variable)?;
     name.push(ending);
     Some(name)
@@ -218,7 +230,7 @@ fn file((variable, ending): (&str, &str)) -> Option<OsString> {
 fn is_scheduled(metered: bool) -> Result<bool, ThreadPoolBuildError> {
     let schedule = env::var_os("HEIST_SCHEDULE");
     if schedule.is_some() && metered {
-        let why = "HEIST_PROFILE is set as well, and in a schedule there is no time to measure; accepted is one of the two";
+        let why = "HEIST_PROFILE or HEIST_DAG is set as well, and in a schedule there is no time to measure; accepted is one of them";
         return Err(ThreadPoolBuildError::schedule(why.to_owned()));
     }
     schedule::wanted(schedule.as_deref()).map_err(|why| {

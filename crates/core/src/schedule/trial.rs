@@ -24,9 +24,9 @@ const PAUSE: Duration = Duration::from_micros(500);
 const LINES_SHOWN: usize = 30;
 const BYTES_SHOWN: u64 = 1 << 14;
 
-/// Variables that a run must not have from here: the first excludes a schedule, and the others are
-/// about time, which a schedule does not know.
-const TAKEN_AWAY: [&str; 3] = ["HEIST_PROFILE", "HEIST_STALL", "HEIST_LIVE"];
+/// Variables that a run must not have from here: the first two exclude a schedule, and the others
+/// are about time, which a schedule does not know.
+const TAKEN_AWAY: [&str; 4] = ["HEIST_PROFILE", "HEIST_DAG", "HEIST_STALL", "HEIST_LIVE"];
 
 /// A test of this program.
 pub(super) struct Test<'a> {

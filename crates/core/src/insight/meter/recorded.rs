@@ -1,0 +1,95 @@
+//! The part of a meter that records the DAG, if one is recorded.
+
+use heist_event::dag::Dag;
+
+use super::{lock, Meter, Start, METERS};
+use crate::insight::dag::{self, Mark, NodeId};
+use crate::insight::latest::Latest;
+use crate::insight::path::Path;
+use crate::insight::site::SiteId;
+
+impl Meter {
+    /// True if the DAG is recorded.
+    #[inline(always)]
+    pub(super) fn is_recorded(&self) -> bool {
+        self.settings.get().floor != 0
+    }
+
+    /// A strand has ended, and the next one begins when that is recorded.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record(&self, site: SiteId, took: i64) {
+        let floor = self.settings.get().floor;
+        let before = self.path.node();
+        let node = lock(&self.dag).strand(before, site, (took, took), floor);
+        self.path.set_node(node);
+        self.since.set(self.now());
+    }
+
+    /// The point that the thread has come to is one from which others may go on.
+    #[inline(always)]
+    pub(crate) fn tell(&self) {
+        if self.is_recorded() {
+            lock(&self.dag).tell();
+        }
+    }
+
+    /// The node behind both.
+    pub(super) fn behind(&self, one: NodeId, other: NodeId) -> NodeId {
+        match self.is_recorded() {
+            true => lock(&self.dag).behind(one, other, self.tally.get().site),
+            false => one,
+        }
+    }
+
+    /// A job has come to this point before whoever waits goes on at `latest`.
+    pub(crate) fn reach(&self, latest: &Latest, path: &Path) {
+        let site = || self.tally.get().site;
+        latest.reach(path, |point, at| lock(&self.dag).reach(point, at, site()));
+    }
+
+    /// A fork has been offered, and its frame goes on.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Mark {
+        match self.is_recorded() {
+            true => lock(&self.dag).mark(),
+            false => Mark::default(),
+        }
+    }
+
+    /// A fork has ended, whose first closure came to this point. If `is_in_place` both of them ran
+    /// here, one after the other.
+    #[inline(always)]
+    pub(crate) fn join(&self, first: &Path, start: &Start, mark: &Mark, is_in_place: bool) {
+        self.cut();
+        self.path.advance(first);
+        if self.is_recorded() {
+            self.record_join(first.node, &start.path, mark, is_in_place);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_join(&self, first: NodeId, start: &Path, mark: &Mark, is_in_place: bool) {
+        let mut dag = lock(&self.dag);
+        let (floor, site) = (self.settings.get().floor, self.tally.get().site);
+        let span = self.path.get().span - start.span;
+        let whole = is_in_place.then(|| dag.collapse(mark, start.node, span, floor));
+        let node = whole.flatten();
+        let node = node.unwrap_or_else(|| dag.behind(first, self.path.node(), site));
+        self.path.set_node(node);
+        if !self.is_paused() {
+            self.since.set(self.now());
+        }
+    }
+}
+
+/// The DAG up to this moment, in ticks, and the work that is missing in it. It begins anew.
+pub(crate) fn take_dag() -> (Dag, i64) {
+    if let Some(meter) = Meter::here() {
+        meter.cut();
+    }
+    let meters = lock(&METERS);
+    let mut recorders: Vec<_> = meters.0.iter().map(|meter| lock(&meter.dag)).collect();
+    dag::take(&mut recorders)
+}
