@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use heist_event::dag::Dag;
 use heist_observe::profile::Profile;
 use heist_run::number::whole;
 use heist_run::progress;
@@ -26,6 +27,7 @@ use self::output::read;
 pub(crate) use self::output::{parse, read_text, OutputArgs};
 use crate::ending::Ending;
 use crate::signals::Signals;
+use crate::sim;
 
 /// Run a program and say why it does not scale: work and span, bounds, where the span is, idle time
 #[derive(clap::Args, Debug)]
@@ -47,6 +49,10 @@ pub(crate) struct Args {
     /// [default: nothing]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
+    /// Run the program once more, record its DAG, and say what faster functions would bring, by the
+    /// model of `heist sim replay`
+    #[arg(long, conflicts_with = "json")]
+    what_if: bool,
     /// Let the program's output through, on standard error
     #[arg(long)]
     show_output: bool,
@@ -81,8 +87,12 @@ code is 128 and the signal then, 130 after Ctrl-C.";
 
 /// The outcome of the runs.
 enum Outcome {
-    /// The profile of each, and how the first one ended that failed.
-    Profiles(Vec<Profile>, Option<Ending>),
+    /// The profile of each, how the first one ended that failed, and the DAG of one more.
+    Profiles {
+        profiles: Vec<Profile>,
+        failure: Option<Ending>,
+        dag: Option<Dag>,
+    },
     /// There is nothing to report on.
     Nothing(ExitCode),
 }
@@ -99,8 +109,16 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
     }
     match measure(args, &workers)? {
         Outcome::Nothing(code) => Ok(code),
-        Outcome::Profiles(profiles, failure) => {
+        Outcome::Profiles {
+            profiles,
+            failure,
+            dag,
+        } => {
             args.output.show(&profiles, out)?;
+            if let Some(dag) = dag {
+                writeln!(out)?;
+                sim::show_changes(&dag, out)?;
+            }
             Ok(failure.map_or(ExitCode::SUCCESS, Ending::exit_code))
         }
     }
@@ -110,7 +128,8 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
     let mut signals = Signals::listen()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the profiles")?;
-    let progress = progress::bar(args.runs * workers.len() as u64);
+    let runs = args.runs * workers.len() as u64 + u64::from(args.what_if);
+    let progress = progress::bar(runs);
     let mut profiles = Vec::new();
     let mut first_failure = None;
     let mut told = Vec::new();
@@ -144,8 +163,41 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
             profiles.push(profile);
         }
     }
+    let mut dag = None;
+    if let Some(&most) = workers.last().filter(|_| args.what_if) {
+        progress.set_message("for its DAG".to_owned());
+        match record(args, folder.path(), most, &mut signals)? {
+            Ok(recorded) => dag = Some(recorded),
+            Err(code) => return Ok(Outcome::Nothing(code)),
+        }
+    }
     progress.finish_and_clear();
-    Ok(Outcome::Profiles(profiles, first_failure))
+    Ok(Outcome::Profiles {
+        profiles,
+        failure: first_failure,
+        dag,
+    })
+}
+
+/// The DAG of one more run, or how that ended without one.
+fn record(
+    args: &Args,
+    folder: &Path,
+    workers: u64,
+    signals: &mut Signals,
+) -> anyhow::Result<Result<Dag, ExitCode>> {
+    let recorded = Child {
+        records: true,
+        ..child(args, folder, workers)
+    };
+    let finished = recorded.run(signals)?;
+    if let Some(signal) = signals.first() {
+        return Ok(Err(Ending::Signal(signal).exit_code()));
+    }
+    if !finished.profile.exists() {
+        return give_up(args, &finished).map(Err);
+    }
+    Ok(Ok(sim::read_dag(&finished.profile)?))
 }
 
 /// The numbers of workers to run with, each once.
@@ -167,6 +219,7 @@ fn child<'a>(args: &'a Args, folder: &Path, workers: u64) -> Child<'a> {
         name: folder.join("profile"),
         stdin: args.stdin.as_deref(),
         show_output: args.show_output,
+        records: false,
     }
 }
 

@@ -12,6 +12,7 @@ use heist_run::number::whole;
 use heist_sim::validate::validate;
 use heist_sim::{End, Order, Outcome, Policy, Source, Take, Victim};
 
+pub(crate) use self::replay::{read as read_dag, show_changes};
 use self::workload::Workload;
 use crate::table;
 

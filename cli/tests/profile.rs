@@ -58,6 +58,41 @@ fn document(output: &Output) -> Value {
 }
 
 #[test]
+fn one_more_run_says_what_faster_functions_would_bring() {
+    let folder = folder();
+    let dag = r#"{"heist_dag": 1, "workers": 3, "wall_ns": 9000000, "outside_ns": 1000000,
+        "dropped_ns": 0, "sites": [{"name": "app::merge", "kind": "join"}],
+        "nodes": [[0, 8000000, 8000000]], "edges": []}"#;
+    let script = format!(
+        r#"echo run >> log; if [ -n "$HEIST_DAG" ]; then printf '%s' '{dag}' > "$HEIST_DAG.dag.json"
+        else {WRITES} fi"#
+    );
+    let flags = ["--runs", "1", "--workers", "1,3", "--what-if"];
+    let output = profile(folder.path(), &flags, &script);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(
+        said.contains("with 3 workers, instead of 9.00 ms"),
+        "{said}"
+    );
+    let changes: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("app::merge"))
+        .collect();
+    assert!(
+        changes.iter().any(|line| line.contains("5.00 ms")),
+        "{said}"
+    );
+    let log = fs::read_to_string(folder.path().join("log")).expect("the log");
+    assert_eq!(log.lines().count(), 3);
+    // A program that knows no DAG.
+    let output = profile(folder.path(), &flags, WRITES);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let refused = profile(folder.path(), &["--what-if", "--json"], WRITES);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+#[test]
 fn runs_with_each_number_of_workers_give_one_report() {
     let folder = folder();
     let script = format!("echo run >> log; {WRITES}");

@@ -8,6 +8,7 @@
 //! - `findings`: the tests of what once broke the scheduler, many times over.
 //! - `instructions`: the cost of a join and of a spawn, in instructions.
 //! - `page`: the page of a pool in a browser, at three widths, by an accessibility checker.
+//! - `replay`: what `heist sim replay` predicts, beside what is measured.
 //! - `schedules` (on Linux): deadlocks of rayon's users, by their seeds, again and again.
 //! - `size`: what the compiler takes and makes of five chains, beside rayon.
 //! - `vectors`: whether loops are vectorised as their plain forms are.
@@ -28,6 +29,7 @@ mod programs;
 mod published;
 mod rayon_iterators;
 mod rayon_tests;
+mod replay;
 #[cfg(target_os = "linux")]
 mod schedules;
 mod size;
@@ -67,6 +69,8 @@ enum Laboratory {
     Instructions(instructions::Args),
     /// Look at a page with a million spans in a browser: pictures, loading times, accessibility.
     Page(page::Args),
+    /// Predict the speed-up of recorded programs, and measure it.
+    Replay(replay::Args),
     /// Find, repeat and shorten the deadlocks that rayon's users met, and try many seeds.
     #[cfg(target_os = "linux")]
     Schedules(schedules::Args),
@@ -98,6 +102,7 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{outcome}")?;
             return Ok(outcome.exit_code());
         }
+        Laboratory::Replay(arguments) => replay::run(&root, &arguments, &mut out)?,
         #[cfg(target_os = "linux")]
         Laboratory::Schedules(arguments) => schedules::run(&root, arguments, &mut out)?,
         Laboratory::Size => {

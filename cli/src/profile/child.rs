@@ -25,12 +25,14 @@ pub(super) struct Child<'a> {
     pub(super) name: PathBuf,
     pub(super) stdin: Option<&'a Path>,
     pub(super) show_output: bool,
+    /// True if the DAG is recorded, in the place of a profile.
+    pub(super) records: bool,
 }
 
 /// A run that is over.
 pub(super) struct Finished {
     pub(super) ending: Ending,
-    /// Where its profile is, if it wrote one.
+    /// Where its profile, or its DAG, is, if it wrote one.
     pub(super) profile: PathBuf,
     /// Where its standard error is, if nobody saw it.
     said: Option<PathBuf>,
@@ -39,7 +41,11 @@ pub(super) struct Finished {
 impl Child<'_> {
     /// Runs the program to its end, which a signal may hasten.
     pub(super) fn run(&self, signals: &mut Signals) -> anyhow::Result<Finished> {
-        let profile = self.name.with_extension("json");
+        let (variable, other, ending) = match self.records {
+            false => ("HEIST_PROFILE", "HEIST_DAG", "json"),
+            true => ("HEIST_DAG", "HEIST_PROFILE", "dag.json"),
+        };
+        let profile = self.name.with_extension(ending);
         // That of the run before must not pass for one of this.
         if profile.exists() {
             std::fs::remove_file(&profile).context("cannot remove the last profile")?;
@@ -48,7 +54,8 @@ impl Child<'_> {
         let mut command = Command::new(program);
         command
             .args(&self.command[1..])
-            .env("HEIST_PROFILE", &self.name)
+            .env(variable, &self.name)
+            .env_remove(other)
             .env("HEIST_NUM_THREADS", self.workers.to_string())
             .stdin(self.open_stdin()?);
         let said = self.name.with_extension("stderr");

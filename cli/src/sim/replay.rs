@@ -165,6 +165,11 @@ impl Model {
         (ns as f64 / seeds + outside, share, steals as f64 / seeds)
     }
 
+    /// The workers of the recorded run.
+    fn recorded_with(&self) -> u64 {
+        self.dag.workers.max(1) as u64
+    }
+
     fn row(&self, workers: u64, alone_ns: f64) -> Row {
         let (time_ns, busy, steals) = self.run(&self.dag, workers);
         let outside = self.dag.outside_ns as f64;
@@ -226,8 +231,7 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
         let places = places(&model.dag, name, "--serial")?;
         model.machine.serial.extend(places);
     }
-    let recorded = model.dag.workers.max(1) as u64;
-    let at = args.at.unwrap_or(recorded);
+    let at = args.at.unwrap_or(model.recorded_with());
     let (alone_ns, ..) = model.run(&model.dag, 1);
     let rows = args.workers.iter().map(|&n| model.row(n, alone_ns));
     let document = Document {
@@ -267,7 +271,12 @@ fn model(args: &Args) -> anyhow::Result<Model> {
     })
 }
 
-fn read(file: &Path) -> Result<Dag, Usage> {
+/// The DAG that a file holds.
+///
+/// # Errors
+///
+/// Fails if there is none that could run.
+pub(crate) fn read(file: &Path) -> Result<Dag, Usage> {
     let accepted = "accepted is a file that a program has written with HEIST_DAG";
     let refuse = |why: &dyn std::fmt::Display| {
         Usage(format!("cannot use {}: {why}; {accepted}", file.display()))
@@ -337,18 +346,39 @@ fn show(document: &Document, out: &mut impl Write) -> anyhow::Result<()> {
         ]
     }));
     table::write(&lines, 0, out)?;
-    let with = match document.at_workers {
+    writeln!(out)?;
+    write_changes(document.at_workers, document.at_ns, &document.changes, out)
+}
+
+/// Says what it would bring if the sites with the most of the longest path were faster.
+pub(crate) fn show_changes(dag: &Dag, out: &mut impl Write) -> anyhow::Result<()> {
+    let model = Model {
+        span: dag.span().context("the DAG was read")?,
+        dag: dag.clone(),
+        machine: Machine::new(1),
+    };
+    let at = model.recorded_with();
+    write_changes(at, model.run(dag, at).0, &model.changes(at), out)
+}
+
+fn write_changes(
+    workers: u64,
+    now_ns: f64,
+    changes: &[Change],
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let with = match workers {
         1 => "1 worker".to_owned(),
         n => format!("{n} workers"),
     };
     writeln!(
         out,
-        "\nif strands were faster, with {with} it would take, instead of {}:\n",
-        duration(document.at_ns)
+        "in the model, with {with}, instead of {}, if strands were faster:\n",
+        duration(now_ns)
     )?;
     let head = ["site", "of the path", "twice", "four times"];
     let mut lines = vec![head.map(str::to_owned)];
-    lines.extend(document.changes.iter().map(|change| {
+    lines.extend(changes.iter().map(|change| {
         [
             harmless(&change.site),
             percent(change.of_longest_path),

@@ -127,14 +127,16 @@ impl Profile {
         })
     }
 
-    /// The DAG of a process with this profile. The time of a strand is not less than nothing.
+    /// The DAG of a process with this profile. The time of a strand is not less than nothing, and
+    /// no path in a node longer than its work: the figures of short ones are right on average only.
     fn dag(&self, data: &Data) -> Dag {
         let (mut dag, dropped) = meter::take_dag();
         let ticks = ticks() - self.began_ticks;
         let per_tick = self.began.elapsed().as_nanos() as f64 / ticks.max(1) as f64;
         let to_ns = |ticks: i64| (ticks.max(0) as f64 * per_tick).round() as i64;
         for node in &mut dag.nodes {
-            (node.work, node.span) = (to_ns(node.work), to_ns(node.span));
+            node.work = to_ns(node.work);
+            node.span = to_ns(node.span).min(node.work);
         }
         Dag {
             heist: data.heist.clone(),
