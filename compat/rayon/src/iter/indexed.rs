@@ -297,8 +297,10 @@ impl<I: IndexedParallelIterator> IndexedPart for Lazy<I> {
     }
 
     fn split_off(&mut self, index: usize) -> Self {
+        if I::IS_PART {
+            return Self::new(self.part().part_split_off(index));
+        }
         match &mut self.0 {
-            Unopened(iter) if I::IS_PART => Self::new(iter.part_split_off(index)),
             Unopened(iter) if index == iter.len() => Self::of(Vec::new()),
             _ => Self(Collected(self.collected().split_off(index))),
         }
@@ -315,6 +317,9 @@ impl<I: IndexedParallelIterator> IndexedPart for Lazy<I> {
     }
 
     fn open_indexed<K: IndexedContinuation<I::Item>>(self, then: K) -> K::Output {
+        if I::IS_PART {
+            return self.into_part().with_indexed_part(then);
+        }
         match self.0 {
             Unopened(iter) => iter.with_indexed_part(then),
             Collected(items) => then.run(items),

@@ -595,6 +595,24 @@ impl<I: ParallelIterator> Lazy<I> {
         Self(Collected(iter::IntoParallelIterator::into_par_iter(items)))
     }
 
+    /// The iterator, if it is a part of heist's: nothing collects its items. The constant
+    /// is to be asked for first: then one copy is compiled of what is done to the items, and not
+    /// another one for items that were collected.
+    pub(super) fn part(&mut self) -> &mut I {
+        match &mut self.0 {
+            Unopened(iter) if I::IS_PART => iter,
+            _ => unreachable!("asked for where it is a part"),
+        }
+    }
+
+    /// As [`part`](Self::part).
+    pub(super) fn into_part(self) -> I {
+        match self.0 {
+            Unopened(iter) if I::IS_PART => iter,
+            _ => unreachable!("asked for where it is a part"),
+        }
+    }
+
     /// The items in a vector, collected now if they are not.
     pub(super) fn collected(&mut self) -> &mut IntoIter<I::Item> {
         if let Unopened(_) = self.0 {
@@ -639,9 +657,11 @@ impl<I: ParallelIterator> Part for Lazy<I> {
     }
 
     fn split(&mut self) -> Option<Self> {
-        match &mut self.0 {
-            Unopened(iter) if I::IS_PART => iter.part_split().map(Self::new),
-            _ => self.collected().split().map(|upper| Self(Collected(upper))),
+        if I::IS_PART {
+            self.part().part_split().map(Self::new)
+        } else {
+            let upper = self.collected().split();
+            upper.map(|upper| Self(Collected(upper)))
         }
     }
 
@@ -650,9 +670,10 @@ impl<I: ParallelIterator> Part for Lazy<I> {
     where
         F: FnMut(I::Item) -> ControlFlow<()>,
     {
-        match &mut self.0 {
-            Unopened(iter) if I::IS_PART => iter.part_run(budget, consume),
-            _ => self.collected().run(budget, consume),
+        if I::IS_PART {
+            self.part().part_run(budget, consume)
+        } else {
+            self.collected().run(budget, consume)
         }
     }
 
@@ -661,9 +682,10 @@ impl<I: ParallelIterator> Part for Lazy<I> {
     where
         F: FnMut(B, I::Item) -> B,
     {
-        match &mut self.0 {
-            Unopened(iter) if I::IS_PART => iter.part_run_fold(budget, init, op),
-            _ => self.collected().run_fold(budget, init, op),
+        if I::IS_PART {
+            self.part().part_run_fold(budget, init, op)
+        } else {
+            self.collected().run_fold(budget, init, op)
         }
     }
 
@@ -690,6 +712,9 @@ impl<I: ParallelIterator> Part for Lazy<I> {
     const IS_LENT: bool = true;
 
     fn open<K: Continuation<I::Item>>(self, then: K) -> K::Output {
+        if I::IS_PART {
+            return self.into_part().with_part(then);
+        }
         match self.0 {
             Unopened(iter) => iter.with_part(then),
             Collected(items) => then.run(items),
