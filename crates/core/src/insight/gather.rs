@@ -126,8 +126,8 @@ fn settle(totals: &mut [Total], path: &mut Path) -> Vec<i64> {
     path.span = path.span.clamp(0, work);
     path.burdened = path.burdened.max(path.span);
     let part_of = |(id, total): (usize, &Total)| {
-        let mut parts = path.sites.iter().zip(&path.parts);
-        let part = parts.find(|(&site, _)| site != NONE && usize::from(site) == id);
+        let mut parts = path.sites().into_iter().zip(&path.parts);
+        let part = parts.find(|&(site, _)| site != NONE && usize::from(site) == id);
         part.map_or(0, |(_, &part)| part.min(total.work()))
     };
     let parts: Vec<i64> = totals.iter().enumerate().map(part_of).collect();

@@ -70,8 +70,8 @@ pub fn measured<R>(op: impl FnOnce() -> R) -> (R, Measured) {
     (taken.span, taken.burdened) = (path.span, path.burdened);
     for (id, site) in taken.sites.iter_mut().enumerate() {
         site.2 -= before.sites.get(id).map_or(0, |before| before.2);
-        let mut parts = path.sites.iter().zip(&path.parts);
-        let part = parts.find(|(&of, _)| usize::from(of) == id);
+        let mut parts = path.sites().into_iter().zip(&path.parts);
+        let part = parts.find(|&(of, _)| usize::from(of) == id);
         site.3 = part.map_or(0, |(_, &part)| part);
     }
     taken.sites.retain(|site| site.2 != 0 || site.3 != 0);

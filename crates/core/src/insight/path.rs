@@ -15,9 +15,10 @@ pub(crate) struct Path {
     pub(crate) span: i64,
     /// The length of the path, perhaps another one, that is longest if each fork costs a steal.
     pub(crate) burdened: i64,
-    /// The parts of the former in strands of the sites with these numbers.
+    /// The parts of the former in strands of some sites.
     pub(crate) parts: [i64; HEAVY],
-    pub(crate) sites: [SiteId; HEAVY],
+    /// The numbers of those, the first in the lowest bits: as one word, of which copies are cheap.
+    pub(crate) packed: u64,
     /// The node that it has come to, if the DAG is recorded.
     pub(crate) node: NodeId,
 }
@@ -27,9 +28,14 @@ impl Path {
         span: 0,
         burdened: 0,
         parts: [0; HEAVY],
-        sites: [NONE; HEAVY],
+        packed: u64::MAX,
         node: BEGINNING,
     };
+
+    /// The sites of the parts.
+    pub(crate) fn sites(&self) -> [SiteId; HEAVY] {
+        std::array::from_fn(|n| nth(self.packed, n))
+    }
 
     /// The path to a point that is reached when both have been.
     #[inline]
@@ -57,8 +63,7 @@ pub(crate) struct Progress {
     span: Tick,
     burdened: Tick,
     parts: [Tick; HEAVY],
-    /// All of them, the first in the lowest bits.
-    sites: Tick,
+    packed: Tick,
     node: Tick,
 }
 
@@ -69,7 +74,7 @@ impl Progress {
             span: Tick::new(start.span as u64),
             burdened: Tick::new(start.burdened as u64),
             parts: start.parts.map(|part| Tick::new(part as u64)),
-            sites: Tick::new(packed(start.sites)),
+            packed: Tick::new(start.packed),
             node: Tick::new(start.node),
         }
     }
@@ -80,7 +85,7 @@ impl Progress {
             span: self.span.get() as i64,
             burdened: self.burdened.get() as i64,
             parts: std::array::from_fn(|n| self.parts[n].get() as i64),
-            sites: unpacked(self.sites.get()),
+            packed: self.packed.get(),
             node: self.node.get(),
         }
     }
@@ -108,7 +113,7 @@ impl Progress {
         for (part, &of) in self.parts.iter().zip(&path.parts) {
             part.set(of as u64);
         }
-        self.sites.set(packed(path.sites));
+        self.packed.set(path.packed);
     }
 
     /// As [`Path::advance`], but that the node stays.
@@ -126,9 +131,9 @@ impl Progress {
     pub(crate) fn extend(&self, site: SiteId, took: i64) {
         self.span.add(took as u64);
         self.burdened.add(took as u64);
-        let sites = unpacked(self.sites.get());
-        for (part, of) in self.parts.iter().zip(sites) {
-            if of == site {
+        let packed = self.packed.get();
+        for (n, part) in self.parts.iter().enumerate() {
+            if nth(packed, n) == site {
                 part.add(took as u64);
                 return;
             }
@@ -140,29 +145,26 @@ impl Progress {
     #[cold]
     #[inline(never)]
     fn replace_the_least(&self, site: SiteId, took: i64) {
-        let Path {
-            parts, mut sites, ..
-        } = self.get();
+        let path = self.get();
+        let (parts, sites) = (path.parts, path.sites());
         let least = (0..HEAVY).min_by_key(|&n| match sites[n] {
             NONE => i64::MIN,
             _ => parts[n],
         });
         let least = least.expect("there are some");
         if sites[least] == NONE || parts[least] < took {
-            sites[least] = site;
-            self.sites.set(packed(sites));
+            let place = least as u32 * SiteId::BITS;
+            let others = path.packed & !(u64::from(SiteId::MAX) << place);
+            self.packed.set(others | u64::from(site) << place);
             self.parts[least].set(took as u64);
         }
     }
 }
 
-fn packed(sites: [SiteId; HEAVY]) -> u64 {
-    let bits = |sum, &site| sum << SiteId::BITS | u64::from(site);
-    sites.iter().rev().fold(0, bits)
-}
-
-fn unpacked(sites: u64) -> [SiteId; HEAVY] {
-    std::array::from_fn(|n| (sites >> (n as u32 * SiteId::BITS)) as SiteId)
+/// The site in this place.
+#[inline(always)]
+fn nth(packed: u64, n: usize) -> SiteId {
+    (packed >> (n as u32 * SiteId::BITS)) as SiteId
 }
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
@@ -181,7 +183,7 @@ mod tests {
         advanced.advance(&one);
         for later in [one.later(other), other.later(one), advanced.get()] {
             assert_eq!((later.span, later.burdened), (10, 107));
-            assert_eq!((later.sites[0], later.parts[0]), (3, 10));
+            assert_eq!((later.sites()[0], later.parts[0]), (3, 10));
         }
     }
 
@@ -196,7 +198,7 @@ mod tests {
         }
         let path = progress.get();
         for site in 0..4 {
-            let at = path.sites.iter().position(|&of| of == site);
+            let at = path.sites().iter().position(|&of| of == site);
             assert_eq!(path.parts[at.expect("it is heavy")], 1000);
         }
     }
