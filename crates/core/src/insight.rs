@@ -24,7 +24,7 @@ pub(crate) mod call;
 pub(crate) mod clock;
 mod gather;
 pub(crate) mod idle;
-mod interference;
+pub(crate) mod interference;
 pub(crate) mod latest;
 mod measured;
 pub(crate) mod meter;

@@ -33,7 +33,7 @@ struct Profile {
     began: Instant,
     began_ticks: u64,
     started: SystemTime,
-    machine: interference::Machine,
+    machine: interference::Beginning,
 }
 
 static PROFILE: OnceLock<Profile> = OnceLock::new();
@@ -77,7 +77,7 @@ fn begin(value: &OsStr) -> Result<(), String> {
         began,
         began_ticks,
         started: SystemTime::now(),
-        machine: interference::Machine::now(),
+        machine: interference::Beginning::now(),
     };
     let _ = PROFILE.set(profile);
     let steal = (STEAL_NS as f64 * per_ns) as i64;
