@@ -50,13 +50,15 @@ static THREADS: Mutex<Threads> = Mutex::new(Threads {
 });
 
 thread_local! {
-    /// The system's file about this thread, once it was a worker; none if there is no such file.
-    static FILE: OnceCell<Option<File>> = const { OnceCell::new() }
+    /// The system's file about this thread, once it was a worker, and the time for which it had
+    /// waited when the profile began; none if there is no such file.
+    static FILE: OnceCell<Option<(File, u64)>> = const { OnceCell::new() }
 }
 
 thread_local! {
-    /// The time for which this thread had waited when it began to give way, without a job.
-    static GAVE_WAY: Cell<Option<u64>> = const { Cell::new(None) }
+    /// The time for which this thread had waited when it began to give way, without a job; nothing
+    /// before it was a worker.
+    static GAVE_WAY: Cell<Option<u64>> = const { Cell::new(Some(0)) }
 }
 
 fn threads() -> MutexGuard<'static, Threads> {
@@ -81,16 +83,25 @@ pub(crate) fn works() {
     });
 }
 
-/// The time for which the calling worker has waited for a processor.
+/// The time for which the calling worker has waited for a processor since the profile began.
 fn own_delay() -> Option<u64> {
     let delay = FILE.try_with(|file| {
-        let file = file.get_or_init(|| {
-            threads().workers.extend(present_thread());
-            File::open("/proc/thread-self/schedstat").ok()
-        });
-        file.as_ref().and_then(|file| read_again(file).ok())
+        let (file, then) = file.get_or_init(open_own).as_ref()?;
+        let text = read_again(file).ok()?;
+        Some(Times::read(&text).delay.saturating_sub(*then))
     });
-    delay.ok().flatten().map(|text| Times::read(&text).delay)
+    delay.ok().flatten()
+}
+
+/// The calling thread has become a worker.
+fn open_own() -> Option<(File, u64)> {
+    let id = present_thread()?;
+    let mut threads = threads();
+    threads.workers.push(id);
+    let file = File::open("/proc/thread-self/schedstat").ok()?;
+    // Of the threads that were there at the beginning the main one may become a worker.
+    let then = threads.before.iter().find(|(other, _)| *other == id);
+    Some((file, then.map_or(0, |(_, times)| times.delay)))
 }
 
 /// The present text of a file of the system.
