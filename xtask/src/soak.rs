@@ -30,6 +30,9 @@ pub struct Args {
     /// Without delays and debug assertions: the library as programs use it.
     #[arg(long)]
     plain: bool,
+    /// Run under the stall watchdog, and fail if it speaks.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10")]
+    watched: Option<f64>,
     /// Keep what was found in bench/record/DATE-NAME.md.
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "soak")]
     record: Option<String>,
@@ -111,6 +114,9 @@ fn add_step<W: Write>(runner: &mut Runner<'_, W>, args: &Args) -> anyhow::Result
         .env("MALLOC_ARENA_MAX", "2");
     if let Some(round) = args.round {
         command.args(["--round", &round.to_string()]);
+    }
+    if let Some(patience) = args.watched {
+        command.args(["--watched", &patience.to_string()]);
     }
     runner.command(name, &mut command)?;
     Ok(report)

@@ -26,7 +26,7 @@ pub(crate) mod clock;
 pub(crate) mod dag;
 mod gather;
 pub(crate) mod idle;
-mod interference;
+pub(crate) mod interference;
 pub(crate) mod latest;
 mod measured;
 pub(crate) mod meter;

@@ -33,10 +33,12 @@
 //! | `runner` | the calling thread, as a runner |
 //! | `check` | a test under one schedule after another |
 //! | `trial` | its runs, in a process each |
+//! | `inside` | the check within such a process |
 
 mod baton;
 mod check;
 mod chooser;
+mod inside;
 mod monitor;
 mod pct;
 mod runner;
@@ -46,7 +48,7 @@ mod trial;
 pub use check::{check, Check};
 
 pub(crate) use baton::{Members, Point};
-pub(crate) use runner::{choose, goes_on, is_on, pass_time, point, stops, wakes};
+pub(crate) use runner::{choose, goes_on, is_on, looks_out, pass_time, point, stops, wakes};
 pub(crate) use settings::wanted;
 
 /// The code with which a process ends in which nothing can run any more.

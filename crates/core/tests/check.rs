@@ -234,3 +234,142 @@ fn a_check_that_would_check_nothing_fails() {
     assert!(text.contains(told), "{text}");
     assert_eq!(folder.names(), Vec::<String>::new());
 }
+
+/// A processor without a heavy barrier has a sleeper look for jobs now and then: that is no thread
+/// that may end the deadlock.
+#[test]
+fn a_deadlock_is_told_where_a_sleeper_looks_for_jobs() {
+    let text = failure(
+        "a_lock_over_a_join",
+        &Folder::new(),
+        &[("HEIST_BARRIER", "fence")],
+    );
+    assert!(text.contains(": a deadlock, exit status: 86\n"), "{text}");
+}
+
+#[test]
+#[ignore = "ends its process; run by another test, in a child"]
+fn an_exit() {
+    check(|| {
+        join(|| std::process::exit(0), || ());
+    });
+}
+
+#[test]
+fn a_process_that_ends_well_before_the_closure_returns_has_not_passed() {
+    let text = failure("an_exit", &Folder::new(), &[]);
+    let told = "HEIST_SCHEDULE=random:0: it ended with exit status: 0 before its closure had \
+                returned";
+    assert!(text.contains(told), "{text}");
+}
+
+/// It passes if the check panics, so that the processes pass if their closure does.
+#[test]
+#[ignore = "run by another test, in a child"]
+#[should_panic(expected = "a lock over a join")]
+fn one_that_should_panic() {
+    let mut seed = 0;
+    if let Ok(schedule) = env::var("HEIST_SCHEDULE") {
+        seed = schedule["random:".len()..].parse().expect("a seed");
+    }
+    Check::new().seeds(5).run(|| {
+        join(|| (), || ());
+        assert!(seed != 3, "a lock over a join");
+    });
+}
+
+#[test]
+fn a_test_that_should_panic_does_so_by_the_first_schedule_that_makes_its_closure_panic() {
+    let folder = Folder::new();
+    let output = run("one_that_should_panic", &folder, &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    let told = "fails under HEIST_SCHEDULE=random:3: it ended with exit status: 0 before its \
+                closure had returned, by a panic that the test expects, or by `exit`";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("  a lock over a join"), "{text}");
+    let output = run(
+        "one_that_should_panic",
+        &folder,
+        &[("HEIST_SCHEDULE_SEEDS", "3")],
+    );
+    assert_eq!(
+        output.status.code(),
+        Some(101),
+        "no seed below 3 makes it panic"
+    );
+}
+
+/// Backtraces are longer than that of which a check shows the end.
+#[test]
+fn the_words_of_a_panic_are_told_above_its_backtrace() {
+    let variables = [("RUST_BACKTRACE", "full")];
+    let text = failure("both_halves_on_one_thread", &Folder::new(), &variables);
+    let told = "  assertion `left == right` failed: a thief was there";
+    assert!(text.contains(told), "{text}");
+}
+
+fn in_a_function() {
+    join(|| (), || ());
+}
+
+#[test]
+#[ignore = "is refused; run by another test, in a child"]
+fn on_another_thread() {
+    let other = thread::spawn(|| check(in_a_function));
+    let _ = other.join();
+}
+
+#[test]
+fn a_check_that_is_not_called_by_a_test_says_so() {
+    let output = run("on_another_thread", &Folder::new(), &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    let told = "has no test `in_a_function` that comes to the check at ";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+#[ignore = "panics before it has a pool; run by another test, in a child"]
+fn a_panic_without_a_pool() {
+    Check::new().workers(2).run(|| panic!("too early"));
+}
+
+#[test]
+fn a_failure_without_a_schedule_is_repeated_by_its_seed() {
+    let folder = Folder::new();
+    let text = failure("a_panic_without_a_pool", &folder, &[]);
+    let told = "The same again:\n  HEIST_NUM_THREADS=2 HEIST_SCHEDULE=random:0 ";
+    assert!(text.contains(told), "{text}");
+    assert_eq!(folder.names(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "never ends; run by another test, in a child"]
+fn notes_itself_and_never_ends() {
+    check(|| {
+        note();
+        join(|| thread::sleep(Duration::MAX), || ());
+    });
+}
+
+/// As by Ctrl-C: whoever waits for the runs is gone, and nothing is left of them.
+#[test]
+fn a_run_ends_with_the_test_that_has_made_it() {
+    let folder = Folder::new();
+    let mut child = Command::new(env::current_exe().expect("the path of this test"));
+    child
+        .args(["--exact", "notes_itself_and_never_ends", "--ignored"])
+        .env("TMPDIR", &folder.0)
+        .env_remove("HEIST_SCHEDULE")
+        .stdout(std::process::Stdio::null());
+    let mut child = child.spawn().expect("the test runs");
+    let wait_until = |is: &dyn Fn() -> bool| {
+        while !is() {
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    wait_until(&|| folder.names().contains(&"notes".to_owned()));
+    child.kill().expect("it has not ended");
+    child.wait().expect("it was killed");
+    wait_until(&|| folder.names() == ["notes"]);
+}

@@ -75,6 +75,11 @@ pub fn leave(code: i32) -> ! {
     imp::leave(code)
 }
 
+/// Kills the processes of the group that this one leads, if there are any.
+pub fn kill_group(leader: u32) {
+    imp::kill_group(leader);
+}
+
 #[cfg(all(unix, not(target_family = "wasm"), not(any(heist_loom, heist_shuttle))))]
 mod imp {
     use std::sync::OnceLock;
@@ -120,6 +125,14 @@ mod imp {
         unsafe { libc::_exit(code) }
     }
 
+    pub(super) fn kill_group(leader: u32) {
+        // 1 would be all processes, and 0 our own group.
+        if let Some(leader) = libc::pid_t::try_from(leader).ok().filter(|&id| id > 1) {
+            // SAFETY: it takes two numbers, and touches no memory.
+            unsafe { libc::kill(-leader, libc::SIGKILL) };
+        }
+    }
+
     extern "C" fn in_child() {
         PRESENT.fetch_add(1, Ordering::Relaxed);
         if let Some(tidy_up) = TIDY_UP.get() {
@@ -144,4 +157,6 @@ mod imp {
     pub(super) fn leave(code: i32) -> ! {
         std::process::exit(code)
     }
+
+    pub(super) fn kill_group(_leader: u32) {}
 }

@@ -13,6 +13,7 @@ mod probe;
 mod tree;
 mod usage;
 mod watchdog;
+mod watched;
 mod world;
 
 use std::io::Write;
@@ -46,6 +47,22 @@ struct Arguments {
     /// Where to write what was found, as Markdown.
     #[arg(long)]
     report: Option<PathBuf>,
+    /// Under heist's stall watchdog, with so many seconds of patience (`HEIST_STALL`); if it speaks
+    /// the run has failed.
+    #[arg(long, value_name = "SECONDS")]
+    watched: Option<f64>,
+}
+
+impl Arguments {
+    /// Those of a run that is not watched, but for the report.
+    fn unwatched(&self) -> Vec<String> {
+        let mut arguments = vec![
+            format!("--seconds={}", self.seconds),
+            format!("--seed={}", self.seed),
+        ];
+        arguments.extend(self.round.map(|round| format!("--round={round}")));
+        arguments
+    }
 }
 
 /// How many samples a whole run takes.
@@ -59,7 +76,15 @@ const CLOSE_MAX: Duration = Duration::from_secs(20);
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     books::silence_planned_panics();
-    match run(&arguments) {
+    let passed = match arguments.watched {
+        Some(patience) => watched::run(
+            patience,
+            &arguments.unwatched(),
+            arguments.report.as_deref(),
+        ),
+        None => run(&arguments),
+    };
+    match passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -95,10 +120,10 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     let mut out = std::io::stdout();
     let (mut sample_at, mut progress_at) = (Duration::ZERO, PROGRESS);
     let mut failures = Vec::new();
-    while failures.is_empty() && soak.started.elapsed() < duration {
+    while failures.is_empty() && soak.time() < duration {
         let round = arguments.round.unwrap_or(soak.rounds);
         soak.round(round);
-        let time = soak.started.elapsed();
+        let time = soak.time();
         if time >= sample_at && books::complaints().is_empty() {
             sample_at = time + interval;
             soak.sample()?;
@@ -163,14 +188,23 @@ impl Soak {
 
     /// Waits for what a round has left behind, but not for ever.
     fn wait_until(&self, is_done: impl Fn() -> bool, say: impl Fn() -> String) {
-        let start = Instant::now();
+        let (mut waited, mut last) = (Duration::ZERO, Instant::now());
         while !is_done() {
-            if start.elapsed() > CLOSE_MAX {
+            // If the process was stopped meanwhile, that is a small part of the time at most.
+            waited += last.elapsed().min(CLOSE_MAX / 20);
+            last = Instant::now();
+            if waited > CLOSE_MAX {
                 books::complain(say());
                 return;
             }
             std::thread::yield_now();
         }
+    }
+
+    /// For how long it has been running; the time in which the process was stopped does not count.
+    fn time(&self) -> Duration {
+        let passed = self.started.elapsed();
+        passed.saturating_sub(self.watchdog.stopped())
     }
 
     /// The threads of the pools that live as long as the run, this one, and the watchdogs: its own,
@@ -209,7 +243,7 @@ impl Soak {
         writeln!(
             out,
             "{:6.0} s: {} rounds, {} closures, {} panics; {} MiB resident, {} threads",
-            self.started.elapsed().as_secs_f64(),
+            self.time().as_secs_f64(),
             self.rounds,
             sums.closures(),
             sums.panics(),
@@ -252,7 +286,7 @@ impl Soak {
              - Verdict: {verdict}\n\
              \n{courses}",
             self.seed,
-            self.started.elapsed().as_secs_f64(),
+            self.time().as_secs_f64(),
             self.rounds,
             mix.join(", "),
             delays(),

@@ -16,13 +16,21 @@ pub(crate) struct Watchdog {
 struct State {
     /// How to repeat the round.
     round: String,
-    since: Instant,
+    /// For how long it has been running.
+    lasts: Duration,
     /// The present operation of each outside thread.
     actors: Vec<&'static str>,
+    /// For how long the process was stopped.
+    stopped: Duration,
 }
 
 /// How long a round may take. Most take a tenth of a second.
 const ROUND_MAX: Duration = Duration::from_secs(60);
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// If so much passes between two looks the process was stopped, and that is no fault of a round.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 impl Watchdog {
     /// Starts the thread that watches.
@@ -30,14 +38,19 @@ impl Watchdog {
         let dog = Arc::new(Self {
             state: Mutex::new(State {
                 round: String::new(),
-                since: Instant::now(),
+                lasts: Duration::ZERO,
                 actors: Vec::new(),
+                stopped: Duration::ZERO,
             }),
         });
         let (dog_too, world) = (Arc::clone(&dog), Arc::downgrade(world));
-        let watch = move || loop {
-            dog_too.look(&world);
-            std::thread::sleep(Duration::from_millis(200));
+        let watch = move || {
+            let mut last = Instant::now();
+            loop {
+                std::thread::sleep(PAUSE);
+                dog_too.look(last.elapsed(), &world);
+                last = Instant::now();
+            }
         };
         let thread = std::thread::Builder::new()
             .name("watchdog".to_owned())
@@ -52,11 +65,15 @@ impl Watchdog {
 
     /// A round, or what comes between two, begins.
     pub(crate) fn begin(&self, round: &str, actors: usize) {
-        *self.state() = State {
-            round: round.to_owned(),
-            since: Instant::now(),
-            actors: vec!["nothing yet"; actors],
-        };
+        let mut state = self.state();
+        state.round = round.to_owned();
+        state.lasts = Duration::ZERO;
+        state.actors = vec!["nothing yet"; actors];
+    }
+
+    /// For how long the process was stopped, as far as that is known by now.
+    pub(crate) fn stopped(&self) -> Duration {
+        self.state().stopped
     }
 
     /// An outside thread turns to something else.
@@ -64,9 +81,15 @@ impl Watchdog {
         self.state().actors[actor] = what;
     }
 
-    fn look(&self, world: &Weak<World>) {
-        let state = self.state();
-        if state.since.elapsed() < ROUND_MAX {
+    /// Looks, so long after the last time.
+    fn look(&self, passed: Duration, world: &Weak<World>) {
+        let mut state = self.state();
+        if passed > PAUSE_MAX {
+            state.stopped += passed;
+            return;
+        }
+        state.lasts += passed;
+        if state.lasts < ROUND_MAX {
             return;
         }
         let mut out = std::io::stderr().lock();

@@ -258,7 +258,7 @@ pub(super) const KNOWN: [Definition; 26] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 21] = [
+pub(super) const INTERNAL: [Internal; 22] = [
     Internal {
         name: "ASAN_OPTIONS",
         why: "a test tells the address sanitizer by it that threads are there at the end",
@@ -338,6 +338,10 @@ pub(super) const INTERNAL: [Internal; 21] = [
     Internal {
         name: "LSAN_OPTIONS",
         why: "a test that forks tells the leak sanitizer by it that a child lacks stacks",
+    },
+    Internal {
+        name: "HEIST_SCHEDULE_CHECK",
+        why: "`heist::schedule::check` tells the processes that it makes by it whose they are",
     },
     Internal {
         name: "HEIST_FLEETS",

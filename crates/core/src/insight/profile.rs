@@ -40,7 +40,7 @@ struct Profile {
     began: Instant,
     began_ticks: u64,
     started: SystemTime,
-    machine: interference::Machine,
+    machine: interference::Beginning,
 }
 
 static WRITTEN: OnceLock<Profile> = OnceLock::new();
@@ -99,7 +99,7 @@ fn begin(wanted: Wanted<'_>) -> Result<(), (Output, String)> {
         began,
         began_ticks,
         started: SystemTime::now(),
-        machine: interference::Machine::now(),
+        machine: interference::Beginning::now(),
     };
     let _ = WRITTEN.set(profile);
     let steal = (STEAL_NS as f64 * per_ns) as i64;

@@ -59,6 +59,8 @@ pub(super) struct Runner {
     pub(super) thread: Option<u32>,
     /// The worker that it is for good.
     pub(super) is_worker: bool,
+    /// It sleeps, and looks for jobs now and then meanwhile.
+    pub(super) looks_out: bool,
     pub(super) bell: Arc<Condvar>,
     /// It is back in heist, and about to have the lock of the baton.
     pub(super) arrives: Arc<AtomicBool>,
@@ -144,6 +146,7 @@ impl Baton {
             is_idle: is_worker,
             thread,
             is_worker,
+            looks_out: false,
             bell: Arc::default(),
             arrives: Arc::new(AtomicBool::new(false)),
         });

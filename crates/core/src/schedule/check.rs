@@ -2,11 +2,13 @@
 
 use std::any::type_name;
 use std::env;
+use std::panic::Location;
 use std::time::Duration;
 
 use heist_event::schedule::DEPTH_MAX;
 use heist_sync::thread;
 
+use super::inside::Inside;
 use super::trial::{Ended, Test, Trials};
 
 /// The seeds that are tried if nobody says another number.
@@ -22,12 +24,15 @@ const LIMIT: Duration = Duration::from_secs(60);
 ///
 /// A schedule says, by a seed, which of all workers runs and who steals from whom. The test that
 /// calls this runs once under each, from its beginning, in a process of its own: the panic tells of
-/// the first that fails, by a panic, by a deadlock, by any other end than that of a test that has
-/// passed, or by taking longer than a minute. It names the seed, the file with the schedule, and
-/// the command that repeats it. [`Check`] has more seeds, and other choices.
+/// the first in which the closure does not return: as it panics, ends its process, is in a
+/// deadlock, or takes longer than a minute. It names the seed, the file with the schedule, and the
+/// command that repeats it. [`Check`] has more seeds, and other choices.
 ///
-/// It is for functions with `#[test]`. The closure is what is checked: it runs once in each of the
-/// other processes, and not in this one. All that stands before it in the test runs in each.
+/// It is for functions with `#[test]`, and is to be called on the thread of the test. The closure
+/// is what is checked: it runs once in each of the other processes, and not in this one. All that
+/// stands around it in the test runs in each, and in this one as well. With `#[should_panic]` the
+/// test passes if some schedule makes the closure panic, or hang; the check's panic repeats the
+/// closure's words, which may be what is `expected`.
 /// Under a schedule that `HEIST_SCHEDULE` names, as in the command that repeats a failure, the
 /// closure runs once, in place, and nothing else happens: so a debugger can follow it.
 ///
@@ -149,7 +154,15 @@ impl Check {
 
     /// Gives so many workers to the global pool, and to other pools built without a number. Without
     /// this it is the number in `HEIST_NUM_THREADS`, or 3.
+    ///
+    /// # Panics
+    ///
+    /// If there are none: as many as there are processors would be another check on each machine.
     pub fn workers(mut self, workers: usize) -> Self {
+        assert!(
+            workers > 0,
+            "a check without a worker; accepted is a number from 1"
+        );
         self.workers = Some(workers);
         self
     }
@@ -167,17 +180,26 @@ impl Check {
     /// As [`check()`].
     #[track_caller]
     pub fn run<F: FnOnce()>(&self, test: F) {
+        let place = Location::caller();
         if env::var_os("HEIST_SCHEDULE").is_some() {
-            return test();
+            let inside = Inside::here();
+            if let Some(inside) = &inside {
+                inside.begins(place);
+            }
+            test();
+            if let Some(inside) = &inside {
+                inside.has_returned(place);
+            }
+            return;
         }
         let thread = thread::current();
         let name = name_of_test(thread.name(), type_name::<F>());
-        if let Err(why) = self.search(name) {
+        if let Err(why) = self.search(name, place) {
             panic!("{why}");
         }
     }
 
-    fn search(&self, name: &str) -> Result<(), String> {
+    fn search(&self, name: &str, place: &'static Location<'static>) -> Result<(), String> {
         let seeds = match env::var_os("HEIST_SCHEDULE_SEEDS") {
             None => self.seeds,
             Some(given) => parse_seeds(given.to_str()).ok_or_else(|| {
@@ -190,6 +212,7 @@ impl Check {
         };
         let test = Test {
             name,
+            place,
             workers: self.given_workers(),
             limit: self.limit,
         };
@@ -262,6 +285,12 @@ mod tests {
     #[should_panic(expected = "accepted is one from 1 to 1000")]
     fn a_depth_of_none_is_refused() {
         let _ = Check::new().depth(0);
+    }
+
+    #[test]
+    #[should_panic(expected = "accepted is a number from 1")]
+    fn a_check_without_workers_is_refused() {
+        let _ = Check::new().workers(0);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use heist_sync::thread_state::{self, present_thread, ThreadState};
 use heist_sync::Futex;
 
 use super::baton::{Baton, State};
+use super::inside;
 use super::runner;
 use super::DEADLOCK;
 
@@ -166,11 +167,12 @@ impl Monitor {
         }
         let mut looks = LOOKS_AT_STILL;
         let threads = thread_state::all_threads().into_iter();
-        for id in threads.filter(|&id| Some(id) != self.me) {
+        let watcher = inside::watcher();
+        for id in threads.filter(|&id| Some(id) != self.me && Some(id) != watcher) {
             let mut runners = baton.runners.iter();
             let runner = runners.find(|it| it.thread == Some(id) && it.state != State::Gone);
-            if runner.is_some_and(|runner| runner.state == State::Able) {
-                // It searches in vain.
+            if runner.is_some_and(|runner| runner.state == State::Able || runner.looks_out) {
+                // It searches in vain, or looks for jobs now and then while it sleeps.
                 continue;
             }
             match ThreadState::of(id) {

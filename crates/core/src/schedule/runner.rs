@@ -176,6 +176,15 @@ pub(crate) fn stops(address: usize) {
     }
 }
 
+/// The calling runner, which [`stops`], looks for jobs now and then while it sleeps, or does so no
+/// more.
+#[cold]
+pub(crate) fn looks_out(does: bool) {
+    if let Some((mut baton, me)) = here() {
+        baton.runners[me].looks_out = does;
+    }
+}
+
 /// The calling runner has waited. Blocks until it has the baton again.
 #[cold]
 pub(crate) fn goes_on() {

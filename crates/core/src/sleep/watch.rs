@@ -5,6 +5,7 @@ use heist_sync::fault;
 
 use super::lookout::Lookout;
 use super::protocol::{yield_in_a_model, Jobs, Rest, Sleep, Sleeper, AWAKE};
+use crate::schedule;
 
 impl Sleep {
     /// S5: sleeps until it is unparked. It searches again afterwards. The lookout wakes somebody if
@@ -17,7 +18,9 @@ impl Sleep {
         sees_a_job: impl Fn() -> bool,
     ) {
         if rest == Rest::AsLookout {
+            schedule::looks_out(true);
             self.keep_watch(parker, jobs, sees_a_job);
+            schedule::looks_out(false);
         }
         self.park(parker);
     }

@@ -1,11 +1,12 @@
 //! A worker's activity, counted and recorded.
 
 use heist_event::EventKind;
-use heist_sync::ticks;
+use heist_sync::{thread, ticks};
 
 use crate::base::counters::Activity;
 use crate::base::job::Name;
 use crate::insight::idle::{self, State};
+use crate::insight::interference;
 use crate::schedule::{self, Point};
 use crate::state::{Doing, Entered};
 use crate::worker::Worker;
@@ -20,6 +21,7 @@ impl Worker {
 
     /// Notes that the thread is about to be no worker any more.
     pub(crate) fn is_gone(&self) {
+        self.gives_way();
         self.turns(State::Gone, false);
     }
 
@@ -28,7 +30,23 @@ impl Worker {
     fn turns(&self, state: State, has_woken: bool) {
         let pool = self.pool();
         if pool.metered {
+            if state == State::Working {
+                interference::works();
+            }
             idle::turn(pool.board, self.index(), state, has_woken, ticks());
+        }
+    }
+
+    /// Lets other threads go first, as the worker has no job.
+    pub(crate) fn yields(&self) {
+        self.gives_way();
+        thread::yield_now();
+    }
+
+    /// Tells the profile, if there is one, that the worker, which has no job, yields or sleeps.
+    fn gives_way(&self) {
+        if self.pool().metered {
+            interference::gives_way();
         }
     }
 
@@ -65,6 +83,9 @@ impl Worker {
         self.state().counters.time.change(activity, now_ns);
         if let Some(recorder) = &self.state().recorder {
             recorder.record(event, None, now_ns);
+        }
+        if activity == Activity::Asleep {
+            self.gives_way();
         }
         let state = match activity {
             Activity::Working => State::Working,

@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use heist_deque::Steal;
 use heist_event::{EventKind, WorkerId};
-use heist_sync::{hint, thread};
+use heist_sync::hint;
 
 use crate::base::counters::Activity;
 use crate::base::job::Job;
@@ -227,11 +227,11 @@ impl Searcher for Search<'_> {
         };
         match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
-            IdleStep::Yield => thread::yield_now(),
+            IdleStep::Yield => self.worker.yields(),
             // There is a job, which another worker is about to take, or for which this one may not
             // ask just now. To announce a sleep would be in vain, and disturb every owner.
             IdleStep::Sleep if self.worker.pool().sees_a_job(self.worker.index()) => {
-                thread::yield_now();
+                self.worker.yields();
             }
             IdleStep::Sleep => return true,
         }

@@ -4,7 +4,7 @@ use std::ptr;
 use std::time::Duration;
 
 use heist_event::EventKind;
-use heist_sync::{hint, thread};
+use heist_sync::hint;
 
 use crate::base::counters::Activity;
 use crate::base::latch::CoreLatch;
@@ -168,7 +168,7 @@ impl Worker {
         };
         match step {
             IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
-            IdleStep::Yield => thread::yield_now(),
+            IdleStep::Yield => self.yields(),
             IdleStep::Sleep => {
                 let mut is_replaced = false;
                 let replace = || {
