@@ -94,6 +94,22 @@ fn calls_at_a_stopped_worker_go_elsewhere_or_say_why_they_do_not() {
     calls::calls_at_a_stopped_worker_end(&Cluster::connect(slurm).expect("Slurm can be used"));
 }
 
+/// Slurm takes a while to kill a worker, and the next call must not come to that one.
+#[test]
+fn a_killed_call_takes_no_other_with_it() {
+    world::on::<OnSlurm>(|stage| {
+        let calls = stage.cluster.anywhere().retries(0);
+        for _ in 0..30 {
+            let killed = calls.call(calls::add, (1, 2));
+            killed.cancel();
+            killed.kill();
+            for _ in 0..10 {
+                assert_eq!(calls.call(calls::add, (1, 2)).get(), Ok(3));
+            }
+        }
+    });
+}
+
 #[test]
 fn killed_calls_give_their_processors_back() {
     world::on::<OnSlurm>(|stage| {

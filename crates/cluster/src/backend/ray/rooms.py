@@ -19,6 +19,8 @@ from nodes import Failure
 KEEP_S = 30
 # How long the last words of a dead worker are waited for.
 INQUEST_S = 10
+# The least of a processor that a room has.
+CPUS_MIN = 0.001
 
 
 # Ray says so when a worker crashes; then follow stacks.
@@ -149,7 +151,8 @@ class Rooms:
             self.wanted.remove(place)
 
     def reserve(self, cpus, place, needs=()):
-        room = {"CPU": cpus, **dict(needs)}
+        # Ray reserves no room of nothing.
+        room = {"CPU": max(cpus, CPUS_MIN), **dict(needs)}
         if place is not None:
             # Of this Ray gives every node one.
             room[f"node:{self.nodes.find(place)['address']}"] = 0.001

@@ -60,11 +60,16 @@ impl Calls {
     }
 
     pub(super) fn call(self: &Arc<Self>, call: CallSpec, reply: Reply) {
+        let wanted = call.placement.node.as_ref();
+        if let Some(odd) = wanted.filter(|node| call.placement.is_pinned && !Site::may_have(node)) {
+            return reply(Err(self.site.has_none(odd)));
+        }
+        let node = wanted.filter(|node| Site::may_have(node)).cloned();
         let kind = Kind {
             cpus: call.cpus.max(1),
             needs: call.placement.needs.clone(),
-            node: call.placement.node.clone(),
-            is_pinned: call.placement.node.is_some() && call.placement.is_pinned,
+            is_pinned: node.is_some() && call.placement.is_pinned,
+            node,
             priority: call.placement.priority,
         };
         if let Some(error) = self.site.lacks(&kind.cpus, &kind.needs) {
@@ -83,11 +88,13 @@ impl Calls {
             let at = pool.waiting.iter().position(|(call, _)| call.id == id)?;
             pool.waiting.remove(at)
         });
-        let process = state
-            .workers
-            .values()
-            .find(|worker| matches!(worker.phase, Phase::Busy(call) if call == id))
-            .and_then(|worker| worker.process.clone());
+        let mut workers = state.workers.values_mut();
+        let worker = workers.find(|it| matches!(it.phase, Phase::Busy(call) if call == id));
+        let process = worker.and_then(|worker| match is_hard {
+            // Slurm takes its time, and no other call is to die with this one.
+            true => end(worker),
+            false => worker.process.clone(),
+        });
         let reply = match (waiting, is_hard) {
             (Some((_, reply)), _) => Some(reply),
             (None, true) => state.replies.remove(&id),
@@ -182,6 +189,7 @@ impl Calls {
             })
             .collect();
         let every = (self.site.silence / LOOKS).as_millis() / TICK.as_millis();
+        state.look_at_held_up();
         state.ticks += 1;
         let is_look = state.ticks.is_multiple_of(every.max(1));
         drop(state);
@@ -328,7 +336,8 @@ impl Calls {
         let nodes = self.site.known_nodes();
         let alive = nodes.iter().filter(|node| node.is_alive);
         // Slurm counts whole ones.
-        let cpus: u32 = alive.map(|node| node.cpus as u32).sum();
+        let cpus = alive.map(|node| node.cpus as u32);
+        let cpus = cpus.fold(0, u32::saturating_add);
         self.cpus_max.unwrap_or(cpus.max(1))
     }
 
