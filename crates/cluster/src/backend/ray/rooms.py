@@ -166,20 +166,17 @@ class Rooms:
 
     def worker(self, place):
         """A worker on that node, which knows what the node is called."""
-        while worker := self.spare(place):
+        while True:
+            spare = self.spare(place)
+            worker = spare or self.start_worker(place)
             try:
                 worker.learn()
                 return worker
-            except ray.exceptions.RayActorError:
-                # It has died in the meantime.
-                pass
-        worker = self.start_worker(place)
-        try:
-            worker.learn()
-        except Exception:
-            worker.kill()
-            raise
-        return worker
+            except Exception as error:
+                worker.kill()
+                # A spare one may have died in the meantime.
+                if spare is None or not isinstance(error, ray.exceptions.RayActorError):
+                    raise
 
     def is_mystery(self, worker, error):
         """Whether the worker has died, and perhaps has said why."""

@@ -327,7 +327,7 @@ impl Waiting {
         loop {
             let frame = match frames.read() {
                 Ok(frame) => frame,
-                Err(ReadError::Closed) => break,
+                Err(ReadError::Closed | ReadError::Io(_)) => break,
                 Err(error) => {
                     why = format!(" for this program: it could not be read ({error})");
                     break;

@@ -76,6 +76,10 @@ impl Calls {
             return reply(Err(error));
         }
         let mut state = self.state.lock();
+        if state.is_dead(&kind) {
+            drop(state);
+            return reply(Err(is_dead(kind.node.as_ref())));
+        }
         let pool = state.pools.entry(kind).or_default();
         pool.waiting.push_back((call, reply));
         drop(state);
@@ -196,6 +200,7 @@ impl Calls {
         if is_look {
             self.look();
             self.look_at_starts();
+            self.look_at_bound();
         }
         tired.iter().for_each(Process::close);
         if has_waiting {
@@ -246,13 +251,43 @@ impl Calls {
         let Ok(placed) = batch::placed(&self.site.name) else {
             return;
         };
-        let overdue = self.state.lock().overdue(&placed, self.site.silence);
+        let mut state = self.state.lock();
+        let ended = placed
+            .iter()
+            .filter(|(id, _)| !state.workers.contains_key(id));
+        let ended: Vec<_> = ended.map(|(_, placed)| placed.slurm_job).collect();
+        let overdue = state.overdue(&placed, self.site.silence);
+        drop(state);
+        if !ended.is_empty() {
+            // Slurm may have missed that, and keeps their room.
+            let _ = batch::cancel(&ended);
+        }
         for (worker, srun, why) in &overdue {
             srun.kill(why.clone());
             if let Some(placed) = placed.get(worker) {
                 // As above.
                 let _ = batch::cancel(&[placed.slurm_job]);
             }
+        }
+    }
+
+    /// Gives up calls that are bound to nodes that Slurm has not had for as long as a worker may be
+    /// silent. It would keep their workers in its queue until the nodes come back.
+    fn look_at_bound(&self) {
+        if !self.state.lock().are_bound() {
+            return;
+        }
+        // Nothing is concluded if Slurm does not answer.
+        let Ok(nodes) = self.site.nodes() else {
+            return;
+        };
+        let patience = self.site.silence;
+        let (given_up, starts) = self.state.lock().look_at_bound(&nodes, patience);
+        for srun in starts {
+            srun.kill("its node is dead".to_owned());
+        }
+        for (node, reply) in given_up {
+            reply(Err(is_dead(Some(&node))));
         }
     }
 
@@ -265,7 +300,7 @@ impl Calls {
         let waiting: Vec<_> = state.pools.drain().collect();
         let replies = std::mem::take(&mut state.replies);
         let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(_) | Phase::Ending);
-        let has_others = !state.workers.values().all(is_idle);
+        let has_begun = state.next_worker > 0;
         let of_idle = state.workers.values().filter(|worker| is_idle(worker));
         let idle: Vec<_> = of_idle
             .filter_map(|worker| worker.process.clone())
@@ -280,8 +315,9 @@ impl Calls {
         // Answers and lines come by different ways, and what is ended by force says no more.
         let deadline = Instant::now() + LAST_LINES_PATIENCE;
         idle.iter().for_each(|process| process.hear_out(deadline));
-        if has_others {
-            // Workers in Slurm's queue do not hear us, and no one is left to be told of a failure.
+        if has_begun {
+            // Workers in Slurm's queue do not hear us, and it may have missed the end of others, if
+            // its controller was away. No one is left to be told of a failure.
             let _ = guard::end(&self.site.name);
         }
         self.site.guard.close();
@@ -424,4 +460,10 @@ impl Calls {
         }
         self.dispatch();
     }
+}
+
+/// The error of a call that is bound to a dead node.
+fn is_dead(node: Option<&NodeId>) -> BackendError {
+    let node = node.map_or_else(String::new, ToString::to_string);
+    BackendError::node_died(format!("{node} is gone, as Slurm says"))
 }

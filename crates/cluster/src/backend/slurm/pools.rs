@@ -10,9 +10,9 @@ use super::batch::Placed;
 use super::command::is_rejection;
 use super::held_up::Wait;
 use super::process::{Process, Srun};
-use crate::backend::silence::{Pulse, Silence};
+use crate::backend::silence::{Pulse, Silence, LOOKS};
 use crate::backend::turns::Turns;
-use crate::backend::{CallSpec, Needs, Reply};
+use crate::backend::{CallSpec, Needs, Node, Reply};
 use crate::planner::NodeId;
 
 /// How many workers of a kind may fail to start, one after the other, before what waits for
@@ -62,6 +62,10 @@ pub(super) struct Pool {
     pub(super) failures: u32,
     pub(super) retry_at: Option<Instant>,
     pub(super) wait: Wait,
+    /// How often in a row the node of calls that are bound to it was seen dead.
+    deaths: u32,
+    /// Until when it is taken for dead.
+    dead_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -203,7 +207,7 @@ impl Pools {
         let now = Instant::now();
         let over = self.pools.iter().filter(|(kind, pool)| {
             let is_over = !pool.waiting.is_empty() && pool.wait.is_over(now);
-            is_over && !self.workers.values().any(|worker| worker.serves(kind))
+            is_over && !self.serves(kind)
         });
         over.map(|(kind, pool)| HeldUp {
             kind: kind.clone(),
@@ -221,6 +225,54 @@ impl Pools {
                 pool.wait.look(has_rivals, Instant::now());
             }
         }
+    }
+
+    /// Whether calls wait for a worker that only one node can have.
+    pub(super) fn are_bound(&self) -> bool {
+        let mut pools = self.pools.iter();
+        pools.any(|(kind, pool)| kind.is_pinned && !pool.waiting.is_empty() && !self.serves(kind))
+    }
+
+    fn serves(&self, kind: &Kind) -> bool {
+        self.workers.values().any(|worker| worker.serves(kind))
+    }
+
+    /// Whether calls of this kind are bound to a node that was given up a moment ago.
+    pub(super) fn is_dead(&self, kind: &Kind) -> bool {
+        let until = self.pools.get(kind).and_then(|pool| pool.dead_until);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Looks whether the nodes live to which calls are bound. Returns those whose node was dead at
+    /// so many looks in a row, and the starts of workers for them.
+    pub(super) fn look_at_bound(
+        &mut self,
+        nodes: &[Node],
+        patience: Duration,
+    ) -> (Vec<(NodeId, Reply)>, Vec<Arc<Srun>>) {
+        let Self { pools, workers, .. } = self;
+        let (mut given_up, mut starts) = (Vec::new(), Vec::new());
+        for (kind, pool) in pools.iter_mut().filter(|(kind, _)| kind.is_pinned) {
+            let Some(bound) = &kind.node else { continue };
+            // One that is not known may be of another partition.
+            let is_dead = nodes.iter().any(|node| node.id == *bound && !node.is_alive);
+            let is_served = workers.values().any(|worker| worker.serves(kind));
+            if pool.waiting.is_empty() || !is_dead || is_served {
+                pool.deaths = 0;
+                continue;
+            }
+            pool.deaths += 1;
+            if pool.deaths < LOOKS {
+                continue;
+            }
+            pool.deaths = 0;
+            pool.dead_until = Some(Instant::now() + patience);
+            let waiting = pool.waiting.drain(..);
+            given_up.extend(waiting.map(|(_, reply)| (bound.clone(), reply)));
+            let of_kind = workers.values().filter(|worker| worker.kind == *kind);
+            starts.extend(of_kind.filter_map(|worker| worker.srun.clone()));
+        }
+        (given_up, starts)
     }
 
     fn cpus(&self) -> u32 {
