@@ -91,6 +91,24 @@ pub fn calls_at_a_stopped_worker_end(cluster: &Cluster) {
     });
 }
 
+/// A large request for a stopped worker holds up neither other calls nor the end of the cluster,
+/// which is dropped here, and the worker ends with it.
+pub fn a_stopped_worker_holds_up_nobody(cluster: Cluster) {
+    let stopped = stop_worker(&cluster, &NodeId::from("n2"));
+    let large = ByteBuf::from(vec![1; 8 << 20]);
+    let held_up = cluster.pin("n2").retries(0).call(mirror, large);
+    for node in ["n1", "n3"] {
+        assert_eq!(cluster.pin(node).call(add, (1, 2)).get(), Ok(3));
+    }
+    drop(cluster);
+    // Another worker of that node may have answered it.
+    drop(held_up.get());
+    let process = format!("/proc/{stopped}");
+    until("the stopped process to end", || {
+        !Path::new(&process).exists()
+    });
+}
+
 /// Sums with the worker's own pool.
 #[remote(cpus = 2)]
 pub fn sum_in_parallel(end: u64) -> (u64, usize) {

@@ -8,9 +8,10 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use heist_cluster::{remote, Calls, Cluster, Priority};
+use heist_cluster::{remote, Calls, Cluster, Priority, RemoteFuture};
 use heist_sync::thread;
 
+use crate::calls::{add, work_for};
 use crate::until;
 
 /// Says in a file that it has begun, and waits for another.
@@ -84,6 +85,33 @@ pub fn no_call_is_passed_over_for_ever(cluster: &Cluster) {
     assert_eq!(patient.get(), Ok(()));
     for call in open {
         assert_eq!(call.get(), Ok(()));
+    }
+}
+
+/// A call that wants all of a node has it at some time, however many small ones come.
+pub fn a_large_call_has_its_turn(cluster: &Cluster) {
+    for priority in [Priority::High, Priority::Normal] {
+        let small = cluster.pin("n2");
+        let mut seed = 0;
+        let mut begin = || {
+            seed += 1;
+            small.call(work_for, (seed, 5 + seed % 30))
+        };
+        let mut open: VecDeque<_> = (0..12).map(|_| begin()).collect();
+        let first = open.pop_front().map(RemoteFuture::get);
+        assert!(first.is_some_and(|sum| sum.is_ok()));
+        let large = cluster.pin("n2").cpus(2).priority(priority);
+        let large = large.call(add, (1, 2));
+        until("the large call", || {
+            open.push_back(begin());
+            let next = open.pop_front().map(RemoteFuture::get);
+            assert!(next.is_some_and(|sum| sum.is_ok()));
+            large.is_done()
+        });
+        assert_eq!(large.get(), Ok(3));
+        for call in open {
+            assert!(call.get().is_ok());
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod chaos;
 pub mod chunks;
 pub mod claims;
 pub mod crashes;
+pub mod hostile;
 pub mod jobs;
 pub mod logs;
 pub mod names;

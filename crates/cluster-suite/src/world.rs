@@ -257,7 +257,9 @@ macro_rules! suite {
             cancelled_calls_end, a_cancelled_call_can_be_killed, calls_end_at_their_deadline,
             a_deaf_call_is_killed_after_its_deadline, many_calls_come_back,
             a_result_is_given_once);
-        $crate::suite!(@claims $world: urgent_calls_come_first, no_call_is_passed_over_for_ever);
+        $crate::suite!(@claims $world: urgent_calls_come_first, no_call_is_passed_over_for_ever,
+            a_large_call_has_its_turn);
+        $crate::suite!(@hostile $world: what_nobody_has_is_refused, extremes_are_possible);
         $crate::suite!(@odd_names $world: names_are_free);
         $crate::suite!(@chunks $world:
             a_range_is_covered_once, a_list_keeps_its_order, progress_grows_to_the_whole,
@@ -313,6 +315,13 @@ macro_rules! suite {
             $crate::world::on_its_own::<$world>(options, |stage| {
                 $crate::calls::large_payloads_pass_both_ways(stage.cluster);
             });
+        }
+
+        #[test]
+        fn a_cancelled_call_gives_its_memory_back() {
+            let options = heist_cluster::Options::new().calls_bytes_max(600);
+            let test = $crate::hostile::a_cancelled_call_gives_its_memory_back;
+            $crate::world::on_its_own::<$world>(options, test);
         }
 
         #[test]

@@ -204,12 +204,7 @@ fn lines_of_jobs_come_with_their_attempt() {
 #[test]
 fn a_stopped_node_holds_up_nobody() {
     let cluster = Cluster::connect(Here::backend(Path::new(""))).expect("workers");
-    calls::stop_worker(&cluster, &NodeId::from("n2"));
-    let large = serde_bytes::ByteBuf::from(vec![1; 8 << 20]);
-    let held_up = cluster.pin("n2").call(calls::mirror, large);
-    assert_eq!(cluster.pin("n1").call(calls::add, (1, 2)).get(), Ok(3));
-    drop(cluster);
-    assert!(held_up.get().is_err(), "the cluster has ended");
+    calls::a_stopped_worker_holds_up_nobody(cluster);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::io::{stderr, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,6 +108,59 @@ fn come_back(cluster: &Cluster) {
     world::disturb(&["heal", "n3"]);
     world::disturb(&["kill", "ray", "n3"]);
     OnRay::revive(cluster, &NodeId::from("n3"));
+}
+
+#[test]
+fn a_stopped_worker_holds_up_nobody() {
+    let Some(_turn) = world::turn_or_skipped::<OnRay>() else {
+        return;
+    };
+    let cluster = Cluster::connect(Ray::new()).expect("a connection of its own");
+    calls::a_stopped_worker_holds_up_nobody(cluster);
+}
+
+/// Its worker dies, and in a process of Python nothing says why.
+#[test]
+fn a_recursion_without_end_is_an_error() {
+    on_ray(|cluster| {
+        let deep = cluster.on("n1").retries(1);
+        let error = deep.call(crashes::use_up_stack, 1 << 40).get();
+        let error = error.expect_err("no stack is so deep");
+        assert!(
+            matches!(&error, RemoteError::Backend { attempts: 2, .. }),
+            "{error}"
+        );
+        assert_eq!(cluster.pin("n1").call(calls::add, (1, 2)).get(), Ok(3));
+    });
+}
+
+/// A worker whose start fails is killed, and calls and jobs say why they have none.
+#[test]
+fn a_worker_whose_start_fails_is_killed() {
+    on_faulty_ray(|cluster, fault| {
+        let large = cluster.anywhere().cpus(2).retries(0);
+        fault("learn", true);
+        let error = large.call(calls::add, (1, 2)).get();
+        let error = error.expect_err("no worker starts").to_string();
+        assert!(error.contains("Fault: of the test"), "{error}");
+        let options = JobOptions::new("nowhere").losses_max(1);
+        let job = cluster
+            .submit(Counting::new(3, 1), options)
+            .expect("submit");
+        let answer = job.wait_timeout(PATIENCE).expect("it is given up");
+        let error = answer.expect_err("no worker starts").to_string();
+        assert!(error.contains("Fault: of the test"), "{error}");
+        let begun = fault("learn", false).with_extension("files");
+        let begun = std::fs::read_to_string(begun).expect("workers were started");
+        assert!(begun.lines().count() >= 4, "{begun}");
+        for file in begun.lines() {
+            // Ray names it after the process.
+            let process = file.trim_end_matches(".out").rsplit('-').next();
+            let process = format!("/proc/{}", process.expect("a number"));
+            until("a worker to end", || !Path::new(&process).exists());
+        }
+        assert_eq!(large.call(calls::add, (1, 2)).get(), Ok(3));
+    });
 }
 
 /// A pinned call to a node that is gone is an error, and not a wait.
@@ -416,8 +469,9 @@ fn ends_with_the_reason(calls: impl IntoIterator<Item = RemoteFuture<u64>>) {
     }
 }
 
-/// Runs a test on a connection of its own, in whose side-car it can switch faults on and off.
-fn on_faulty_ray(test: impl FnOnce(&Cluster, &dyn Fn(&str, bool))) {
+/// Runs a test on a connection of its own, in whose side-car it can switch faults on and off, by a
+/// file each.
+fn on_faulty_ray(test: impl FnOnce(&Cluster, &dyn Fn(&str, bool) -> PathBuf)) {
     let Some(_turn) = world::turn_or_skipped::<OnRay>() else {
         return;
     };
@@ -434,10 +488,11 @@ fn on_faulty_ray(test: impl FnOnce(&Cluster, &dyn Fn(&str, bool))) {
     test(&cluster, &|name, is_on| {
         let fault = folder.path().join(name);
         let done = match is_on {
-            true => std::fs::write(fault, ""),
-            false => std::fs::remove_file(fault),
+            true => std::fs::write(&fault, ""),
+            false => std::fs::remove_file(&fault),
         };
         done.expect("the folder is there");
+        fault
     });
 }
 

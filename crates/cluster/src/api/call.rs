@@ -102,6 +102,8 @@ struct State {
     is_cancelled: bool,
     /// Until its deadline, and then until it is killed.
     timer: Option<Timer>,
+    /// Until it is run again.
+    pause: Option<Timer>,
     waker: Option<Waker>,
     on_result: Option<OnResult>,
 }
@@ -153,6 +155,7 @@ impl Call {
                 is_over: false,
                 is_cancelled: false,
                 timer: None,
+                pause: None,
                 waker: None,
                 on_result,
             }),
@@ -310,9 +313,15 @@ impl Call {
         // No pause is as long as what a clock can show.
         let at = Instant::now() + backoff.pause(attempts, self.shared.id ^ self.number);
         let call = Arc::clone(self);
-        let again = Again(call, Mutex::new(Some(permit)));
-        // If it cannot wait, it is given up as it is dropped.
-        let _ = self.shared.timers.add(at, Arc::new(again));
+        let again = Arc::new(Again(call, Mutex::new(Some(permit))));
+        let mut state = self.state.lock();
+        if !state.is_over {
+            // If it cannot wait, it is given up as it is dropped.
+            state.pause = self.shared.timers.add(at, Arc::clone(&again) as _).ok();
+        }
+        // The last copy may be dropped here, which needs the lock.
+        drop(state);
+        drop(again);
     }
 
     /// Sets the result, unless there is one or the attempt is not the present one.
@@ -337,7 +346,12 @@ impl Call {
         state.args = None;
         let waker = state.waker.take();
         let on_result = state.on_result.take();
+        let pause = state.pause.take();
         drop(state);
+        if let Some(pause) = pause {
+            // Gives its permit back.
+            self.shared.timers.remove(pause);
+        }
         self.changed.notify_all();
         if let Some(waker) = waker {
             waker.wake();
@@ -366,13 +380,13 @@ impl Call {
 
     /// Waits for the result, for `patience` at most, and takes it.
     pub(super) fn wait(&self, patience: Duration) -> Option<Result<Returned, RemoteError>> {
-        let deadline = Instant::now() + patience;
+        let began = Instant::now();
         let mut state = self.state.lock();
         loop {
             if let Some(result) = self.result(&mut state) {
                 return Some(result);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = patience.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return None;
             }

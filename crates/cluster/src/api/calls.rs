@@ -152,7 +152,8 @@ impl Calls<'_> {
     }
 
     /// Lets calls begin before others that wait, or after them: high ones first, low ones last. No
-    /// class starves: after ten calls that were more urgent, one that was passed over begins. Calls
+    /// class starves: after ten calls that were more urgent, one that was passed over begins. So
+    /// does one that wants much of a node: after a while those that would be in its way wait. Calls
     /// that run are not interrupted. Jobs wait as normal ones.
     ///
     /// This orders the calls of one [`Cluster`](crate::Cluster) that wait in this program for room.
@@ -411,7 +412,8 @@ impl Calls<'_> {
             needs: self.needs(&defaults.needs),
             ..self.placement.clone()
         };
-        if let Some(fault) = placement.needs.fault() {
+        let node = placement.node.as_ref();
+        if let Some(fault) = node.and_then(NodeId::fault).or(placement.needs.fault()) {
             return Err(fault);
         }
         let what = format!("the arguments of `{name}`");

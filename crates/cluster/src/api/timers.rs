@@ -58,7 +58,9 @@ impl Timers {
     }
 
     pub(super) fn remove(&self, timer: Timer) {
-        self.state.lock().due.remove(&timer);
+        let removed = self.state.lock().due.remove(&timer);
+        // Without the lock: what is dropped with it may have timers of its own.
+        drop(removed);
     }
 
     /// Ends the thread; no deadline comes any more.

@@ -24,9 +24,28 @@ pub(super) struct Queue<T> {
     /// The line of each waiting item, by its number.
     waiting: HashMap<u64, Wish>,
     /// The first item of each line, by priority.
-    heads: [BTreeMap<u64, Wish>; 3],
+    heads: [BTreeMap<u64, Head>; 3],
     turns: Turns,
+    hold: Option<Hold>,
+    /// How often a head may be passed over before a node is held for it.
+    passed_max: u32,
     next_number: u64,
+}
+
+/// The first item of a line.
+#[derive(Debug)]
+struct Head {
+    wish: Wish,
+    /// How many items have taken room that it lacks since it is the first.
+    passed: u32,
+}
+
+/// A node on which nothing else takes what this item lacks, until it has begun. Without this, one
+/// that wants all of a node would wait for as long as there are small ones.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    number: u64,
+    at: usize,
 }
 
 #[derive(Debug)]
@@ -37,6 +56,9 @@ struct Place {
     /// The resources beside processors, and those of them that are free.
     needs: Needs,
     free_needs: Needs,
+    /// The share of lasting items, which will not be free soon.
+    lasting: Cpus,
+    lasting_needs: Needs,
     /// The number of items placed there.
     taken: u32,
     standing: Standing,
@@ -68,6 +90,8 @@ pub(super) struct Room {
     pub(super) node: NodeId,
     pub(super) cpus: Cpus,
     pub(super) needs: Needs,
+    /// It is had for long; see [`Queue::keep`].
+    pub(super) is_lasting: bool,
 }
 
 impl Place {
@@ -79,6 +103,45 @@ impl Place {
             _ => wish.needs.memory_bytes <= self.free_needs.memory_bytes,
         };
         has_memory && self.free >= wish.cpus && wish.needs.fits(&self.free_needs)
+    }
+
+    /// Whether there will be room once all that does not last has ended.
+    fn will_have_room(&self, wish: &Wish) -> bool {
+        let mut there = self.needs.clone();
+        there.memory_bytes = there
+            .memory_bytes
+            .saturating_sub(self.lasting_needs.memory_bytes);
+        let mut cpus = self.lasting;
+        cpus += wish.cpus;
+        let has_memory =
+            self.needs.memory_bytes == 0 || wish.needs.memory_bytes <= there.memory_bytes;
+        for (name, count) in &mut there.named {
+            let taken = self.lasting_needs.named.get(name).copied();
+            *count = count.saturating_sub(taken.unwrap_or(0));
+        }
+        cpus <= self.cpus && has_memory && wish.needs.fits(&there)
+    }
+
+    /// Whether some of what `waiting` needs is not there any more when `other` has its part.
+    fn is_rival(&self, waiting: &Wish, other: &Wish) -> bool {
+        let mut both = waiting.cpus;
+        both += other.cpus;
+        let lacks =
+            |there: u64, one: u64, other: u64| other > 0 && there < one.saturating_add(other);
+        let (one, two) = (&waiting.needs, &other.needs);
+        let lacks_memory = self.needs.memory_bytes > 0
+            && one.memory_bytes > 0
+            && lacks(
+                self.free_needs.memory_bytes,
+                one.memory_bytes,
+                two.memory_bytes,
+            );
+        let lacks_named = one.named.iter().any(|(name, count)| {
+            let of = |needs: &Needs| needs.named.get(name).copied().unwrap_or(0);
+            lacks(of(&self.free_needs).into(), (*count).into(), of(two).into())
+        });
+        let lacks_cpus = other.cpus > Cpus::from(0) && self.free < both;
+        lacks_cpus || lacks_memory || lacks_named
     }
 
     /// Takes some of the resources beside processors, or gives them back.
@@ -107,6 +170,8 @@ impl<T> Queue<T> {
             },
             needs: each.clone(),
             free_needs: each.clone(),
+            lasting: Cpus::from(0),
+            lasting_needs: Needs::default(),
             cpus,
             free: cpus,
             taken: 0,
@@ -127,6 +192,8 @@ impl<T> Queue<T> {
             waiting: HashMap::new(),
             heads: Default::default(),
             turns: Turns::default(),
+            hold: None,
+            passed_max: Turns::PASSED_MAX,
             next_number: 0,
         }
     }
@@ -168,7 +235,11 @@ impl<T> Queue<T> {
         self.next_number += 1;
         let line = self.lines.entry(wish.clone()).or_default();
         if line.is_empty() {
-            self.heads[wish.priority as usize].insert(number, wish.clone());
+            let head = Head {
+                wish: wish.clone(),
+                passed: 0,
+            };
+            self.heads[wish.priority as usize].insert(number, head);
         }
         line.insert(number, item);
         self.waiting.insert(number, wish);
@@ -212,30 +283,92 @@ impl<T> Queue<T> {
 
     /// The most urgent item that has room now, of equals the oldest, and its room.
     pub(super) fn pop(&mut self) -> Option<(Room, T)> {
-        let heads = self.turns.order().into_iter();
-        let mut heads = heads.flat_map(|priority| &self.heads[priority as usize]);
-        let found = heads.find_map(|(number, wish)| {
-            let at = self.best(wish)?;
-            Some((*number, wish.cpus, wish.needs.clone(), wish.priority, at))
-        });
-        let (number, cpus, needs, priority, at) = found?;
+        let (number, at) = self.next()?;
+        let wish = self.waiting.get(&number)?.clone();
         let item = self.remove(number)?;
         let waits = |other| !self.heads[other as usize].is_empty();
-        self.turns.begun(priority, waits);
+        self.turns.begun(wish.priority, waits);
+        let Wish { cpus, needs, .. } = wish;
         self.change(at, |place| {
             place.free -= cpus;
             place.change_needs(&needs, u64::saturating_sub);
             place.taken += 1;
         });
-        let node = self.nodes[at].node.id.clone();
-        Some((Room { node, cpus, needs }, item))
+        let room = Room {
+            node: self.nodes[at].node.id.clone(),
+            cpus,
+            needs,
+            is_lasting: false,
+        };
+        Some((room, item))
+    }
+
+    /// The number of the item that comes next, and its node.
+    fn next(&mut self) -> Option<(u64, usize)> {
+        if let Some(hold) = self.hold {
+            let held = self.waiting.get(&hold.number);
+            if let Some(at) = held.and_then(|wish| self.best(wish, None)) {
+                return Some((hold.number, at));
+            }
+        }
+        let mut passed = Vec::new();
+        for priority in self.turns.order() {
+            for (number, head) in &self.heads[priority as usize] {
+                let Some(at) = self.best(&head.wish, self.hold) else {
+                    passed.push((*number, priority));
+                    continue;
+                };
+                let (number, wish) = (*number, head.wish.clone());
+                self.pass_over(&passed, &wish, at);
+                // It may be held from now on, and not for this one.
+                return match self.best(&wish, self.hold) {
+                    Some(at) => Some((number, at)),
+                    None => self.next(),
+                };
+            }
+        }
+        None
+    }
+
+    /// Notes that these heads let another item have its room at a node.
+    fn pass_over(&mut self, passed: &[(u64, Priority)], other: &Wish, at: usize) {
+        for (number, priority) in passed {
+            let Some(head) = self.heads[*priority as usize].get_mut(number) else {
+                continue;
+            };
+            let wish = &head.wish;
+            let is_meant = !wish.is_pinned || wish.node == Some(at);
+            let place = &self.nodes[at];
+            if !is_meant || !place.will_have_room(wish) || !place.is_rival(wish, other) {
+                continue;
+            }
+            head.passed = head.passed.saturating_add(1);
+            if head.passed > self.passed_max && self.hold.is_none() {
+                let number = *number;
+                let meant = match wish.node.filter(|_| wish.is_pinned) {
+                    Some(at) => at..at + 1,
+                    None => 0..self.nodes.len(),
+                };
+                let can = |at: &usize| {
+                    let place = &self.nodes[*at];
+                    place.standing == Standing::Ready && place.will_have_room(wish)
+                };
+                let emptiest = meant.filter(can).max_by_key(|at| self.nodes[*at].free);
+                self.hold = emptiest.map(|at| Hold { number, at });
+            }
+        }
     }
 
     /// The wished-for node, or the one with the most room.
-    fn best(&self, wish: &Wish) -> Option<usize> {
+    fn best(&self, wish: &Wish, hold: Option<Hold>) -> Option<usize> {
+        let held = hold.and_then(|hold| Some((hold.at, self.waiting.get(&hold.number)?)));
+        let has_room = |at: usize| {
+            let is_held =
+                |(held, other): (usize, &Wish)| held == at && self.nodes[at].is_rival(other, wish);
+            self.nodes[at].has_room(wish) && !held.is_some_and(is_held)
+        };
         if let Some(at) = wish.node {
-            let place = &self.nodes[at];
-            let (is_free, standing) = (place.has_room(wish), &place.standing);
+            let (is_free, standing) = (has_room(at), &self.nodes[at].standing);
             if is_free && *standing == Standing::Ready {
                 return Some(at);
             }
@@ -246,7 +379,7 @@ impl<T> Queue<T> {
         }
         let emptiest = self.ready.iter().rev();
         let mut enough = emptiest.take_while(|(free, _)| *free >= wish.cpus);
-        let found = enough.find(|(_, Reverse(at))| self.nodes[*at].has_room(wish));
+        let found = enough.find(|(_, Reverse(at))| has_room(*at));
         found.map(|(_, Reverse(at))| *at)
     }
 
@@ -260,8 +393,36 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Notes that the item in this room may stay for hours, so that nobody waits for it who could
+    /// have another node.
+    pub(super) fn keep(&mut self, room: &mut Room) {
+        room.is_lasting = true;
+        if let Some(at) = self.place(&room.node) {
+            let place = &mut self.nodes[at];
+            place.lasting += room.cpus;
+            let lasting = &mut place.lasting_needs;
+            lasting.memory_bytes = lasting.memory_bytes.saturating_add(room.needs.memory_bytes);
+            for (name, count) in &room.needs.named {
+                let lasting = lasting.named.entry(name.clone()).or_default();
+                *lasting = lasting.saturating_add(*count);
+            }
+        }
+        self.hold = None;
+    }
+
     pub(super) fn release(&mut self, room: &Room) {
         if let Some(at) = self.place(&room.node) {
+            if room.is_lasting {
+                let place = &mut self.nodes[at];
+                place.lasting -= room.cpus;
+                let lasting = &mut place.lasting_needs;
+                lasting.memory_bytes = lasting.memory_bytes.saturating_sub(room.needs.memory_bytes);
+                for (name, count) in &room.needs.named {
+                    if let Some(lasting) = lasting.named.get_mut(name) {
+                        *lasting = lasting.saturating_sub(*count);
+                    }
+                }
+            }
             self.change(at, |place| {
                 place.free += room.cpus;
                 place.change_needs(&room.needs, u64::saturating_add);
@@ -281,6 +442,7 @@ impl<T> Queue<T> {
         node: &NodeId,
         standing: Standing,
     ) -> Vec<(BackendError, T)> {
+        self.hold = None;
         if let Some(at) = self.place(node) {
             self.change(at, |place| {
                 place.node.is_alive = !matches!(standing, Standing::GivenUp(_));
@@ -314,8 +476,10 @@ impl<T> Queue<T> {
         let head = line.first_key_value().map(|(head, _)| *head);
         let heads = &mut self.heads[wish.priority as usize];
         if heads.remove(&number).is_some() {
-            heads.extend(head.map(|head| (head, wish.clone())));
+            let next = |wish| Head { wish, passed: 0 };
+            heads.extend(head.map(|head| (head, next(wish.clone()))));
         }
+        self.hold = self.hold.filter(|hold| hold.number != number);
         if head.is_none() {
             self.lines.remove(&wish);
         }
@@ -325,6 +489,7 @@ impl<T> Queue<T> {
     /// Takes out all that waits.
     pub(super) fn drain(&mut self) -> Vec<T> {
         self.waiting.clear();
+        self.hold = None;
         self.heads = Default::default();
         let lines = std::mem::take(&mut self.lines);
         lines

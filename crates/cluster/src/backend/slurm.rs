@@ -31,6 +31,7 @@ mod calls;
 mod command;
 mod guard;
 mod heartbeat;
+mod held_up;
 mod jobs;
 mod log;
 mod pools;

@@ -229,13 +229,13 @@ impl Driver {
         patience: Duration,
         mut look: impl FnMut(&mut Shown) -> Option<T>,
     ) -> Option<T> {
-        let deadline = Instant::now() + patience;
+        let began = Instant::now();
         let mut shown = self.results.state.lock();
         loop {
             if let Some(found) = look(&mut shown) {
                 return Some(found);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = patience.saturating_sub(began.elapsed());
             if left.is_zero() || shown.is_closed {
                 return None;
             }

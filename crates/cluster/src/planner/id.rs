@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct NodeId(Arc<str>);
 
+/// The longest name of a node.
+const NODE_NAME_BYTES_MAX: usize = 255;
+
 /// The name of a job. A copy is cheap.
 ///
 /// # Examples
@@ -36,6 +39,22 @@ impl NodeId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The reason why no node can have this name, if there is one: names travel in messages and
+    /// stand in errors.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let bytes = self.0.len();
+        if bytes > NODE_NAME_BYTES_MAX {
+            return Some(format!(
+                "the name of a node has {bytes} bytes; up to {NODE_NAME_BYTES_MAX} are possible"
+            ));
+        }
+        let is_bad = self.0.is_empty() || self.0.contains(char::is_control);
+        is_bad.then(|| {
+            let name = &self.0;
+            format!("no node is called {name:?}; a name has signs, and all of them can be printed")
+        })
     }
 }
 

@@ -69,8 +69,12 @@ impl Needs {
             .named
             .keys()
             .find(|name| !is_name(name) || is_reserved(name))?;
+        let bad = match bad.char_indices().nth(NAME_BYTES_MAX) {
+            Some((end, _)) => format!("{:?}..", &bad[..end]),
+            None => format!("{bad:?}"),
+        };
         Some(format!(
-            "there can be no resource {bad:?}; a name is a letter and up to {} letters, digits, \
+            "there can be no resource {bad}; a name is a letter and up to {} letters, digits, \
              \"_\", \"-\" and \".\", and processors and memory are asked for by themselves",
             NAME_BYTES_MAX - 1
         ))

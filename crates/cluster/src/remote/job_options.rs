@@ -229,6 +229,9 @@ impl JobOptions {
         if let Some(fault) = self.needs().fault() {
             return Some(format!("what job {} wants: {fault}", self.id));
         }
+        if let Some(fault) = self.node.as_ref().and_then(NodeId::fault) {
+            return Some(format!("where job {} is to be: {fault}", self.id));
+        }
         if self.mobility == Mobility::Pinned && self.node.is_none() {
             return Some(format!("job {} is pinned, but to no node", self.id));
         }

@@ -229,9 +229,12 @@ impl Shared {
         loop {
             let (room, worker, item) = {
                 let mut state = self.state.lock();
-                let Some((room, item)) = state.queue.pop() else {
+                let Some((mut room, item)) = state.queue.pop() else {
                     return;
                 };
+                if let Item::Host(..) = item {
+                    state.queue.keep(&mut room);
+                }
                 let at = state.queue.place(&room.node);
                 let worker = at.and_then(|at| state.workers[at].running.as_ref());
                 let worker =

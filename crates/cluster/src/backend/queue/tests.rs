@@ -72,6 +72,7 @@ fn a_wish_is_met_if_there_is_room_and_a_pin_waits_for_it() {
         node: NodeId::from("b"),
         cpus: Cpus::from(1),
         needs: Needs::default(),
+        is_lasting: false,
     });
     assert_eq!(placed(&mut queue), [at("pin", "b")]);
 }
@@ -186,6 +187,98 @@ fn parts_of_a_processor_leave_a_whole_one() {
     assert_eq!(placed(&mut queue), [at("whole", "a")]);
 }
 
+/// Pushes an item, and keeps two small ones running on node "a" until it has begun or `turns` have
+/// passed. Returns how many small ones have begun before it.
+fn small_ones_before(queue: &mut Queue<&'static str>, large: &Placement, turns: u32) -> u32 {
+    let small = wish("a", true);
+    let push = |queue: &mut Queue<_>, cpus: u32, placement, item| {
+        let pushed = queue.push(Cpus::from(cpus), placement, item);
+        pushed.expect("it is possible");
+    };
+    let mut running = std::collections::VecDeque::new();
+    for turn in 0..turns {
+        push(queue, 1, &small, "small");
+        push(queue, 1, &small, "small");
+        if turn == 2 {
+            push(queue, 2, large, "large");
+        }
+        while let Some((room, item)) = queue.pop() {
+            if item == "large" {
+                return turn;
+            }
+            running.push_back(room);
+        }
+        running
+            .pop_front()
+            .iter()
+            .for_each(|room| queue.release(room));
+    }
+    turns
+}
+
+#[test]
+fn small_ones_do_not_pass_a_large_one_for_ever() {
+    for priority in [Priority::High, Priority::Normal, Priority::Low] {
+        let mut queue = queue(&[("a", 2), ("b", 1)]);
+        let large = Placement {
+            priority,
+            ..anywhere()
+        };
+        let before = small_ones_before(&mut queue, &large, 1000);
+        assert!(before < 40, "{before} before one of {priority:?}");
+        let hold = queue.hold;
+        assert!(hold.is_none(), "it has begun, and {hold:?} is left");
+    }
+}
+
+#[test]
+fn nothing_is_held_for_one_that_waits_for_what_lasts() {
+    let mut queue = queue(&[("a", 2)]);
+    queue
+        .push(Cpus::try_from(0.5).expect("an amount"), &anywhere(), "job")
+        .expect("it is possible");
+    let (mut room, _) = queue.pop().expect("there is room");
+    queue.keep(&mut room);
+    let before = small_ones_before(&mut queue, &wish("a", true), 50);
+    assert_eq!(
+        (before, queue.hold.is_none()),
+        (50, true),
+        "small ones go on"
+    );
+    queue.release(&room);
+    let lasting = (queue.nodes[0].lasting, &queue.nodes[0].lasting_needs);
+    assert_eq!(lasting, (Cpus::from(0), &Needs::default()));
+    let before = small_ones_before(&mut queue, &wish("a", true), 50);
+    assert!(before < 50, "it has its turn once the job has ended");
+}
+
+#[test]
+fn a_node_is_held_only_for_what_is_lacking() {
+    let each = Needs::new(0, &[("gpu".to_owned(), 1)].into());
+    let mut queue = Queue::new([(NodeId::from("a"), Cpus::from(4))], &each);
+    let gpu = Placement {
+        needs: each,
+        ..anywhere()
+    };
+    for item in ["on the gpu", "waits for the gpu"] {
+        queue
+            .push(Cpus::from(1), &gpu, item)
+            .expect("it is possible");
+    }
+    let (busy, item) = queue.pop().expect("there is room");
+    assert_eq!(item, "on the gpu");
+    for _ in 0..100 {
+        queue
+            .push(Cpus::from(1), &anywhere(), "small")
+            .expect("it is possible");
+        let (room, item) = queue.pop().expect("processors are free");
+        assert_eq!(item, "small");
+        queue.release(&room);
+    }
+    queue.release(&busy);
+    assert_eq!(placed(&mut queue), [at("waits for the gpu", "a")]);
+}
+
 /// One line in which everybody looks at every node.
 #[derive(Default)]
 struct Naive {
@@ -226,6 +319,8 @@ proptest! {
         let nodes = names.iter().zip(1..);
         let nodes = nodes.map(|(name, cpus)| (NodeId::from(*name), Cpus::from(cpus + 1)));
         let mut queue = Queue::new(nodes, &Needs::default());
+        // The one line is never too long for anybody.
+        queue.passed_max = u32::MAX;
         let mut naive = Naive { nodes: vec![(2, true), (3, true), (4, true)], waiting: Vec::new() };
         let (mut numbers, mut rooms) = (Vec::new(), Vec::new());
         for (item, (what, at, cpus, flag)) in steps.into_iter().enumerate() {

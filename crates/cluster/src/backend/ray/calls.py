@@ -169,6 +169,8 @@ class Calls:
                 self.end(call, Failure("cancelled", "it had not begun"))
             elif is_hard:
                 call.lease.worker.kill()
+                # No other call is to be sent to it.
+                self.drop(call.lease)
             else:
                 call.lease.worker.actor.answer.remote(request)
 

@@ -18,6 +18,8 @@ from rooms import Rooms
 
 # How long a job waits for room on the node where it would rather be.
 WISH_PATIENCE_S = 10
+# How long the words of an error may be.
+MESSAGE_MAX = 1 << 14
 
 
 class Driver:
@@ -58,7 +60,7 @@ class Driver:
         traceback.print_exception(type(error), error, error.__traceback__)
         try:
             with self.sending:
-                self.stream.sendall(frame({"ended": told(error)}))
+                self.stream.sendall(frame({"ended": told(error)[:MESSAGE_MAX]}))
         finally:
             # Ray tidies up after a process that has gone.
             os._exit(1)
@@ -73,7 +75,7 @@ class Driver:
                 except Exception as error:
                     if isinstance(to, Printed):
                         raise
-                    header = {"to": to, "error": "lost", "message": told(error)}
+                    header = {"to": to, "error": "lost", "message": told(error)[:MESSAGE_MAX]}
                     message, data = frame(header), None
                 frames.append(message)
                 if data is not None:
@@ -91,7 +93,9 @@ class Driver:
         if isinstance(result, Exception):
             kind, message = reason(result)
             words = getattr(result, "words", b"")
-            return frame({"to": to, "error": kind, "message": message}, words), None
+            # The driver reads no header without an end.
+            header = {"to": to, "error": kind, "message": message[:MESSAGE_MAX]}
+            return frame(header, words), None
         if isinstance(result, heist_ray.Block):
             return prefix({"to": to}, len(result.data)), result.data
         return frame({"to": to}, result), None

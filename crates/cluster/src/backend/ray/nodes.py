@@ -32,19 +32,28 @@ def of_ray(needs):
     return tuple(sorted((name, amount) for name, amount in found.items() if amount))
 
 
+def amounts(resources):
+    """Ray's resources that can be asked for; it has more for itself, and a node is lost that
+    reserves some of its object store."""
+    return {
+        name: amount
+        for name, amount in resources.items()
+        if name != "object_store_memory" and ":" not in name and "_group_" not in name
+    }
+
+
 def of_heist(resources):
-    """Ray's resources with a name, by ours; Ray has more for itself."""
-    others = ("CPU", "memory", "object_store_memory")
+    """Those of them that only have a name, by ours."""
     return {
         OURS.get(name, name): int(amount)
-        for name, amount in resources.items()
-        if name not in others and ":" not in name and "_group_" not in name and amount >= 1
+        for name, amount in amounts(resources).items()
+        if name not in ("CPU", "memory") and amount >= 1
     }
 
 
 def in_words(cpus, amounts):
     """So many processors and other resources, as other backends say it."""
-    words = [f"{cpus:g}"]
+    words = [f"{cpus:.3f}".rstrip("0").rstrip(".")]
     for name, amount in amounts:
         if name == "memory":
             words.append(f"{int(-(-amount // (1 << 20)))} MiB of memory")
@@ -145,7 +154,7 @@ class Nodes:
                 "cpus": node["Resources"].get("CPU", 0.0),
                 "memory_bytes": int(node["Resources"].get("memory", 0)),
                 "resources": of_heist(node["Resources"]),
-                "amounts": node["Resources"],
+                "amounts": amounts(node["Resources"]),
             }
             for node in sorted(nodes, key=lambda node: called[node["NodeID"]])
         ]

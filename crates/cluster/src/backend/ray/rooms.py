@@ -19,6 +19,8 @@ from nodes import Failure
 KEEP_S = 30
 # How long the last words of a dead worker are waited for.
 INQUEST_S = 10
+# The least of a processor that a room has.
+CPUS_MIN = 0.001
 
 
 # Ray says so when a worker crashes; then follow stacks.
@@ -149,7 +151,8 @@ class Rooms:
             self.wanted.remove(place)
 
     def reserve(self, cpus, place, needs=()):
-        room = {"CPU": cpus, **dict(needs)}
+        # Ray reserves no room of nothing.
+        room = {"CPU": max(cpus, CPUS_MIN), **dict(needs)}
         if place is not None:
             # Of this Ray gives every node one.
             room[f"node:{self.nodes.find(place)['address']}"] = 0.001
@@ -163,20 +166,17 @@ class Rooms:
 
     def worker(self, place):
         """A worker on that node, which knows what the node is called."""
-        while worker := self.spare(place):
+        while True:
+            spare = self.spare(place)
+            worker = spare or self.start_worker(place)
             try:
                 worker.learn()
                 return worker
-            except ray.exceptions.RayActorError:
-                # It has died in the meantime.
-                pass
-        worker = self.start_worker(place)
-        try:
-            worker.learn()
-        except Exception:
-            worker.kill()
-            raise
-        return worker
+            except Exception as error:
+                worker.kill()
+                # A spare one may have died in the meantime.
+                if spare is None or not isinstance(error, ray.exceptions.RayActorError):
+                    raise
 
     def is_mystery(self, worker, error):
         """Whether the worker has died, and perhaps has said why."""

@@ -25,7 +25,7 @@ use crate::planner::NodeId;
 use crate::private::Folder;
 use crate::protocol::needs::Needs;
 use crate::protocol::outgoing::Outgoing;
-use crate::protocol::{Frame, FrameReader, Limits};
+use crate::protocol::{Frame, FrameReader, Limits, ReadError};
 
 /// The name of the program of the side-car, in its folder.
 const SCRIPT: &str = "sidecar.py";
@@ -324,7 +324,15 @@ impl Waiting {
         let mut frames =
             FrameReader::new(BufReader::with_capacity(1 << 16, input), Limits::default());
         let mut why = String::new();
-        while let Ok(frame) = frames.read() {
+        loop {
+            let frame = match frames.read() {
+                Ok(frame) => frame,
+                Err(ReadError::Closed | ReadError::Io(_)) => break,
+                Err(error) => {
+                    why = format!(" for this program: it could not be read ({error})");
+                    break;
+                }
+            };
             match serde_json::from_slice::<Heard>(&frame.header) {
                 Ok(Heard::Printed { printed }) => self.printed.take(printed, &frame.payload),
                 Ok(Heard::Said(said)) => self.pass_on(said.to, said.outcome(frame.payload)),

@@ -14,6 +14,9 @@ use crate::protocol::cpus::Cpus;
 use crate::protocol::environment::{batch_variable, WORKER_VARIABLE};
 use crate::protocol::job_folder::{Attempt, JobFolder};
 
+/// How much of the name of a job Slurm shows.
+const NAME_SIGNS_MAX: usize = 128;
+
 /// The file for an attempt's output.
 pub(super) const LOG: &str = "log";
 
@@ -183,11 +186,7 @@ pub(super) fn submit(
     let mut sbatch = site.placing("sbatch", spec.cpus.whole().max(1), &spec.placement.needs);
     sbatch
         .args(["--parsable", "--requeue", "--open-mode=append"])
-        // No argument can hold a zero.
-        .arg(format!(
-            "--job-name={}",
-            spec.name.replace('\0', "\u{fffd}")
-        ))
+        .arg(format!("--job-name={}", name_for_slurm(&spec.name)))
         .arg(format!("--output={log}"))
         .env(
             WORKER_VARIABLE,
@@ -207,6 +206,15 @@ pub(super) fn submit(
     number
         .parse()
         .map_err(|_| format!("sbatch said {text:?}; the number of a job was expected"))
+}
+
+/// The beginning of a name, which only people read: no command line can hold all of a long one.
+fn name_for_slurm(name: &str) -> String {
+    let signs = name.chars().take(NAME_SIGNS_MAX);
+    // No argument can hold a zero.
+    signs
+        .map(|sign| if sign == '\0' { '\u{fffd}' } else { sign })
+        .collect()
 }
 
 /// When a job that was requeued may begin. Left alone, Slurm waits until no credential of the

@@ -60,17 +60,26 @@ impl Calls {
     }
 
     pub(super) fn call(self: &Arc<Self>, call: CallSpec, reply: Reply) {
+        let wanted = call.placement.node.as_ref();
+        if let Some(odd) = wanted.filter(|node| call.placement.is_pinned && !Site::may_have(node)) {
+            return reply(Err(self.site.has_none(odd)));
+        }
+        let node = wanted.filter(|node| Site::may_have(node)).cloned();
         let kind = Kind {
             cpus: call.cpus.max(1),
             needs: call.placement.needs.clone(),
-            node: call.placement.node.clone(),
-            is_pinned: call.placement.node.is_some() && call.placement.is_pinned,
+            is_pinned: node.is_some() && call.placement.is_pinned,
+            node,
             priority: call.placement.priority,
         };
         if let Some(error) = self.site.lacks(&kind.cpus, &kind.needs) {
             return reply(Err(error));
         }
         let mut state = self.state.lock();
+        if state.is_dead(&kind) {
+            drop(state);
+            return reply(Err(is_dead(kind.node.as_ref())));
+        }
         let pool = state.pools.entry(kind).or_default();
         pool.waiting.push_back((call, reply));
         drop(state);
@@ -83,11 +92,13 @@ impl Calls {
             let at = pool.waiting.iter().position(|(call, _)| call.id == id)?;
             pool.waiting.remove(at)
         });
-        let process = state
-            .workers
-            .values()
-            .find(|worker| matches!(worker.phase, Phase::Busy(call) if call == id))
-            .and_then(|worker| worker.process.clone());
+        let mut workers = state.workers.values_mut();
+        let worker = workers.find(|it| matches!(it.phase, Phase::Busy(call) if call == id));
+        let process = worker.and_then(|worker| match is_hard {
+            // Slurm takes its time, and no other call is to die with this one.
+            true => end(worker),
+            false => worker.process.clone(),
+        });
         let reply = match (waiting, is_hard) {
             (Some((_, reply)), _) => Some(reply),
             (None, true) => state.replies.remove(&id),
@@ -182,12 +193,14 @@ impl Calls {
             })
             .collect();
         let every = (self.site.silence / LOOKS).as_millis() / TICK.as_millis();
+        state.look_at_held_up();
         state.ticks += 1;
         let is_look = state.ticks.is_multiple_of(every.max(1));
         drop(state);
         if is_look {
             self.look();
             self.look_at_starts();
+            self.look_at_bound();
         }
         tired.iter().for_each(Process::close);
         if has_waiting {
@@ -238,13 +251,43 @@ impl Calls {
         let Ok(placed) = batch::placed(&self.site.name) else {
             return;
         };
-        let overdue = self.state.lock().overdue(&placed, self.site.silence);
+        let mut state = self.state.lock();
+        let ended = placed
+            .iter()
+            .filter(|(id, _)| !state.workers.contains_key(id));
+        let ended: Vec<_> = ended.map(|(_, placed)| placed.slurm_job).collect();
+        let overdue = state.overdue(&placed, self.site.silence);
+        drop(state);
+        if !ended.is_empty() {
+            // Slurm may have missed that, and keeps their room.
+            let _ = batch::cancel(&ended);
+        }
         for (worker, srun, why) in &overdue {
             srun.kill(why.clone());
             if let Some(placed) = placed.get(worker) {
                 // As above.
                 let _ = batch::cancel(&[placed.slurm_job]);
             }
+        }
+    }
+
+    /// Gives up calls that are bound to nodes that Slurm has not had for as long as a worker may be
+    /// silent. It would keep their workers in its queue until the nodes come back.
+    fn look_at_bound(&self) {
+        if !self.state.lock().are_bound() {
+            return;
+        }
+        // Nothing is concluded if Slurm does not answer.
+        let Ok(nodes) = self.site.nodes() else {
+            return;
+        };
+        let patience = self.site.silence;
+        let (given_up, starts) = self.state.lock().look_at_bound(&nodes, patience);
+        for srun in starts {
+            srun.kill("its node is dead".to_owned());
+        }
+        for (node, reply) in given_up {
+            reply(Err(is_dead(Some(&node))));
         }
     }
 
@@ -257,7 +300,7 @@ impl Calls {
         let waiting: Vec<_> = state.pools.drain().collect();
         let replies = std::mem::take(&mut state.replies);
         let is_idle = |worker: &Worker| matches!(worker.phase, Phase::Idle(_) | Phase::Ending);
-        let has_others = !state.workers.values().all(is_idle);
+        let has_begun = state.next_worker > 0;
         let of_idle = state.workers.values().filter(|worker| is_idle(worker));
         let idle: Vec<_> = of_idle
             .filter_map(|worker| worker.process.clone())
@@ -272,8 +315,9 @@ impl Calls {
         // Answers and lines come by different ways, and what is ended by force says no more.
         let deadline = Instant::now() + LAST_LINES_PATIENCE;
         idle.iter().for_each(|process| process.hear_out(deadline));
-        if has_others {
-            // Workers in Slurm's queue do not hear us, and no one is left to be told of a failure.
+        if has_begun {
+            // Workers in Slurm's queue do not hear us, and it may have missed the end of others, if
+            // its controller was away. No one is left to be told of a failure.
             let _ = guard::end(&self.site.name);
         }
         self.site.guard.close();
@@ -328,7 +372,8 @@ impl Calls {
         let nodes = self.site.known_nodes();
         let alive = nodes.iter().filter(|node| node.is_alive);
         // Slurm counts whole ones.
-        let cpus: u32 = alive.map(|node| node.cpus as u32).sum();
+        let cpus = alive.map(|node| node.cpus as u32);
+        let cpus = cpus.fold(0, u32::saturating_add);
         self.cpus_max.unwrap_or(cpus.max(1))
     }
 
@@ -415,4 +460,10 @@ impl Calls {
         }
         self.dispatch();
     }
+}
+
+/// The error of a call that is bound to a dead node.
+fn is_dead(node: Option<&NodeId>) -> BackendError {
+    let node = node.map_or_else(String::new, ToString::to_string);
+    BackendError::node_died(format!("{node} is gone, as Slurm says"))
 }

@@ -107,6 +107,7 @@ pub(super) fn is_rejection(message: &str) -> bool {
         "Unable to allocate resources",
         "Batch job submission failed",
         "unrecognized option",
+        "invalid number of cpus",
     ];
     let passing = ["contact", "imed out", "temporarily", "are busy"];
     rejects.iter().any(|text| message.contains(text))
@@ -123,6 +124,7 @@ mod tests {
             "srun: error: Unable to allocate resources: Invalid node name specified",
             "sbatch: error: Batch job submission failed: Invalid partition name specified",
             "srun: unrecognized option '--no-such'",
+            "srun: error: invalid number of cpus per task (-c -1)",
         ];
         let now = [
             "srun: error: Unable to allocate resources: Requested nodes are busy",

@@ -126,6 +126,18 @@ impl Site {
             .unwrap_or_default()
     }
 
+    /// Whether a node can be called so. Slurm takes some other signs for lists and patterns of
+    /// names, and then waits for ever for one node that is all of these.
+    pub(super) fn may_have(node: &NodeId) -> bool {
+        let is_sign = |sign: char| sign.is_alphanumeric() || "-_.".contains(sign);
+        node.as_str().chars().all(is_sign)
+    }
+
+    /// The error of work for a node that does not exist.
+    pub(super) fn has_none(&self, wanted: &NodeId) -> BackendError {
+        no_node(wanted, &self.known_nodes())
+    }
+
     /// The nodes that are left out so that work runs where `placement` wants it. They are
     /// named, in place of the one that is meant, because Slurm lets that be changed later.
     pub(super) fn others(&self, placement: &Placement) -> Result<Vec<String>, BackendError> {
@@ -137,15 +149,17 @@ impl Site {
             if !placement.is_pinned {
                 return Ok(Vec::new());
             }
-            let names: Vec<_> = nodes.iter().map(|node| node.id.to_string()).collect();
-            let names = names.join(", ");
-            return Err(BackendError::impossible(format!(
-                "it was to run on {wanted}; the nodes are {names}"
-            )));
+            return Err(no_node(wanted, &nodes));
         }
         let others = nodes.into_iter().filter(|node| node.id != *wanted);
         Ok(others.map(|node| node.id.to_string()).collect())
     }
+}
+
+fn no_node(wanted: &NodeId, nodes: &[Node]) -> BackendError {
+    let names: Vec<_> = nodes.iter().map(|node| node.id.to_string()).collect();
+    let names = names.join(", ");
+    BackendError::impossible(format!("it was to run on {wanted}; the nodes are {names}"))
 }
 
 /// Reads the output of sinfo: a line for each node and partition; the default partition has a star.

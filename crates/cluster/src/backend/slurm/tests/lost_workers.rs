@@ -147,6 +147,33 @@ fn a_call_whose_srun_is_stopped_before_its_worker_begins_gets_another() {
     until("what was stopped to end", || !sruns.iter().any(is_there));
 }
 
+/// Slurm's controller may have been away when a worker ended, and then it keeps its room.
+#[test]
+fn room_of_which_nobody_knows_ends_with_the_driver() {
+    let Some(cluster) = Fixture::found_or_skipped() else {
+        return;
+    };
+    let backend = cluster.connect();
+    let answer = hello(&backend, 1).recv_timeout(PATIENCE);
+    assert!(answer.is_ok_and(|answer| answer.is_ok()));
+    let name = driver_of(cluster.folder.path()).expect("it is there");
+    let mut unknown = command("srun")
+        .args([&format!("--job-name={name}"), "--comment=heist-worker-99"])
+        .args(["sleep", "600"])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("srun");
+    let has = |worker| {
+        batch::placed(&name)
+            .expect("Slurm is there")
+            .contains_key(&worker)
+    };
+    until("the room to be had", || has(99));
+    backend.close();
+    until("the room to be free", || !has(99) && !has(0));
+    unknown.wait().expect("it is a child");
+}
+
 /// Slurm says that it runs, and it is heard no more.
 #[test]
 fn a_job_whose_process_is_stopped_goes_on_in_another() {
