@@ -258,7 +258,7 @@ pub(super) const KNOWN: [Definition; 26] = [
     },
 ];
 
-pub(super) const INTERNAL: [Internal; 22] = [
+pub(super) const INTERNAL: [Internal; 23] = [
     Internal {
         name: "ASAN_OPTIONS",
         why: "a test tells the address sanitizer by it that threads are there at the end",
@@ -342,6 +342,10 @@ pub(super) const INTERNAL: [Internal; 22] = [
     Internal {
         name: "HEIST_SCHEDULE_CHECK",
         why: "`heist::schedule::check` tells the processes that it makes by it whose they are",
+    },
+    Internal {
+        name: "RUST_BACKTRACE",
+        why: "a test of checks has panics tell a long backtrace by it",
     },
     Internal {
         name: "HEIST_FLEETS",

@@ -38,8 +38,9 @@ fn table(title: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
         })
         .collect();
     format!(
-        "<h2>{title}</h2>\n<div class=\"wide\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n\
-         {rows}</tbody>\n</table></div>\n"
+        "<h2>{title}</h2>\n\
+         <div class=\"wide\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\"><table>\n\
+         <thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
 }
 
