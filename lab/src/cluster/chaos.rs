@@ -72,6 +72,7 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
     let seconds = (u64::from(args.minutes) * 60).to_string();
     command.extend([name.into(), seconds.into(), seed.to_string().into()]);
     command.push(report.clone().into());
+    build_library(root)?;
     let code = match backend {
         None => {
             let mut command = process(&command);
@@ -102,6 +103,15 @@ pub(super) fn run(root: &Path, args: &Args, out: &mut impl Write) -> anyhow::Res
         writeln!(out, "{}", path.display())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the library that workers of Ray load; it is not built with the program beside it.
+fn build_library(root: &Path) -> anyhow::Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "-p", "heist-cluster-suite"]);
+    let built = cargo.current_dir(root).status().context("no cargo")?;
+    anyhow::ensure!(built.success(), "heist-cluster-suite could not be built");
+    Ok(())
 }
 
 fn process(line: &[OsString]) -> Command {

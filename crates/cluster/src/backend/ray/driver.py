@@ -20,6 +20,8 @@ from rooms import Rooms
 WISH_PATIENCE_S = 10
 # How long the words of an error may be.
 MESSAGE_MAX = 1 << 14
+# How long it may take to remove the folder of this program when the driver has gone.
+REMOVAL_S = 10
 
 
 class Driver:
@@ -61,6 +63,9 @@ class Driver:
         try:
             with self.sending:
                 self.stream.sendall(frame({"ended": told(error)[:MESSAGE_MAX]}))
+        except OSError:
+            # The driver has gone. Another thread removes our folder, and then ends this process.
+            time.sleep(REMOVAL_S)
         finally:
             # Ray tidies up after a process that has gone.
             os._exit(1)
