@@ -220,6 +220,32 @@ fn work_counts_that_was_under_way_when_the_program_ended() {
 }
 
 #[test]
+fn the_dag_has_the_work_that_was_under_way_when_the_program_ended() {
+    for (test, spins) in [
+        ("in_a_child::exits_in_a_strand", 1),
+        ("in_a_child::exits_beside_a_long_strand", 1),
+        ("in_a_child::exits_beside_strands", 2),
+    ] {
+        let folder = Folder::new(test.rsplit(':').next().unwrap_or(test));
+        let output = Command::new(env::current_exe().expect("the test"))
+            .args(["--ignored", "--exact", "--nocapture", test])
+            .env("HEIST_DAG", folder.0.join("out"))
+            .env_remove("HEIST_NUM_THREADS")
+            .env("ASAN_OPTIONS", "detect_leaks=0")
+            .env("LSAN_OPTIONS", "detect_leaks=0")
+            .output()
+            .expect("the child runs");
+        assert_eq!(output.status.code(), Some(7));
+        let json = fs::read_to_string(folder.0.join("out.dag.json")).unwrap();
+        let (_, nodes) = json.split_once("\"nodes\": [").expect("nodes");
+        let (nodes, _) = nodes.split_once("\"edges\"").expect("their end");
+        let works = nodes.lines().filter_map(|line| line.split(", ").nth(1));
+        let work: u64 = works.filter_map(|work| work.parse::<u64>().ok()).sum();
+        assert!(work >= spins * 10_000_000, "{json}");
+    }
+}
+
+#[test]
 fn the_span_is_that_of_the_other_threads_too_when_the_program_ends() {
     for child in [
         "in_a_child::exits_beside_a_deep_path",

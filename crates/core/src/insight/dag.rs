@@ -5,6 +5,11 @@
 //! which nothing was stolen lies in one piece at the end of its worker's nodes: if it is shorter
 //! than the *floor* it becomes a single node, as in the DAG Recorder of Huynh, Thain, Pericas and
 //! Taura (VPA 2015). So the time that a program works bounds the number of nodes.
+//!
+//! Jobs that are spawned by themselves are nodes however short they are. All recorders share the
+//! room for nodes and edges; one that finds none forgets what it has, and counts its work only.
+
+use std::sync::{Mutex, PoisonError};
 
 use heist_event::dag;
 
@@ -19,11 +24,17 @@ pub(crate) const BEGINNING: NodeId = 0;
 /// The work below which a join becomes one node, if it can.
 pub(crate) const FLOOR_NS: u64 = 5_000;
 
-/// The floor doubles each time that a recorder has so many nodes more.
-const DOUBLES_AFTER: usize = 1 << 18;
+/// The floor doubles each time that all recorders have room for so many nodes and edges more.
+const DOUBLES_AFTER: usize = 1 << 19;
 
-/// The most nodes of a recorder.
-const NODES_MAX: usize = 1 << 22;
+/// The most nodes and edges of all recorders together. A file of so many is read.
+const ENTRIES_MAX: usize = 1 << 23;
+
+/// A recorder gets room for an eighth of what it has, within these bounds.
+const ROOM_MORE: (usize, usize) = (64, 4096);
+
+/// The room that recorders have got, in nodes and edges.
+static GIVEN: Mutex<usize> = Mutex::new(0);
 
 /// Among so many nodes at the end strands of one site come together.
 const TOGETHER: usize = 4;
@@ -52,8 +63,12 @@ pub(crate) struct Recorder {
     told: u64,
     /// The work of all strands.
     work: i64,
-    /// That of those for which there was no room.
-    dropped: i64,
+    /// How many nodes and edges there may be.
+    room: usize,
+    /// How often the floor has doubled.
+    doubled: usize,
+    /// There was no room for one. Then there are none.
+    is_full: bool,
 }
 
 /// The state of a recorder at a fork.
@@ -75,7 +90,9 @@ impl Recorder {
             fixed: 0,
             told: 0,
             work: 0,
-            dropped: 0,
+            room: 0,
+            doubled: 0,
+            is_full: false,
         }
     }
 
@@ -85,12 +102,45 @@ impl Recorder {
     }
 
     fn floor(&self, floor: i64) -> i64 {
-        floor << (self.nodes.len() / DOUBLES_AFTER)
+        floor << self.doubled
+    }
+
+    /// True if there is room for one more node or edge.
+    fn has_room(&mut self) -> bool {
+        if !self.is_full && self.nodes.len() + self.edges.len() < self.room {
+            return true;
+        }
+        self.is_full = self.is_full || !self.get_room();
+        if self.is_full {
+            (self.nodes, self.edges) = (Vec::new(), Vec::new());
+        }
+        !self.is_full
+    }
+
+    #[cold]
+    fn get_room(&mut self) -> bool {
+        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = (self.room / 8).clamp(ROOM_MORE.0, ROOM_MORE.1);
+        if *given + more > ENTRIES_MAX {
+            return false;
+        }
+        *given += more;
+        self.room += more;
+        self.doubled = *given / DOUBLES_AFTER;
+        true
+    }
+
+    /// Gives nodes and edges away, and their room back.
+    fn empty(&mut self) -> (Vec<Node>, Vec<(NodeId, NodeId)>) {
+        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        *given -= std::mem::take(&mut self.room);
+        (self.doubled, self.fixed, self.is_full) = (0, 0, false);
+        let nodes = std::mem::take(&mut self.nodes);
+        (nodes, std::mem::take(&mut self.edges))
     }
 
     fn push(&mut self, node: Node) -> NodeId {
-        if self.nodes.len() == NODES_MAX {
-            self.dropped += node.work;
+        if !self.has_room() {
             return node.before[0];
         }
         self.nodes.push(node);
@@ -162,9 +212,11 @@ impl Recorder {
             }),
             point => point,
         };
+        if self.has_room() {
+            self.edges.push((point, node));
+        }
         // A strand that begins there is no part of it.
         self.fixed = self.nodes.len();
-        self.edges.push((point, node));
         point
     }
 
@@ -190,7 +242,7 @@ impl Recorder {
         floor: i64,
     ) -> Option<NodeId> {
         let work = self.work - mark.work;
-        if self.told != mark.told || work >= self.floor(floor) {
+        if self.is_full || self.told != mark.told || work >= self.floor(floor) {
             return None;
         }
         let mut parts: Vec<(SiteId, i64)> = Vec::with_capacity(TOGETHER);
@@ -217,10 +269,12 @@ impl Recorder {
 }
 
 /// The nodes and edges of all these recorders, which are empty then, as data with the times in
-/// their own unit; and the work that is missing.
+/// their own unit; or, if there was no room for them all, none of them, and all work.
 pub(crate) fn take(
     recorders: &mut [impl std::ops::DerefMut<Target = Recorder>],
-) -> (dag::Dag, i64) {
+) -> (dag::Dag, Option<i64>) {
+    let is_full = recorders.iter().any(|recorder| recorder.is_full);
+    let work = recorders.iter().map(|recorder| recorder.work).sum();
     let mut starts = vec![0; recorders.len() + 1];
     for (n, recorder) in recorders.iter().enumerate() {
         starts[n + 1] = starts[n] + recorder.nodes.len();
@@ -232,21 +286,55 @@ pub(crate) fn take(
             starts[recorder - 1] as u32 + place
         }
     };
-    let (mut dag, mut dropped) = (dag::Dag::default(), 0);
+    let mut dag = dag::Dag::default();
     for recorder in recorders {
-        dag.nodes
-            .extend(recorder.nodes.drain(..).map(|node| dag::Node {
-                site: node.site,
-                work: node.work,
-                span: node.span,
-                before: node.before.map(number),
-            }));
-        let edges = recorder.edges.drain(..);
-        let known = edges.filter(|&(later, earlier)| later != BEGINNING && earlier != BEGINNING);
+        let (nodes, edges) = recorder.empty();
+        if is_full {
+            continue;
+        }
+        dag.nodes.extend(nodes.into_iter().map(|node| dag::Node {
+            site: node.site,
+            work: node.work,
+            span: node.span,
+            before: node.before.map(number),
+        }));
+        let known = edges
+            .into_iter()
+            .filter(|&(_, earlier)| earlier != BEGINNING);
         dag.edges
             .extend(known.map(|(later, earlier)| (number(earlier), number(later))));
-        dropped += std::mem::take(&mut recorder.dropped);
-        recorder.fixed = 0;
     }
-    (dag, dropped)
+    (dag, is_full.then_some(work))
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    /// No other test of this process records.
+    #[test]
+    fn a_recorder_without_room_forgets_all_and_says_how_much_work_that_was() {
+        let mut recorders = [Recorder::new(1), Recorder::new(2)];
+        recorders[1].strand(BEGINNING, 0, (9, 9), 0);
+        let recorder = &mut recorders[0];
+        let mut point = BEGINNING;
+        // An edge has its room as well; without work nothing else would tell.
+        for _ in 0..ENTRIES_MAX {
+            let node = recorder.strand(BEGINNING, 0, (0, 0), 0);
+            point = recorder.reach(point, node, 0);
+        }
+        assert!(recorder.is_full, "{}", recorder.nodes.len());
+        assert_eq!(recorder.nodes.capacity() + recorder.edges.capacity(), 0);
+        let mark = recorder.mark();
+        let node = recorder.strand(point, 0, (1, 1), 50);
+        assert_eq!(recorder.collapse(&mark, point, 1, 50), None);
+        recorder.behind(node, point, 0);
+        let (dag, missing) = take(&mut recorders.each_mut());
+        assert_eq!((dag, missing), (dag::Dag::default(), Some(10)));
+        // Their room is free again.
+        recorders[0].strand(BEGINNING, 0, (1, 1), 0);
+        assert_eq!(*GIVEN.lock().unwrap(), ROOM_MORE.0);
+        let (dag, missing) = take(&mut recorders.each_mut());
+        assert_eq!((dag.nodes.len(), missing), (1, None));
+    }
 }

@@ -56,11 +56,11 @@ pub fn measured<R>(op: impl FnOnce() -> R) -> (R, Measured) {
     let meter = Meter::of_thread();
     meter.go_to(&Path::START);
     let before = now();
-    drop(meter::take_dag());
+    drop(meter::take_dag(None));
     let result = op();
     let path = meter.point();
     let mut taken = now();
-    (taken.dag, _) = meter::take_dag();
+    (taken.dag, _) = meter::take_dag(None);
     taken.dag.sites = (taken.sites.iter())
         .map(|&(name, kind, ..)| (name.to_owned(), kind.to_owned()))
         .collect();

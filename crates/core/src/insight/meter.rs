@@ -495,6 +495,16 @@ impl Meter {
         self.leave_path();
     }
 
+    /// The strand that its thread is in the midst of.
+    fn under_way(&self, now: u64) -> Option<UnderWay> {
+        let path = self.path.get();
+        let since = self.since.get();
+        let ticks = now.checked_sub(since).filter(|_| since != PAUSED)?;
+        // It may be the one before, but some site's.
+        let site = SiteId::try_from(self.at.get()).ok()?;
+        Some(UnderWay { site, ticks, path })
+    }
+
     /// Keeps the point that the thread has come to, and is about to leave.
     #[inline(always)]
     fn leave_path(&self) -> Path {
@@ -571,13 +581,6 @@ pub(crate) fn sums() -> Sums {
 /// on its path and in the beginning of the next one, if the processor reads the latter first.
 pub(crate) fn under_way(now: u64) -> Vec<UnderWay> {
     let meters = lock(&METERS);
-    let begun = meters.0.iter().filter_map(|meter| {
-        let path = meter.path.get();
-        let since = meter.since.get();
-        let ticks = now.checked_sub(since).filter(|_| since != PAUSED)?;
-        // It may be the one before, but some site's.
-        let site = SiteId::try_from(meter.at.get()).ok()?;
-        Some(UnderWay { site, ticks, path })
-    });
+    let begun = meters.0.iter().filter_map(|meter| meter.under_way(now));
     begun.collect()
 }

@@ -130,9 +130,10 @@ impl Profile {
     /// The DAG of a process with this profile. The time of a strand is not less than nothing, and
     /// no path in a node longer than its work: the figures of short ones are right on average only.
     fn dag(&self, data: &Data) -> Dag {
-        let (mut dag, dropped) = meter::take_dag();
-        let ticks = ticks() - self.began_ticks;
+        let now = ticks();
+        let ticks = now - self.began_ticks;
         let per_tick = self.began.elapsed().as_nanos() as f64 / ticks.max(1) as f64;
+        let (mut dag, dropped) = meter::take_dag(Some(now));
         let to_ns = |ticks: i64| (ticks.max(0) as f64 * per_tick).round() as i64;
         for node in &mut dag.nodes {
             node.work = to_ns(node.work);
@@ -145,7 +146,7 @@ impl Profile {
             workers: data.workers,
             wall_ns: data.wall_ns,
             outside_ns: data.outside_ns,
-            dropped_ns: to_ns(dropped) as u64,
+            dropped_ns: dropped.map_or(0, |dropped| to_ns(dropped).max(1) as u64),
             sites: (Site::known().0.into_iter())
                 .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
                 .collect(),
@@ -176,7 +177,11 @@ fn write() {
             dag.write(&mut out)?;
             out.flush()
         });
-        text.push_str(&told("DAG", file, ", for `heist sim replay`", &written));
+        let purpose = match dag.dropped_ns {
+            0 => ", for `heist sim replay`",
+            _ => ", but has no strands: it was to offer more jobs than there was room for",
+        };
+        text.push_str(&told("DAG", file, purpose, &written));
     }
     // There may be no standard error any more.
     let _ = io::stderr().write_all(text.as_bytes());

@@ -2,10 +2,11 @@
 
 use heist_event::dag::Dag;
 
-use super::{lock, Meter, Start, METERS};
+use super::{lock, Meter, Start, UnderWay, METERS};
 use crate::insight::dag::{self, Mark, NodeId};
 use crate::insight::latest::Latest;
 use crate::insight::path::Path;
+use crate::insight::settings::Settings;
 use crate::insight::site::SiteId;
 
 impl Meter {
@@ -84,12 +85,23 @@ impl Meter {
     }
 }
 
-/// The DAG up to this moment, in ticks, and the work that is missing in it. It begins anew.
-pub(crate) fn take_dag() -> (Dag, i64) {
+/// The DAG up to this moment, in ticks, or all work if there was no room for it. It begins anew. If
+/// the time is given, strands that other threads are in the midst of are there as far as they are.
+pub(crate) fn take_dag(now: Option<u64>) -> (Dag, Option<i64>) {
     if let Some(meter) = Meter::here() {
         meter.cut();
     }
     let meters = lock(&METERS);
     let mut recorders: Vec<_> = meters.0.iter().map(|meter| lock(&meter.dag)).collect();
+    // With all locks held: a thread whose strand ends meanwhile waits, and has begun its next one.
+    for (meter, recorder) in meters.0.iter().zip(&mut recorders) {
+        let under_way = now.and_then(|now| meter.under_way(now));
+        let settings = Settings::get().copied().unwrap_or_default();
+        let took = |of: &UnderWay| of.ticks as i64 - settings.empty;
+        if let Some(strand) = under_way.filter(|strand| took(strand) > 0) {
+            let (node, took) = (strand.path.node, took(&strand));
+            recorder.strand(node, strand.site, (took, took), settings.floor);
+        }
+    }
     dag::take(&mut recorders)
 }
