@@ -201,6 +201,14 @@ fn a_file_that_cannot_be_replayed_is_told_why() {
             &RECORDED.replace("\"dropped_ns\": 0", "\"dropped_ns\": 7000"),
             "no room for strands of 7.00 us",
         ),
+        (
+            &RECORDED.replace("\"workers\": 2", "\"workers\": 1000000000"),
+            "accepted is at most 1048576",
+        ),
+        (
+            &RECORDED.replace("[1, 4000000", "[1, 9000000000000000000"),
+            "work for 104167 days; accepted is what makes at most 100",
+        ),
         (&RECORDED[..300], "cut off"),
     ] {
         let err = refused(text, &[]);
@@ -212,10 +220,100 @@ fn a_file_that_cannot_be_replayed_is_told_why() {
         (["--site", "merge"], "as in merge=/4"),
         (["--slow", "0=0"], "as in 3=0.5"),
         (["--at", "0"], "1 to 1048576"),
+        (["--slow", "1024=2"], "at most 1024, numbered from 0"),
     ] {
         let err = refused(RECORDED, &args);
         assert!(err.contains(why), "{args:?}: {err}");
     }
+}
+
+#[test]
+fn runs_of_different_programs_are_not_one_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, other] = ["one", "other"].map(|name| {
+        let file = folder.path().join(name);
+        file.to_str().expect("text").to_owned()
+    });
+    let write = |file: &str, text: &str| std::fs::write(file, text).expect("it can be written");
+    write(&one, RECORDED);
+    // Of two runs that with the least work is taken, wherever it stands.
+    write(
+        &other,
+        &RECORDED.replace("[1, 4000000, 4000000", "[1, 3000000, 3000000"),
+    );
+    for files in [[&one, &other], [&other, &one]] {
+        let text = stdout(&["replay", files[0], files[1]]);
+        assert!(text.contains("work T1 9.00 ms"), "{text}");
+    }
+    write(
+        &other,
+        &RECORDED.replace("bin/app", "bin/app\", \"\\u001b[31m"),
+    );
+    let output = sim(&["replay", &one, &other]);
+    assert_eq!(output.status.code(), Some(2));
+    let err = String::from_utf8_lossy(&output.stderr);
+    let why = "is a run of `bin/app`, and ";
+    assert!(err.contains(why) && err.contains("same arguments"), "{err}");
+    assert!(!err.contains('\u{1b}'), "{err:?}");
+}
+
+#[test]
+fn nothing_in_a_file_reaches_the_terminal_as_a_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.dag.json");
+    let hostile = "\\u001b]0;x\\u0007\\u009b31m\u{9b}5n\u{7f}";
+    let text = RECORDED.replace("bin/app", &format!("bin/app{hostile}"));
+    let text = text.replace("app::merge", &format!("app::{hostile}::merge"));
+    std::fs::write(&file, &text).expect("it can be written");
+    let file = file.to_str().expect("text");
+    for (args, code) in [
+        (&["--workers", "1"][..], 0),
+        (&["--json"], 0),
+        (&["--site", "\u{9b}31m=/4"], 0),
+        (&["--site", "\u{1b}none=/4"], 2),
+    ] {
+        let output = sim(&[&["replay", file], args].concat());
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+        let shown = [output.stdout, output.stderr].concat();
+        let shown = String::from_utf8(shown).expect("text");
+        let obeyed = |sign: char| sign.is_control() && sign != '\n';
+        assert!(!shown.contains(obeyed), "{args:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_site_is_found_by_the_name_that_the_table_shows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.dag.json");
+    let name = "<app::Sort<alloc::vec::Vec<u8>> as app::Step>::run::{{closure}}";
+    let text = RECORDED.replace("app::merge::{{closure}}", name);
+    std::fs::write(&file, text).expect("it can be written");
+    let file = file.to_str().expect("text");
+    let table = stdout(&["replay", file, "--json"]);
+    let document: Value = serde_json::from_str(&table).expect("a document");
+    let shown = document["changes"][0]["site"].as_str().expect("a name");
+    assert_ne!(shown, name);
+    for part in [shown, name] {
+        stdout(&["replay", file, "--site", &format!("{part}=/2")]);
+    }
+}
+
+/// Each look at one of so many workers would take longer than all else.
+#[test]
+fn a_program_is_replayed_on_a_million_workers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.dag.json");
+    let leaves = (0..2_000).map(|_| ", [1, 90000, 90000, 1]".to_owned());
+    let leaves = leaves.collect::<String>();
+    let text = RECORDED.replace(
+        "[0, 2000000, 2000000, 2, 3]",
+        "[0, 2000000, 2000000, 2, 3]@",
+    );
+    std::fs::write(&file, text.replace('@', &leaves)).expect("it can be written");
+    let file = file.to_str().expect("text");
+    let args = ["replay", file, "--workers", "1048576", "--json"];
+    let document: Value = serde_json::from_str(&stdout(&args)).expect("a document");
+    assert!(document["rows"][0]["steals"].as_f64() > Some(1.0));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `heist sim replay`: how a program that was recorded would run on other machines, and how if one
 //! of its functions were faster.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +12,13 @@ use heist_event::short_name;
 use heist_observe::words::{duration, percent};
 use heist_run::limited;
 use heist_run::number::whole;
-use heist_run::terminal::harmless;
+use heist_run::terminal::{cut, harmless};
 use heist_run::usage::Usage;
-use heist_sim::replay::{faster, longest_path, replay, Costs, Machine};
+use heist_sim::replay::{faster, longest_path, Costs, Machine, Plan};
 
 use crate::table;
 
-/// A DAG of four million nodes is a fraction of this.
+/// A program writes no more: eight million nodes and edges.
 const DAG_BYTES_MAX: u64 = 1 << 29;
 
 /// How many sites the table of changes has at most.
@@ -24,6 +26,9 @@ const SITES_SHOWN: usize = 6;
 
 /// Seeds of which the table has the mean.
 const SEEDS: u64 = 3;
+
+/// A hundred days: the longest that all strands may take together, one after the other.
+const WORK_NS_MAX: f64 = 100.0 * 86_400e9;
 
 /// The most columns of the lines.
 const WIDE: usize = 80;
@@ -141,28 +146,40 @@ struct Document {
 /// A DAG, and the machine on which it runs but for the number of workers.
 struct Model {
     dag: Dag,
+    plan: Plan,
     span: i64,
     machine: Machine,
 }
 
 impl Model {
+    fn new(dag: Dag, machine: Machine) -> anyhow::Result<Self> {
+        Ok(Self {
+            plan: Plan::new(&dag).context("the DAG was read")?,
+            span: dag.span().context("the DAG was read")?,
+            dag,
+            machine,
+        })
+    }
+
     /// The mean time, share of work and steals on so many workers, as nothing but this changes.
     fn run(&self, dag: &Dag, workers: u64) -> (f64, f64, f64) {
         let machine = Machine {
             workers: workers as usize,
             ..self.machine.clone()
         };
-        let (mut ns, mut busy, mut steals) = (0, 0, 0);
-        for seed in 0..SEEDS {
-            let outcome = replay(dag, &machine, seed).unwrap_or_default();
-            ns += outcome.ns;
-            busy += outcome.busy_ns;
+        // One worker has no choice.
+        let seeds = if workers == 1 { 1 } else { SEEDS };
+        let (mut ns, mut busy, mut steals) = (0.0, 0.0, 0);
+        for seed in 0..seeds {
+            let outcome = self.plan.run(dag, &machine, seed);
+            ns += outcome.ns as f64;
+            busy += outcome.busy_ns as f64;
             steals += outcome.steals;
         }
-        let share = busy as f64 / (ns as f64 * workers as f64).max(1.0);
-        let seeds = SEEDS as f64;
+        let share = busy / (ns * workers as f64).max(1.0);
+        let seeds = seeds as f64;
         let outside = self.dag.outside_ns as f64;
-        (ns as f64 / seeds + outside, share, steals as f64 / seeds)
+        (ns / seeds + outside, share, steals as f64 / seeds)
     }
 
     /// The workers of the recorded run.
@@ -189,26 +206,20 @@ impl Model {
     fn changes(&self, workers: u64) -> Vec<Change> {
         let of_path = longest_path(&self.dag).unwrap_or_default();
         // Instances of one function that a reader could not tell apart are one.
-        let mut named: Vec<(String, i64, Vec<u16>)> = Vec::new();
-        for (place, (part, (name, _))) in (0_u16..).zip(of_path.iter().zip(&self.dag.sites)) {
-            let name = short_name(name);
-            match named.iter_mut().find(|(known, ..)| *known == name) {
-                Some((_, sum, places)) => {
-                    *sum += part;
-                    places.push(place);
-                }
-                None => named.push((name, *part, vec![place])),
-            }
+        let mut named: HashMap<String, (i64, Vec<u16>)> = HashMap::new();
+        for (part, (place, name, _)) in of_path.iter().zip(sites(&self.dag)) {
+            let (sum, places) = named.entry(short_name(name)).or_default();
+            *sum += part;
+            places.push(place);
         }
-        named.retain(|(_, part, _)| *part > 0);
-        named.sort_by_key(|(_, part, _)| -part);
+        let mut named: Vec<_> = named.into_iter().collect();
+        named.retain(|(_, (part, _))| *part > 0);
+        named.sort_by(|(one, (of_one, _)), (other, (of_other, _))| {
+            of_other.cmp(of_one).then_with(|| one.cmp(other))
+        });
         named.truncate(SITES_SHOWN);
-        let time = |places: &[u16], times| {
-            let change = |dag: Dag, &place: &u16| faster(&dag, place, times);
-            let dag = places.iter().fold(self.dag.clone(), change);
-            self.run(&dag, workers).0
-        };
-        let changes = named.into_iter().map(|(name, part, places)| Change {
+        let time = |places: &[u16], times| self.run(&faster(&self.dag, places, times), workers).0;
+        let changes = named.into_iter().map(|(name, (part, places))| Change {
             site: name,
             of_longest_path: part as f64 / self.span.max(1) as f64,
             twice_as_fast_ns: time(&places, 2.0),
@@ -218,19 +229,16 @@ impl Model {
     }
 }
 
+/// The places, names and kinds of the sites.
+fn sites(dag: &Dag) -> impl Iterator<Item = (u16, &str, &str)> {
+    (0..=u16::MAX)
+        .zip(&dag.sites)
+        .map(|(place, (name, kind))| (place, name.as_str(), kind.as_str()))
+}
+
 /// Simulates and shows.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
-    let mut model = model(args)?;
-    for (name, times) in &args.site {
-        for place in places(&model.dag, name, "--site")? {
-            model.dag = faster(&model.dag, place, *times);
-        }
-    }
-    model.span = model.dag.span().context("the DAG was read")?;
-    for name in &args.serial {
-        let places = places(&model.dag, name, "--serial")?;
-        model.machine.serial.extend(places);
-    }
+    let model = model(args)?;
     let at = args.at.unwrap_or(model.recorded_with());
     let (alone_ns, ..) = model.run(&model.dag, 1);
     let rows = args.workers.iter().map(|&n| model.row(n, alone_ns));
@@ -245,30 +253,95 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
         changes: model.changes(at),
     };
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, &document)?;
-        writeln!(out)?;
+        let text = serde_json::to_string_pretty(&document)?;
+        for line in text.lines() {
+            // Within a text JSON allows signs that a terminal would obey.
+            writeln!(out, "{}", as_json(line))?;
+        }
         return Ok(());
     }
     show(&document, out)
 }
 
+/// A line of JSON with its control characters as JSON escapes them.
+fn as_json(line: &str) -> String {
+    let escaped = |sign: char| match sign.is_control() {
+        true => format!("\\u{:04x}", u32::from(sign)),
+        false => sign.to_string(),
+    };
+    line.chars().map(escaped).collect()
+}
+
+/// The model that the arguments ask for.
 fn model(args: &Args) -> anyhow::Result<Model> {
-    let dags = args.files.iter().map(|file| read(file));
-    let dags = dags.collect::<Result<Vec<Dag>, Usage>>()?;
-    let dag = dags.into_iter().min_by_key(Dag::work);
-    Ok(Model {
-        span: 0,
-        dag: dag.context("a file is demanded")?,
-        machine: Machine {
-            costs: Costs {
-                steal_ns: args.steal_ns,
-                wake_ns: args.wake_ns,
-                ..Costs::default()
-            },
-            slow: args.slow.clone(),
-            ..Machine::new(1)
-        },
-    })
+    let mut dag = dag(&args.files)?;
+    for (name, times) in &args.site {
+        dag = faster(&dag, &places(&dag, name, "--site")?, *times);
+    }
+    let mut serial = Vec::new();
+    for name in &args.serial {
+        serial.extend(places(&dag, name, "--serial")?);
+    }
+    let workers = args.workers.iter().chain(&args.at).max();
+    let most = workers.copied().max(Some(dag.workers as u64)).unwrap_or(1);
+    for (worker, speed) in &args.slow {
+        if *worker as u64 >= most {
+            return Err(Usage(format!(
+                "--slow {worker}={speed} names worker {worker}, and there are at most {most}, \
+                 numbered from 0"
+            ))
+            .into());
+        }
+    }
+    let slowest = args.slow.iter().map(|(_, speed)| *speed);
+    let longest = dag.work() as f64 / slowest.fold(1.0, f64::min);
+    if longest > WORK_NS_MAX {
+        return Err(Usage(format!(
+            "one worker would have work for {:.0} days; accepted is what makes at most {:.0}",
+            longest / 86_400e9,
+            WORK_NS_MAX / 86_400e9
+        ))
+        .into());
+    }
+    let costs = Costs {
+        steal_ns: args.steal_ns,
+        wake_ns: args.wake_ns,
+        ..Costs::default()
+    };
+    let machine = Machine {
+        costs,
+        slow: args.slow.clone(),
+        serial,
+        ..Machine::new(1)
+    };
+    Model::new(dag, machine)
+}
+
+/// The run with the least work, of several runs of one program.
+fn dag(files: &[PathBuf]) -> Result<Dag, Usage> {
+    let mut least: Option<(&Path, Dag)> = None;
+    for file in files {
+        let dag = read(file)?;
+        least = match least {
+            Some((other, least)) if least.command != dag.command => {
+                let (told, of) = (other.display(), spoken(&least.command));
+                let (file, its) = (file.display(), spoken(&dag.command));
+                return Err(Usage(format!(
+                    "{told} is a run of `{of}`, and {file} one of `{its}`; accepted are several \
+                     runs of one program with the same arguments"
+                )));
+            }
+            Some(least) if least.1.work() <= dag.work() => Some(least),
+            _ => Some((file, dag)),
+        };
+    }
+    let least = least.map(|(_, dag)| dag);
+    least.ok_or_else(|| Usage("no file is given; accepted is one or more".to_owned()))
+}
+
+/// A command as somebody would write it, or the beginning of a long one.
+fn spoken(command: &[String]) -> String {
+    cut(&command.join(" "), WIDE)
 }
 
 /// The DAG that a file holds.
@@ -297,18 +370,20 @@ pub(crate) fn read(file: &Path) -> Result<Dag, Usage> {
 
 /// The places of the sites whose names contain this.
 fn places(dag: &Dag, name: &str, flag: &str) -> Result<Vec<u16>, Usage> {
-    let sites = (0_u16..).zip(&dag.sites);
-    let found = sites.filter(|(_, (site, _))| site.contains(name));
-    let found: Vec<u16> = found.map(|(place, _)| place).collect();
+    // The table shows short names, so both are known.
+    let is_it = |site: &str| site.contains(name) || short_name(site).contains(name);
+    let found = sites(dag).filter(|(_, site, _)| is_it(site));
+    let found: Vec<u16> = found.map(|(place, ..)| place).collect();
     if !found.is_empty() {
         return Ok(found);
     }
     let mut known: Vec<String> = dag.sites.iter().map(|(name, _)| short_name(name)).collect();
-    known.sort_by(|one, other| {
-        let likeness = |known: &str| strsim::jaro_winkler(known, name);
-        likeness(other).total_cmp(&likeness(one))
-    });
+    known.sort_unstable();
     known.dedup();
+    known.sort_by_cached_key(|known| {
+        // From 0 to 1; the most alike first.
+        Reverse((strsim::jaro_winkler(known, name) * 1e9) as u64)
+    });
     known.truncate(5);
     let known: Vec<_> = known
         .iter()
@@ -352,11 +427,7 @@ fn show(document: &Document, out: &mut impl Write) -> anyhow::Result<()> {
 
 /// Says what it would bring if the sites with the most of the longest path were faster.
 pub(crate) fn show_changes(dag: &Dag, out: &mut impl Write) -> anyhow::Result<()> {
-    let model = Model {
-        span: dag.span().context("the DAG was read")?,
-        dag: dag.clone(),
-        machine: Machine::new(1),
-    };
+    let model = Model::new(dag.clone(), Machine::new(1))?;
     let at = model.recorded_with();
     write_changes(at, model.run(dag, at).0, &model.changes(at), out)
 }

@@ -65,21 +65,21 @@ impl Dag {
     /// The version of the form that is written.
     pub const VERSION: u32 = 1;
 
-    /// The work of all nodes.
+    /// The work of all nodes, or the largest number if it is more.
     #[must_use]
     pub fn work(&self) -> i64 {
-        self.nodes.iter().map(|node| node.work).sum()
+        let works = self.nodes.iter().map(|node| node.work);
+        works.fold(0, i64::saturating_add)
     }
 
     /// The longest path; `None` if some path has no end, or leads to a node that is not there.
     #[must_use]
     pub fn span(&self) -> Option<i64> {
-        let order = self.order()?;
-        let mut begins = vec![0; self.nodes.len() + 1];
         let after = self.after()?;
+        let mut begins = vec![0_i64; self.nodes.len() + 1];
         let mut longest = 0;
-        for at in order {
-            let end = begins[at as usize] + self.nodes[at as usize - 1].span;
+        for at in after.order()? {
+            let end = begins[at as usize].saturating_add(self.nodes[at as usize - 1].span);
             longest = longest.max(end);
             for &later in after.of(at) {
                 let begin = &mut begins[later as usize];
@@ -93,23 +93,7 @@ impl Dag {
     /// [`span`](Self::span).
     #[must_use]
     pub fn order(&self) -> Option<Vec<u32>> {
-        let after = self.after()?;
-        let mut waits = vec![0_u32; self.nodes.len() + 1];
-        after.all.iter().for_each(|&at| waits[at as usize] += 1);
-        let mut order: Vec<u32> = (1..waits.len() as u32)
-            .filter(|&at| waits[at as usize] == 0)
-            .collect();
-        let mut next = 0;
-        while let Some(&at) = order.get(next) {
-            next += 1;
-            for &later in after.of(at) {
-                waits[later as usize] -= 1;
-                if waits[later as usize] == 0 {
-                    order.push(later);
-                }
-            }
-        }
-        (order.len() == self.nodes.len()).then_some(order)
+        self.after()?.order()
     }
 
     /// The nodes that come right behind each; `None` if one is not there.
@@ -216,6 +200,34 @@ impl After {
     pub fn of(&self, at: u32) -> &[u32] {
         let at = at as usize;
         &self.all[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+
+    /// How many nodes come right before each, by its number; that of 0 means nothing.
+    #[must_use]
+    pub fn waits(&self) -> Vec<u32> {
+        let mut waits = vec![0; self.starts.len() - 1];
+        self.all.iter().for_each(|&at| waits[at as usize] += 1);
+        waits
+    }
+
+    /// The numbers of all nodes, each behind all that come before it; `None` if there is a circle.
+    #[must_use]
+    pub fn order(&self) -> Option<Vec<u32>> {
+        let mut waits = self.waits();
+        let mut order: Vec<u32> = (1..waits.len() as u32)
+            .filter(|&at| waits[at as usize] == 0)
+            .collect();
+        let mut next = 0;
+        while let Some(&at) = order.get(next) {
+            next += 1;
+            for &later in self.of(at) {
+                waits[later as usize] -= 1;
+                if waits[later as usize] == 0 {
+                    order.push(later);
+                }
+            }
+        }
+        (order.len() + 1 == waits.len()).then_some(order)
     }
 }
 

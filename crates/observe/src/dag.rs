@@ -11,6 +11,12 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use crate::syntax;
 
+/// The most workers of a pool, many times over.
+const WORKERS_MAX: usize = 1 << 20;
+
+/// The most that the number of a site can tell apart.
+const SITES_MAX: usize = 1 << 16;
+
 /// Reads the text of a DAG.
 ///
 /// # Errors
@@ -91,6 +97,18 @@ struct Site {
 impl File {
     /// The DAG, if its numbers make one.
     fn check(self) -> Result<Dag, String> {
+        if self.workers > WORKERS_MAX {
+            let workers = self.workers;
+            return Err(format!(
+                "workers: {workers}; accepted is at most {WORKERS_MAX}"
+            ));
+        }
+        if self.sites.len() > SITES_MAX {
+            let sites = self.sites.len();
+            return Err(format!(
+                "sites: {sites} of them; accepted is at most {SITES_MAX}"
+            ));
+        }
         let mut work = 0_i64;
         for (n, Read(node)) in self.nodes.iter().enumerate() {
             let wrong = |what: &str| format!("nodes[{n}]: {what}");
@@ -224,6 +242,13 @@ mod tests {
             let error = parse(&text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
+        let many = file(site, "[0, 1, 1]", "").replace("\"workers\": 1", "\"workers\": 1000000000");
+        let error = parse(&many).unwrap_err().to_string();
+        assert!(error.contains("accepted is at most 1048576"), "{error}");
+        let sites = vec![site; SITES_MAX + 1].join(",");
+        let error = parse(&file(&sites, "", "")).unwrap_err().to_string();
+        assert!(error.contains("accepted is at most 65536"), "{error}");
+        assert!(parse(&file(&sites[site.len() + 1..], "", "")).is_ok());
         let most = i64::MAX;
         let nodes = format!("[0, {most}, 0], [0, {most}, 0]");
         let error = parse(&file(site, &nodes, "")).unwrap_err().to_string();
