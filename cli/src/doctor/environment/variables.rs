@@ -117,7 +117,7 @@ pub(super) const KNOWN: [Definition; 26] = [
     Definition {
         name: "HEIST_DAG",
         read_by: Reader::Pools,
-        changes: "whether the program's strands, each behind others, are written when it ends",
+        changes: "whether the DAG of the program's strands is written when it ends",
         accepts: "the name of a file that can be made, without its ending .dag.json; unset: none",
         rule: Rule::Refuses(|value| !value.is_empty(), NO_POOL),
     },
