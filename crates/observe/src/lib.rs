@@ -53,6 +53,10 @@ pub mod report;
 mod syntax;
 mod timeline;
 pub mod trace;
+#[cfg_attr(
+    not(feature = "files"),
+    expect(dead_code, reason = "the page of a run needs a part of it")
+)]
 pub mod words;
 
 pub use fold::{fold, Folded};

@@ -1,18 +1,11 @@
 //! A check within one of its processes: it notes how far the closure comes, and ends the process
 //! if nobody waits for that any more.
 
-use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
-
-use heist_sync::process;
-use heist_sync::thread;
-use heist_sync::thread_state::present_thread;
-use heist_sync::Futex;
 
 /// Names the process that made this one for a check, and the folder of that check.
 pub(super) const VARIABLE: &str = "HEIST_SCHEDULE_CHECK";
@@ -22,9 +15,6 @@ pub(super) const FILES: [&str; 3] = [SCHEDULE, SAID, NOTES];
 pub(super) const SCHEDULE: &str = "schedule";
 pub(super) const SAID: &str = "said";
 pub(super) const NOTES: &str = "notes";
-
-/// The pause between two looks at the parent.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The thread that looks at the parent.
 static WATCHER: OnceLock<Option<u32>> = OnceLock::new();
@@ -52,7 +42,13 @@ impl Inside {
     pub(super) fn here() -> Option<Self> {
         use std::os::unix::process::parent_id;
 
-        let value = env::var_os(VARIABLE)?.into_string().ok()?;
+        use heist_sync::thread_state::present_thread;
+        use heist_sync::{thread, Futex};
+
+        /// Between two looks at the parent.
+        const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
+        let value = std::env::var_os(VARIABLE)?.into_string().ok()?;
         let (parent, folder) = value.split_once(':')?;
         let parent: u32 = parent.parse().ok()?;
         if parent_id() != parent {
@@ -131,7 +127,12 @@ pub(super) fn course(notes: &str, place: &Location<'_>) -> Course {
 
 /// The check that made this process is gone: nobody reads the files, or ends what this process has
 /// started.
+#[cfg(target_os = "linux")]
 fn leave(folder: &Path) -> ! {
+    use std::fs;
+
+    use heist_sync::process;
+
     for file in FILES {
         let _ = fs::remove_file(folder.join(file));
     }
