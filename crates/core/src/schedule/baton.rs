@@ -20,6 +20,9 @@ const ROUNDS_FIRST: u64 = 3;
 /// The most deviations that a report tells.
 const TOLD_MAX: usize = 40;
 
+/// How many bytes of a schedule are kept back at most.
+const KEPT_BACK: usize = 1 << 16;
+
 /// Says what the workers of a pool do, or that it has ended.
 pub(crate) type Describe = Box<dyn Fn() -> Option<String> + Send>;
 
@@ -100,6 +103,8 @@ pub(super) struct Baton {
     /// The points behind which a runner blocks, as far as they are to come.
     blocks: Option<VecDeque<u64>>,
     record: Option<File>,
+    /// Lines for it that came while no thread outside of all pools was there.
+    kept_back: String,
     deviations: u64,
     /// The first ones.
     first: Vec<Deviation>,
@@ -131,6 +136,7 @@ impl Baton {
             chooser: Chooser::new(rule),
             blocks: blocks.map(VecDeque::from),
             record,
+            kept_back: String::new(),
             deviations: 0,
             first: Vec::new(),
             told,
@@ -150,6 +156,9 @@ impl Baton {
             bell: Arc::default(),
             arrives: Arc::new(AtomicBool::new(false)),
         });
+        if !is_worker {
+            self.record_all();
+        }
         self.runners.len() - 1
     }
 
@@ -296,9 +305,21 @@ impl Baton {
         self.stop(State::Blocked);
     }
 
+    /// Records a line. Once the last thread from outside has gone the process may end at any moment:
+    /// so a line counts only if another such thread comes, or all are blocked.
     fn write(&mut self, line: &str) {
+        self.kept_back.push_str(line);
+        let mut outside = self.runners.iter().filter(|runner| !runner.is_worker);
+        if outside.any(|runner| runner.state != State::Gone) || self.kept_back.len() > KEPT_BACK {
+            self.record_all();
+        }
+    }
+
+    /// Records the lines that were kept back.
+    pub(super) fn record_all(&mut self) {
+        let lines = std::mem::take(&mut self.kept_back);
         if let Some(file) = &mut self.record {
-            if let Err(error) = file.write_all(line.as_bytes()) {
+            if let Err(error) = file.write_all(lines.as_bytes()) {
                 // Without the rest it is another schedule.
                 let _ = file.set_len(0);
                 self.record = None;

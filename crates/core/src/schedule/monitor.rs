@@ -197,7 +197,7 @@ fn lose(baton: &mut Baton) {
 }
 
 /// Says that nothing can run any more, and ends the process.
-fn report(baton: &Baton) -> ! {
+fn report(baton: &mut Baton) -> ! {
     let points = baton.points - baton.rounds.min(baton.points);
     let mut text = format!("deadlock: nothing can run any more, at point {points}\n");
     let pools = baton.pools.iter().filter_map(|describe| describe());
@@ -211,5 +211,6 @@ fn report(baton: &Baton) -> ! {
     }
     text.push_str(&format!("  {}", baton.deviations()));
     baton.say(&text);
+    baton.record_all();
     process::leave(DEADLOCK)
 }
