@@ -305,8 +305,8 @@ impl Baton {
         self.stop(State::Blocked);
     }
 
-    /// Records a line. Once the last thread from outside has gone the process may end at any moment:
-    /// so a line counts only if another such thread comes, or all are blocked.
+    /// Records a line. Once the last thread from outside has gone the process may end at any
+    /// moment: so a line counts only if another such thread comes, or all are blocked.
     fn write(&mut self, line: &str) {
         self.kept_back.push_str(line);
         let mut outside = self.runners.iter().filter(|runner| !runner.is_worker);
