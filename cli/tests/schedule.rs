@@ -57,6 +57,23 @@ fn deviations(file: &Path) -> usize {
 }
 
 #[test]
+fn a_run_has_none_of_the_variables_that_exclude_a_schedule() {
+    let folder = folder();
+    let taken = ["HEIST_PROFILE", "HEIST_DAG", "HEIST_STALL", "HEIST_LIVE"];
+    let script = taken.map(|name| format!("[ -z \"${name}\" ] || exit 7;"));
+    let script = format!("{RECORDS} {}", script.concat());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
+    let search = ["schedule", "search", "-n", "1", "--", "sh", "-c", &script];
+    command
+        .args(search)
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path().join("tmp"));
+    let output = command.envs(taken.map(|name| (name, "1"))).output();
+    let (code, said) = ended(folder.path(), &output.expect("the program starts"));
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
 fn a_deadlock_is_found_repeated_and_shrunk() {
     let (folder, program) = (folder(), built::example("lock"));
     let (folder, program) = (folder.path(), program.to_str().expect("a name"));

@@ -28,9 +28,9 @@ const LINES_SHOWN: usize = 20;
 /// The most of what a program says in which its first panic is looked for.
 const SAID_MAX: u64 = 1 << 24;
 
-/// Variables that a run must not have from here: the first excludes a schedule, and the others are
-/// about time, which a schedule does not know.
-const TAKEN_AWAY: [&str; 3] = ["HEIST_PROFILE", "HEIST_STALL", "HEIST_LIVE"];
+/// Variables that a run must not have from here: the first two exclude a schedule, and the others
+/// are about time, which a schedule does not know.
+const TAKEN_AWAY: [&str; 4] = ["HEIST_PROFILE", "HEIST_DAG", "HEIST_STALL", "HEIST_LIVE"];
 
 /// Runs a program again and again. Its files are gone when this is.
 pub(super) struct Trials<'a> {

@@ -158,9 +158,7 @@ impl Dag {
                 json.text("kind", kind);
             });
         });
-        let head = head.finish();
-        // The nodes and the edges are its last members.
-        let head = head.trim_end().trim_end_matches('}').trim_end();
+        let head = head.unfinished();
         write!(out, "{head},\n  \"nodes\": [")?;
         for (n, node) in self.nodes.iter().enumerate() {
             let comma = if n == 0 { "" } else { "," };

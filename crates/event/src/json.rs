@@ -92,6 +92,12 @@ impl Json {
         self.text
     }
 
+    /// The text of an object whose last members are written behind it, piece by piece.
+    pub(crate) fn unfinished(self) -> String {
+        let open = self.text.trim_end_matches('}').trim_end();
+        open.to_owned()
+    }
+
     fn put(&mut self, what: fmt::Arguments<'_>) {
         // A string takes everything.
         let _ = self.text.write_fmt(what);

@@ -85,9 +85,7 @@ impl Recording {
             json.number("other_pools", self.other_pools);
             json.texts("names", &names);
         });
-        let head = head.finish();
-        // The pools are its last member.
-        let head = head.trim_end().trim_end_matches('}').trim_end();
+        let head = head.unfinished();
         write!(out, "{head},\n  \"pools\": [")?;
         for (n, pool) in self.pools.iter().enumerate() {
             let comma = if n == 0 { "" } else { "," };

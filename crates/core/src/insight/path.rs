@@ -17,7 +17,7 @@ pub(crate) struct Path {
     pub(crate) burdened: i64,
     /// The parts of the former in strands of some sites.
     pub(crate) parts: [i64; HEAVY],
-    /// The numbers of those, the first in the lowest bits: as one word, of which copies are cheap.
+    /// The numbers of those, the first in the lowest bits.
     pub(crate) packed: u64,
     /// The node that it has come to, if the DAG is recorded.
     pub(crate) node: NodeId,
