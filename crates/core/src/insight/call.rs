@@ -88,15 +88,12 @@ impl Fork {
     #[inline(never)]
     pub(crate) fn new(meter: &'static Meter, site: Option<&'static Site>) -> Self {
         let is_paused = meter.is_paused();
-        let (start, before) = match site {
-            Some(site) => meter.fork_and_go_on(site),
-            None => meter.fork_part(),
-        };
+        let (start, before, mark) = meter.fork_and_go_on(site);
         Self {
             meter,
             note: Note::new(start),
             before,
-            mark: meter.mark(),
+            mark,
             first: Cell::new(None),
             is_paused,
             is_in_place: AtomicBool::new(false),

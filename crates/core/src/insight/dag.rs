@@ -69,6 +69,8 @@ pub(crate) struct Recorder {
     doubled: usize,
     /// There was no room for one. Then there are none.
     is_full: bool,
+    /// The work of sites, while a join becomes a node; else empty.
+    parts: Vec<(SiteId, i64)>,
 }
 
 /// The state of a recorder at a fork.
@@ -93,6 +95,7 @@ impl Recorder {
             room: 0,
             doubled: 0,
             is_full: false,
+            parts: Vec::new(),
         }
     }
 
@@ -245,7 +248,7 @@ impl Recorder {
         if self.is_full || self.told != mark.told || work >= self.floor(floor) {
             return None;
         }
-        let mut parts: Vec<(SiteId, i64)> = Vec::with_capacity(TOGETHER);
+        let mut parts = std::mem::take(&mut self.parts);
         for node in self.nodes.drain(mark.nodes..) {
             match parts.iter_mut().find(|(site, _)| *site == node.site) {
                 Some((_, sum)) => *sum += node.work,
@@ -256,7 +259,7 @@ impl Recorder {
         self.work = mark.work;
         let (mut at, mut span_left) = (start, span);
         let count = parts.len();
-        for (n, (site, part)) in parts.into_iter().enumerate() {
+        for (n, (site, part)) in parts.drain(..).enumerate() {
             let its = match n + 1 == count {
                 true => span_left,
                 false => span * part / work.max(1),
@@ -264,6 +267,7 @@ impl Recorder {
             span_left -= its;
             at = self.strand(at, site, (part, its), floor);
         }
+        self.parts = parts;
         Some(at)
     }
 }

@@ -15,7 +15,7 @@ use heist_sync::process::Generation;
 use heist_sync::thread_local;
 
 use crate::insight::clock;
-use crate::insight::dag::Recorder;
+use crate::insight::dag::{Mark, Recorder};
 use crate::insight::idle;
 use crate::insight::interference;
 use crate::insight::latest::Latest;
@@ -85,6 +85,9 @@ unsafe impl Sync for Meter {}
 unsafe impl Send for Meter {}
 
 type Entry = (&'static Site, &'static Tally);
+
+/// The site of a strand that has ended, if one has, and the time that it took.
+type Ended = Option<(SiteId, i64)>;
 
 /// The point at which a job is offered to other threads, where its own path begins.
 #[derive(Clone, Copy)]
@@ -276,16 +279,22 @@ impl Meter {
     /// Ends the present strand, if the meter is not paused, and begins the next one.
     #[inline(always)]
     pub(crate) fn cut(&self) {
-        let since = self.since.get();
-        if since != PAUSED {
-            let now = self.now();
-            self.since.set(now);
-            self.count(now.saturating_sub(since));
+        let ended = self.count();
+        if ended.is_some() && self.is_recorded() {
+            self.record(ended, |_| ());
         }
     }
 
+    /// As [`cut`](Self::cut), but that the DAG has not got the strand which has ended, if one has.
     #[inline(always)]
-    fn count(&self, ticks: u64) {
+    fn count(&self) -> Ended {
+        let since = self.since.get();
+        if since == PAUSED {
+            return None;
+        }
+        let now = self.now();
+        self.since.set(now);
+        let ticks = now.saturating_sub(since);
         let took = ticks as i64 - self.settings.get().empty;
         let tally = self.tally.get();
         tally.count(ticks, took);
@@ -293,9 +302,7 @@ impl Meter {
         if self.is_unjoined.get() {
             self.unjoined_work.add(took as u64);
         }
-        if self.is_recorded() {
-            self.record(tally.site, took);
-        }
+        Some((tally.site, took))
     }
 
     /// Ends the present strand and pauses. True if the meter was not paused before.
@@ -314,34 +321,28 @@ impl Meter {
     /// A job of this site is about to be offered to others.
     #[inline]
     pub(crate) fn fork(&self, site: &'static Site) -> Start {
-        let (start, _) = self.fork_at(site);
+        self.cut();
+        self.tally(site).forks.add(1);
+        let start = self.start(Some(site), self.settings.get().steal);
         self.tell();
         start
     }
 
+    /// As [`fork`](Self::fork), or for a part of the present job, which has no site of its own; goes
+    /// on at the site of the job, in the frame that offers it.
     #[inline(always)]
-    fn fork_at(&self, site: &'static Site) -> (Start, &'static Tally) {
-        self.cut();
-        let tally = self.tally(site);
+    pub(crate) fn fork_and_go_on(&self, site: Option<&'static Site>) -> (Start, SiteBefore, Mark) {
+        let mark = self.cut_and_mark();
+        let before = SiteBefore(self.tally.get(), self.site.get());
+        let (tally, site, burden) = match site {
+            Some(of) => (self.tally(of), site, self.settings.get().steal),
+            None => (before.0, before.1, 0),
+        };
         tally.forks.add(1);
-        (self.start(Some(site), self.settings.get().steal), tally)
-    }
-
-    /// As [`fork`](Self::fork); goes on at the site of the job, in the frame that offers it.
-    #[inline(always)]
-    pub(crate) fn fork_and_go_on(&self, site: &'static Site) -> (Start, SiteBefore) {
-        let (start, tally) = self.fork_at(site);
-        let before = self.tally.get();
+        let start = self.start(site, burden);
         self.set_tally(tally);
-        (start, SiteBefore(before, self.site.replace(Some(site))))
-    }
-
-    /// As [`fork_and_go_on`](Self::fork_and_go_on), where the job is a part of the present one.
-    pub(crate) fn fork_part(&self) -> (Start, SiteBefore) {
-        self.cut();
-        let (tally, site) = (self.tally.get(), self.site.get());
-        tally.forks.add(1);
-        (self.start(site, 0), SiteBefore(tally, site))
+        self.site.set(site);
+        (start, before, mark)
     }
 
     /// The point at which a job begins that the thread is about to hand over, and to wait for.

@@ -37,7 +37,7 @@ impl Loop {
 
     #[cold]
     fn begin_at(meter: &'static Meter, site: &'static Site) -> Self {
-        let (start, before) = meter.fork_and_go_on(site);
+        let (start, before, _) = meter.fork_and_go_on(Some(site));
         meter.tell();
         Self {
             meter,

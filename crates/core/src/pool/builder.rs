@@ -25,7 +25,7 @@ use crate::state::Pool;
 /// assert_eq!(pool.install(|| heist::current_num_threads()), 2);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
-pub struct ThreadPoolBuilder<S = DefaultSpawn>(pub(super) Settings<S>);
+pub struct ThreadPoolBuilder<S = DefaultSpawn>(pub(super) Settings, S);
 
 impl ThreadPoolBuilder {
     /// A builder with the defaults: one worker for each processor that the process may use, or as
@@ -41,7 +41,7 @@ impl ThreadPoolBuilder {
     /// ```
     #[must_use]
     pub fn new() -> Self {
-        Self(Settings::new())
+        Self(Settings::new(), DefaultSpawn::new())
     }
 
     /// Builds a pool whose threads may borrow from the caller's frame, calls `with_pool`, and ends
@@ -493,11 +493,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     #[must_use]
-    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    pub fn spawn_handler<F>(mut self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
-        ThreadPoolBuilder(self.0.with_spawner(CustomSpawn::new(spawn)))
+        self.0.has_special_threads();
+        ThreadPoolBuilder(self.0, CustomSpawn::new(spawn))
     }
 }
 
@@ -524,8 +525,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// assert_eq!(pool.install(|| 6 * 7), 42);
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
-    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        Pool::start(self.0).map(ThreadPool::new)
+    pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        Pool::start(self.0, &mut self.1).map(ThreadPool::new)
     }
 
     /// Builds the global pool, in which the free functions run when they are called outside any
@@ -547,8 +548,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// assert!(again.unwrap_err().is_already_initialized());
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
-    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        Pool::set_global(self.0)?.wait_until_ready();
+    pub fn build_global(mut self) -> Result<(), ThreadPoolBuildError> {
+        Pool::set_global(self.0, &mut self.1)?.wait_until_ready();
         Ok(())
     }
 
@@ -573,8 +574,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// assert_eq!(heist::current_num_threads(), 2);
     /// ```
     #[doc(hidden)] // for stand-ins that give the global pool other defaults
-    pub fn build_global_if_absent(self) {
-        Pool::global_or(self.0);
+    pub fn build_global_if_absent(mut self) {
+        Pool::global_or(self.0, &mut self.1);
     }
 }
 

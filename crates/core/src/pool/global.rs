@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::base::error::ThreadPoolBuildError;
 use crate::pool::environment;
 use crate::pool::settings::Settings;
-use crate::pool::thread::ThreadSpawn;
+use crate::pool::thread::{DefaultSpawn, ThreadSpawn};
 use crate::state::Pool;
 use crate::worker::Worker;
 
@@ -82,12 +82,15 @@ impl Pool {
                 "could not call heist outside of any pool: {by} forbids to build the global pool for that; make the call in `install` of a pool, or build the global pool before by `ThreadPoolBuilder::build_global`"
             );
         }
-        Self::global_or(Settings::new())
+        Self::global_or(Settings::new(), &mut DefaultSpawn::new())
     }
 
     /// The global pool, built now with this configuration if there is none.
-    pub(crate) fn global_or<S: ThreadSpawn>(settings: Settings<S>) -> &'static Arc<Self> {
-        let mut built = Self::set_global(settings);
+    pub(crate) fn global_or(
+        settings: Settings,
+        spawner: &mut dyn ThreadSpawn,
+    ) -> &'static Arc<Self> {
+        let mut built = Self::set_global(settings, spawner);
         if matches!(&built, Err(error) if error.is_unsupported()) && Worker::current().is_none() {
             // No threads here (WebAssembly, say): the caller is the pool.
             let here = Settings {
@@ -95,7 +98,7 @@ impl Pool {
                 use_current_thread: true,
                 ..Settings::new()
             };
-            built = Self::set_global(here);
+            built = Self::set_global(here, &mut DefaultSpawn::new());
         }
         match built {
             Ok(pool) => pool,
@@ -106,8 +109,9 @@ impl Pool {
     }
 
     /// Builds the global pool, unless there is one.
-    pub(crate) fn set_global<S: ThreadSpawn>(
-        settings: Settings<S>,
+    pub(crate) fn set_global(
+        settings: Settings,
+        spawner: &mut dyn ThreadSpawn,
     ) -> Result<&'static Arc<Self>, ThreadPoolBuildError> {
         static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
         let _building = BUILDING
@@ -117,7 +121,7 @@ impl Pool {
             return Err(ThreadPoolBuildError::already_global());
         }
         // The handle is never dropped: the global pool does not end.
-        let pool = Self::start(settings)?;
+        let pool = Self::start(settings, spawner)?;
         Ok(GLOBAL.get_or_init(|| pool))
     }
 }

@@ -93,7 +93,7 @@ fn open(
     Ok(processors)
 }
 
-impl<S> Settings<S> {
+impl Settings {
     /// The number of workers, if the pool is pinned and none was given; and the placement of the
     /// threads.
     ///

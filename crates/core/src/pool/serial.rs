@@ -55,7 +55,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-impl<S> Settings<S> {
+impl Settings {
     /// # Errors
     ///
     /// Fails if the pool is to be serial and one of the settings concerns threads.

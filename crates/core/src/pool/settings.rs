@@ -10,7 +10,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use heist_sync::thread::JoinHandle;
 use heist_sync::{Barrier, Topology};
 
 use crate::base::error::ThreadPoolBuildError;
@@ -19,7 +18,7 @@ use crate::insight::profile::{self, Output, DAG, PROFILE};
 use crate::insight::timeline;
 use crate::pool::choices::{Callers, Injected, Pin};
 use crate::pool::environment;
-use crate::pool::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn};
+use crate::pool::thread::{ThreadBuilder, ThreadSpawn};
 use crate::schedule;
 use crate::stall;
 use crate::state::{limits, Handlers, Placement, Pool};
@@ -27,7 +26,7 @@ use crate::state::{limits, Handlers, Placement, Pool};
 const TIMELINE: Output = ("HEIST_TIMELINE", timeline::ENDING);
 
 /// The settings of a [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
-pub(crate) struct Settings<S> {
+pub(crate) struct Settings {
     pub(crate) serial: bool,
     pub(crate) num_threads: usize,
     pub(crate) use_current_thread: bool,
@@ -47,10 +46,9 @@ pub(crate) struct Settings<S> {
     pub(crate) nice: Option<i8>,
     pub(crate) handlers: Handlers,
     pub(crate) has_spawn_handler: bool,
-    pub(crate) spawner: S,
 }
 
-impl Settings<DefaultSpawn> {
+impl Settings {
     /// The defaults.
     pub(crate) fn new() -> Self {
         Self {
@@ -72,36 +70,15 @@ impl Settings<DefaultSpawn> {
             nice: None,
             handlers: Handlers::default(),
             has_spawn_handler: false,
-            spawner: DefaultSpawn::new(),
         }
     }
 }
 
-impl<S> Settings<S> {
-    /// The same settings with another spawner. Its threads are special, so callers participate only
-    /// if that was asked for.
-    pub(crate) fn with_spawner<T>(self, spawner: T) -> Settings<T> {
-        Settings {
-            serial: self.serial,
-            num_threads: self.num_threads,
-            use_current_thread: self.use_current_thread,
-            thread_name: self.thread_name,
-            stack_size: self.stack_size,
-            stack_guard: self.stack_guard,
-            record_events: self.record_events,
-            breadth_first: self.breadth_first,
-            callers: Some(self.callers.unwrap_or(Callers::Move)),
-            injected: self.injected,
-            waiting: self.waiting,
-            compensation_workers: self.compensation_workers,
-            follows_cpu_limit: self.follows_cpu_limit,
-            pin: self.pin,
-            topology: self.topology,
-            nice: self.nice,
-            handlers: self.handlers,
-            has_spawn_handler: true,
-            spawner,
-        }
+impl Settings {
+    /// The threads are not the default's, so callers participate only if that was asked for.
+    pub(crate) fn has_special_threads(&mut self) {
+        self.callers.get_or_insert(Callers::Move);
+        self.has_spawn_handler = true;
     }
 
     /// Whether callers participate: not in a schedule, which says what workers do.
@@ -123,7 +100,7 @@ impl<S> Settings<S> {
     }
 
     /// Fills in the settings that were left open.
-    pub(crate) fn resolve(self) -> Result<Config<S>, ThreadPoolBuildError> {
+    pub(crate) fn resolve(self) -> Result<Config, ThreadPoolBuildError> {
         self.refuse_threads_if_serial()?;
         let (pinned, placement) = self.place()?;
         let workers = match self.num_threads.max(pinned) {
@@ -172,7 +149,6 @@ impl<S> Settings<S> {
             thread_name: self.thread_name,
             stack_size: self.stack_size,
             stack_guard: self.stack_guard,
-            spawner: self.spawner,
         })
     }
 }
@@ -246,7 +222,7 @@ fn stall_patience(is_serial: bool) -> Result<Option<Duration>, ThreadPoolBuildEr
     Ok(patience.filter(|_| !is_serial && stall::is_possible()))
 }
 
-impl<S> fmt::Debug for Settings<S> {
+impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("serial", &self.serial)
@@ -269,7 +245,7 @@ impl<S> fmt::Debug for Settings<S> {
 }
 
 /// A configuration in which every default has been filled in.
-pub(crate) struct Config<S> {
+pub(crate) struct Config {
     pub(crate) serial: bool,
     pub(crate) workers: usize,
     /// The number of compensation workers.
@@ -296,18 +272,20 @@ pub(crate) struct Config<S> {
     pub(crate) use_current_thread: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
-    spawner: S,
 }
 
-impl<S> Config<S> {
+impl Config {
     pub(crate) fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
-}
 
-impl<S: ThreadSpawn> Config<S> {
     /// Starts the thread of the worker with this index.
-    pub(crate) fn start_thread(&mut self, pool: &Arc<Pool>, index: usize) -> io::Result<()> {
+    pub(crate) fn start_thread(
+        &mut self,
+        spawner: &mut dyn ThreadSpawn,
+        pool: &Arc<Pool>,
+        index: usize,
+    ) -> io::Result<()> {
         let name = self.thread_name.as_mut().map(|name| name(index));
         if let Some(name) = name.as_ref().filter(|name| name.contains('\0')) {
             let why = format!("its name {name:?} contains a NUL byte; give it one without");
@@ -315,16 +293,11 @@ impl<S: ThreadSpawn> Config<S> {
         }
         let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
         pool.expect(index, true);
-        let started = self.spawner.spawn(thread);
+        let started = spawner.spawn(thread);
         if started.is_err() {
             pool.expect(index, false);
         }
         started
-    }
-
-    /// The threads that were started since the last call, as far as the spawner knows of them.
-    pub(crate) fn threads(&mut self) -> impl Iterator<Item = JoinHandle<()>> {
-        self.spawner.threads().into_iter()
     }
 }
 

@@ -30,9 +30,10 @@ use crate::state::{
 use crate::worker::Worker;
 
 impl Pool {
-    /// Builds the pool and starts its threads with the configuration's spawner.
-    pub(crate) fn start<S: ThreadSpawn>(
-        settings: Settings<S>,
+    /// Builds the pool and starts its threads.
+    pub(crate) fn start(
+        settings: Settings,
+        spawner: &mut dyn ThreadSpawn,
     ) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let mut config = settings.resolve()?;
         process::after_fork(Worker::leave_all);
@@ -47,14 +48,15 @@ impl Pool {
             }));
         }
         // The program's own closures may panic, those for names and for starting threads.
-        let started = unwind::catch(|| pool.start_threads(&mut config));
+        let started = unwind::catch(|| pool.start_threads(&mut config, spawner));
         // Fewer, if the system allows fewer.
         pool.active.want(&pool.sleep, pool.len());
         if !matches!(started, Ok(Ok(()))) {
             // The threads that were started end again.
             pool.release();
             if pool.handlers.start.is_none() {
-                config.threads().for_each(|thread| _ = thread.join());
+                let threads = spawner.threads().into_iter();
+                threads.for_each(|thread| _ = thread.join());
             }
         }
         started.unwrap_or_else(|payload| unwind::resume(payload))?;
@@ -77,7 +79,7 @@ impl Pool {
     }
 
     /// The number of a pool in the books of idle time, if it is metered.
-    fn board<S>(config: &Config<S>) -> usize {
+    fn board(config: &Config) -> usize {
         let all = config.workers + config.compensation;
         if config.metered {
             idle::add_pool(config.workers, all, ticks())
@@ -87,7 +89,7 @@ impl Pool {
     }
 
     /// The pool, without its threads. Takes the handlers out of the configuration.
-    fn new<S>(config: &mut Config<S>) -> Result<Arc<Self>, ThreadPoolBuildError> {
+    fn new(config: &mut Config) -> Result<Arc<Self>, ThreadPoolBuildError> {
         let (workers, waiting, stack_size) = (config.workers, config.waiting, config.stack_size());
         let compensation = config.compensation;
         let mut places = Places::new(config, workers, workers + compensation)?;
@@ -150,9 +152,10 @@ impl Pool {
 
     /// Starts the threads of all workers. The calling thread becomes a worker last, when nothing
     /// can fail any more.
-    fn start_threads<S: ThreadSpawn>(
+    fn start_threads(
         self: &Arc<Self>,
-        config: &mut Config<S>,
+        config: &mut Config,
+        spawner: &mut dyn ThreadSpawn,
     ) -> Result<(), ThreadPoolBuildError> {
         let workers = self.len();
         if config.serial {
@@ -166,10 +169,10 @@ impl Pool {
         }
         for index in usize::from(config.use_current_thread)..workers {
             config
-                .start_thread(self, index)
+                .start_thread(spawner, self, index)
                 .map_err(|error| ThreadPoolBuildError::thread(index, workers, error))?;
         }
-        self.threads.lock().extend(config.threads());
+        self.threads.lock().extend(spawner.threads());
         if config.use_current_thread {
             Worker::adopt_current_thread(self, 0)?;
             let state = self.worker(0);
@@ -198,11 +201,7 @@ struct Places {
 }
 
 impl Places {
-    fn new<S>(
-        config: &Config<S>,
-        workers: usize,
-        all: usize,
-    ) -> Result<Self, ThreadPoolBuildError> {
+    fn new(config: &Config, workers: usize, all: usize) -> Result<Self, ThreadPoolBuildError> {
         let lacks =
             |worker, bytes, error| ThreadPoolBuildError::memory(worker, workers, bytes, error);
         let mut places = Self {

@@ -2,12 +2,11 @@
 
 use heist_event::dag::Dag;
 
-use super::{lock, Meter, Start, UnderWay, METERS};
-use crate::insight::dag::{self, Mark, NodeId};
+use super::{lock, Ended, Meter, Start, UnderWay, METERS};
+use crate::insight::dag::{self, Mark, NodeId, Recorder};
 use crate::insight::latest::Latest;
 use crate::insight::path::Path;
 use crate::insight::settings::Settings;
-use crate::insight::site::SiteId;
 
 impl Meter {
     /// True if the DAG is recorded.
@@ -16,15 +15,21 @@ impl Meter {
         self.settings.get().floor != 0
     }
 
-    /// A strand has ended, and the next one begins when that is recorded.
+    /// Records the strand that has ended, and whatever is behind it. The next strand begins then.
     #[cold]
     #[inline(never)]
-    pub(super) fn record(&self, site: SiteId, took: i64) {
-        let floor = self.settings.get().floor;
-        let before = self.path.node();
-        let node = lock(&self.dag).strand(before, site, (took, took), floor);
-        self.path.set_node(node);
-        self.since.set(self.now());
+    pub(super) fn record<R>(&self, ended: Ended, behind: impl FnOnce(&mut Recorder) -> R) -> R {
+        let mut dag = lock(&self.dag);
+        if let Some((site, took)) = ended {
+            let floor = self.settings.get().floor;
+            let node = dag.strand(self.path.node(), site, (took, took), floor);
+            self.path.set_node(node);
+        }
+        let behind = behind(&mut dag);
+        if !self.is_paused() {
+            self.since.set(self.now());
+        }
+        behind
     }
 
     /// The point that the thread has come to is one from which others may go on.
@@ -49,11 +54,12 @@ impl Meter {
         latest.reach(path, |point, at| lock(&self.dag).reach(point, at, site()));
     }
 
-    /// A fork has been offered, and its frame goes on.
+    /// As [`cut`](Self::cut), where a fork is about to be offered whose frame goes on.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Mark {
+    pub(super) fn cut_and_mark(&self) -> Mark {
+        let ended = self.count();
         match self.is_recorded() {
-            true => lock(&self.dag).mark(),
+            true => self.record(ended, Recorder::mark),
             false => Mark::default(),
         }
     }
@@ -62,26 +68,31 @@ impl Meter {
     /// here, one after the other.
     #[inline(always)]
     pub(crate) fn join(&self, first: &Path, start: &Start, mark: &Mark, is_in_place: bool) {
-        self.cut();
+        let ended = self.count();
         self.path.advance(first);
         if self.is_recorded() {
-            self.record_join(first.node, &start.path, mark, is_in_place);
+            self.record_join(ended, first.node, &start.path, mark, is_in_place);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn record_join(&self, first: NodeId, start: &Path, mark: &Mark, is_in_place: bool) {
-        let mut dag = lock(&self.dag);
-        let (floor, site) = (self.settings.get().floor, self.tally.get().site);
-        let span = self.path.get().span - start.span;
-        let whole = is_in_place.then(|| dag.collapse(mark, start.node, span, floor));
-        let node = whole.flatten();
-        let node = node.unwrap_or_else(|| dag.behind(first, self.path.node(), site));
-        self.path.set_node(node);
-        if !self.is_paused() {
-            self.since.set(self.now());
-        }
+    fn record_join(
+        &self,
+        ended: Ended,
+        first: NodeId,
+        start: &Path,
+        mark: &Mark,
+        is_in_place: bool,
+    ) {
+        self.record(ended, |dag| {
+            let (floor, site) = (self.settings.get().floor, self.tally.get().site);
+            let span = self.path.get().span - start.span;
+            let whole = is_in_place.then(|| dag.collapse(mark, start.node, span, floor));
+            let node = whole.flatten();
+            let node = node.unwrap_or_else(|| dag.behind(first, self.path.node(), site));
+            self.path.set_node(node);
+        });
     }
 }
 
