@@ -79,6 +79,8 @@ impl Lookout {
         self.has_left.swap(true, Ordering::Relaxed);
         // Pairs with the fence in `keep_watch`: either the lookout sees that something was left and
         // stays, or we see that there is none.
+        // Equivalent (sleep.leave.fence): a lookout that gives up while somebody works passes the
+        // heavy barrier and looks once more, and so finds the job as well. It should not have to.
         fault::fence("sleep.leave.fence", Ordering::SeqCst);
         self.is_there()
     }

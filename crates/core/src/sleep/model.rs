@@ -186,10 +186,11 @@ fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
+/// The publisher is another worker, which works all the time.
 #[test]
 fn a_published_job_is_found_by_a_worker_that_falls_asleep() {
     check(4, || {
-        let pool = Pool::new(1);
+        let pool = Pool::new(2);
         let worker = thread::spawn({
             let pool = Arc::clone(&pool);
             move || assert!(pool.search(0, &pool.end[0]))
@@ -213,12 +214,33 @@ fn a_job_from_outside_is_found_by_a_worker_that_falls_asleep() {
     });
 }
 
-/// Two jobs, two workers: a publisher that counts on a searcher must not be let down when that
-/// searcher leaves with the other job.
+/// The last searcher takes a job from outside, and publishes another one, when somebody falls
+/// asleep who may have seen nobody at work.
+#[test]
+fn a_job_of_the_last_searcher_is_found_by_a_worker_that_falls_asleep() {
+    check(4, || {
+        let pool = Pool::new(2);
+        // The present thread is worker 1.
+        pool.sleep.start_search();
+        pool.jobs.store(1, Ordering::Relaxed);
+        assert_eq!(pool.sleep.published(&*pool), 0, "somebody searches");
+        assert!(pool.take());
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || assert!(pool.search(0, &pool.end[0]))
+        });
+        pool.sleep.stop_search(&*pool);
+        pool.publish();
+        worker.join().unwrap();
+    });
+}
+
+/// Two jobs, two workers beside the publisher: one that counts on a searcher must not be let down
+/// when that searcher leaves with the other job.
 #[test]
 fn two_published_jobs_occupy_two_workers() {
     check(2, || {
-        let pool = Pool::new(2);
+        let pool = Pool::new(3);
         let workers: Vec<_> = (0..2)
             .map(|worker| {
                 let pool = Arc::clone(&pool);
@@ -238,7 +260,7 @@ fn two_published_jobs_occupy_two_workers() {
 #[test]
 fn a_job_is_found_when_the_searcher_leaves_for_its_latch() {
     check(2, || {
-        let pool = Pool::new(2);
+        let pool = Pool::new(3);
         let waiting = thread::spawn({
             let pool = Arc::clone(&pool);
             move || pool.search(0, &pool.end[0])
@@ -440,16 +462,16 @@ fn a_worker_that_withdraws_is_woken_by_its_latch() {
 }
 
 /// Two workers: worker 1 sleeps, a caller is in its place, and worker 0 has heard of it.
-fn with_a_caller() -> (Arc<Pool>, Rest, usize) {
+fn with_a_caller() -> (Arc<Pool>, usize) {
     let pool = Pool::new(2);
     pool.sleep.start_search();
     let rest = pool
         .sleep
-        .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool)
-        .expect("its latch is not set");
+        .announce(Sleeper::Worker(1), true, &pool.end[1], &*pool);
+    assert_eq!(rest, Some(Rest::Briefly));
     let index = pool.sleep.take_place().expect("one is vacant");
     pool.signalled.store(false, Ordering::Relaxed);
-    (pool, rest, index)
+    (pool, index)
 }
 
 /// The worker that searches when the caller changes the counts takes a job from outside before the
@@ -457,7 +479,7 @@ fn with_a_caller() -> (Arc<Pool>, Rest, usize) {
 #[test]
 fn a_job_that_is_published_when_a_caller_has_left_is_found() {
     check(3, || {
-        let (pool, rest, index) = with_a_caller();
+        let (pool, index) = with_a_caller();
         // Worker 0 searches, and a job from outside is there.
         pool.sleep.start_search();
         pool.jobs.store(1, Ordering::Relaxed);
@@ -465,9 +487,8 @@ fn a_job_that_is_published_when_a_caller_has_left_is_found() {
         let sleeper = thread::spawn({
             let pool = Arc::clone(&pool);
             move || {
-                let sees_a_job = || pool.sees_a_job();
-                pool.sleep
-                    .block(Sleeper::Worker(1), rest, &*pool, sees_a_job);
+                // It has looked once more, before the caller came.
+                pool.sleep.park(Sleeper::Worker(1));
                 Entered {
                     pool: &pool,
                     index: 1,
@@ -495,13 +516,12 @@ fn a_job_that_is_published_when_a_caller_has_left_is_found() {
 /// would have to signal; then that worker goes on, and publishes.
 fn check_a_push_after(pause: impl Fn(&Pool) + Copy + Send + Sync + 'static) {
     check(3, move || {
-        let (pool, rest, index) = with_a_caller();
+        let (pool, index) = with_a_caller();
         let sleeper = thread::spawn({
             let pool = Arc::clone(&pool);
             move || {
-                let sees_a_job = || pool.sees_a_job();
-                pool.sleep
-                    .block(Sleeper::Worker(1), rest, &*pool, sees_a_job);
+                // It has looked once more, before the caller came.
+                pool.sleep.park(Sleeper::Worker(1));
             }
         });
         let caller = thread::spawn({

@@ -7,7 +7,7 @@ use std::ptr;
 use std::time::Duration;
 
 use heist_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use heist_sync::{fault, thread, Barrier, CachePadded, Futex};
+use heist_sync::{fault, thread, Barrier, BarrierMode, CachePadded, Futex};
 
 use super::counts::Counts;
 use super::lookout::Lookout;
@@ -91,6 +91,9 @@ pub(crate) enum Rest {
     UntilUnparked,
     /// Until it is unparked, and meanwhile it looks for jobs now and then.
     AsLookout,
+    /// Until it is unparked; but soon it looks once more, for a job that was pushed in the moment
+    /// in which it fell asleep.
+    Briefly,
 }
 
 impl Sleep {
@@ -201,10 +204,10 @@ impl Sleep {
     /// P3, without those in reserve. True if one was woken.
     pub(super) fn wake_sleeper(&self) -> bool {
         // A worker on its way to sleep has changed the counts and not yet its parker. This fence
-        // pairs with its heavy barrier: either we find its parker armed or it finds the job for
-        // whose sake we came. A caller that leaves has changed the counts and perhaps not yet the
-        // parker, too; this pairs with the fence in `leave_place`: either we find the parker or it
-        // sees that we work.
+        // pairs with the one in `announce`: either we find its parker armed, or it sees that we
+        // work and finds the job for whose sake we came. A caller that leaves has changed the
+        // counts and perhaps not yet the parker, too; this pairs with the fence in `leave_place`:
+        // either we find the parker or it sees that we work.
         fault::fence("sleep.wake_one.fence", Ordering::SeqCst);
         (0..self.workers()).any(|worker| self.unpark_if(worker, would_come))
     }
@@ -212,8 +215,8 @@ impl Sleep {
     /// As [`published`](Self::published), for a job that this worker should have: it is woken if it
     /// sleeps, and would take a job. Others may come for it later.
     pub(crate) fn published_for(&self, worker: usize, jobs: &impl Jobs) -> usize {
-        // As in `published_by`; and pairs with the heavy barrier in `announce`: either the parker
-        // is found armed or the worker finds the job.
+        // As in `published_by`; and pairs with the fence in `announce`: either the parker is found
+        // armed or the worker finds the job.
         fault::fence("sleep.published_for.fence", Ordering::SeqCst);
         if self.unpark_if(worker, would_come) {
             1
@@ -263,8 +266,8 @@ impl Sleep {
     /// Wakes this worker for the sake of something that was published for it alone (a mailbox),
     /// which the caller has just done.
     pub(crate) fn unpark_for_mail(&self, worker: usize) -> bool {
-        // Pairs with the heavy barrier in `announce`: either the parker is found armed or the
-        // worker finds its mail.
+        // Pairs with the fence in `announce`: either the parker is found armed or the worker finds
+        // its mail.
         fault::fence("sleep.mail.fence", Ordering::SeqCst);
         self.unpark(worker)
     }
@@ -280,8 +283,8 @@ impl Sleep {
         self.change(Counts::ONE_SEARCHING.wrapping_sub(one));
     }
 
-    /// S1 to S4: somebody who searches announces that it will sleep until it is unparked or its
-    /// latch is set. It must then look for work once more and [`block`](Self::block) or
+    /// S1 to S3: somebody who searches announces that it will sleep until it is unparked or its
+    /// latch is set. It must then look for work once more and [`block`](Self::block) (S4, S5) or
     /// [`cancel`](Self::cancel). `None` if the latch is set: it must not sleep, and is still
     /// searching.
     ///
@@ -308,10 +311,14 @@ impl Sleep {
         // S3. Pairs with the fence of P2: the signal comes after that of an owner which was ready
         // for signals, and did not see us in the counts.
         fault::fence("sleep.announce.fence", Ordering::SeqCst);
-        jobs.signal_all();
-        // S4. Pairs with P1: a publisher that does not hear the signal is seen.
-        let is_ordered = self.barrier.heavy("sleep.announce.heavy");
-        let is_wanted = if is_ordered {
+        // Looked at behind the fence, as in `leave_place`.
+        let others_work =
+            self.counts().somebody_works(self.workers()) && !fault::planted("sleep.announce.works");
+        if others_work {
+            jobs.signal_all();
+        }
+        let has_barrier = self.barrier.mode() == BarrierMode::Membarrier;
+        let is_wanted = if has_barrier {
             self.lookout.has_news()
         } else {
             self.lookout.expect_missed_jobs();
@@ -319,9 +326,38 @@ impl Sleep {
         };
         Some(if is_wanted && self.lookout.take_role() {
             Rest::AsLookout
+        } else if others_work && has_barrier {
+            Rest::Briefly
         } else {
             Rest::UntilUnparked
         })
+    }
+
+    /// S4, for somebody who has rested for a while. How it rests from now on.
+    pub(super) fn passes_barrier(
+        &self,
+        parker: Sleeper,
+        jobs: &impl Jobs,
+        sees_a_job: impl Fn() -> bool,
+    ) -> Rest {
+        // Relaxed: `park` looks once more.
+        let is_awake = self.parker(parker).load(Ordering::Relaxed) == AWAKE;
+        if is_awake || !self.counts().somebody_works(self.workers()) {
+            return Rest::UntilUnparked;
+        }
+        // Pairs with P1: a publisher that does not hear the signal is seen.
+        if self.barrier.heavy("sleep.announce.heavy") {
+            if self.counts().wants_a_wake_up() && sees_a_job() {
+                self.wake_one(jobs);
+            }
+            return Rest::UntilUnparked;
+        }
+        self.lookout.expect_missed_jobs();
+        if self.lookout.take_role() {
+            Rest::AsLookout
+        } else {
+            Rest::UntilUnparked
+        }
     }
 
     /// It found something after it had announced: it searches again.

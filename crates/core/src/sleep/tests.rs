@@ -187,6 +187,19 @@ fn the_lookout_wakes_somebody_who_may_be_itself_if_it_sees_a_job() {
     );
 }
 
+/// S4 comes a while after S3, and only if somebody works.
+#[test]
+fn a_sleeper_beside_one_that_works_looks_once_more_for_a_job_that_it_has_not_seen() {
+    let sleep = sleep(2);
+    let rest = announce(&sleep, 0);
+    assert_eq!(rest, Rest::Briefly, "the other one works");
+    sleep.block(Sleeper::Worker(0), rest, &nowhere(), || true);
+    assert_eq!(counts(&sleep), (1, 0), "it has woken itself");
+    sleep.stop_search(&nowhere());
+    let _ = announce(&sleep, 0);
+    assert_eq!(announce(&sleep, 1), Rest::UntilUnparked, "nobody works");
+}
+
 #[test]
 fn a_caller_takes_the_last_vacant_place_and_gives_it_back() {
     let sleep = sleep(3);

@@ -1,5 +1,7 @@
 //! How a sleeper waits on its parker, and how the lookout watches meanwhile.
 
+use std::time::Duration;
+
 use heist_sync::atomic::Ordering;
 use heist_sync::fault;
 
@@ -17,27 +19,44 @@ impl Sleep {
         jobs: &impl Jobs,
         sees_a_job: impl Fn() -> bool,
     ) {
-        if rest == Rest::AsLookout {
-            schedule::looks_out(true);
-            self.keep_watch(parker, jobs, sees_a_job);
-            schedule::looks_out(false);
+        let mut rest = rest;
+        loop {
+            match rest {
+                Rest::UntilUnparked => break,
+                Rest::AsLookout => {
+                    schedule::looks_out(true);
+                    self.keep_watch(parker, jobs, &sees_a_job);
+                    schedule::looks_out(false);
+                }
+                Rest::Briefly => self.wait_a_period(parker, Lookout::PERIOD),
+            }
+            rest = self.passes_barrier(parker, jobs, &sees_a_job);
         }
         self.park(parker);
+    }
+
+    fn wait_a_period(&self, parker: Sleeper, period: Duration) {
+        let parker = self.parker(parker);
+        // Relaxed: `park` looks once more.
+        match parker.load(Ordering::Relaxed) {
+            AWAKE => {}
+            // A wake-up for no reason only makes it look early.
+            state => parker.wait_timeout(state, period),
+        }
     }
 
     /// The lookout looks again and again, until it is unparked or there is nothing to watch. It
     /// wakes somebody, who may be itself, if it `sees_a_job`.
     fn keep_watch(&self, parker: Sleeper, jobs: &impl Jobs, sees_a_job: impl Fn() -> bool) {
-        let (parker, lookout) = (self.parker(parker), &self.lookout);
+        let lookout = &self.lookout;
         let mut callers = lookout.callers.load(Ordering::Relaxed);
         let mut period = Lookout::PERIOD;
         loop {
             // Relaxed: `park` looks once more.
-            match parker.load(Ordering::Relaxed) {
-                AWAKE => break,
-                // A wake-up for no reason only makes it look early.
-                state => parker.wait_timeout(state, period),
+            if self.parker(parker).load(Ordering::Relaxed) == AWAKE {
+                break;
             }
+            self.wait_a_period(parker, period);
             // Relaxed: if the job is not to be seen yet, there is another look, a period later.
             let had_left = lookout.has_left.swap(false, Ordering::Relaxed);
             let relies_on_it = self.relies_on_the_lookout();

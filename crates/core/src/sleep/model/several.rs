@@ -6,6 +6,7 @@ use heist_sync::atomic::Ordering;
 use heist_sync::thread;
 
 use super::{check, Pool};
+use crate::sleep::protocol::Rest;
 use crate::sleep::{Looks, Sleeper};
 
 impl Pool {
@@ -28,20 +29,17 @@ fn a_publisher_wakes_two_though_the_first_is_held_up() {
     check(3, || {
         let pool = Pool::new(3);
         // The present thread is worker 2; the others sleep.
-        let rests = [0, 1].map(|worker| {
+        for worker in [0, 1] {
             pool.sleep.start_search();
-            let latch = &pool.end[worker];
-            let rest = pool
-                .sleep
-                .announce(Sleeper::Worker(worker), false, latch, &*pool);
-            rest.expect("its latch is not set")
-        });
+            let (parker, latch) = (Sleeper::Worker(worker), &pool.end[worker]);
+            let rest = pool.sleep.announce(parker, false, latch, &*pool);
+            assert_eq!(rest, Some(Rest::Briefly));
+        }
         let sleeper = |worker: usize, before: Option<thread::JoinHandle<()>>| {
             let pool = Arc::clone(&pool);
             thread::spawn(move || {
-                let sees_a_job = || pool.sees_a_job();
-                let parker = Sleeper::Worker(worker);
-                pool.sleep.block(parker, rests[worker], &*pool, sees_a_job);
+                // It has looked once more, before there was a job.
+                pool.sleep.park(Sleeper::Worker(worker));
                 if let Some(before) = before {
                     before.join().unwrap();
                 }
@@ -62,7 +60,7 @@ fn a_publisher_wakes_two_though_the_first_is_held_up() {
 #[test]
 fn two_jobs_that_are_published_together_occupy_two_workers() {
     check(2, || {
-        let pool = Pool::new(2);
+        let pool = Pool::new(3);
         let workers = [0, 1].map(|worker| {
             let pool = Arc::clone(&pool);
             thread::spawn(move || assert!(pool.search(worker, &pool.end[worker])))
