@@ -115,9 +115,12 @@ impl Rule for Ours {
         let nodes: Vec<_> = all
             .filter_map(|node| self.node_sample(view, node))
             .collect();
-        let jobs: Vec<_> = view
-            .jobs()
-            .map(|seen| self.job_sample(view, &seen))
+        // The planner sorts them by name, which costs little if they are in order.
+        let mut seen: Vec<JobView> = view.jobs().collect();
+        seen.sort_unstable_by_key(|seen| seen.job);
+        let jobs: Vec<_> = seen
+            .iter()
+            .map(|seen| self.job_sample(view, seen))
             .collect();
         let now = Duration::from_nanos(view.now_ns());
         self.proposed = None;
