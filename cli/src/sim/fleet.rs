@@ -80,6 +80,9 @@ pub(super) struct Args {
     /// two-thousandth of its time, if that is more]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     period: Option<f64>,
+    /// Measure a full node as full, however much waits there
+    #[arg(long)]
+    capped: bool,
     /// Jobs that are read of a trace at most
     #[arg(long, value_name = "N", default_value_t = 100_000,
           value_parser = |given: &str| whole(given, 1..=10_000_000))]
@@ -159,6 +162,8 @@ enum Happening {
     Unmovable,
     /// Of two nodes one is hot
     Pair,
+    /// As hotspot, but away from the rack of their data jobs take a quarter longer
+    Affinity,
     /// Two nodes, and a job four times as large as its estimate, for 100 decisions
     Thrash,
     /// Made-up jobs of all kinds: bursts, long tails, DAGs, wrong estimates
@@ -184,6 +189,7 @@ impl Happening {
             Self::Herd => Scenario::Herd,
             Self::Unmovable => Scenario::Unmovable,
             Self::Pair => Scenario::Pair,
+            Self::Affinity => Scenario::Affinity,
             Self::Thrash | Self::Synthetic | Self::All => return None,
         })
     }
@@ -310,8 +316,9 @@ fn compare(
     })
 }
 
-/// Changes how often a fleet is measured, if that was asked for.
-fn with_period(mut setup: Setup, period_s: Option<f64>) -> Setup {
+/// Changes how a fleet is measured, if that was asked for.
+fn measured(mut setup: Setup, period_s: Option<f64>, is_capped: bool) -> Setup {
+    setup.measuring.is_capped = is_capped;
     if let Some(period_s) = period_s {
         let period_ns = ((period_s * SECOND as f64) as u64).max(1_000_000);
         setup.measuring.period_ns = period_ns;
@@ -333,7 +340,7 @@ fn of_scenario(args: &Args, happening: Happening) -> anyhow::Result<Compared> {
             Some(scenario) => scenario.setup(nodes, seed),
             None => thrash(),
         };
-        with_period(setup, args.period)
+        measured(setup, args.period, args.capped)
     };
     compare(args, happening.name(), args.seeds.unwrap_or(5), &setup)
 }
@@ -346,7 +353,7 @@ fn synthetic(args: &Args) -> anyhow::Result<Compared> {
         error: args.error,
         ..Mix::default()
     };
-    let setup = |seed| with_period(mix.generate(seed).setup, args.period);
+    let setup = |seed| measured(mix.generate(seed).setup, args.period, args.capped);
     let seeds = args.seeds.unwrap_or(1);
     let mut compared = compare(args, "synthetic".to_owned(), seeds, &setup)?;
     compared.notes = described(&mix, &mix.generate(args.seed), args.seed);
@@ -394,7 +401,8 @@ fn of_trace(args: &Args, input: &Input) -> anyhow::Result<Compared> {
         limit: args.limit,
     };
     let mut trace = read::read(input, args.machines.as_deref(), &window)?;
-    let built = build::setup(&mut trace, args.nodes, args.error, args.period, args.seed);
+    let mut built = build::setup(&mut trace, args.nodes, args.error, args.period, args.seed);
+    built.setup.measuring.is_capped = args.capped;
     let seeds = args.seeds.unwrap_or(1);
     let mut compared = compare(args, input.title(), seeds, &|_| built.setup.clone())?;
     compared.notes = built.notes;

@@ -13,6 +13,8 @@ use super::trace::{Entry, Trace};
 const LOAD: f64 = 0.6;
 /// So many decisions are made in the time of a trace.
 const DECISIONS: f64 = 2000.0;
+/// The simulation ends after so many times the time of the trace.
+const TIMES_MAX: f64 = 4.0;
 /// The most nodes that are made up.
 const NODES_MAX: f64 = 100_000.0;
 
@@ -58,6 +60,8 @@ pub(super) fn setup(
     setup.measuring.period_ns = period_ns;
     setup.decision_ns = period_ns;
     setup.wobble_ns = period_ns;
+    // A fleet that is far too small for its trace would work for years.
+    setup.until_ns = ((span_s * TIMES_MAX) as u64).saturating_mul(SECOND);
     let notes = notes(&setup, dropped, drawn, made_up, error, span_s);
     Built { setup, notes }
 }

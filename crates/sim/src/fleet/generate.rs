@@ -36,6 +36,8 @@ pub struct Mix {
     pub error: f64,
     /// The share of jobs that must not move.
     pub pinned: f64,
+    /// The share of jobs whose data is in one rack.
+    pub homes: f64,
 }
 
 impl Default for Mix {
@@ -54,6 +56,7 @@ impl Default for Mix {
             dags: 0.3,
             error: 0.5,
             pinned: 0.1,
+            homes: 0.0,
         }
     }
 }
@@ -68,9 +71,11 @@ const SIZES: [(f64, u64); 6] = [
     (8.0, 2),
 ];
 
+/// The nodes of a rack.
+const RACK: u32 = 16;
 /// The seconds of the swing of arrivals.
 const SWING_S: f64 = 3600.0;
-/// The seconds of a burst, and its share of the arrivals of the mean burst's time.
+/// The seconds of a burst.
 const BURST_S: f64 = 10.0;
 
 /// A fleet that was made up.
@@ -170,6 +175,10 @@ impl Mix {
         if draw.is(self.pinned) {
             job.mobility = Mobility::Pinned;
         }
+        if draw.is(self.homes) {
+            let racks = self.nodes.div_ceil(RACK).max(1);
+            job.home = Some(draw.below(racks as usize) as u32);
+        }
         job
     }
 
@@ -205,7 +214,7 @@ impl Mix {
 fn node(at: u32) -> Node {
     let mut node = Node::new(32 * CPU, 128 * GIB);
     node.speed = if at % 4 == 3 { 1250 } else { 1000 };
-    node.rack = at / 16;
+    node.rack = at / RACK;
     node
 }
 

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use super::link::clamped;
 
-/// The parts of a nanosecond in which progress is counted.
-pub(super) const PART: u64 = 256;
+/// The parts of a nanosecond in which progress is counted. There is room for nine years.
+pub(super) const PART: u64 = 64;
 
 /// A node as it is. All its jobs are slowed down alike, so that one number, the progress of a job
 /// that was always there, says how far each has come since it began.
@@ -25,8 +25,8 @@ pub(super) struct NodeState {
     pub(super) jobs: Vec<u32>,
     /// Millionths of a CPU times nanoseconds that were used.
     pub(super) delivered: u128,
-    /// Raised when the time of its next end changes.
-    pub(super) generation: u32,
+    /// When the next look at it is due.
+    pub(super) due_ns: u64,
     pub(super) progress: u64,
     at_ns: u64,
     ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
@@ -42,7 +42,7 @@ impl NodeState {
             reserved: 0,
             jobs: Vec::new(),
             delivered: 0,
-            generation: 0,
+            due_ns: u64::MAX,
             progress: 0,
             at_ns: 0,
             ends: BinaryHeap::new(),

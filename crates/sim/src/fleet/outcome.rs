@@ -37,7 +37,7 @@ pub struct Run {
     pub used: f64,
     /// When the last job ended.
     pub end_ns: u64,
-    /// Events that were simulated.
+    /// Events that were simulated, each change of a job's demand among them.
     pub events: u64,
     /// Decisions that the rule was asked for.
     pub decisions: u64,

@@ -132,13 +132,15 @@ fn handle(world: &mut World<'_>, arrivals: &mut Arrivals, rule: &mut dyn Rule, e
                 rule.failed(world.now_ns, job);
             }
         }
-        Event::Ends { node, generation } => {
-            if world.nodes[node as usize].generation == generation {
+        Event::Ends(node) => {
+            // Another look may have come before, and left this one over.
+            if world.nodes[node as usize].due_ns == world.now_ns {
+                world.nodes[node as usize].due_ns = u64::MAX;
                 end(world, arrivals, node);
             }
         }
-        Event::Lands { generation } => {
-            for job in world.lands(generation) {
+        Event::Lands => {
+            for job in world.lands() {
                 rule.ended(world.now_ns, job);
             }
         }

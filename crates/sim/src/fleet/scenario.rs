@@ -26,11 +26,14 @@ pub enum Scenario {
     Unmovable,
     /// Of two nodes one is hot.
     Pair,
+    /// As `Hotspot`, in racks of four nodes, and all jobs of the hot node have their data in its
+    /// rack: elsewhere they take a quarter longer, which no rule knows.
+    Affinity,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Hotspot,
         Self::Misestimate,
         Self::Throttled,
@@ -40,6 +43,7 @@ impl Scenario {
         Self::Herd,
         Self::Unmovable,
         Self::Pair,
+        Self::Affinity,
     ];
 
     /// The fleet: so many nodes of 8 CPUs, of which every third is a quarter faster. In more than
@@ -68,8 +72,8 @@ impl Scenario {
         let at = node % 8;
         let first = setup.jobs.len();
         let share = match (self, at) {
-            (Self::Hotspot, 0) => 1.6,
-            (Self::Hotspot, _) | (Self::Oscillating | Self::Unmovable, 2..) => 0.4,
+            (Self::Hotspot | Self::Affinity, 0) => 1.6,
+            (Self::Hotspot | Self::Affinity, _) | (Self::Oscillating | Self::Unmovable, 2..) => 0.4,
             (Self::Misestimate, _) => 0.55,
             (Self::Throttled, _) => 0.5,
             (Self::Burst, _) => 0.35,
@@ -107,6 +111,9 @@ impl Scenario {
             (Self::Oscillating, 0) => {
                 jobs.iter_mut()
                     .for_each(|job| job.swing_ns = Some(16 * SECOND));
+            }
+            (Self::Affinity, 0) => {
+                jobs.iter_mut().for_each(|job| job.home = Some(facts.rack));
             }
             (Self::Unmovable, 0) => {
                 jobs.iter_mut()

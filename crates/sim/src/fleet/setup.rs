@@ -101,7 +101,7 @@ pub struct Job {
     pub state_bytes: u64,
     /// The memory that it takes.
     pub memory_bytes: u64,
-    /// The rack that has its data; elsewhere it takes longer.
+    /// The rack that has its data: it begins there if it can, and elsewhere takes longer.
     pub home: Option<u32>,
     /// The task that it is an instance of, by its place among [`Setup::tasks`].
     pub task: Option<u32>,

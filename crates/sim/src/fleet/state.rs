@@ -17,10 +17,10 @@ const WOBBLE: u64 = 1;
 pub(super) enum Event {
     /// A node's throttle changes, or it dies or comes back.
     Changes(u32),
-    /// A job of this node has ended, unless something changed since.
-    Ends { node: u32, generation: u32 },
-    /// A transfer has ended, unless something changed since.
-    Lands { generation: u32 },
+    /// A job of this node may have ended: none does before.
+    Ends(u32),
+    /// A transfer may have ended: none does before.
+    Lands,
     /// A job that moves has stopped, and its state is sent.
     Leaves { job: u32, epoch: u32 },
     /// The demand of all jobs changes.
@@ -96,7 +96,8 @@ pub(super) struct World<'a> {
     pub(super) nodes: Vec<NodeState>,
     pub(super) live: Vec<Live>,
     pub(super) link: Link,
-    pub(super) link_generation: u32,
+    /// When the next look at the link is due.
+    pub(super) link_due_ns: u64,
     pub(super) flying: Vec<u32>,
     pub(super) waiting: VecDeque<u32>,
     /// The nodes that are up, the one with the least reserved first.
@@ -137,7 +138,7 @@ impl<'a> World<'a> {
             now_ns: 0,
             live: live.collect(),
             link: Link::new(setup.moving.bandwidth),
-            link_generation: 0,
+            link_due_ns: u64::MAX,
             flying: Vec::new(),
             waiting: VecDeque::new(),
             roomiest: up.map(|(_, at)| (0, at)).collect(),
@@ -176,14 +177,15 @@ impl<'a> World<'a> {
         self.nodes[node as usize].advance(self.now_ns);
     }
 
-    /// Something has changed on a node: its next end comes at another time.
+    /// Something has changed on a node, so that its next end comes at another time. If that is
+    /// later than was expected, the next look at it finds nothing, and expects the later time.
     pub(super) fn expect_end(&mut self, node: u32) {
         let live = &self.live;
         let state = &mut self.nodes[node as usize];
-        state.generation = state.generation.wrapping_add(1);
-        let generation = state.generation;
-        if let Some(time_ns) = state.next_ns(|job, epoch| live[job as usize].epoch == epoch) {
-            self.at(time_ns, Event::Ends { node, generation });
+        let next = state.next_ns(|job, epoch| live[job as usize].epoch == epoch);
+        if let Some(time_ns) = next.filter(|next| *next < state.due_ns) {
+            state.due_ns = time_ns;
+            self.at(time_ns, Event::Ends(node));
         }
     }
 
@@ -279,6 +281,7 @@ impl<'a> World<'a> {
             self.advance(node);
             for at in 0..self.nodes[node as usize].jobs.len() {
                 let job = self.nodes[node as usize].jobs[at];
+                self.run.events += 1;
                 self.account(job, node);
                 let wish = self.wish(job);
                 let live = &mut self.live[job as usize];
@@ -343,10 +346,14 @@ impl<'a> World<'a> {
     /// A job looks for a node and begins there, or waits for one.
     pub(super) fn settle(&mut self, job: u32, wanted: Option<u32>) {
         let wanted = wanted.filter(|&node| self.nodes[node as usize].is_up);
-        let node = wanted.or_else(|| {
-            let mut nodes = self.roomiest.iter().map(|(_, node)| *node);
-            nodes.find(|&node| self.has_room(job, node))
-        });
+        let racks = &self.setup.nodes;
+        let home = self.job(job).home;
+        let at_home = |node: &u32| home.is_some_and(|home| racks[*node as usize].rack == home);
+        let rooms = || self.roomiest.iter().map(|(_, node)| *node);
+        let has_room = |node: &u32| self.has_room(job, *node);
+        let node = wanted
+            .or_else(|| home.and_then(|_| rooms().filter(at_home).find(has_room)))
+            .or_else(|| rooms().find(has_room));
         match node {
             Some(node) => {
                 self.reserve(job, node);

@@ -66,21 +66,21 @@ impl World<'_> {
 
     fn expect_landing(&mut self) {
         let live = &self.live;
-        self.link_generation = self.link_generation.wrapping_add(1);
-        let generation = self.link_generation;
         let next = self
             .link
             .next_ns(|job, epoch| live[job as usize].epoch == epoch);
-        if let Some(time_ns) = next {
-            self.at(time_ns, Event::Lands { generation });
+        if let Some(time_ns) = next.filter(|next| *next < self.link_due_ns) {
+            self.link_due_ns = time_ns;
+            self.at(time_ns, Event::Lands);
         }
     }
 
     /// Jobs whose state has arrived run again; returns them.
-    pub(super) fn lands(&mut self, generation: u32) -> Vec<u32> {
-        if generation != self.link_generation {
+    pub(super) fn lands(&mut self) -> Vec<u32> {
+        if self.link_due_ns != self.now_ns {
             return Vec::new();
         }
+        self.link_due_ns = u64::MAX;
         self.link.advance(self.now_ns);
         let mut landed = Vec::new();
         loop {
