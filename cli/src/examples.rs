@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Calls of each command, with all it takes to try them.
-const EXAMPLES: [(&str, &[&str]); 19] = [
+const EXAMPLES: [(&str, &[&str]); 20] = [
     (
         "run",
         &[
@@ -74,6 +74,14 @@ const EXAMPLES: [(&str, &[&str]); 19] = [
             "HEIST_DAG=run path/to/the/program",
             "heist sim replay run.dag.json",
             "heist sim replay run.dag.json --workers 16 --site merge=/4 --slow 3=0.5",
+        ],
+    ),
+    (
+        "sim fleet",
+        &[
+            "heist sim fleet hotspot,herd",
+            "heist sim fleet synthetic --nodes 1000 --jobs 100000 --rule ours,none",
+            "heist sim fleet --trace alibaba:batch_task.csv --for 2h --limit 20000",
         ],
     ),
     ("sim validate", &["heist sim validate"]),

@@ -5,9 +5,10 @@
 //! machine, or whether a project runs on heist. `heist profile` runs a program and says why it does
 //! not scale; `heist report` says it from profiles that are there; `heist top` shows a program
 //! while it runs. `heist schedule` finds a schedule under which a program fails, and repeats it.
-//! `heist cluster` runs a program's functions and jobs on many machines; `heist
-//! plan` says which job of a fleet should move. `heist sim` runs a computation in a model, on as
-//! many workers as one likes. `heist completions` and `heist man` are about these commands.
+//! `heist cluster` runs a program's functions and jobs on many machines; `heist plan` says which
+//! job of a fleet should move. `heist sim` runs a computation in a model, on as many workers as one
+//! likes, and rules that move jobs in fleets of any size. `heist completions` and `heist man` are
+//! about these commands.
 //!
 //! The exit code is:
 //!
@@ -76,7 +77,7 @@ enum Command {
     Schedule(schedule::Args),
     /// Say which job of a fleet should move now, or why none does
     Plan(plan::Args),
-    /// Simulate a computation, or a program that was recorded, on any number of workers
+    /// Simulate a computation, a program that was recorded, or a fleet whose jobs move
     Sim(sim::Args),
     /// Run a program's functions and jobs on many machines, and watch jobs move
     Cluster(cluster::Args),

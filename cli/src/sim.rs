@@ -1,6 +1,9 @@
-//! `heist sim`: how a computation would run on any number of workers, in a model.
+//! `heist sim`: how a computation would run on any number of workers, or jobs in a fleet, in a
+//! model.
 
 mod compare;
+mod fleet;
+mod json;
 mod replay;
 mod workload;
 
@@ -16,7 +19,7 @@ pub(crate) use self::replay::{read as read_dag, show_changes};
 use self::workload::Workload;
 use crate::table;
 
-/// Simulate a computation, or a program that was recorded, on any number of workers
+/// Simulate a computation, a program that was recorded, or a fleet whose jobs move
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -35,6 +38,10 @@ enum Command {
     /// Run a program that was recorded (`HEIST_DAG`) on other machines, or with faster functions
     #[command(after_long_help = replay::NOTES)]
     Replay(replay::Args),
+    /// Compare rules that move jobs between machines: in a fleet with a mishap, or with the jobs of
+    /// a public trace
+    #[command(after_long_help = fleet::NOTES)]
+    Fleet(Box<fleet::Args>),
     /// Hold the model against what theory promises of work stealing; the exit code is 1 if
     /// anything is broken
     Validate {
@@ -175,6 +182,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
         Command::Run(args) => simulate(args, out),
         Command::Compare(args) => compare::run(args, out).map(|()| ExitCode::SUCCESS),
         Command::Replay(args) => replay::run(args, out).map(|()| ExitCode::SUCCESS),
+        Command::Fleet(args) => fleet::run(args, out).map(|()| ExitCode::SUCCESS),
         Command::Validate { json } => validated(*json, out),
     }
 }

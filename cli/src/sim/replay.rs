@@ -16,6 +16,7 @@ use heist_run::terminal::{cut, harmless};
 use heist_run::usage::Usage;
 use heist_sim::replay::{faster, longest_path, Costs, Machine, Plan};
 
+use super::json::as_json;
 use crate::table;
 
 /// A program writes no more: eight million nodes and edges.
@@ -261,15 +262,6 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
         return Ok(());
     }
     show(&document, out)
-}
-
-/// A line of JSON with its control characters as JSON escapes them.
-fn as_json(line: &str) -> String {
-    let escaped = |sign: char| match sign.is_control() {
-        true => format!("\\u{:04x}", u32::from(sign)),
-        false => sign.to_string(),
-    };
-    line.chars().map(escaped).collect()
 }
 
 /// The model that the arguments ask for.

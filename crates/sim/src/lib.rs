@@ -6,7 +6,8 @@
 //! outcome; [`validate`] does. The choice of victims and the random numbers are those of the
 //! runtime.
 //!
-//! A program that was recorded runs again in [`replay`], in nanoseconds and on any machine.
+//! A program that was recorded runs again in [`replay`], in nanoseconds and on any machine. Jobs
+//! that move between machines are in `fleet`, on Unix systems, where clusters are.
 //!
 //! # Examples
 //!
@@ -27,6 +28,8 @@
 #![forbid(unsafe_code)]
 
 pub mod balance;
+#[cfg(unix)]
+pub mod fleet;
 mod policy;
 mod recursion;
 pub mod replay;

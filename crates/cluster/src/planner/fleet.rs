@@ -74,7 +74,7 @@ impl<'a> Fleet<'a> {
 
     /// The known nodes, by name.
     fn states(&self, reasons: &mut Vec<Reason>) -> Vec<NodeState<'a>> {
-        let mut placed_jobs: BTreeMap<&NodeId, Vec<&PlacedJob<'_>>> = BTreeMap::new();
+        let mut placed_jobs: HashMap<&NodeId, Vec<&PlacedJob<'_>>> = HashMap::new();
         for placed in self.placed_jobs {
             placed_jobs.entry(&placed.node).or_default().push(placed);
         }

@@ -1,8 +1,8 @@
-//! The planner: its rule, its properties, and how it fares in simulated fleets.
+//! The planner: its rule, its properties, and every possible move of small fleets. Its fleets are
+//! simulated in `heist-sim`.
 
 mod brute;
 mod errata;
-mod fleet;
 mod fleet_by_hand;
 mod flight;
 mod properties;
