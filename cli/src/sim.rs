@@ -1,6 +1,7 @@
 //! `heist sim`: how a computation would run on any number of workers, in a model.
 
 mod compare;
+mod model;
 mod replay;
 mod workload;
 
@@ -12,7 +13,8 @@ use heist_run::number::whole;
 use heist_sim::validate::validate;
 use heist_sim::{End, Order, Outcome, Policy, Source, Take, Victim};
 
-pub(crate) use self::replay::{read as read_dag, show_changes};
+pub(crate) use self::model::Model;
+pub(crate) use self::replay::{parse as parse_dag, read as read_dag};
 use self::workload::Workload;
 use crate::table;
 

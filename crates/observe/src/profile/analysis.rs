@@ -117,6 +117,8 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         measured_speedup: one.map(|one| ratio(one.wall_ns as f64, run.wall_ns as f64)),
         speedups: Vec::new(),
         as_if: Vec::new(),
+        model: None,
+        model_missing: None,
         sequential: stretches(run, worker_time.iter().map(|part| part.ns).sum()),
         worker_time,
         sites: many.sites.iter().map(|total| site(run, total)).collect(),
@@ -131,7 +133,7 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
     let strands = report.strands();
     report.parallelism = strands.parallelism();
     report.burdened_parallelism = strands.burdened_parallelism();
-    if report.trust != Trust::NoBounds && report.work_ns > 0 {
+    if report.wants_model() {
         report.speedups = WORKERS.map(|workers| strands.speedup(workers)).to_vec();
     }
     report

@@ -11,6 +11,7 @@ use super::grain::GrainSummary;
 use super::growth::Growth;
 use super::merge::Merging;
 use super::trust::{Disturbance, Trust};
+use crate::replay::Replay;
 
 /// Grows when a field changes its meaning or goes away; new fields may appear.
 pub(super) const VERSION: u32 = 1;
@@ -75,6 +76,10 @@ pub struct Report {
     pub speedups: Vec<Speedup>,
     /// Predictions for the numbers of workers that were asked for ([`Report::as_if`]).
     pub as_if: Vec<Prediction>,
+    /// A recorded run of the program in the model ([`Report::with_model`]).
+    pub model: Option<Replay>,
+    /// The reason why there is no such run.
+    pub model_missing: Option<String>,
     /// The wall time of all workers, divided by what they did. The shares add up to 1.
     pub worker_time: Vec<Part>,
     /// Stretches in which one worker ran alone, the longest first.
@@ -206,10 +211,13 @@ pub struct Advice {
     pub about: Subject,
     /// In sentences.
     pub text: String,
-    /// The wall time that it would save at most, where that can be told.
+    /// The wall time that it would save at most, where that can be told; of what the model says,
+    /// if the site were four times as fast.
     pub saves_ns: Option<f64>,
     /// The wall time that would be left.
     pub predicted_wall_ns: Option<f64>,
+    /// Whether these times are the model's; else they are arithmetic with what was measured.
+    pub simulated: bool,
 }
 
 /// The subjects of advice.
@@ -225,7 +233,7 @@ pub enum Subject {
     Outside,
     /// One worker runs alone.
     Sequential,
-    /// A site holds much of the span.
+    /// A site holds much of the span, or would bring much if it were faster.
     Span,
     /// Too few jobs at a time.
     Narrow,
@@ -263,11 +271,17 @@ impl Report {
     /// are no bounds.
     #[must_use]
     pub fn as_if(mut self, workers: &[u64]) -> Self {
-        if self.trust != Trust::NoBounds && self.work_ns > 0 {
+        if self.wants_model() {
             let strands = self.strands();
             self.as_if = workers.iter().map(|&n| strands.prediction(n)).collect();
         }
         self
+    }
+
+    /// Whether a model could add anything.
+    #[must_use]
+    pub fn wants_model(&self) -> bool {
+        self.trust != Trust::NoBounds && self.work_ns > 0
     }
 
     /// Whether several pools ran jobs at once, with more workers than the largest pool has.

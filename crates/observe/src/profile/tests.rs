@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{json, Value};
 
+use self::model::model;
 use super::*;
+
+mod model;
+mod pools;
 
 const MS: u64 = 1_000_000;
 
@@ -66,31 +70,6 @@ fn advice_about(report: &Report, subject: Subject) -> Option<&Advice> {
 }
 
 #[test]
-fn pools_that_ran_at_once_have_more_workers_than_the_largest_and_shares_of_all_their_time() {
-    let wall = 2759 * MS;
-    let pools = with(
-        wordstat(2),
-        &[
-            ("/pools", json!(4)),
-            ("/idle_ns/sequential", json!(3 * wall)),
-            ("/sequential/0/ns", json!(3 * wall)),
-        ],
-    );
-    let report = report(&[pools]);
-    let shares: f64 = report.worker_time.iter().map(|part| part.share).sum();
-    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
-    let stretch = &report.sequential[0];
-    let part = report.part(Cause::Sequential);
-    assert!(
-        (stretch.share - part.share).abs() < 1e-9,
-        "{stretch:?} {part:?}"
-    );
-    assert!(text(&report).contains("the time of the workers of 4 pools, 19.9 s together"));
-    let one = analyse(&[run(8)]).expect("a report");
-    assert!(!text(&one).contains("together"));
-}
-
-#[test]
 fn a_report_predicts_for_workers_that_it_is_asked_for() {
     let report = report(&[run(1), run(8)]).as_if(&[64]);
     // 830 ms outside, 9.84 s of work, a span of 1.21 s, 1.29 s with its steals.
@@ -105,58 +84,6 @@ fn a_report_predicts_for_workers_that_it_is_asked_for() {
     );
     let none = analyse(&[disturbed]).expect("a report").as_if(&[64]);
     assert!(none.as_if.is_empty(), "there are no bounds");
-}
-
-#[test]
-fn pools_at_once_are_named_and_their_workers_share_what_is_to_be_saved() {
-    let of = |workers, processors| {
-        let pools = with(
-            wordstat(workers),
-            &[
-                ("/pools", json!(2)),
-                ("/processors", json!(processors)),
-                ("/pools_at_once_ns", json!(1000 * MS)),
-                ("/workers_at_once_ns", json!(1000 * MS * 2 * workers)),
-            ],
-        );
-        report(&[pools])
-    };
-    let report = of(4, 16);
-    assert_eq!(report.workers_at_once, 8);
-    for part in [
-        "Several pools ran at once, for 1.00 s",
-        "with 8 workers together",
-        "if one pool had all the work; there were 8 workers at once",
-    ] {
-        assert!(
-            text(&report).replace('\n', " ").contains(part),
-            "{}",
-            text(&report)
-        );
-    }
-    assert!(html(&report).contains("there were 8 workers at once"));
-    let alone = advice_about(&report, Subject::Sequential).expect("sections");
-    let lost = report.part(Cause::Sequential).ns;
-    assert_eq!(alone.saves_ns, Some(lost / 8.0));
-    let crowded = of(4, 4);
-    let advice = advice_about(&crowded, Subject::Oversubscription).expect("too many at once");
-    assert!(
-        advice.text.contains("8 workers on 4 processors"),
-        "{}",
-        advice.text
-    );
-    let brief = with(
-        wordstat(4),
-        &[
-            ("/pools_at_once_ns", json!(MS)),
-            ("/workers_at_once_ns", json!(8 * MS)),
-        ],
-    );
-    let brief = analyse(&[brief]).expect("a report");
-    assert!(
-        !brief.has_pools_at_once(),
-        "a short overlap is not worth a word"
-    );
 }
 
 #[test]
@@ -539,7 +466,8 @@ fn the_schema_describes_each_field_of_the_document_and_no_other() {
             ("/sites/1/work_ns", json!(10_751 * MS)),
         ],
     );
-    let document = report(&[run(1), grown]).as_if(&[64]).json();
+    let modelled = report(&[run(1), grown]).with_model(Ok(model(8)));
+    let document = modelled.as_if(&[64]).json();
     let document: Value = serde_json::from_str(&document).expect("JSON");
     assert_eq!(document["heist_profile_report"], 1);
     let mut fields = BTreeSet::new();

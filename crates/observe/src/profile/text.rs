@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::as_if::Prediction;
 use super::merge::Merging;
 use super::report::{Cause, Report, Runs, SiteReport};
 use super::trust::Trust;
+use crate::replay::{Change, Replay};
 use crate::words::{count, duration, factor, fitted, percent, plural};
 
 /// The columns of a screen.
@@ -26,6 +28,7 @@ pub fn text(report: &Report) -> String {
     as_if(&mut out, report);
     time(&mut out, report);
     sites(&mut out, report);
+    model(&mut out, report);
     grain(&mut out, report);
     growth(&mut out, report);
     advice(&mut out, report);
@@ -126,12 +129,20 @@ fn speedups(out: &mut String, report: &Report) {
         all().map(|row| row.workers.to_string()).collect(),
     );
     row("at most", all().map(|row| short(row.at_most)).collect());
-    row("expected", all().map(|row| short(row.expected)).collect());
+    if report.model.is_none() {
+        row("expected", all().map(|row| short(row.expected)).collect());
+    }
     row("at least", all().map(|row| short(row.at_least)).collect());
-    row(
-        "whole program",
-        all().map(|row| short(row.whole_program)).collect(),
-    );
+    if let Some(model) = &report.model {
+        let cell = |workers| model.row(workers).map(|row| short(row.speed_up));
+        let cells = all().map(|row| cell(row.workers).unwrap_or_default());
+        row("model", cells.collect());
+    } else {
+        row(
+            "whole program",
+            all().map(|row| short(row.whole_program)).collect(),
+        );
+    }
     if let Some(measured) = report.measured_speedup {
         let at = report.workers;
         let exact = all().any(|row| row.workers == at);
@@ -156,23 +167,46 @@ fn speedups(out: &mut String, report: &Report) {
             );
         }
     }
+    if report.model.is_some() {
+        line(out, OF_THE_MODEL.to_owned());
+    }
     out.push('\n');
 }
 
+/// Of which part of the program the speed-ups are.
+pub(super) const OF_THE_MODEL: &str =
+    "bounds are of the part in pools, the model and what was measured of the whole";
+
 fn as_if(out: &mut String, report: &Report) {
     for predicted in &report.as_if {
-        let (expected, limit) = (duration(predicted.expected_ns), predicted.limit.words());
-        let faster = factor(predicted.speedup);
+        let limit = predicted.limit.words();
         let of = plural(predicted.workers, "worker");
+        let (time, faster) = as_if_time(report, predicted);
         line(
             out,
-            format!("as if with {of}: {expected} expected, {faster} times as fast as with one,"),
+            format!("as if with {of}: {time}, {faster} times as fast as with one,"),
         );
         let [best, worst] = [predicted.at_best_ns, predicted.at_worst_ns].map(duration);
         line(out, format!("  {limit}; at best {best}, at worst {worst}"));
     }
     if !report.as_if.is_empty() {
         out.push('\n');
+    }
+}
+
+/// The time that is predicted for some number of workers, and how many times as fast that is: the
+/// model's, or that of a greedy scheduler.
+pub(super) fn as_if_time(report: &Report, predicted: &Prediction) -> (String, String) {
+    let model = report.model.as_ref();
+    match model.and_then(|model| model.row(predicted.workers)) {
+        Some(row) => {
+            let time = format!("{} in the model", duration(row.time_ns));
+            (time, factor(row.speed_up))
+        }
+        None => {
+            let time = format!("{} expected", duration(predicted.expected_ns));
+            (time, factor(predicted.speedup))
+        }
     }
 }
 
@@ -260,6 +294,32 @@ fn sites(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
+/// The gains from sites that are faster.
+fn model(out: &mut String, report: &Report) {
+    let Some(model) = &report.model else {
+        return;
+    };
+    line(out, format!("{}:", whose_model(model)));
+    line(out, format!("  {:>8} {:>10}", "twice", "four times"));
+    let worth = |change: &&Change| change.four_times_as_fast_ns < 0.99 * model.at_ns;
+    for change in model.changes.iter().filter(worth) {
+        let times = [change.twice_as_fast_ns, change.four_times_as_fast_ns];
+        let [twice, four] = times.map(duration);
+        let name = fitted(&change.site, COLUMNS - 23);
+        line(out, format!("  {twice:>8} {four:>10}  {name}"));
+    }
+    out.push('\n');
+}
+
+/// The workers of the model, and how long it takes.
+pub(super) fn whose_model(model: &Replay) -> String {
+    format!(
+        "in the model, with {}, instead of {}, if a site were faster",
+        plural(model.at_workers, "worker"),
+        duration(model.at_ns)
+    )
+}
+
 /// The figures of a site in a line.
 pub(super) fn about(site: &SiteReport) -> String {
     let median = if site.grain.strands > 1 {
@@ -337,14 +397,20 @@ fn advice(out: &mut String, report: &Report) {
     if report.advice.is_empty() {
         return;
     }
-    let head = if report.trust == Trust::NoBounds {
-        "\nbefore all else\n"
-    } else {
-        "\nadvice\n"
-    };
-    out.push_str(head);
+    out.push('\n');
+    let head = advice_head(report);
+    wrapped(out, "", &head);
     for (at, advice) in report.advice.iter().enumerate() {
         wrapped(out, &format!("{:>3}. ", at + 1), &advice.text);
+    }
+}
+
+/// The words before all advice, and where its numbers come from if there is no model.
+pub(super) fn advice_head(report: &Report) -> String {
+    match &report.model_missing {
+        _ if report.trust == Trust::NoBounds => "before all else".to_owned(),
+        Some(why) => format!("advice, by arithmetic and without a model: {why}"),
+        None => "advice".to_owned(),
     }
 }
 

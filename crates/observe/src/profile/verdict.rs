@@ -1,8 +1,8 @@
 //! The answer in a sentence or two: how fast the program is on its workers, and why no faster.
 
-use super::advice::is_ample;
 use super::report::{Cause, Part, Report};
 use super::trust::Trust;
+use super::worth::is_ample;
 use crate::words::{duration, factor, percent, plural, quoted};
 
 /// Losses below this share of the workers' time explain nothing.
