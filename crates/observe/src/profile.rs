@@ -14,6 +14,7 @@ mod bounds;
 mod file;
 mod grain;
 mod growth;
+mod losses;
 mod merge;
 mod modelled;
 mod page;

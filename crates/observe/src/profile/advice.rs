@@ -4,14 +4,12 @@
 //! have done what some of them did. That which saves most comes first. The gain from a faster site
 //! is the model's; without one, arithmetic bounds it by the site's part of the span.
 
+use super::losses::FORK_NS;
 use super::report::{Advice, Cause, Report, Subject};
 use super::simulated;
 use super::trust::Trust;
 use super::worth::{is_ample, of_the_span, wanted, AMPLE, LOSS_SHARE, SPAN_SHARE};
 use crate::words::{count, duration, factor, percent, plural, quoted};
-
-/// The cost of a fork that is not stolen: some 60 instructions.
-const FORK_NS: f64 = 5.0;
 
 /// The advice, most useful first.
 pub(super) fn advice(report: &Report) -> Vec<Advice> {
@@ -77,7 +75,7 @@ fn saving(report: &Report, about: Subject, saves_ns: f64, text: String) -> Advic
 /// The share of a loss and the wall time that goes with it, if the loss is worth a word.
 fn lost(report: &Report, cause: Cause) -> Option<(String, f64)> {
     let part = report.part(cause);
-    let saves_ns = part.ns / report.workers_at_once as f64;
+    let saves_ns = part.ns as f64 / report.workers_at_once as f64;
     (part.share >= LOSS_SHARE).then(|| (percent(part.share), saves_ns))
 }
 
@@ -277,12 +275,12 @@ fn growth(report: &Report) -> Option<Advice> {
         plural(growth.to_workers, "worker"),
         count(growth.from_workers),
     );
-    let saves_ns = report.part(Cause::Growth).ns / report.workers_at_once as f64;
+    let saves_ns = report.part(Cause::Growth).ns as f64 / report.workers_at_once as f64;
     Some(saving(report, Subject::Growth, saves_ns, text))
 }
 
 fn grain(report: &Report) -> Option<Advice> {
-    let cost_ns = report.forks as f64 * FORK_NS;
+    let cost_ns = report.part(Cause::Forks).ns as f64;
     let share = cost_ns / report.work_ns as f64;
     if share < 0.02 {
         return None;
@@ -297,7 +295,7 @@ fn grain(report: &Report) -> Option<Advice> {
          work. Below a certain size do without them{place}; {} of the strands are shorter than \
          1 us, and carry {} of the work.",
         duration(report.work_per_fork_ns),
-        duration(FORK_NS),
+        duration(FORK_NS as f64),
         percent(share),
         percent(report.grain.fine_share),
         percent(report.grain.fine_work_share),
@@ -314,14 +312,13 @@ fn ample(report: &Report) -> Option<Advice> {
     if !is_ample(report) {
         return None;
     }
-    let busy = report.part(Cause::Work).share + report.part(Cause::Growth).share;
     let mut text = format!(
         "Parallelism is ample: {}, where {} for {} would do, and workers were busy for {} of the \
          time. More parallelism brings nothing; a faster strand does.",
         factor(report.parallelism),
         count(AMPLE as u64 * wanted(report)),
         plural(wanted(report), "worker"),
-        percent(busy),
+        percent(report.busy_share()),
     );
     if let Some(best) = report.model.as_ref().and_then(simulated::best) {
         text.push(' ');

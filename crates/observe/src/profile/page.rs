@@ -8,7 +8,7 @@ use serde_json::{json, Value};
 use self::tables::tables;
 use super::bounds::Speedup;
 use super::grain::Octave;
-use super::report::{Cause, Report};
+use super::report::{Cause, Part, Report};
 use super::text::{about, advice_head, as_if_time, headline, whose_bounds, whose_time};
 use super::trust::Trust;
 use crate::page::figures::{self, bar, curve_data, section, sentences, Line, CURVE, STYLE};
@@ -147,7 +147,8 @@ fn span(report: &Report) -> String {
 }
 
 fn time(report: &Report) -> String {
-    let parts = report.worker_time.iter().filter(|part| part.share >= 0.005);
+    let is_seen = |part: &&Part| part.share.abs() >= 0.005;
+    let parts = report.worker_time.iter().filter(is_seen);
     let bars: String = parts
         .map(|part| {
             let longest = report
@@ -163,7 +164,7 @@ fn time(report: &Report) -> String {
             });
             let class = match part.cause {
                 Cause::Work => "work",
-                Cause::Growth => "growth",
+                Cause::Growth | Cause::Forks => "growth",
                 _ => "idle",
             };
             bar(class, part.share, part.cause.words(), &note)

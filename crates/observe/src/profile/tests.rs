@@ -7,6 +7,7 @@ use serde_json::{json, Value};
 use self::model::model;
 use super::*;
 
+mod losses;
 mod model;
 mod pools;
 
@@ -116,18 +117,6 @@ fn the_verdict_says_how_fast_why_no_faster_and_what_the_limit_is() {
 }
 
 #[test]
-fn the_workers_time_adds_up_to_the_whole() {
-    for runs in [vec![run(8)], vec![run(1), run(8)], vec![run(1)]] {
-        let shares: f64 = report(&runs)
-            .worker_time
-            .iter()
-            .map(|part| part.share)
-            .sum();
-        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
-    }
-}
-
-#[test]
 fn advice_names_the_place_and_what_it_would_bring_at_most() {
     let report = report(&[run(1), run(8)]);
     let span = advice_about(&report, Subject::Span).expect("advice");
@@ -184,7 +173,7 @@ fn a_disturbed_program_gets_no_bounds_and_a_little_disturbed_one_a_warning() {
     assert!(
         little
             .verdict
-            .starts_with("Unreliable, as others took 3.3 %"),
+            .starts_with("Unreliable, as for 3.3 % of the time its threads waited for a processor"),
         "{}",
         little.verdict
     );
@@ -193,7 +182,8 @@ fn a_disturbed_program_gets_no_bounds_and_a_little_disturbed_one_a_warning() {
     assert_eq!((much.trust, much.speedups.len()), (Trust::NoBounds, 0));
     assert_eq!(much.advice.len(), 1);
     assert!(
-        much.verdict.starts_with("No conclusion: others took 25 %"),
+        much.verdict
+            .starts_with("No conclusion: for 25 % of the time its threads waited"),
         "{}",
         much.verdict
     );
@@ -331,7 +321,7 @@ fn the_price_of_the_profile_is_told_apart() {
         ("/empty_strand_ns", json!(25.0)),
     ];
     let absurd = report(&[with(wordstat(8), &fields)]);
-    assert_eq!(absurd.part(Cause::Other).ns, 0.0);
+    assert_eq!(absurd.part(Cause::NotExplained).ns, 0);
     assert!(advice_about(&report(&[run(8)]), Subject::Watching).is_none());
 }
 

@@ -224,16 +224,13 @@ fn time(out: &mut String, report: &Report) {
     for part in report
         .worker_time
         .iter()
-        .filter(|part| part.share >= 0.0005)
+        .filter(|part| part.share.abs() >= 0.0005)
     {
-        let bar = "█".repeat((part.share * 30.0).round() as usize);
+        let bar = "█".repeat((part.share * 24.0).round() as usize);
+        let (share, time) = (percent(part.share), signed(part.ns));
         line(
             out,
-            format!(
-                "  {:>5}  {:<35} {bar}",
-                percent(part.share),
-                part.cause.words()
-            ),
+            format!("  {share:>5}  {time:>8}  {:<36} {bar}", part.cause.words()),
         );
         if part.cause == Cause::Sequential {
             let worth = report
@@ -250,13 +247,21 @@ fn time(out: &mut String, report: &Report) {
             }
         }
     }
+    let all = signed(report.worker_time_ns);
+    line(out, format!("  {:>5}  {all:>8}  together", percent(1.0)));
     out.push('\n');
+}
+
+/// A time that may be below nothing.
+pub(super) fn signed(ns: i128) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(ns.unsigned_abs() as f64))
 }
 
 /// The workers whose time is told, and how long it is.
 pub(super) fn whose_time(report: &Report) -> String {
     let of_the_largest = report.workers as f64 * report.wall_ns as f64;
-    let all: f64 = report.worker_time.iter().map(|part| part.ns).sum();
+    let all = report.worker_time_ns as f64;
     if all > of_the_largest * 1.001 {
         // Some ran at once.
         let pools = plural(report.pools, "pool");

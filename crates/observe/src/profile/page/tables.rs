@@ -3,7 +3,7 @@
 use crate::page::figures::table;
 use crate::page::text;
 use crate::profile::report::Report;
-use crate::profile::text::{as_if_time, merging, whose_model};
+use crate::profile::text::{as_if_time, merging, signed, whose_model, whose_time};
 use crate::replay::Change;
 use crate::words::{count, duration, factor, percent};
 
@@ -12,6 +12,7 @@ pub(super) fn tables(report: &Report) -> String {
     let mut all = speedups(report);
     all.push_str(&as_if(report));
     all.push_str(&model(report));
+    all.push_str(&worker_time(report));
     all.push_str(&sites(report));
     all.push_str(&growth(report));
     all.push_str(&sequential(report));
@@ -80,6 +81,22 @@ fn speedups(report: &Report) -> String {
         ],
     };
     table("Speed-up", heads, &rows.collect::<Vec<_>>())
+}
+
+/// The parts of the workers' time, and their sum.
+fn worker_time(report: &Report) -> String {
+    let rows = report.worker_time.iter().map(|part| {
+        let cause = part.cause.words().to_owned();
+        vec![cause, signed(part.ns), percent(part.share)]
+    });
+    let all = [
+        "together".to_owned(),
+        signed(report.worker_time_ns),
+        percent(1.0),
+    ];
+    let rows: Vec<_> = rows.chain([all.to_vec()]).collect();
+    let title = whose_time(report).replacen('t', "T", 1);
+    table(&title, &["part", "time", "share"], &rows)
 }
 
 /// The changes that the model was asked about.
