@@ -2,17 +2,19 @@
 //! of its functions were faster.
 
 use std::cmp::Reverse;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use heist_event::dag::Dag;
 use heist_event::short_name;
-use heist_observe::replay::Replay;
+use heist_observe::replay::{html, Replay};
 use heist_observe::words::{duration, percent};
 use heist_run::limited;
 use heist_run::number::whole;
 use heist_run::terminal::{cut, harmless};
-use heist_run::usage::Usage;
+use heist_run::usage::{check_output, Usage};
 use heist_sim::replay::{faster, Costs, Machine};
 
 use super::model::{sites, Model};
@@ -60,6 +62,9 @@ pub(super) struct Args {
     /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
+    /// Write a page as well, which needs nothing but a browser
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
 }
 
 pub(super) const NOTES: &str = "\
@@ -109,9 +114,14 @@ fn speed(given: &str) -> Result<(usize, f64), String> {
 
 /// Simulates and shows.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
+    args.html.as_deref().map_or(Ok(()), check_output)?;
     let model = model(args)?;
     let at = args.at.unwrap_or(model.recorded_with());
     let replay = model.replay(&args.workers, at);
+    if let Some(path) = &args.html {
+        fs::write(path, html(&replay))
+            .with_context(|| format!("cannot write the page {}", path.display()))?;
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&replay)?;
         for line in text.lines() {

@@ -1,11 +1,16 @@
 //! How a program that was recorded would run on other machines, as a model says: the figures.
 //!
-//! The model is not here: whoever has one fills these in. [`profile`](crate::profile) shows them
-//! beside what was measured.
+//! The model is not here: whoever has one fills these in. [`html`] shows them on a page, and
+//! [`profile`](crate::profile) beside what was measured.
+
+mod page;
 
 use serde::Serialize;
 
-use crate::words::harmless;
+use crate::words::{duration, harmless, plural};
+
+pub(crate) use self::page::changes;
+pub use self::page::html;
 
 /// All that a model says of one recorded run. Times are nanoseconds, shares go from 0 to 1.
 ///
@@ -79,6 +84,15 @@ impl Replay {
     #[must_use]
     pub fn row(&self, workers: u64) -> Option<&Row> {
         self.rows.iter().find(|row| row.workers == workers)
+    }
+
+    /// The words before the changes.
+    pub(crate) fn title(&self) -> String {
+        format!(
+            "In the model, with {}, instead of {}, if a site were faster",
+            plural(self.at_workers, "worker"),
+            duration(self.at_ns)
+        )
     }
 
     /// The same, with the control characters in texts spelt out.

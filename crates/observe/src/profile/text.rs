@@ -6,7 +6,7 @@ use super::as_if::Prediction;
 use super::merge::Merging;
 use super::report::{Cause, Report, Runs, SiteReport};
 use super::trust::Trust;
-use crate::replay::{Change, Replay};
+use crate::replay::Change;
 use crate::words::{count, duration, factor, fitted, percent, plural};
 
 /// The columns of a screen.
@@ -304,7 +304,7 @@ fn model(out: &mut String, report: &Report) {
     let Some(model) = &report.model else {
         return;
     };
-    line(out, format!("{}:", whose_model(model)));
+    line(out, format!("{}:", model.title().replacen('I', "i", 1)));
     line(out, format!("  {:>8} {:>10}", "twice", "four times"));
     let worth = |change: &&Change| change.four_times_as_fast_ns < 0.99 * model.at_ns;
     for change in model.changes.iter().filter(worth) {
@@ -314,15 +314,6 @@ fn model(out: &mut String, report: &Report) {
         line(out, format!("  {twice:>8} {four:>10}  {name}"));
     }
     out.push('\n');
-}
-
-/// The workers of the model, and how long it takes.
-pub(super) fn whose_model(model: &Replay) -> String {
-    format!(
-        "in the model, with {}, instead of {}, if a site were faster",
-        plural(model.at_workers, "worker"),
-        duration(model.at_ns)
-    )
 }
 
 /// The figures of a site in a line.

@@ -3,8 +3,8 @@
 use crate::page::figures::table;
 use crate::page::text;
 use crate::profile::report::Report;
-use crate::profile::text::{as_if_time, merging, signed, whose_model, whose_time};
-use crate::replay::Change;
+use crate::profile::text::{as_if_time, merging, signed, whose_time};
+use crate::replay::changes;
 use crate::words::{count, duration, factor, percent};
 
 /// All of them.
@@ -104,29 +104,7 @@ fn model(report: &Report) -> String {
     let Some(model) = &report.model else {
         return String::new();
     };
-    let title = whose_model(model).replacen('i', "I", 1);
-    changes(&title, &model.changes)
-}
-
-/// The gains from sites that are faster.
-pub(crate) fn changes(title: &str, changes: &[Change]) -> String {
-    let rows = changes.iter().map(|change| {
-        vec![
-            change.site.clone(),
-            percent(change.of_longest_path),
-            percent(change.of_work),
-            duration(change.twice_as_fast_ns),
-            duration(change.four_times_as_fast_ns),
-        ]
-    });
-    let heads = [
-        "site",
-        "of the longest path",
-        "of the work",
-        "twice as fast",
-        "four times",
-    ];
-    table(title, &heads, &rows.collect::<Vec<_>>())
+    changes(&model.title(), &model.changes)
 }
 
 fn sites(report: &Report) -> String {
