@@ -73,6 +73,7 @@ const EXAMPLES: [(&str, &[&str]); 20] = [
         &[
             "HEIST_DAG=run path/to/the/program",
             "heist sim replay run.dag.json",
+            "heist sim replay run.dag.json --html page.html",
             "heist sim replay run.dag.json --workers 16 --site merge=/4 --slow 3=0.5",
         ],
     ),

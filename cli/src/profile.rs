@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use heist_event::dag::Dag;
 use heist_observe::profile::Profile;
 use heist_run::number::whole;
 use heist_run::progress;
@@ -23,8 +22,8 @@ use heist_run::terminal::harmless;
 use heist_run::usage::check_output;
 
 use self::child::{Child, Finished};
-use self::output::read;
-pub(crate) use self::output::{parse, read_text, OutputArgs};
+pub(crate) use self::output::{parse, read_text, Asked, OutputArgs};
+use self::output::{read, report};
 use crate::ending::Ending;
 use crate::signals::Signals;
 use crate::sim;
@@ -40,7 +39,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',',
           value_parser = |given: &str| whole(given, 1..=65535))]
     workers: Vec<u64>,
-    /// Keep the profile of each run as NAME-WORKERS-RUN.json, for `heist report`
+    /// Keep the profile of each run as NAME-WORKERS-RUN.json, and the DAG for the model as
+    /// NAME-WORKERS.dag.json, for `heist report`
     #[arg(long, value_name = "NAME")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -49,10 +49,10 @@ pub(crate) struct Args {
     /// [default: nothing]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// Run the program once more, record its DAG, and say what faster functions would bring, by the
-    /// model of `heist sim replay`
-    #[arg(long, conflicts_with = "json")]
-    what_if: bool,
+    /// Leave out the run that records the program's DAG, and what the model says of it: advice is
+    /// arithmetic then
+    #[arg(long)]
+    no_model: bool,
     /// Let the program's output through, on standard error
     #[arg(long)]
     show_output: bool,
@@ -72,6 +72,12 @@ It needs no other change. It runs with HEIST_NUM_THREADS set to each number of
 workers and HEIST_PROFILE to a file, which you can set yourself to get a profile
 of one run.
 
+At the end it runs once more with the most workers and HEIST_DAG set, which
+records its strands (a fork costs some 0.2 us then, in a profile a third). A
+model runs them again, as `heist sim replay` does: `model` is the speed-up that
+the whole program has there, and what a faster site would bring is simulated.
+Where no DAG could be recorded the advice is arithmetic, and says why.
+
 The figures are those of the runs with the most workers; those with one show the
 speed-up that was measured, and how the work grows. Where the runs forked alike,
 work and span are the least of them, and else the medians. If other programs or
@@ -87,11 +93,11 @@ code is 128 and the signal then, 130 after Ctrl-C.";
 
 /// The outcome of the runs.
 enum Outcome {
-    /// The profile of each, how the first one ended that failed, and the DAG of one more.
+    /// The profile of each, how the first one ended that failed, and one more for the model.
     Profiles {
         profiles: Vec<Profile>,
         failure: Option<Ending>,
-        dag: Option<Dag>,
+        asked: Asked,
     },
     /// There is nothing to report on.
     Nothing(ExitCode),
@@ -106,19 +112,18 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
             let mut files = workers.iter().map(|&workers| kept(name, workers, round));
             files.try_for_each(|file| check_output(&file))?;
         }
+        if let Some(&most) = workers.last().filter(|_| !args.no_model) {
+            check_output(&kept_dag(name, most))?;
+        }
     }
     match measure(args, &workers)? {
         Outcome::Nothing(code) => Ok(code),
         Outcome::Profiles {
             profiles,
             failure,
-            dag,
+            asked,
         } => {
-            args.output.show(&profiles, out)?;
-            if let Some(dag) = dag {
-                writeln!(out)?;
-                sim::show_changes(&dag, out)?;
-            }
+            args.output.show(&profiles, asked, out)?;
             Ok(failure.map_or(ExitCode::SUCCESS, Ending::exit_code))
         }
     }
@@ -128,7 +133,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode>
 fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
     let mut signals = Signals::listen()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the profiles")?;
-    let runs = args.runs * workers.len() as u64 + u64::from(args.what_if);
+    let runs = args.runs * workers.len() as u64 + u64::from(!args.no_model);
     let progress = progress::bar(runs);
     let mut profiles = Vec::new();
     let mut first_failure = None;
@@ -163,41 +168,55 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
             profiles.push(profile);
         }
     }
-    let mut dag = None;
-    if let Some(&most) = workers.last().filter(|_| args.what_if) {
-        progress.set_message("for its DAG".to_owned());
-        match record(args, folder.path(), most, &mut signals)? {
-            Ok(recorded) => dag = Some(recorded),
-            Err(code) => return Ok(Outcome::Nothing(code)),
+    let mut asked = Asked::Nothing;
+    // A profile that allows no conclusion needs no model.
+    let wants_model = !args.no_model && report(&profiles)?.wants_model();
+    if let Some(&most) = workers.last().filter(|_| wants_model) {
+        progress.set_message("for the model".to_owned());
+        let finished = recorder(args, folder.path(), most).run(&mut signals)?;
+        if let Some(signal) = signals.first() {
+            progress.finish_and_clear();
+            return Ok(Outcome::Nothing(Ending::Signal(signal).exit_code()));
         }
+        if finished.ending != Ending::Code(0) {
+            first_failure.get_or_insert(finished.ending);
+        }
+        asked = recorded(args, &finished, most)?;
     }
     progress.finish_and_clear();
     Ok(Outcome::Profiles {
         profiles,
         failure: first_failure,
-        dag,
+        asked,
     })
 }
 
-/// The DAG of one more run, or how that ended without one.
-fn record(
-    args: &Args,
-    folder: &Path,
-    workers: u64,
-    signals: &mut Signals,
-) -> anyhow::Result<Result<Dag, ExitCode>> {
-    let recorded = Child {
+/// The run that records the DAG.
+fn recorder<'a>(args: &'a Args, folder: &Path, workers: u64) -> Child<'a> {
+    Child {
         records: true,
         ..child(args, folder, workers)
-    };
-    let finished = recorded.run(signals)?;
-    if let Some(signal) = signals.first() {
-        return Ok(Err(Ending::Signal(signal).exit_code()));
     }
+}
+
+/// The DAG of a run, or the reason why there is none that the model can run.
+fn recorded(args: &Args, finished: &Finished, workers: u64) -> anyhow::Result<Asked> {
     if !finished.profile.exists() {
-        return give_up(args, &finished).map(Err);
+        let why = format!(
+            "the run that was to record its DAG {} and wrote none",
+            finished.ending
+        );
+        return Ok(Asked::Without(why));
     }
-    Ok(Ok(sim::read_dag(&finished.profile)?))
+    if let Some(name) = &args.out {
+        let to = kept_dag(name, workers);
+        fs::copy(&finished.profile, &to)
+            .with_context(|| format!("cannot keep the DAG as {}", to.display()))?;
+    }
+    Ok(match sim::read_dag(&finished.profile) {
+        Ok(dag) => Asked::Run(dag),
+        Err(unusable) => Asked::Without(unusable.why),
+    })
 }
 
 /// The numbers of workers to run with, each once.
@@ -227,6 +246,13 @@ fn child<'a>(args: &'a Args, folder: &Path, workers: u64) -> Child<'a> {
 fn kept(name: &Path, workers: u64, round: u64) -> PathBuf {
     let mut name = name.as_os_str().to_owned();
     name.push(format!("-{workers}-{round}.json"));
+    PathBuf::from(name)
+}
+
+/// The file in which the DAG is kept.
+fn kept_dag(name: &Path, workers: u64) -> PathBuf {
+    let mut name = name.as_os_str().to_owned();
+    name.push(format!("-{workers}.dag.json"));
     PathBuf::from(name)
 }
 

@@ -4,6 +4,7 @@
 mod compare;
 mod fleet;
 mod json;
+mod model;
 mod replay;
 mod workload;
 
@@ -15,7 +16,8 @@ use heist_run::number::whole;
 use heist_sim::validate::validate;
 use heist_sim::{End, Order, Outcome, Policy, Source, Take, Victim};
 
-pub(crate) use self::replay::{read as read_dag, show_changes};
+pub(crate) use self::model::Model;
+pub(crate) use self::replay::{parse as parse_dag, read as read_dag};
 use self::workload::Workload;
 use crate::table;
 

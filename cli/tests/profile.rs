@@ -57,39 +57,80 @@ fn document(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("no JSON ({error}): {}\n{}", stdout(output), stderr(output)))
 }
 
+/// Writes a profile, or, in the run for the model, a DAG of 900 ms in a strand and 100 ms outside.
+fn writes_both() -> String {
+    let dag = r#"{"heist_dag": 1, "command": ["prog"], "workers": 3, "wall_ns": 1000000000,
+        "outside_ns": 100000000, "dropped_ns": 0, "sites": [{"name": "app::merge", "kind": "join"}],
+        "nodes": [[0, 900000000, 900000000]], "edges": []}"#;
+    format!(
+        r#"echo run >> log
+        if [ -n "$HEIST_DAG" ]; then printf '%s' '{dag}' > "$HEIST_DAG.dag.json"
+        else {WRITES} fi"#
+    )
+}
+
 #[test]
 fn one_more_run_says_what_faster_functions_would_bring() {
     let folder = folder();
-    let dag = r#"{"heist_dag": 1, "workers": 3, "wall_ns": 9000000, "outside_ns": 1000000,
-        "dropped_ns": 0, "sites": [{"name": "app::merge", "kind": "join"}],
-        "nodes": [[0, 8000000, 8000000]], "edges": []}"#;
-    let script = format!(
-        r#"echo run >> log; if [ -n "$HEIST_DAG" ]; then printf '%s' '{dag}' > "$HEIST_DAG.dag.json"
-        else {WRITES} fi"#
-    );
-    let flags = ["--runs", "1", "--workers", "1,3", "--what-if"];
+    let runs = || {
+        let log = fs::read_to_string(folder.path().join("log")).expect("the log");
+        fs::remove_file(folder.path().join("log")).expect("it is there");
+        log.lines().count()
+    };
+    let flags = ["--runs", "1", "--workers", "1,3"];
+    let script = writes_both();
     let output = profile(folder.path(), &flags, &script);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
-    assert!(
-        said.contains("with 3 workers, instead of 9.00 ms"),
-        "{said}"
+    for part in [
+        "in the model, with 3 workers, instead of 1.00 s, if a site were faster:",
+        "    550 ms     325 ms  app::merge",
+        "Were it twice as fast, 3 workers",
+    ] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    assert_eq!(runs(), 3);
+    let json = [&flags[..], &["--json", "--as-if", "48"]].concat();
+    let document = document(&profile(folder.path(), &json, &script));
+    assert_eq!(document["model"]["at_workers"], 3);
+    let rows = document["model"]["rows"].as_array().expect("a list");
+    assert!(rows.iter().any(|row| row["workers"] == 48), "{document}");
+    runs();
+    let without = [&flags[..], &["--no-model"]].concat();
+    let output = profile(folder.path(), &without, &script);
+    assert!(!stdout(&output).contains("model"), "{}", stdout(&output));
+    assert_eq!(runs(), 2);
+}
+
+#[test]
+fn without_a_dag_the_report_is_arithmetic_and_says_why() {
+    let folder = folder();
+    let flags = ["--runs", "1", "--workers", "1,3"];
+    let full = writes_both().replace("\"dropped_ns\": 0", "\"dropped_ns\": 7000");
+    let fails = WRITES.replacen(
+        "wall=",
+        "if [ -n \"$HEIST_DAG\" ]; then exit 9; fi; wall=",
+        1,
     );
-    let changes: Vec<&str> = said
-        .lines()
-        .filter(|line| line.starts_with("app::merge"))
-        .collect();
-    assert!(
-        changes.iter().any(|line| line.contains("5.00 ms")),
-        "{said}"
-    );
-    let log = fs::read_to_string(folder.path().join("log")).expect("the log");
-    assert_eq!(log.lines().count(), 3);
-    // A program that knows no DAG.
-    let output = profile(folder.path(), &flags, WRITES);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let refused = profile(folder.path(), &["--what-if", "--json"], WRITES);
-    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    for (script, why, code) in [
+        (
+            WRITES,
+            "the run that was to record its DAG ended with exit code 0 and",
+            0,
+        ),
+        (&*full, "there was no room for strands of 7.00 us", 0),
+        (
+            &*fails,
+            "the run that was to record its DAG ended with exit code 9 and",
+            9,
+        ),
+    ] {
+        let output = profile(folder.path(), &flags, script);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        let said = stdout(&output).replace('\n', " ");
+        let head = format!("advice, by arithmetic and without a model: {why}");
+        assert!(said.contains(&head), "{head} is not in {said}");
+    }
 }
 
 #[test]
@@ -118,7 +159,7 @@ fn runs_with_each_number_of_workers_give_one_report() {
     assert_eq!(report["measured_speedup"], 2.5);
     assert_eq!(report["as_if"][1]["workers"], 128);
     let log = fs::read_to_string(folder.path().join("log")).expect("the log");
-    assert_eq!(log.lines().count(), 4);
+    assert_eq!(log.lines().count(), 5, "one of them for the model");
     let page = fs::read_to_string(folder.path().join("page.html")).expect("the page");
     assert!(
         page.contains("3 workers are 2.5 times as fast as one"),
@@ -160,15 +201,46 @@ fn a_program_on_heist_is_measured_with_one_worker_and_with_two() {
 }
 
 #[test]
-fn kept_profiles_give_the_same_report_again() {
+fn kept_profiles_and_the_dag_give_the_same_report_again() {
     let folder = folder();
     let flags = ["--runs", "1", "--workers", "1,2", "--out", "kept"];
-    let output = profile(folder.path(), &flags, WRITES);
+    let output = profile(folder.path(), &flags, &writes_both());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("2 workers are 1.8 times as fast as one"));
-    let again = heist(folder.path(), &["report", "kept-1-1.json", "kept-2-1.json"]);
+    let files = ["kept-1-1.json", "kept-2-1.json", "kept-2.dag.json"];
+    let again = heist(folder.path(), &[&["report"], &files[..]].concat());
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert_eq!(stdout(&again), stdout(&output));
+    let without = heist(folder.path(), &["report", files[0], files[1]]);
+    assert!(!stdout(&without).contains("model"), "{}", stdout(&without));
+}
+
+#[test]
+fn a_dag_that_fits_no_profile_is_refused() {
+    let folder = folder();
+    let flags = ["--runs", "1", "--workers", "1", "--out", "kept"];
+    profile(folder.path(), &flags, &writes_both());
+    let path = folder.path();
+    let dag = fs::read_to_string(path.join("kept-1.dag.json")).expect("it was kept");
+    fs::write(path.join("again.dag.json"), &dag).expect("a file");
+    fs::write(path.join("other.dag.json"), dag.replace("prog", "ls")).expect("a file");
+    fs::write(path.join("cut.dag.json"), &dag[..90]).expect("a file");
+    for (files, says) in [
+        (&["kept-1.dag.json"][..], "there is no profile beside it"),
+        (
+            &["kept-1-1.json", "kept-1.dag.json", "again.dag.json"],
+            "is a second DAG",
+        ),
+        (
+            &["kept-1-1.json", "other.dag.json"],
+            "is the DAG of `ls`, and the profiles are of `prog`",
+        ),
+        (&["kept-1-1.json", "cut.dag.json"], "it is cut off"),
+    ] {
+        let output = heist(path, &[&["report"], files].concat());
+        assert_eq!(output.status.code(), Some(2), "{files:?}");
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
 }
 
 #[test]
@@ -189,7 +261,7 @@ fn the_program_gets_its_input_in_each_run_and_its_output_stays_out_of_the_report
     document(&output);
     assert!(!stderr(&output).contains("loud"));
     let seen = fs::read_to_string(folder.path().join("seen")).expect("what it read");
-    assert_eq!(seen, "some words\nsome words\n");
+    assert_eq!(seen, "some words\n".repeat(3), "one run is for the model");
     let shown = profile(
         folder.path(),
         &["--runs=1", "--json", "--show-output"],

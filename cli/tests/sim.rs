@@ -148,6 +148,33 @@ fn a_recorded_program_runs_again_on_other_machines() {
 }
 
 #[test]
+fn a_replay_has_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, page] = ["run.dag.json", "page.html"].map(|name| folder.path().join(name));
+    std::fs::write(&file, RECORDED).expect("it can be written");
+    let [file, page] = [&file, &page].map(|path| path.to_str().expect("text"));
+    let text = stdout(&["replay", file, "--html", page]);
+    assert!(text.contains("work T1 10.0 ms"), "{text}");
+    let html = std::fs::read_to_string(page).expect("the page");
+    for part in [
+        "app in the model",
+        "app::merge",
+        "Speed-up by workers (model)",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    let output = sim(&[
+        "replay",
+        file,
+        "--html",
+        folder.path().to_str().expect("text"),
+    ]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("it is a folder; name a file"), "{err}");
+}
+
+#[test]
 fn a_program_records_itself_and_the_file_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = "run fib --size 18 --strategy stealing --workers 2 --repeat 1";

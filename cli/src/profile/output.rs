@@ -5,10 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use heist_observe::profile::{analyse, html, text, Profile, ProfileError};
+use heist_event::dag::Dag;
+use heist_observe::profile::{analyse, html, text, Profile, ProfileError, Report};
+use heist_observe::replay::Replay;
 use heist_run::limited;
 use heist_run::number::whole;
 use heist_run::usage::{check_output, Usage};
+use heist_sim::replay::Machine;
+
+use crate::sim::Model;
 
 /// A profile of a thousand sites is a fraction of this.
 const PROFILE_BYTES_MAX: u64 = 1 << 26;
@@ -55,9 +60,24 @@ impl OutputArgs {
         Ok(())
     }
 
-    /// Shows the report about `profiles`.
-    pub(crate) fn show(&self, profiles: &[Profile], out: &mut impl Write) -> anyhow::Result<()> {
-        let report = analyse(profiles).map_err(|error| Usage(error.to_string()))?;
+    /// Shows the report about `profiles`, and what the model says of the program if it is asked.
+    pub(crate) fn show(
+        &self,
+        profiles: &[Profile],
+        asked: Asked,
+        out: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        let mut report = report(profiles)?;
+        match asked {
+            Asked::Nothing => {}
+            Asked::Without(why) => report = report.with_model(Err(why)),
+            Asked::Run(dag) => {
+                if report.wants_model() {
+                    let model = self.model(&report, dag)?;
+                    report = report.with_model(Ok(model));
+                }
+            }
+        }
         let report = report.as_if(&self.as_if);
         if let Some(path) = &self.html {
             fs::write(path, html(&report))
@@ -70,6 +90,32 @@ impl OutputArgs {
         }
         Ok(())
     }
+
+    /// The model's answers for the numbers of workers of a report.
+    fn model(&self, report: &Report, dag: Dag) -> anyhow::Result<Replay> {
+        let model = Model::new(dag, Machine::new(1))?;
+        let bounds = report.speedups.iter().map(|row| row.workers);
+        let mut workers: Vec<u64> = bounds.chain(self.as_if.iter().copied()).collect();
+        workers.push(report.workers_at_once);
+        workers.sort_unstable();
+        workers.dedup();
+        Ok(model.replay(&workers, report.workers_at_once))
+    }
+}
+
+/// The question that a report has for the model.
+pub(crate) enum Asked {
+    /// Nothing: no model is wanted.
+    Nothing,
+    /// Nothing, although it is wanted, for this reason.
+    Without(String),
+    /// To run the strands of a run of the program.
+    Run(Dag),
+}
+
+/// The report about profiles.
+pub(super) fn report(profiles: &[Profile]) -> Result<Report, Usage> {
+    analyse(profiles).map_err(|error| Usage(error.to_string()))
 }
 
 /// Reads a profile.

@@ -2,31 +2,27 @@
 //! of its functions were faster.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use heist_event::dag::Dag;
 use heist_event::short_name;
+use heist_observe::replay::{html, Replay};
 use heist_observe::words::{duration, percent};
 use heist_run::limited;
 use heist_run::number::whole;
 use heist_run::terminal::{cut, harmless};
-use heist_run::usage::Usage;
-use heist_sim::replay::{faster, longest_path, Costs, Machine, Plan};
+use heist_run::usage::{check_output, Usage};
+use heist_sim::replay::{faster, Costs, Machine};
 
 use super::json::as_json;
+use super::model::{sites, Model};
 use crate::table;
 
 /// A program writes no more: eight million nodes and edges.
 const DAG_BYTES_MAX: u64 = 1 << 29;
-
-/// How many sites the table of changes has at most.
-const SITES_SHOWN: usize = 6;
-
-/// Seeds of which the table has the mean.
-const SEEDS: u64 = 3;
 
 /// A hundred days: the longest that all strands may take together, one after the other.
 const WORK_NS_MAX: f64 = 100.0 * 86_400e9;
@@ -67,6 +63,9 @@ pub(super) struct Args {
     /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
+    /// Write a page as well, which needs nothing but a browser
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
 }
 
 pub(super) const NOTES: &str = "\
@@ -78,14 +77,16 @@ outside of any pool is added to each time, as it was.
 
 The columns:
   workers   their number
-  time      from the start to the end, the mean of three seeds
+  time      from the start to the end, the mean of three seeds (one, of a
+            DAG with more than a quarter of a million nodes)
   speed-up  against the time with one worker
   bound     the most that the work and the longest path allow
   busy      the share of the workers' time that was work
   steals    how many were made
 
-The second table is about the sites with the most of the longest path: their
-part of it, and the time if their strands were twice, or four times, as fast.";
+The second table is about the sites with the most of the longest path or of the
+work: their parts of both, and the time if their strands were twice, or four
+times, as fast.";
 
 /// A site and how many times as fast it is to be.
 fn change(given: &str) -> Result<(String, f64), String> {
@@ -112,156 +113,25 @@ fn speed(given: &str) -> Result<(usize, f64), String> {
     }
 }
 
-/// The DAG on one number of workers.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-struct Row {
-    workers: u64,
-    time_ns: f64,
-    speed_up: f64,
-    bound: f64,
-    busy: f64,
-    steals: f64,
-}
-
-/// The time if one site were faster.
-#[derive(Clone, Debug, serde::Serialize)]
-struct Change {
-    site: String,
-    of_longest_path: f64,
-    twice_as_fast_ns: f64,
-    four_times_as_fast_ns: f64,
-}
-
-#[derive(Debug, serde::Serialize)]
-struct Document {
-    command: Vec<String>,
-    work_ns: i64,
-    span_ns: i64,
-    outside_ns: u64,
-    rows: Vec<Row>,
-    at_workers: u64,
-    at_ns: f64,
-    changes: Vec<Change>,
-}
-
-/// A DAG, and the machine on which it runs but for the number of workers.
-struct Model {
-    dag: Dag,
-    plan: Plan,
-    span: i64,
-    machine: Machine,
-}
-
-impl Model {
-    fn new(dag: Dag, machine: Machine) -> anyhow::Result<Self> {
-        Ok(Self {
-            plan: Plan::new(&dag).context("the DAG was read")?,
-            span: dag.span().context("the DAG was read")?,
-            dag,
-            machine,
-        })
-    }
-
-    /// The mean time, share of work and steals on so many workers, as nothing but this changes.
-    fn run(&self, dag: &Dag, workers: u64) -> (f64, f64, f64) {
-        let machine = Machine {
-            workers: workers as usize,
-            ..self.machine.clone()
-        };
-        // One worker has no choice.
-        let seeds = if workers == 1 { 1 } else { SEEDS };
-        let (mut ns, mut busy, mut steals) = (0.0, 0.0, 0);
-        for seed in 0..seeds {
-            let outcome = self.plan.run(dag, &machine, seed);
-            ns += outcome.ns as f64;
-            busy += outcome.busy_ns as f64;
-            steals += outcome.steals;
-        }
-        let share = busy / (ns * workers as f64).max(1.0);
-        let seeds = seeds as f64;
-        let outside = self.dag.outside_ns as f64;
-        (ns / seeds + outside, share, steals as f64 / seeds)
-    }
-
-    /// The workers of the recorded run.
-    fn recorded_with(&self) -> u64 {
-        self.dag.workers.max(1) as u64
-    }
-
-    fn row(&self, workers: u64, alone_ns: f64) -> Row {
-        let (time_ns, busy, steals) = self.run(&self.dag, workers);
-        let outside = self.dag.outside_ns as f64;
-        let work = self.dag.work() as f64;
-        let least = outside + (self.span as f64).max(work / workers as f64);
-        Row {
-            workers,
-            time_ns,
-            speed_up: alone_ns / time_ns.max(1.0),
-            bound: (outside + work) / least.max(1.0),
-            busy,
-            steals,
-        }
-    }
-
-    /// The sites with the most of the longest path, and what it would bring if they were faster.
-    fn changes(&self, workers: u64) -> Vec<Change> {
-        let of_path = longest_path(&self.dag).unwrap_or_default();
-        // Instances of one function that a reader could not tell apart are one.
-        let mut named: HashMap<String, (i64, Vec<u16>)> = HashMap::new();
-        for (part, (place, name, _)) in of_path.iter().zip(sites(&self.dag)) {
-            let (sum, places) = named.entry(short_name(name)).or_default();
-            *sum += part;
-            places.push(place);
-        }
-        let mut named: Vec<_> = named.into_iter().collect();
-        named.retain(|(_, (part, _))| *part > 0);
-        named.sort_by(|(one, (of_one, _)), (other, (of_other, _))| {
-            of_other.cmp(of_one).then_with(|| one.cmp(other))
-        });
-        named.truncate(SITES_SHOWN);
-        let time = |places: &[u16], times| self.run(&faster(&self.dag, places, times), workers).0;
-        let changes = named.into_iter().map(|(name, (part, places))| Change {
-            site: name,
-            of_longest_path: part as f64 / self.span.max(1) as f64,
-            twice_as_fast_ns: time(&places, 2.0),
-            four_times_as_fast_ns: time(&places, 4.0),
-        });
-        changes.collect()
-    }
-}
-
-/// The places, names and kinds of the sites.
-fn sites(dag: &Dag) -> impl Iterator<Item = (u16, &str, &str)> {
-    (0..=u16::MAX)
-        .zip(&dag.sites)
-        .map(|(place, (name, kind))| (place, name.as_str(), kind.as_str()))
-}
-
 /// Simulates and shows.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
+    args.html.as_deref().map_or(Ok(()), check_output)?;
     let model = model(args)?;
     let at = args.at.unwrap_or(model.recorded_with());
-    let (alone_ns, ..) = model.run(&model.dag, 1);
-    let rows = args.workers.iter().map(|&n| model.row(n, alone_ns));
-    let document = Document {
-        command: model.dag.command.clone(),
-        work_ns: model.dag.work(),
-        span_ns: model.span,
-        outside_ns: model.dag.outside_ns,
-        rows: rows.collect(),
-        at_workers: at,
-        at_ns: model.run(&model.dag, at).0,
-        changes: model.changes(at),
-    };
+    let replay = model.replay(&args.workers, at);
+    if let Some(path) = &args.html {
+        fs::write(path, html(&replay))
+            .with_context(|| format!("cannot write the page {}", path.display()))?;
+    }
     if args.json {
-        let text = serde_json::to_string_pretty(&document)?;
+        let text = serde_json::to_string_pretty(&replay)?;
         for line in text.lines() {
             // Within a text JSON allows signs that a terminal would obey.
             writeln!(out, "{}", as_json(line))?;
         }
         return Ok(());
     }
-    show(&document, out)
+    show(&replay, out)
 }
 
 /// The model that the arguments ask for.
@@ -336,28 +206,46 @@ fn spoken(command: &[String]) -> String {
     cut(&command.join(" "), WIDE)
 }
 
-/// The DAG that a file holds.
-///
-/// # Errors
-///
-/// Fails if there is none that could run.
-pub(crate) fn read(file: &Path) -> Result<Dag, Usage> {
-    let accepted = "accepted is a file that a program has written with HEIST_DAG";
-    let refuse = |why: &dyn std::fmt::Display| {
-        Usage(format!("cannot use {}: {why}; {accepted}", file.display()))
+/// The DAG that a file holds, or why it cannot be used.
+pub(crate) fn read(file: &Path) -> Result<Dag, Unusable> {
+    let refuse = |why: &dyn std::fmt::Display| Unusable {
+        file: file.to_owned(),
+        why: why.to_string(),
     };
     let text = limited::read_text(file, DAG_BYTES_MAX).map_err(|error| refuse(&error))?;
-    let dag = heist_observe::dag::parse(&text).map_err(|error| refuse(&error))?;
+    parse(&text).map_err(|why| refuse(&why))
+}
+
+/// The DAG in a text, or why it cannot run.
+pub(crate) fn parse(text: &str) -> Result<Dag, String> {
+    let dag = heist_observe::dag::parse(text).map_err(|error| error.to_string())?;
     if dag.dropped_ns > 0 {
         let missing = duration(dag.dropped_ns as f64);
-        return Err(refuse(&format!(
+        return Err(format!(
             "there was no room for strands of {missing}: it offered too many jobs"
-        )));
+        ));
     }
     if dag.nodes.is_empty() {
-        return Err(refuse(&"it has no strand: no pool had a job"));
+        return Err("it has no strand: no pool had a job".to_owned());
     }
     Ok(dag)
+}
+
+/// A file that is no DAG that could run.
+#[derive(Debug)]
+pub(crate) struct Unusable {
+    file: PathBuf,
+    /// The reason.
+    pub(crate) why: String,
+}
+
+impl From<Unusable> for Usage {
+    fn from(Unusable { file, why }: Unusable) -> Self {
+        Self(format!(
+            "cannot use {}: {why}; accepted is a file that a program has written with HEIST_DAG",
+            file.display()
+        ))
+    }
 }
 
 /// The places of the sites whose names contain this.
@@ -387,10 +275,10 @@ fn places(dag: &Dag, name: &str, flag: &str) -> Result<Vec<u16>, Usage> {
     )))
 }
 
-fn show(document: &Document, out: &mut impl Write) -> anyhow::Result<()> {
-    let program = document.command.first().map_or("", String::as_str);
+fn show(replay: &Replay, out: &mut impl Write) -> anyhow::Result<()> {
+    let program = replay.command.first().map_or("", String::as_str);
     let program = Path::new(program).file_name().unwrap_or_default();
-    let (work, span) = (document.work_ns as f64, document.span_ns as f64);
+    let (work, span) = (replay.work_ns as f64, replay.span_ns as f64);
     writeln!(
         out,
         "{}: work T1 {}, span Tinf {}, parallelism {:.1} (model)\noutside of any pool {}\n",
@@ -398,11 +286,11 @@ fn show(document: &Document, out: &mut impl Write) -> anyhow::Result<()> {
         duration(work),
         duration(span),
         work / span.max(1.0),
-        duration(document.outside_ns as f64),
+        duration(replay.outside_ns as f64),
     )?;
     let head = ["workers", "time", "speed-up", "bound", "busy", "steals"];
     let mut lines = vec![head.map(str::to_owned)];
-    lines.extend(document.rows.iter().map(|row| {
+    lines.extend(replay.rows.iter().map(|row| {
         [
             row.workers.to_string(),
             duration(row.time_ns),
@@ -414,37 +302,27 @@ fn show(document: &Document, out: &mut impl Write) -> anyhow::Result<()> {
     }));
     table::write(&lines, 0, out)?;
     writeln!(out)?;
-    write_changes(document.at_workers, document.at_ns, &document.changes, out)
+    show_changes(replay, out)
 }
 
-/// Says what it would bring if the sites with the most of the longest path were faster.
-pub(crate) fn show_changes(dag: &Dag, out: &mut impl Write) -> anyhow::Result<()> {
-    let model = Model::new(dag.clone(), Machine::new(1))?;
-    let at = model.recorded_with();
-    write_changes(at, model.run(dag, at).0, &model.changes(at), out)
-}
-
-fn write_changes(
-    workers: u64,
-    now_ns: f64,
-    changes: &[Change],
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let with = match workers {
+/// Says what it would bring if sites were faster.
+fn show_changes(replay: &Replay, out: &mut impl Write) -> anyhow::Result<()> {
+    let with = match replay.at_workers {
         1 => "1 worker".to_owned(),
         n => format!("{n} workers"),
     };
     writeln!(
         out,
         "in the model, with {with}, instead of {}, if strands were faster:\n",
-        duration(now_ns)
+        duration(replay.at_ns)
     )?;
-    let head = ["site", "of the path", "twice", "four times"];
+    let head = ["site", "of the path", "of the work", "twice", "four times"];
     let mut lines = vec![head.map(str::to_owned)];
-    lines.extend(changes.iter().map(|change| {
+    lines.extend(replay.changes.iter().map(|change| {
         [
             harmless(&change.site),
             percent(change.of_longest_path),
+            percent(change.of_work),
             duration(change.twice_as_fast_ns),
             duration(change.four_times_as_fast_ns),
         ]

@@ -17,6 +17,20 @@ const WORKERS_MAX: usize = 1 << 20;
 /// The most that the number of a site can tell apart.
 const SITES_MAX: usize = 1 << 16;
 
+/// Whether a text begins as a DAG does.
+///
+/// # Examples
+///
+/// ```
+/// assert!(heist_observe::dag::is_in(r#"{"heist_dag": 1}"#));
+/// assert!(!heist_observe::dag::is_in(r#"{"heist_profile": 1}"#));
+/// ```
+#[must_use]
+pub fn is_in(text: &str) -> bool {
+    let begin = text.trim_start().strip_prefix('{');
+    begin.is_some_and(|begin| begin.trim_start().starts_with("\"heist_dag\""))
+}
+
 /// Reads the text of a DAG.
 ///
 /// # Errors

@@ -48,6 +48,8 @@ mod page;
 pub mod profile;
 #[cfg(feature = "files")]
 pub mod recording;
+#[cfg(feature = "files")]
+pub mod replay;
 pub mod report;
 #[cfg(feature = "files")]
 mod syntax;

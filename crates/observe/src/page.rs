@@ -4,6 +4,9 @@
 
 use serde_json::Value;
 
+#[cfg(feature = "files")]
+pub(crate) mod figures;
+
 const STYLE: &str = include_str!("page/frame.css");
 const SCRIPT: &str = include_str!("page/frame.js");
 

@@ -2,8 +2,9 @@
 //!
 //! A program on heist writes a [`Profile`] when `HEIST_PROFILE` is set. [`analyse`] makes a
 //! [`Report`] of one or more of them: work and span, the bounds that follow from them, where the
-//! span is, what workers did with their time, and what to do about it. [`text`] shows it on a
-//! screen, [`Report::json`] to programs, and [`html`] on a page.
+//! span is, what workers did with their time, and what to do about it. A model that has run the
+//! program's recorded strands adds what faster sites would bring ([`Report::with_model`]). [`text`]
+//! shows the report on a screen, [`Report::json`] to programs, and [`html`] on a page.
 #![doc = include_str!("profile/schema.md")]
 
 mod advice;
@@ -13,12 +14,16 @@ mod bounds;
 mod file;
 mod grain;
 mod growth;
+mod losses;
 mod merge;
+mod modelled;
 mod page;
 mod report;
+mod simulated;
 mod text;
 mod trust;
 mod verdict;
+mod worth;
 
 pub use heist_event::short_name;
 

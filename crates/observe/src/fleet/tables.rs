@@ -59,7 +59,8 @@ pub(super) fn moves(fleet: &Fleet) -> String {
     format!(
         "<h2>Moves<small>benefit and cost in CPU-seconds, as the rebalancer expected them; a \
          dash where a person asked for the move</small></h2>\n\
-         <div class=\"wide\"><table class=\"list\"><thead><tr><th>at</th><th>job</th><th>way</th>\
+         <div class=\"wide\" role=\"region\" aria-label=\"moves\" tabindex=\"0\">\
+         <table class=\"list\"><thead><tr><th>at</th><th>job</th><th>way</th>\
          <th>benefit</th><th>cost</th><th>standstill expected</th><th>standstill</th>\
          <th>until the safe point</th><th>state</th><th>outcome</th></tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n"
@@ -99,7 +100,8 @@ pub(super) fn jobs(fleet: &Fleet) -> String {
         return String::new();
     }
     format!(
-        "<h2>Jobs</h2>\n<div class=\"wide\"><table class=\"list\"><thead><tr><th>job</th>\
+        "<h2>Jobs</h2>\n<div class=\"wide\" role=\"region\" aria-label=\"jobs\" tabindex=\"0\">\
+         <table class=\"list\"><thead><tr><th>job</th>\
          <th>what</th><th>attempts</th><th>moves</th><th>standstill</th><th>lost</th>\
          <th>checkpoints</th><th>outcome</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
     )

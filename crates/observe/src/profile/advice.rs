@@ -1,24 +1,15 @@
 //! Advice, in sentences with numbers.
 //!
 //! Each piece of advice says what it would save at most: the wall time in which all workers could
-//! have done what some of them did, or the reduction of the greedy scheduler's time. That which
-//! saves most comes first.
+//! have done what some of them did. That which saves most comes first. The gain from a faster site
+//! is the model's; without one, arithmetic bounds it by the site's part of the span.
 
+use super::losses::FORK_NS;
 use super::report::{Advice, Cause, Report, Subject};
+use super::simulated;
 use super::trust::Trust;
+use super::worth::{is_ample, of_the_span, wanted, AMPLE, LOSS_SHARE, SPAN_SHARE};
 use crate::words::{count, duration, factor, percent, plural, quoted};
-
-/// A share of the workers' time that is worth a sentence.
-const LOSS_SHARE: f64 = 0.05;
-
-/// A part of the span that is worth a sentence.
-const SPAN_SHARE: f64 = 0.2;
-
-/// Parallelism of ten times the workers leaves a scheduler nothing to wish for.
-pub(super) const AMPLE: f64 = 10.0;
-
-/// The cost of a fork that is not stolen: some 60 instructions.
-const FORK_NS: f64 = 5.0;
 
 /// The advice, most useful first.
 pub(super) fn advice(report: &Report) -> Vec<Advice> {
@@ -27,10 +18,14 @@ pub(super) fn advice(report: &Report) -> Vec<Advice> {
         return advice;
     }
     let first = advice.len();
+    let sites = match &report.model {
+        Some(model) => simulated::advice(report, model),
+        None => span(report).into_iter().collect(),
+    };
+    advice.extend(sites);
     let savings = [
         outside(report),
         sequential(report),
-        span(report),
         narrow(report),
         joins(report),
         stealing(report),
@@ -51,16 +46,6 @@ pub(super) fn advice(report: &Report) -> Vec<Advice> {
     advice
 }
 
-/// Whether parallelism is more than enough for the workers, or the processors if there are more.
-pub(super) fn is_ample(report: &Report) -> bool {
-    report.burdened_parallelism >= AMPLE * wanted(report) as f64
-}
-
-/// The workers that the program should serve.
-fn wanted(report: &Report) -> u64 {
-    report.workers_at_once.max(report.processors)
-}
-
 /// Advice without a saving.
 fn note(about: Subject, text: String) -> Advice {
     Advice {
@@ -68,6 +53,7 @@ fn note(about: Subject, text: String) -> Advice {
         text,
         saves_ns: None,
         predicted_wall_ns: None,
+        simulated: false,
     }
 }
 
@@ -82,13 +68,14 @@ fn saving(report: &Report, about: Subject, saves_ns: f64, text: String) -> Advic
         text,
         saves_ns: Some(saves_ns),
         predicted_wall_ns,
+        simulated: false,
     }
 }
 
 /// The share of a loss and the wall time that goes with it, if the loss is worth a word.
 fn lost(report: &Report, cause: Cause) -> Option<(String, f64)> {
     let part = report.part(cause);
-    let saves_ns = part.ns / report.workers_at_once as f64;
+    let saves_ns = part.ns as f64 / report.workers_at_once as f64;
     (part.share >= LOSS_SHARE).then(|| (percent(part.share), saves_ns))
 }
 
@@ -191,29 +178,15 @@ fn span(report: &Report) -> Option<Advice> {
         return None;
     }
     let workers = report.workers_at_once as f64;
-    let longest_share = site.longest_ns as f64 / site.span_ns.max(1) as f64;
-    let longest = duration(site.longest_ns as f64);
-    let strands = if longest_share >= 0.5 {
-        format!("whose longest strand takes {longest}")
-    } else {
-        format!(
-            "with {}, the longest strand {longest}",
-            plural(site.forks, "fork")
-        )
-    };
-    let mut text = format!(
-        "Of the span, {} ({}) is {}, {strands}.",
-        percent(site.span_share),
-        duration(site.span_ns as f64),
-        quoted(&site.name),
-    );
+    let mut text = of_the_span(site);
     // No scheduler is faster than the work divided by the workers.
     let least_ns = report.outside_ns as f64 + report.work_ns as f64 / workers;
     let room_ns = (report.wall_ns as f64 - least_ns).max(0.0);
     let saves_ns = (site.span_ns as f64 * (1.0 - 1.0 / workers)).min(room_ns);
     if report.workers_at_once > 1 {
         text.push_str(&format!(
-            " Were that divided among all, {} would take {}, if no other path is as long.",
+            " Were that divided among all, {} would take {} by arithmetic, if no other path is as \
+             long.",
             plural(report.workers_at_once, "worker"),
             instead(report, saves_ns),
         ));
@@ -302,12 +275,12 @@ fn growth(report: &Report) -> Option<Advice> {
         plural(growth.to_workers, "worker"),
         count(growth.from_workers),
     );
-    let saves_ns = report.part(Cause::Growth).ns / report.workers_at_once as f64;
+    let saves_ns = report.part(Cause::Growth).ns as f64 / report.workers_at_once as f64;
     Some(saving(report, Subject::Growth, saves_ns, text))
 }
 
 fn grain(report: &Report) -> Option<Advice> {
-    let cost_ns = report.forks as f64 * FORK_NS;
+    let cost_ns = report.part(Cause::Forks).ns as f64;
     let share = cost_ns / report.work_ns as f64;
     if share < 0.02 {
         return None;
@@ -322,7 +295,7 @@ fn grain(report: &Report) -> Option<Advice> {
          work. Below a certain size do without them{place}; {} of the strands are shorter than \
          1 us, and carry {} of the work.",
         duration(report.work_per_fork_ns),
-        duration(FORK_NS),
+        duration(FORK_NS as f64),
         percent(share),
         percent(report.grain.fine_share),
         percent(report.grain.fine_work_share),
@@ -339,15 +312,18 @@ fn ample(report: &Report) -> Option<Advice> {
     if !is_ample(report) {
         return None;
     }
-    let busy = report.part(Cause::Work).share + report.part(Cause::Growth).share;
-    let text = format!(
+    let mut text = format!(
         "Parallelism is ample: {}, where {} for {} would do, and workers were busy for {} of the \
          time. More parallelism brings nothing; a faster strand does.",
         factor(report.parallelism),
         count(AMPLE as u64 * wanted(report)),
         plural(wanted(report), "worker"),
-        percent(busy),
+        percent(report.busy_share()),
     );
+    if let Some(best) = report.model.as_ref().and_then(simulated::best) {
+        text.push(' ');
+        text.push_str(&best);
+    }
     Some(note(Subject::Ample, text))
 }
 

@@ -3,15 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
-use heist_event::short_name;
-
 use super::advice::advice;
 use super::bounds::{ratio, WORKERS};
 use super::file::Profile;
 use super::grain::GrainSummary;
 use super::growth::{growth, Growth};
+use super::losses::{stretches, worker_time};
 use super::merge::{groups, Group, SiteTotal};
-use super::report::{Cause, Part, Report, Runs, SiteReport, Stretch, VERSION};
+use super::report::{Report, Runs, SiteReport, VERSION};
 use super::trust::{Disturbance, Trust};
 use super::verdict::verdict;
 use crate::words::harmless;
@@ -87,7 +86,8 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
     let (few, many) = (&groups[0], &groups[groups.len() - 1]);
     let run = &many.profile;
     let trust = disturbance.trust();
-    let worker_time = worker_time(run, growth.as_ref());
+    let worker_time = worker_time(&many.median, growth.as_ref());
+    let worker_time_ns = worker_time.iter().map(|part| part.ns).sum();
     let one = Some(&few.profile).filter(|few| few.workers == 1 && run.workers > 1);
     let one = one.filter(|_| trust != Trust::NoBounds);
     let mut report = Report {
@@ -117,8 +117,11 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
         measured_speedup: one.map(|one| ratio(one.wall_ns as f64, run.wall_ns as f64)),
         speedups: Vec::new(),
         as_if: Vec::new(),
-        sequential: stretches(run, worker_time.iter().map(|part| part.ns).sum()),
+        model: None,
+        model_missing: None,
         worker_time,
+        worker_time_ns,
+        sequential: stretches(run, worker_time_ns),
         sites: many.sites.iter().map(|total| site(run, total)).collect(),
         other_sites: run.other_sites,
         forks: run.forks,
@@ -131,7 +134,7 @@ fn figures(groups: &[Group], disturbance: Disturbance, growth: Option<Growth>) -
     let strands = report.strands();
     report.parallelism = strands.parallelism();
     report.burdened_parallelism = strands.burdened_parallelism();
-    if report.trust != Trust::NoBounds && report.work_ns > 0 {
+    if report.wants_model() {
         report.speedups = WORKERS.map(|workers| strands.speedup(workers)).to_vec();
     }
     report
@@ -171,65 +174,6 @@ fn runs(group: &Group) -> Runs {
         span_ns,
         disturbance,
     }
-}
-
-/// The time of all workers from the start to the end, by what they did.
-fn worker_time(run: &Profile, growth: Option<&Growth>) -> Vec<Part> {
-    let workers = run.workers as f64;
-    let idle = &run.idle_ns;
-    let grown = growth.map_or(0.0, |growth| growth.share).max(0.0);
-    let work = run.work_ns as f64 / (1.0 + grown);
-    let parts = [
-        (Cause::Work, work),
-        (Cause::Growth, run.work_ns as f64 - work),
-        (Cause::Outside, workers * run.outside_ns as f64),
-        (Cause::Sequential, idle.sequential as f64),
-        (Cause::Narrow, idle.narrow as f64),
-        (Cause::Joins, idle.joins as f64),
-        (Cause::Stealing, idle.stealing as f64),
-        (Cause::Waking, idle.waking as f64),
-    ];
-    let known: f64 = parts.iter().map(|(_, ns)| ns).sum();
-    let all = known.max(workers * run.wall_ns as f64);
-    let watching = (run.strands as f64 * run.empty_strand_ns).min(all - known);
-    let rest = [
-        (Cause::Watching, watching),
-        (Cause::Other, all - known - watching),
-    ];
-    let part = |(cause, ns): (Cause, f64)| {
-        let share = if all > 0.0 { ns / all } else { 0.0 };
-        Part { cause, ns, share }
-    };
-    parts.into_iter().chain(rest).map(part).collect()
-}
-
-/// The sequential stretches by short names, the longest first, with their shares of the time of all
-/// workers.
-fn stretches(run: &Profile, all_ns: f64) -> Vec<Stretch> {
-    let others = run.workers.saturating_sub(1).max(1) as f64;
-    let all = all_ns.max(1.0);
-    let mut stretches: Vec<Stretch> = Vec::new();
-    for found in &run.sequential {
-        let before = harmless(&short_name(&found.before));
-        let at = stretches
-            .iter()
-            .position(|stretch| stretch.before == before);
-        let at = at.unwrap_or_else(|| {
-            stretches.push(Stretch {
-                before,
-                wall_ns: 0.0,
-                idle_ns: 0,
-                share: 0.0,
-            });
-            stretches.len() - 1
-        });
-        let stretch = &mut stretches[at];
-        stretch.idle_ns = stretch.idle_ns.saturating_add(found.ns);
-        stretch.wall_ns = stretch.idle_ns as f64 / others;
-        stretch.share = stretch.idle_ns as f64 / all;
-    }
-    stretches.sort_by_key(|stretch| std::cmp::Reverse(stretch.idle_ns));
-    stretches
 }
 
 fn site(run: &Profile, total: &SiteTotal) -> SiteReport {

@@ -40,6 +40,8 @@ pub(super) struct Group {
     pub(super) merging: Merging,
     /// The run with the median wall time, in which work, span and their like are replaced.
     pub(super) profile: Profile,
+    /// That run, as it was.
+    pub(super) median: Profile,
     pub(super) sites: Vec<SiteTotal>,
     pub(super) disturbance: Disturbance,
     /// The work of all strands less the time for which they waited for a processor, by site too:
@@ -100,6 +102,7 @@ fn group(runs: &[&Profile]) -> Group {
         disturbance: largest.unwrap_or_default(),
         undelayed: (1.0 - delay).max(0.0),
         profile,
+        median: wall.clone(),
     }
 }
 

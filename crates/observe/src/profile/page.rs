@@ -8,16 +8,14 @@ use serde_json::{json, Value};
 use self::tables::tables;
 use super::bounds::Speedup;
 use super::grain::Octave;
-use super::report::{Cause, Report};
-use super::text::{about, headline, whose_bounds, whose_time};
+use super::report::{Cause, Part, Report};
+use super::text::{about, advice_head, as_if_time, headline, whose_bounds, whose_time};
 use super::trust::Trust;
+use crate::page::figures::{self, bar, curve_data, section, sentences, Line, CURVE, STYLE};
 use crate::page::{page, text};
 use crate::words::{count, duration, factor, percent, plural};
 
 mod tables;
-
-const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
 
 /// The sites, and the sequential stretches, on the first screen.
 const LISTED: usize = 5;
@@ -38,53 +36,44 @@ pub fn html(report: &Report) -> String {
         grain(report),
         tables(report),
     );
-    page(&headline(report), STYLE, &body, &data(report), SCRIPT)
+    page(&headline(report), STYLE, &body, &data(report), CURVE)
 }
 
-/// The input of the script: the curves at enough numbers of workers to look smooth.
+/// The input of the script: the bounds at enough numbers of workers to look smooth, and between
+/// them the model, or without one what is expected.
 fn data(report: &Report) -> Value {
     let strands = report.strands();
     let mut workers: Vec<u64> = (0..=80)
         .map(|step| 2_f64.powf(f64::from(step) / 8.0) as u64)
         .collect();
     workers.dedup();
-    let points: Vec<Speedup> = match report.speedups.is_empty() {
+    let points = |value: fn(Speedup) -> f64| match report.speedups.is_empty() {
         true => Vec::new(),
-        false => workers
-            .iter()
-            .map(|&workers| strands.speedup(workers))
-            .collect(),
+        false => {
+            let point = |&workers| (workers, value(strands.speedup(workers)));
+            workers.iter().map(point).collect()
+        }
     };
-    json!({
-        "points": points,
-        "workers": report.workers,
-        "measured": report.measured_speedup,
-    })
-}
-
-/// Sentences as markup: names between backticks are code, and no line ends before a unit.
-fn sentences(raw: &str) -> String {
-    let mut markup = String::new();
-    for (at, part) in raw.split('`').enumerate() {
-        if at % 2 == 1 {
-            markup.push_str(&format!("<code>{}</code>", text(part)));
-            continue;
+    let line = |name, look, points| Line { name, look, points };
+    let mut lines = vec![
+        line("at most", "bound", points(|of| of.at_most)),
+        line("at least", "least", points(|of| of.at_least)),
+    ];
+    match &report.model {
+        Some(model) => {
+            let rows = model.rows.iter().filter(|row| row.workers <= 1024);
+            let rows = rows.map(|row| (row.workers, row.speed_up)).collect();
+            lines.push(line("model, whole program", "whole", rows));
         }
-        let mut part = text(part);
-        for unit in ["%", "ns", "us", "ms", "s"] {
-            for after in [" ", ".", ",", ":", ")"] {
-                let with_unit = format!(" {unit}{after}");
-                part = part.replace(&with_unit, &format!("&nbsp;{unit}{after}"));
-            }
+        None => {
+            lines.push(line("expected", "expected", points(|of| of.expected)));
+            let whole = points(|of| of.whole_program);
+            lines.push(line("whole program", "whole", whole));
         }
-        markup.push_str(&part);
     }
-    markup
-}
-
-/// A part of the first screen.
-fn section(name: &str, title: &str, body: &str) -> String {
-    format!("<section class=\"{name}\">\n<h2>{title}</h2>\n{body}</section>\n")
+    let measured = report.measured_speedup;
+    let measured = measured.map(|speedup| (report.workers, speedup));
+    json!({"curve": curve_data(&lines, Some([0, 1]), measured)})
 }
 
 fn facts(report: &Report) -> String {
@@ -113,20 +102,9 @@ fn facts(report: &Report) -> String {
         .filter(|(label, _)| report.trust != Trust::NoBounds || label != "parallelism");
     let predicted = report.as_if.iter().map(|predicted| {
         let label = format!("as if with {}", plural(predicted.workers, "worker"));
-        (label, duration(predicted.expected_ns))
+        (label, as_if_time(report, predicted).0)
     });
-    let facts = speedup
-        .into_iter()
-        .chain(predicted)
-        .chain(others)
-        .map(|(label, value)| {
-            format!(
-                "<div><dt>{}</dt><dd>{}</dd></div>\n",
-                text(&label),
-                text(&value)
-            )
-        });
-    format!("<dl class=\"facts\">\n{}</dl>\n", facts.collect::<String>())
+    figures::facts(speedup.into_iter().chain(predicted).chain(others))
 }
 
 fn advice(report: &Report) -> String {
@@ -137,35 +115,19 @@ fn advice(report: &Report) -> String {
         .advice
         .iter()
         .map(|advice| format!("<li>{}</li>\n", sentences(&advice.text)));
+    let head = text(&advice_head(report));
+    let head = format!("{}{}", head[..1].to_uppercase(), &head[1..]);
     section(
         "advice",
-        "Advice",
+        &head,
         &format!("<ol>\n{}</ol>\n", items.collect::<String>()),
     )
 }
 
 fn curve(report: &Report) -> String {
-    let body = if report.trust == Trust::NoBounds {
-        "<p class=\"note\">Too much was disturbed for bounds.</p>\n<div id=\"timelines\"></div>\n"
-    } else {
-        "<noscript><p class=\"note\">A script draws the curve; a table below has its \
-         figures.</p></noscript>\n<div id=\"timelines\"></div>\n"
-    };
     let of = whose_bounds(report).map(|of| format!(", {of}"));
     let title = format!("Speed-up by workers{}", of.unwrap_or_default());
-    section("curve", &title, body)
-}
-
-/// A bar with its share, its name and what else is to be said.
-fn bar(class: &str, share: f64, name: &str, note: &str) -> String {
-    let width = (share * 100.0).clamp(0.0, 100.0);
-    format!(
-        "<li class=\"{class}\"><b>{}</b><span>{}</span><i style=\"--share:{width:.2}%\"></i>\
-         <small>{}</small></li>\n",
-        text(&percent(share)),
-        text(name),
-        text(note),
-    )
+    figures::curve(&title, report.trust != Trust::NoBounds)
 }
 
 fn span(report: &Report) -> String {
@@ -185,7 +147,8 @@ fn span(report: &Report) -> String {
 }
 
 fn time(report: &Report) -> String {
-    let parts = report.worker_time.iter().filter(|part| part.share >= 0.005);
+    let is_seen = |part: &&Part| part.share.abs() >= 0.005;
+    let parts = report.worker_time.iter().filter(is_seen);
     let bars: String = parts
         .map(|part| {
             let longest = report
@@ -201,7 +164,7 @@ fn time(report: &Report) -> String {
             });
             let class = match part.cause {
                 Cause::Work => "work",
-                Cause::Growth => "growth",
+                Cause::Growth | Cause::Forks => "growth",
                 _ => "idle",
             };
             bar(class, part.share, part.cause.words(), &note)

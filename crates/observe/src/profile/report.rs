@@ -11,6 +11,7 @@ use super::grain::GrainSummary;
 use super::growth::Growth;
 use super::merge::Merging;
 use super::trust::{Disturbance, Trust};
+use crate::replay::Replay;
 
 /// Grows when a field changes its meaning or goes away; new fields may appear.
 pub(super) const VERSION: u32 = 1;
@@ -29,7 +30,7 @@ pub struct Report {
     pub verdict: String,
     /// Whether conclusions may be drawn.
     pub trust: Trust,
-    /// The time that others took from the program.
+    /// The time for which its threads waited for a processor, or the host took it.
     pub disturbance: Disturbance,
     /// The runs, by their number of workers. All that follows is from the last of these, where it
     /// does not say otherwise.
@@ -75,8 +76,15 @@ pub struct Report {
     pub speedups: Vec<Speedup>,
     /// Predictions for the numbers of workers that were asked for ([`Report::as_if`]).
     pub as_if: Vec<Prediction>,
-    /// The wall time of all workers, divided by what they did. The shares add up to 1.
+    /// A recorded run of the program in the model ([`Report::with_model`]).
+    pub model: Option<Replay>,
+    /// The reason why there is no such run.
+    pub model_missing: Option<String>,
+    /// The wall time of all workers, divided by what they did, in the run with the median wall
+    /// time.
     pub worker_time: Vec<Part>,
+    /// The sum of these parts.
+    pub worker_time_ns: i128,
     /// Stretches in which one worker ran alone, the longest first.
     pub sequential: Vec<Stretch>,
     /// The places that fork, those that hold most of the span first.
@@ -115,7 +123,7 @@ pub struct Runs {
     pub work_ns: u64,
     /// Tinf of these runs.
     pub span_ns: u64,
-    /// The time that others took from these runs.
+    /// As above, of these runs.
     pub disturbance: Disturbance,
 }
 
@@ -125,8 +133,8 @@ pub struct Runs {
 pub struct Part {
     /// How it was spent.
     pub cause: Cause,
-    /// The time, added up over all workers.
-    pub ns: f64,
+    /// The time, added up over all workers; below 0 if more was measured than there was.
+    pub ns: i128,
     /// Of the time of all workers.
     pub share: f64,
 }
@@ -140,6 +148,8 @@ pub enum Cause {
     Work,
     /// The time by which strands are longer with more workers.
     Growth,
+    /// The price of forks that nobody stole, which strands pay: their number times 5 ns.
+    Forks,
     /// No pool had a job.
     Outside,
     /// One worker had a job and had forked nothing.
@@ -154,8 +164,8 @@ pub enum Cause {
     Waking,
     /// Taking the time of each strand for the profile.
     Watching,
-    /// All else: the price of forks, other programs, and what is not measured exactly.
-    Other,
+    /// The rest: other programs, and what is not measured exactly.
+    NotExplained,
 }
 
 /// A stretch in which one worker ran alone.
@@ -206,10 +216,13 @@ pub struct Advice {
     pub about: Subject,
     /// In sentences.
     pub text: String,
-    /// The wall time that it would save at most, where that can be told.
+    /// The wall time that it would save at most, where that can be told; of what the model says,
+    /// if the site were four times as fast.
     pub saves_ns: Option<f64>,
     /// The wall time that would be left.
     pub predicted_wall_ns: Option<f64>,
+    /// Whether these times are the model's; else they are arithmetic with what was measured.
+    pub simulated: bool,
 }
 
 /// The subjects of advice.
@@ -225,7 +238,7 @@ pub enum Subject {
     Outside,
     /// One worker runs alone.
     Sequential,
-    /// A site holds much of the span.
+    /// A site holds much of the span, or would bring much if it were faster.
     Span,
     /// Too few jobs at a time.
     Narrow,
@@ -263,11 +276,17 @@ impl Report {
     /// are no bounds.
     #[must_use]
     pub fn as_if(mut self, workers: &[u64]) -> Self {
-        if self.trust != Trust::NoBounds && self.work_ns > 0 {
+        if self.wants_model() {
             let strands = self.strands();
             self.as_if = workers.iter().map(|&n| strands.prediction(n)).collect();
         }
         self
+    }
+
+    /// Whether a model could add anything.
+    #[must_use]
+    pub fn wants_model(&self) -> bool {
+        self.trust != Trust::NoBounds && self.work_ns > 0
     }
 
     /// Whether several pools ran jobs at once, with more workers than the largest pool has.
@@ -281,11 +300,18 @@ impl Report {
     pub fn part(&self, cause: Cause) -> Part {
         let none = Part {
             cause,
-            ns: 0.0,
+            ns: 0,
             share: 0.0,
         };
         let part = self.worker_time.iter().find(|part| part.cause == cause);
         part.copied().unwrap_or(none)
+    }
+
+    /// The share of the workers' time in which they ran strands.
+    #[must_use]
+    pub fn busy_share(&self) -> f64 {
+        let causes = [Cause::Work, Cause::Growth, Cause::Forks];
+        causes.map(|cause| self.part(cause).share).iter().sum()
     }
 
     /// The document for programs, as JSON.
@@ -307,6 +333,7 @@ impl Cause {
         match self {
             Self::Work => "work",
             Self::Growth => "growth of the work with the workers",
+            Self::Forks => "forks, at some 5 ns each",
             Self::Outside => "outside any pool",
             Self::Sequential => "sequential sections before a fork",
             Self::Narrow => "too few jobs at a time",
@@ -314,7 +341,7 @@ impl Cause {
             Self::Stealing => "stealing",
             Self::Waking => "waking up",
             Self::Watching => "the profile itself",
-            Self::Other => "all else",
+            Self::NotExplained => "not explained",
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::as_if::Prediction;
 use super::merge::Merging;
 use super::report::{Cause, Report, Runs, SiteReport};
 use super::trust::Trust;
+use crate::replay::Change;
 use crate::words::{count, duration, factor, fitted, percent, plural};
 
 /// The columns of a screen.
@@ -26,6 +28,7 @@ pub fn text(report: &Report) -> String {
     as_if(&mut out, report);
     time(&mut out, report);
     sites(&mut out, report);
+    model(&mut out, report);
     grain(&mut out, report);
     growth(&mut out, report);
     advice(&mut out, report);
@@ -126,12 +129,20 @@ fn speedups(out: &mut String, report: &Report) {
         all().map(|row| row.workers.to_string()).collect(),
     );
     row("at most", all().map(|row| short(row.at_most)).collect());
-    row("expected", all().map(|row| short(row.expected)).collect());
+    if report.model.is_none() {
+        row("expected", all().map(|row| short(row.expected)).collect());
+    }
     row("at least", all().map(|row| short(row.at_least)).collect());
-    row(
-        "whole program",
-        all().map(|row| short(row.whole_program)).collect(),
-    );
+    if let Some(model) = &report.model {
+        let cell = |workers| model.row(workers).map(|row| short(row.speed_up));
+        let cells = all().map(|row| cell(row.workers).unwrap_or_default());
+        row("model", cells.collect());
+    } else {
+        row(
+            "whole program",
+            all().map(|row| short(row.whole_program)).collect(),
+        );
+    }
     if let Some(measured) = report.measured_speedup {
         let at = report.workers;
         let exact = all().any(|row| row.workers == at);
@@ -156,23 +167,46 @@ fn speedups(out: &mut String, report: &Report) {
             );
         }
     }
+    if report.model.is_some() {
+        line(out, OF_THE_MODEL.to_owned());
+    }
     out.push('\n');
 }
 
+/// Of which part of the program the speed-ups are.
+pub(super) const OF_THE_MODEL: &str =
+    "bounds are of the part in pools, the model and what was measured of the whole";
+
 fn as_if(out: &mut String, report: &Report) {
     for predicted in &report.as_if {
-        let (expected, limit) = (duration(predicted.expected_ns), predicted.limit.words());
-        let faster = factor(predicted.speedup);
+        let limit = predicted.limit.words();
         let of = plural(predicted.workers, "worker");
+        let (time, faster) = as_if_time(report, predicted);
         line(
             out,
-            format!("as if with {of}: {expected} expected, {faster} times as fast as with one,"),
+            format!("as if with {of}: {time}, {faster} times as fast as with one,"),
         );
         let [best, worst] = [predicted.at_best_ns, predicted.at_worst_ns].map(duration);
         line(out, format!("  {limit}; at best {best}, at worst {worst}"));
     }
     if !report.as_if.is_empty() {
         out.push('\n');
+    }
+}
+
+/// The time that is predicted for some number of workers, and how many times as fast that is: the
+/// model's, or that of a greedy scheduler.
+pub(super) fn as_if_time(report: &Report, predicted: &Prediction) -> (String, String) {
+    let model = report.model.as_ref();
+    match model.and_then(|model| model.row(predicted.workers)) {
+        Some(row) => {
+            let time = format!("{} in the model", duration(row.time_ns));
+            (time, factor(row.speed_up))
+        }
+        None => {
+            let time = format!("{} expected", duration(predicted.expected_ns));
+            (time, factor(predicted.speedup))
+        }
     }
 }
 
@@ -190,16 +224,13 @@ fn time(out: &mut String, report: &Report) {
     for part in report
         .worker_time
         .iter()
-        .filter(|part| part.share >= 0.0005)
+        .filter(|part| part.share.abs() >= 0.0005)
     {
-        let bar = "█".repeat((part.share * 30.0).round() as usize);
+        let bar = "█".repeat((part.share * 24.0).round() as usize);
+        let (share, time) = (percent(part.share), signed(part.ns));
         line(
             out,
-            format!(
-                "  {:>5}  {:<35} {bar}",
-                percent(part.share),
-                part.cause.words()
-            ),
+            format!("  {share:>5}  {time:>8}  {:<36} {bar}", part.cause.words()),
         );
         if part.cause == Cause::Sequential {
             let worth = report
@@ -216,13 +247,21 @@ fn time(out: &mut String, report: &Report) {
             }
         }
     }
+    let all = signed(report.worker_time_ns);
+    line(out, format!("  {:>5}  {all:>8}  together", percent(1.0)));
     out.push('\n');
+}
+
+/// A time that may be below nothing.
+pub(super) fn signed(ns: i128) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(ns.unsigned_abs() as f64))
 }
 
 /// The workers whose time is told, and how long it is.
 pub(super) fn whose_time(report: &Report) -> String {
     let of_the_largest = report.workers as f64 * report.wall_ns as f64;
-    let all: f64 = report.worker_time.iter().map(|part| part.ns).sum();
+    let all = report.worker_time_ns as f64;
     if all > of_the_largest * 1.001 {
         // Some ran at once.
         let pools = plural(report.pools, "pool");
@@ -256,6 +295,23 @@ fn sites(out: &mut String, report: &Report) {
             out,
             format!("         {places} that could not be told apart"),
         );
+    }
+    out.push('\n');
+}
+
+/// The gains from sites that are faster.
+fn model(out: &mut String, report: &Report) {
+    let Some(model) = &report.model else {
+        return;
+    };
+    line(out, format!("{}:", model.title().replacen('I', "i", 1)));
+    line(out, format!("  {:>8} {:>10}", "twice", "four times"));
+    let worth = |change: &&Change| change.four_times_as_fast_ns < 0.99 * model.at_ns;
+    for change in model.changes.iter().filter(worth) {
+        let times = [change.twice_as_fast_ns, change.four_times_as_fast_ns];
+        let [twice, four] = times.map(duration);
+        let name = fitted(&change.site, COLUMNS - 23);
+        line(out, format!("  {twice:>8} {four:>10}  {name}"));
     }
     out.push('\n');
 }
@@ -337,14 +393,20 @@ fn advice(out: &mut String, report: &Report) {
     if report.advice.is_empty() {
         return;
     }
-    let head = if report.trust == Trust::NoBounds {
-        "\nbefore all else\n"
-    } else {
-        "\nadvice\n"
-    };
-    out.push_str(head);
+    out.push('\n');
+    let head = advice_head(report);
+    wrapped(out, "", &head);
     for (at, advice) in report.advice.iter().enumerate() {
         wrapped(out, &format!("{:>3}. ", at + 1), &advice.text);
+    }
+}
+
+/// The words before all advice, and where its numbers come from if there is no model.
+pub(super) fn advice_head(report: &Report) -> String {
+    match &report.model_missing {
+        _ if report.trust == Trust::NoBounds => "before all else".to_owned(),
+        Some(why) => format!("advice, by arithmetic and without a model: {why}"),
+        None => "advice".to_owned(),
     }
 }
 

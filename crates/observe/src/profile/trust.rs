@@ -10,7 +10,9 @@ const UNRELIABLE_SHARE: f64 = 0.02;
 /// Above this share there are no bounds.
 const NO_BOUNDS_SHARE: f64 = 0.10;
 
-/// The time that was taken from a program, as shares from 0 to 1.
+/// The time that a program lacked a processor, as shares from 0 to 1. Those that have it may be
+/// other programs, other machines on the same host, or threads of the program itself, if it has
+/// more of them than there are processors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Disturbance {
@@ -28,7 +30,7 @@ pub struct Disturbance {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Trust {
-    /// The machine took at most 2 % of the time.
+    /// It lacked a processor for at most 2 % of the time.
     Trustworthy,
     /// More than that: the figures are given, and called unreliable.
     Unreliable,

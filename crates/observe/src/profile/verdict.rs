@@ -1,8 +1,8 @@
 //! The answer in a sentence or two: how fast the program is on its workers, and why no faster.
 
-use super::advice::is_ample;
 use super::report::{Cause, Part, Report};
 use super::trust::Trust;
+use super::worth::is_ample;
 use crate::words::{duration, factor, percent, plural, quoted};
 
 /// Losses below this share of the workers' time explain nothing.
@@ -22,17 +22,13 @@ pub(super) fn verdict(report: &Report) -> String {
     }
     if report.trust == Trust::NoBounds {
         return format!(
-            "No conclusion: others took {} of the time from the program, and above 10 % bounds \
-             would mislead.",
-            percent(report.disturbance.share)
+            "No conclusion: {}, and above 10 % bounds would mislead.",
+            lacked(report)
         );
     }
     let mut verdict = match report.trust {
         Trust::Unreliable => {
-            format!(
-                "Unreliable, as others took {} of the time: ",
-                percent(report.disturbance.share)
-            )
+            format!("Unreliable, as {}: ", lacked(report))
         }
         _ => String::new(),
     };
@@ -44,6 +40,14 @@ pub(super) fn verdict(report: &Report) -> String {
     verdict
 }
 
+/// For how long the program lacked processors. Its own threads may have had them.
+fn lacked(report: &Report) -> String {
+    format!(
+        "for {} of the time its threads waited for a processor or the host took it",
+        percent(report.disturbance.share)
+    )
+}
+
 /// How fast it is.
 fn speed(report: &Report) -> String {
     let workers = plural(report.workers, "worker");
@@ -53,8 +57,8 @@ fn speed(report: &Report) -> String {
     match report.measured_speedup {
         Some(speedup) => format!("{workers} are {} times as fast as one.", factor(speedup)),
         None if report.workers > 1 => {
-            let busy = report.part(Cause::Work).share + report.part(Cause::Growth).share;
-            format!("{workers} were busy for {} of their time.", percent(busy))
+            let busy = percent(report.busy_share());
+            format!("{workers} were busy for {busy} of their time.")
         }
         None => {
             let share = report.work_ns as f64 / report.wall_ns.max(1) as f64;
@@ -69,7 +73,6 @@ fn speed(report: &Report) -> String {
 /// How fast it is, if several pools ran at once.
 fn at_once(report: &Report) -> String {
     let workers = plural(report.workers_at_once, "worker");
-    let busy = report.part(Cause::Work).share + report.part(Cause::Growth).share;
     let speedup = report.measured_speedup.map(|speedup| {
         format!(
             ", and {} times as fast as with 1 worker in each",
@@ -81,7 +84,7 @@ fn at_once(report: &Report) -> String {
          of their time{}.",
         duration(report.pools_at_once_ns as f64),
         duration(report.wall_ns as f64),
-        percent(busy),
+        percent(report.busy_share()),
         speedup.unwrap_or_default(),
     )
 }
@@ -120,9 +123,13 @@ fn loss(report: &Report) -> String {
             " Most is lost, {share} of the workers' time, to the profile itself: without it the \
              program is faster."
         ),
-        Cause::Other => format!(
-            " Most is lost, {share} of the workers' time, to what is not told apart: the price of \
-             forks, other programs, and what is not measured exactly."
+        Cause::Forks => format!(
+            " Most is lost, {share} of the workers' time, to forks, at some 5 ns each: the grain \
+             is fine."
+        ),
+        Cause::NotExplained => format!(
+            " Most is lost, {share} of the workers' time, to what is not explained: other \
+             programs, and what is not measured exactly."
         ),
         cause => format!(
             " Most is lost, {share} of the workers' time: {}.",

@@ -1,47 +1,23 @@
 //! The tables below the first screen: every figure.
 
+use crate::page::figures::table;
 use crate::page::text;
 use crate::profile::report::Report;
-use crate::profile::text::merging;
+use crate::profile::text::{as_if_time, merging, signed, whose_time};
+use crate::replay::changes;
 use crate::words::{count, duration, factor, percent};
 
 /// All of them.
 pub(super) fn tables(report: &Report) -> String {
     let mut all = speedups(report);
     all.push_str(&as_if(report));
+    all.push_str(&model(report));
+    all.push_str(&worker_time(report));
     all.push_str(&sites(report));
     all.push_str(&growth(report));
     all.push_str(&sequential(report));
     all.push_str(&runs(report));
     all
-}
-
-/// A table, which scrolls if it is too wide.
-fn table(title: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let heads: String = heads
-        .iter()
-        .map(|head| format!("<th>{}</th>", text(head)))
-        .collect();
-    let rows: String = rows
-        .iter()
-        .map(|cells| {
-            let (first, others) = cells.split_first().map_or(("", &[][..]), |(a, b)| (a, b));
-            let others = others.iter().map(|cell| format!("<td>{}</td>", text(cell)));
-            format!(
-                "<tr><th>{}</th>{}</tr>\n",
-                text(first),
-                others.collect::<String>()
-            )
-        })
-        .collect();
-    format!(
-        "<h2>{title}</h2>\n\
-         <div class=\"wide\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\"><table>\n\
-         <thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
-    )
 }
 
 fn as_if(report: &Report) -> String {
@@ -51,42 +27,84 @@ fn as_if(report: &Report) -> String {
             row.by_span_ns,
             row.by_burdened_span_ns,
             row.outside_ns,
+            row.at_best_ns,
+            row.at_worst_ns,
         ];
-        let times = [row.at_best_ns, row.expected_ns, row.at_worst_ns];
-        let times = bounds.into_iter().chain(times).map(duration);
-        let first = [count(row.workers), factor(row.speedup)];
-        first.into_iter().chain(times).collect()
+        let (time, faster) = as_if_time(report, row);
+        let first = [count(row.workers), faster, time];
+        first.into_iter().chain(bounds.map(duration)).collect()
     });
     let heads = [
         "as if with workers",
         "speed-up",
+        "time",
         "by work",
         "by span",
         "by burdened span",
         "outside",
         "at best",
-        "expected",
         "at worst",
     ];
     table("Predictions", &heads, &rows.collect::<Vec<_>>())
 }
 
 fn speedups(report: &Report) -> String {
+    let modelled = |workers| report.model.as_ref()?.row(workers);
     let rows = report.speedups.iter().map(|row| {
-        let factors = [row.at_most, row.expected, row.at_least, row.whole_program].map(factor);
-        [vec![count(row.workers)], factors.to_vec()].concat()
+        let mut cells = vec![count(row.workers), factor(row.at_most)];
+        match modelled(row.workers) {
+            Some(model) => cells.extend([
+                factor(row.at_least),
+                factor(model.speed_up),
+                duration(model.time_ns),
+                percent(model.busy),
+            ]),
+            None => cells.extend([row.at_least, row.expected, row.whole_program].map(factor)),
+        }
+        cells
     });
-    table(
-        "Speed-up",
-        &[
+    let heads: &[&str] = match report.model {
+        Some(_) => &[
+            "workers",
+            "at most, in pools",
+            "at least, in pools",
+            "model, whole program",
+            "its time",
+            "busy",
+        ],
+        None => &[
             "workers",
             "at most",
-            "expected",
             "at least",
+            "expected",
             "whole program, expected",
         ],
-        &rows.collect::<Vec<_>>(),
-    )
+    };
+    table("Speed-up", heads, &rows.collect::<Vec<_>>())
+}
+
+/// The parts of the workers' time, and their sum.
+fn worker_time(report: &Report) -> String {
+    let rows = report.worker_time.iter().map(|part| {
+        let cause = part.cause.words().to_owned();
+        vec![cause, signed(part.ns), percent(part.share)]
+    });
+    let all = [
+        "together".to_owned(),
+        signed(report.worker_time_ns),
+        percent(1.0),
+    ];
+    let rows: Vec<_> = rows.chain([all.to_vec()]).collect();
+    let title = whose_time(report).replacen('t', "T", 1);
+    table(&title, &["part", "time", "share"], &rows)
+}
+
+/// The changes that the model was asked about.
+fn model(report: &Report) -> String {
+    let Some(model) = &report.model else {
+        return String::new();
+    };
+    changes(&model.title(), &model.changes)
 }
 
 fn sites(report: &Report) -> String {
