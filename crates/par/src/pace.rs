@@ -3,7 +3,7 @@
 
 use heist_core::insight::Loop;
 use heist_core::policy::Grain;
-use heist_core::{look_around, Others};
+use heist_core::{look_around, show_jobs, Others};
 use heist_sync::Clock;
 
 use crate::costs::{Code, Length};
@@ -279,11 +279,15 @@ impl<'a> Pace<'a> {
     }
 
     fn look_behind(&mut self, steps: usize, is_more: bool) {
-        self.hungry = sees_hungry();
+        let others = look_around();
+        self.hungry = others == Others::Hungry;
         self.skip(steps);
         match &mut self.manner {
             Manner::Whole | Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
+                if others == Others::Fed {
+                    show_jobs();
+                }
                 let now_ns = timed.clock.elapsed_ns();
                 let grain_ns = now_ns - timed.then_ns;
                 timed.then_ns = now_ns;
