@@ -95,9 +95,9 @@ where
         }
     }
 
-    /// A find elsewhere is seen after some steps: a look at each would cost as much as a cheap item,
-    /// and the end of an inner loop, which the processor foretells wrongly, as much as fifty. They
-    /// are about as many as the grain has had before, so that no more are in vain.
+    /// A find elsewhere is seen after some steps: a look at each would cost as much as a cheap
+    /// item, and the end of an inner loop, which the processor foretells wrongly, as much as fifty.
+    /// They are about as many as the grain has had before, so that no more are in vain.
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
