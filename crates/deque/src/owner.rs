@@ -396,6 +396,20 @@ impl<K> Owner<K> {
         stays
     }
 
+    /// Makes the jobs public if some are not: for an owner that will neither push nor pop for some
+    /// microseconds. A thief that asks meanwhile would wait, or force the answer, which takes
+    /// longer. Answers no signal.
+    #[inline]
+    pub fn show(&self) {
+        let deque = &self.deque;
+        // Relaxed: a hint. A thief that moves it asks for the jobs below, and gets them.
+        if address(deque.local.tail.get()) > deque.hot.split.load(Ordering::Relaxed) {
+            self.make_public();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
     fn make_public(&self) {
         let deque = &self.deque;
         let mut patience = Patience::new(deque.born);

@@ -174,6 +174,22 @@ fn jobs_ahead_of_the_tail_come_back_to_their_own_frames() {
     });
 }
 
+#[test]
+fn jobs_that_are_shown_before_anybody_asks_come_back_to_their_own_frames() {
+    check(3, || {
+        let (owner, thief) = numbers(3);
+        let latches = latches(2);
+        let theft = server(thief, &latches, 2);
+        let outer = lend(&owner, 0, &latches[0]);
+        owner.owner().show();
+        let inner = lend(&owner, 1, &latches[1]);
+        owner.owner().show();
+        assert_eq!(settle(&owner, &inner), run(1));
+        assert_eq!(settle(&owner, &outer), run(0));
+        theft.join().unwrap();
+    });
+}
+
 /// A slot is used again at once after its job was taken back.
 #[test]
 fn a_thief_never_takes_the_job_that_was_there_before() {

@@ -18,6 +18,8 @@ enum Step {
     Pop,
     Steal,
     TakeOldest,
+    /// Makes all public: then a thief that may not ask gets what one that may would get.
+    Show,
     /// So many jobs in slots that the caller knows, of which so many are taken back.
     Ahead(usize, usize),
 }
@@ -28,6 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => Just(Step::Pop),
         2 => Just(Step::Steal),
         1 => Just(Step::TakeOldest),
+        1 => Just(Step::Show),
         1 => (0..4_usize, 0..4_usize).prop_map(|(jobs, back)| Step::Ahead(jobs, back.min(jobs)))
     ];
     prop::collection::vec(step, 0..200)
@@ -54,6 +57,14 @@ proptest! {
                     naive.extend(std::iter::repeat_n(number, jobs - back));
                 }
                 Step::TakeOldest => prop_assert_eq!(owner.take_oldest(), naive.pop_front()),
+                Step::Show => {
+                    owner.owner().show();
+                    // SAFETY: the number is copied.
+                    let taken =
+                        unsafe { thief.0.thief().steal(|| false, |_, slot| items::read(slot)) };
+                    let expected = naive.pop_front().map_or(Steal::Empty, Steal::Success);
+                    prop_assert_eq!(taken, expected);
+                }
                 Step::Steal => {
                     let stolen = match thief.steal() {
                         Steal::Success(number) => Some(number),

@@ -61,6 +61,9 @@ fn join(owner: &Stack, books: &Books, next: &mut u64, noise: &mut Noise, depth: 
     *next += 1;
     let slot = owner.owner().vacant();
     owner.push(job);
+    if noise.below(4) == 0 {
+        owner.owner().show();
+    }
     noise.pause();
     for _ in 0..noise.below(3).min(depth) {
         join(owner, books, next, noise, depth - 1);

@@ -13,6 +13,12 @@
 //!
 //! So at worst a hungry worker waits for the half that was run while on offer. Where no worker is
 //! hungry, as in a pool of one, nothing is lost by taking long items for short ones.
+//!
+//! A timed loop of which nothing is known begins with a grain of one step, and needs some looks to
+//! find out how many steps make a grain. So each thread also remembers how many made one the last
+//! time. The next loop of that code begins with a quarter of those, but not with more than a
+//! sixteenth of its own steps: if its items take longer than those before, that is how much it runs
+//! without a look.
 
 use std::cell::Cell;
 
@@ -22,6 +28,9 @@ use heist_sync::thread_local;
 pub(crate) const SHORT_NS: u64 = 4_000;
 /// A short loop that lasts no longer than this part of it is brief.
 const BRIEF: usize = 8;
+/// The part of a loop that its first grain has at most, and the part of a grain of the last loop.
+const FIRST_OF_LOOP: usize = 16;
+const FIRST_OF_GRAIN: usize = 4;
 /// One of so many loops of the same code is timed.
 const RUNS: u32 = 64;
 /// The factor by which an untimed loop may have more steps than the loop that was timed.
@@ -51,12 +60,15 @@ struct Entry {
     short: usize,
     /// So many more loops may go untimed.
     runs: u32,
+    /// The steps of a grain in the last loop that was timed; 0 if none has had a whole grain.
+    grain: usize,
 }
 
 const NONE: Entry = Entry {
     code: Code(0),
     short: 0,
     runs: 0,
+    grain: 0,
 };
 
 thread_local! {
@@ -91,12 +103,11 @@ impl Code {
     pub(crate) fn lasted(self, steps: usize, ns: u64) {
         let most = (steps as u64).saturating_mul(STRETCH);
         let short = (steps as u64).saturating_mul(SHORT_NS) / ns.max(1);
-        let entry = Entry {
-            code: self,
-            short: usize::try_from(short.min(most)).unwrap_or(usize::MAX),
-            runs: RUNS - 1,
-        };
-        self.with(|cell| cell.set(entry));
+        let short = usize::try_from(short.min(most)).unwrap_or(usize::MAX);
+        self.change(|entry| {
+            entry.short = short;
+            entry.runs = RUNS - 1;
+        });
     }
 
     /// Has the next loop timed.
@@ -105,6 +116,32 @@ impl Code {
             if cell.get().code == self {
                 cell.set(NONE);
             }
+        });
+    }
+
+    /// Notes how many steps made a grain.
+    pub(crate) fn had_grains_of(self, steps: usize) {
+        self.change(|entry| entry.grain = steps);
+    }
+
+    /// The steps with which a loop of so many begins, if it is timed: at least one.
+    pub(crate) fn first_grain(self, steps: usize) -> usize {
+        let entry = self.with(Cell::get);
+        if entry.code == self {
+            let most = steps / FIRST_OF_LOOP;
+            most.min(entry.grain / FIRST_OF_GRAIN).max(1)
+        } else {
+            1
+        }
+    }
+
+    /// Changes the entry of this code, which pushes out another's.
+    fn change(self, op: impl FnOnce(&mut Entry)) {
+        self.with(|cell| {
+            let mut entry = Some(cell.get()).filter(|entry| entry.code == self);
+            let entry = entry.get_or_insert(Entry { code: self, ..NONE });
+            op(entry);
+            cell.set(*entry);
         });
     }
 }
@@ -158,6 +195,22 @@ mod tests {
         });
         let timed = 1000 - untimed.count();
         assert_eq!(timed, 1000 / RUNS as usize);
+    }
+
+    #[test]
+    fn a_loop_begins_with_less_than_a_grain_of_the_last_one_and_less_than_an_eighth_of_its_own() {
+        let (code, other) = (Code(0x7000), Code(0x7000 + (ENTRIES << 10)));
+        assert_eq!(code.first_grain(1 << 20), 1, "nothing is known yet");
+        code.had_grains_of(4_000);
+        assert_eq!(code.first_grain(1 << 20), 1_000);
+        assert_eq!(code.first_grain(320), 20);
+        assert_eq!(code.first_grain(3), 1);
+        code.lasted(100, 100);
+        assert_eq!(code.first_grain(1 << 20), 1_000, "a grain is one still");
+        code.had_grains_of(1);
+        assert_eq!(code.first_grain(1 << 20), 1);
+        assert!(code.is_short(100));
+        assert_eq!(other.first_grain(1 << 20), 1);
     }
 
     #[test]

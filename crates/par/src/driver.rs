@@ -159,6 +159,7 @@ where
             break;
         }
         if consumer.is_full() {
+            pace.ended_early();
             break;
         }
         // Relaxed: a hint. The neighbour's results come with its end.
@@ -189,6 +190,7 @@ where
         let mut budget = grain;
         pace.begin_piece();
         if consumer.take_grain(&mut part, &mut budget).is_break() {
+            pace.ended_early();
             break;
         }
         pace.ran(grain, budget == 0);

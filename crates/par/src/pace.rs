@@ -3,7 +3,7 @@
 
 use heist_core::insight::Loop;
 use heist_core::policy::Grain;
-use heist_core::{look_around, Others};
+use heist_core::{look_around, show_jobs, Others};
 use heist_sync::Clock;
 
 use crate::costs::{Code, Length};
@@ -55,12 +55,15 @@ enum Manner {
 
 #[derive(Clone, Copy)]
 struct Timed {
+    code: Code,
     grain: Grain,
+    /// True if a whole grain has been timed.
+    is_settled: bool,
     clock: Clock,
     /// The time of the last look.
     then_ns: u64,
-    /// The loop's code and steps, if this part is all of it; its time is noted if no thief helps.
-    whole: Option<(Code, usize)>,
+    /// The loop's steps, if this part is all of it; its time is noted if no thief helps.
+    whole: Option<usize>,
 }
 
 impl<'a> Pace<'a> {
@@ -114,8 +117,9 @@ impl<'a> Pace<'a> {
             (None, Length::Brief) if steps <= policy.max_len => short(first(FIRST_OF_BRIEF)),
             (None, Length::Short) if steps <= policy.max_len => short(first(FIRST)),
             (None, _) => {
-                let whole = (steps != UNKNOWN).then_some((code, steps));
-                Manner::Timed(Timed::new(Grain::new(), whole))
+                let whole = (steps != UNKNOWN).then_some(steps);
+                let first = whole.map_or(1, |steps| code.first_grain(steps));
+                Manner::Timed(Timed::new(code, Grain::of(first), whole))
             }
         };
         Self {
@@ -176,13 +180,16 @@ impl<'a> Pace<'a> {
     /// The pace of the upper part, which a thief has taken unless all is cut `beforehand`.
     pub(crate) fn of_offer(&self) -> Self {
         let manner = match self.manner {
+            Manner::Whole => Manner::Whole,
             Manner::Beforehand(len) => Manner::Beforehand(len),
-            Manner::Timed(Timed { mut grain, .. }) => {
+            Manner::Timed(Timed {
+                code, mut grain, ..
+            }) => {
                 // A worker was hungry.
                 grain.shorten();
-                Manner::Timed(Timed::new(grain, None))
+                Manner::Timed(Timed::new(code, grain, None))
             }
-            Manner::Whole | Manner::Short { .. } => Manner::Timed(Timed::new(Grain::new(), None)),
+            Manner::Short { code, .. } => Manner::Timed(Timed::new(code, Grain::new(), None)),
         };
         let hungry = sees_hungry();
         let levels = self.levels - 1;
@@ -197,14 +204,15 @@ impl<'a> Pace<'a> {
     /// Notes the end of an offer, after the lower part, which ended with the pace `below`.
     pub(crate) fn after_offer(&mut self, below: &Self, is_stolen: bool) {
         match (&mut self.manner, below.manner) {
-            (Manner::Timed(timed), Manner::Timed(Timed { grain, then_ns, .. })) => {
-                timed.grain = grain;
+            (Manner::Timed(timed), Manner::Timed(below)) => {
+                timed.grain = below.grain;
+                timed.is_settled = below.is_settled;
                 // No noticeable time has passed since then, unless it has waited for a thief.
                 timed.then_ns = if is_stolen {
                     timed.whole = None;
                     timed.clock.elapsed_ns()
                 } else {
-                    then_ns
+                    below.then_ns
                 };
             }
             (Manner::Short { code, next, .. }, _) => {
@@ -279,17 +287,22 @@ impl<'a> Pace<'a> {
     }
 
     fn look_behind(&mut self, steps: usize, is_more: bool) {
-        self.hungry = sees_hungry();
+        let others = look_around();
+        self.hungry = others == Others::Hungry;
         self.skip(steps);
         match &mut self.manner {
             Manner::Whole | Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
+                if others == Others::Fed {
+                    show_jobs();
+                }
                 let now_ns = timed.clock.elapsed_ns();
                 let grain_ns = now_ns - timed.then_ns;
                 timed.then_ns = now_ns;
                 // To be aligned it was a little shorter; one that `max_len` cut says little.
                 if is_more && steps > timed.grain.len() / 2 {
                     timed.grain.ran(grain_ns);
+                    timed.is_settled = true;
                 }
                 if self.policy.granularity == Granularity::Adaptive {
                     if self.hungry {
@@ -301,7 +314,7 @@ impl<'a> Pace<'a> {
             }
             Manner::Short { code, on_offer, .. } if *on_offer && self.hungry => {
                 code.doubt();
-                self.manner = Manner::Timed(Timed::new(Grain::new(), None));
+                self.manner = Manner::Timed(Timed::new(*code, Grain::new(), None));
             }
             Manner::Short { next, .. } => *next = next.saturating_mul(2),
         }
@@ -310,21 +323,37 @@ impl<'a> Pace<'a> {
     /// Notes that all steps have been run.
     #[inline]
     pub(crate) fn ended(&self) {
-        if let Manner::Timed(Timed {
-            whole: Some((code, steps)),
-            then_ns,
-            ..
-        }) = self.manner
+        let Manner::Timed(timed) = self.manner else {
+            return;
+        };
+        if let Some(steps) = timed.whole {
+            timed.code.lasted(steps, timed.then_ns);
+        }
+        self.ended_early();
+    }
+
+    /// Notes that no more items are wanted.
+    #[inline]
+    pub(crate) fn ended_early(&self) {
+        if let Manner::Timed(
+            timed @ Timed {
+                is_settled: true, ..
+            },
+        ) = self.manner
         {
-            code.lasted(steps, then_ns);
+            let mut grain = timed.grain;
+            grain.shorten();
+            timed.code.had_grains_of(grain.len());
         }
     }
 }
 
 impl Timed {
-    fn new(grain: Grain, whole: Option<(Code, usize)>) -> Self {
+    fn new(code: Code, grain: Grain, whole: Option<usize>) -> Self {
         Self {
+            code,
             grain,
+            is_settled: false,
             clock: Clock::start(),
             then_ns: 0,
             whole,

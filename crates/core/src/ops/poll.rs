@@ -1,6 +1,6 @@
 //! `poll_for_thieves`: answer thieves in the middle of a long job; `look_around`: that, and all
-//! else that a loop asks for between two grains; `give_way`: others go on, in a schedule, while the
-//! caller spins.
+//! else that a loop asks for between two grains; `show_jobs`: let thieves take without asking;
+//! `give_way`: others go on, in a schedule, while the caller spins.
 
 use crate::schedule::{self, Point};
 use crate::worker::Worker;
@@ -59,6 +59,17 @@ pub fn look_around() -> Others {
         Others::None
     } else {
         Others::Fed
+    }
+}
+
+/// Makes what the worker has on offer public, before it runs a grain of some microseconds: a thief
+/// that found it private would wait for the next look, or force the owner's hand, which takes as
+/// long and interrupts the owner.
+#[doc(hidden)]
+#[inline(never)] // as above
+pub fn show_jobs() {
+    if let Some(worker) = Worker::current() {
+        worker.deque().show();
     }
 }
 

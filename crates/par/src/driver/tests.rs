@@ -389,3 +389,22 @@ fn long_grains_end_where_the_items_are_aligned_as_at_the_beginning() {
     }
     assert!(long > 0, "a million items are run in more than one grain");
 }
+
+#[test]
+fn a_loop_of_code_that_has_run_before_begins_with_a_sixteenth_of_itself_at_most() {
+    let first_grain = |end: usize| {
+        let grains = Mutex::new(Vec::new());
+        let (next, grains) = (0, &grains);
+        let iter = Noting { next, end, grains };
+        drive(iter, ForEach::new(&|item| _ = black_box(item)));
+        let grains = grains.lock().expect("no panic");
+        grains.first().map_or(end, Range::len)
+    };
+    pool(1).install(|| {
+        let nothing_known = first_grain(1_000_003);
+        assert_eq!(nothing_known, 1);
+        for len in [1_000_003, 1_000_000, 200_000] {
+            assert!((1..=len / 16).contains(&first_grain(len)), "{len}");
+        }
+    });
+}

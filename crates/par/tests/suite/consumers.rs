@@ -168,6 +168,23 @@ fn the_first_and_the_last_are_found_wherever_they_lie() {
     });
 }
 
+/// A search looks elsewhere after 64 steps, then 128, up to 1024.
+#[test]
+fn what_is_wanted_is_found_at_each_place_of_a_grain() {
+    let len = 5_000;
+    for place in (0..len).filter(|n| n % 64 < 2 || n % 64 == 63 || n % 97 == 0) {
+        pool().install(|| {
+            let items = || (0..len).into_par_iter();
+            assert_eq!(items().find_any(|n| *n == place), Some(place));
+            assert_eq!(items().find_first(|n| *n >= place), Some(place));
+            assert_eq!(items().find_last(|n| *n <= place), Some(place));
+            assert_eq!(items().position_first(|n| n == place), Some(place));
+            assert!(items().any(|n| n == place));
+            assert!(!items().all(|n| n != place));
+        });
+    }
+}
+
 #[test]
 fn the_first_and_the_last_are_found_among_very_many() {
     for_all_sizes(|size, iter| {

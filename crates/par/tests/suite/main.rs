@@ -14,6 +14,7 @@ mod loops;
 mod pieces;
 mod pipeline;
 mod pipelines;
+mod reductions;
 mod sources;
 mod strings;
 mod totals;

@@ -19,8 +19,10 @@ pub(crate) enum Wanted {
     Last,
 }
 
-/// Between two looks at whether something was found elsewhere.
-const STEPS: usize = 64;
+/// Before the first look at whether something was found elsewhere.
+const FIRST_STEPS: usize = 64;
+/// Between two later ones, at most.
+const MOST_STEPS: usize = 1024;
 
 /// The result of `op` for the wanted item among those for which it gives one.
 pub(crate) fn find<I, F, R>(iter: I, wanted: Wanted, op: F) -> Option<R>
@@ -93,16 +95,19 @@ where
         }
     }
 
-    /// A find elsewhere is seen after so many steps: a look at each would cost as much as a cheap
-    /// item.
+    /// A find elsewhere is seen after some steps: a look at each would cost as much as a cheap
+    /// item, and the end of an inner loop, which the processor foretells wrongly, as much as fifty.
+    /// They are about as many as the grain has had before, so that no more are in vain.
     #[inline]
     fn take_grain<P>(&mut self, part: &mut P, budget: &mut usize) -> ControlFlow<()>
     where
         P: Part<Output = T>,
     {
         let op = self.op;
+        let mut steps = FIRST_STEPS;
         while *budget > 0 && !self.is_full() {
-            let most = (*budget).min(STEPS);
+            let most = (*budget).min(steps);
+            steps = MOST_STEPS.min(2 * steps);
             let mut left = most;
             part.run(&mut left, |item| match op(item) {
                 None => ControlFlow::Continue(()),
