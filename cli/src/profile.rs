@@ -73,17 +73,18 @@ workers and HEIST_PROFILE to a file, which you can set yourself to get a profile
 of one run.
 
 At the end it runs once more with the most workers and HEIST_DAG set, which
-records its strands (a fork costs some 0.2 us then, in a profile a third). A
+records its strands (a fork costs some 0.2 us then, in a profile a quarter). A
 model runs them again, as `heist sim replay` does: `model` is the speed-up that
 the whole program has there, and what a faster site would bring is simulated.
 Where no DAG could be recorded the advice is arithmetic, and says why.
 
 The figures are those of the runs with the most workers; those with one show the
 speed-up that was measured, and how the work grows. Where the runs forked alike,
-work and span are the least of them, and else the medians. If other programs or
-the host took more than 2 % of the time, the figures are called unreliable;
-above 10 % there are no bounds. `expected` is what a greedy scheduler makes of
-the work T1 and the burdened span: T1 / P + (1 - 1 / P) burdened.
+work and span are the least of them, and else the medians. If for more than 2 %
+of the time its threads waited for a processor, or the host took it, the figures
+are called unreliable; above 10 % there are neither bounds nor a model. Without
+a model `expected` is what a greedy scheduler makes of the work T1 and the
+burdened span: T1 / P + (1 - 1 / P) burdened.
 
 The exit code is that of the first run whose program failed, or 128 and the
 signal that killed it; 1 if the program wrote no profile; 2 if it cannot be

@@ -271,6 +271,8 @@ fn runs_of_different_programs_are_not_one_program() {
     for files in [[&one, &other], [&other, &one]] {
         let text = stdout(&["replay", files[0], files[1]]);
         assert!(text.contains("work T1 9.00 ms"), "{text}");
+        let told = format!("of 2 runs that with the least work, {other}\n");
+        assert!(text.starts_with(&told), "{text}");
     }
     write(
         &other,

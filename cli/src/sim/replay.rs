@@ -33,7 +33,7 @@ const WIDE: usize = 80;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Files that the program has written, as `HEIST_DAG` names them; of several runs the one with
-    /// the least work is taken
+    /// the least work is taken, and named
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Numbers of workers
@@ -116,7 +116,7 @@ fn speed(given: &str) -> Result<(usize, f64), String> {
 /// Simulates and shows.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
     args.html.as_deref().map_or(Ok(()), check_output)?;
-    let model = model(args)?;
+    let (file, model) = model(args)?;
     let at = args.at.unwrap_or(model.recorded_with());
     let replay = model.replay(&args.workers, at);
     if let Some(path) = &args.html {
@@ -131,12 +131,18 @@ pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
         }
         return Ok(());
     }
+    if args.files.len() > 1 {
+        // Where runs are cut into nodes by their own times, there are no equal nodes to merge.
+        let runs = args.files.len();
+        let file = harmless(&file.to_string_lossy());
+        writeln!(out, "of {runs} runs that with the least work, {file}\n")?;
+    }
     show(&replay, out)
 }
 
 /// The model that the arguments ask for.
-fn model(args: &Args) -> anyhow::Result<Model> {
-    let mut dag = dag(&args.files)?;
+fn model(args: &Args) -> anyhow::Result<(&Path, Model)> {
+    let (file, mut dag) = dag(&args.files)?;
     for (name, times) in &args.site {
         dag = faster(&dag, &places(&dag, name, "--site")?, *times);
     }
@@ -176,11 +182,11 @@ fn model(args: &Args) -> anyhow::Result<Model> {
         serial,
         ..Machine::new(1)
     };
-    Model::new(dag, machine)
+    Ok((file, Model::new(dag, machine)?))
 }
 
 /// The run with the least work, of several runs of one program.
-fn dag(files: &[PathBuf]) -> Result<Dag, Usage> {
+fn dag(files: &[PathBuf]) -> Result<(&Path, Dag), Usage> {
     let mut least: Option<(&Path, Dag)> = None;
     for file in files {
         let dag = read(file)?;
@@ -197,7 +203,6 @@ fn dag(files: &[PathBuf]) -> Result<Dag, Usage> {
             _ => Some((file, dag)),
         };
     }
-    let least = least.map(|(_, dag)| dag);
     least.ok_or_else(|| Usage("no file is given; accepted is one or more".to_owned()))
 }
 
