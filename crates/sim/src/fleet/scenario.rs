@@ -125,7 +125,7 @@ impl Scenario {
 }
 
 /// Two equal nodes and a job that is said to take a tenth of one and takes four; moves take no
-/// time, measurements are perfect, and after 100 decisions time is up.
+/// time, measurements are perfect, and after 100 decisions the job has ended.
 #[must_use]
 pub fn thrash() -> Setup {
     let mut node = Node::new(10 * CPU, 64 * GIB);
@@ -136,8 +136,7 @@ pub fn thrash() -> Setup {
     setup.measuring.loss = 0.0;
     setup.moving.pause_ns = 0;
     setup.moving.cold_start_ns = 0;
-    setup.until_ns = 100 * SECOND;
-    let mut job = Job::new(0, 1_000_000 * SECOND, 4 * CPU);
+    let mut job = Job::new(0, 100 * SECOND, 4 * CPU);
     job.node = Some(0);
     job.estimate = CPU;
     setup.jobs.push(job);
