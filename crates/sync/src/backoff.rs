@@ -24,14 +24,15 @@ pub struct Backoff {
     waits: u32,
 }
 
-/// The number of spins: together about as long as a heavy barrier takes.
+/// The number of spins: together about as long as a heavy barrier takes on most machines.
 const SPINS: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
     0
 } else {
     100
 };
-/// The number of yields before it sleeps.
-const YIELDS: u32 = 50;
+/// The number of yields before it sleeps: a few hundred microseconds, because on a virtual machine a
+/// heavy barrier may take 30 us, and who sleeps for it comes back 200 us later.
+const YIELDS: u32 = 500;
 
 impl Backoff {
     /// A backoff that has not waited yet.
