@@ -30,8 +30,8 @@ const SPINS: u32 = if cfg!(any(heist_loom, heist_shuttle)) {
 } else {
     100
 };
-/// The number of yields before it sleeps: a few hundred microseconds, because on a virtual machine a
-/// heavy barrier may take 30 us, and who sleeps for it comes back 200 us later.
+/// The number of yields before it sleeps: a few hundred microseconds, because on a virtual machine
+/// a heavy barrier may take 30 us, and a thread that sleeps for it comes back 200 us later.
 const YIELDS: u32 = 500;
 
 impl Backoff {
