@@ -207,6 +207,90 @@ fn a_trace_of_google_may_be_csv_with_heads() {
 }
 
 #[test]
+fn the_mark_before_utf_8_belongs_to_no_head_and_empty_lines_are_numbered() {
+    let text = "\u{feff}time,type,collection_id,resource_request.cpus\r\n\r\n\r\n\
+                5000000,3,1,0.5\r\n65000000,6,1,\r\n\r\n70000000,x,1,\r\n";
+    let fleet = document(&["--trace", &File::new(text).of("google"), "--error", "0"]);
+    let work = fleet["bound"]["work_cpu_s"].as_f64().expect("a number");
+    assert!(
+        (work / 0.7 - 32.0 * 60.0).abs() < 1.0,
+        "a minute, not none: {work}"
+    );
+    let skipped = fleet["trace"]["skipped"].to_string();
+    assert!(skipped.contains("line 7: 'x'"), "{skipped}");
+    let wide: Vec<u8> = "1,2".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide = File::new([&[0xff, 0xfe], &wide[..]].concat());
+    let text = refused(&["--trace", &wide.of("azure")]);
+    assert!(
+        text.contains("UTF-16; accepted is text in UTF-8: iconv"),
+        "{text}"
+    );
+}
+
+#[test]
+fn events_of_google_that_do_not_fit_are_counted_and_no_machine_is_lost() {
+    let job = |time: u32, kind: u32, id: u32| {
+        format!(
+            "{{\"time\":\"{time}000000\",\"type\":{kind},\"collection_id\":{id},\
+             \"resource_request\":{{\"cpus\":0.1,\"memory\":0.1}}}}\n"
+        )
+    };
+    let jobs = [
+        (10, 3, 1), // It ends before it begins,
+        (5, 6, 1),
+        (10, 3, 2), // begins twice,
+        (12, 3, 2),
+        (14, 6, 2),
+        (3, 6, 3), // or ends first.
+        (2, 3, 3),
+        (90, 3, 4),
+        (99, 6, 4),
+    ];
+    let jobs = File::new(jobs.map(|(time, kind, id)| job(time, kind, id)).concat());
+    let machine = |time: u32, kind: u32, id: u32| {
+        format!(
+            "{{\"time\":\"{time}000000\",\"type\":{kind},\"machine_id\":{id},\
+             \"capacity\":{{\"cpus\":0.5,\"memory\":0.5}}}}\n"
+        )
+    };
+    let machines = [1, 2].map(|id| {
+        // Removed twice and added twice, it is there again; removed, it was there from the start.
+        let events = [(0, 1), (20, 2), (21, 2), (22, 1), (23, 1), (24, 3)];
+        events.map(|(time, kind)| machine(time, kind, id)).concat()
+    });
+    let machines = File::new(machines.concat() + &machine(7, 2, 3));
+    let args = ["--trace", &jobs.of("google"), "--machines", &machines.path];
+    let fleet = document(&[&args[..], &["--rule", "none"]].concat());
+    assert_eq!(fleet["jobs"], 5, "{fleet}");
+    assert_eq!(rule(&fleet, "none")["unfinished"], 0, "{fleet}");
+    for (what, reason, count) in [
+        ("changed", "it ends an instance before its start", 1),
+        ("changed", "it starts an instance that runs", 1),
+        ("changed", "it changes a machine", 2),
+        ("skipped", "of which no start is known", 2),
+        ("skipped", "it removes a machine that is gone", 2),
+        ("skipped", "it adds a machine that is there", 2),
+    ] {
+        assert_eq!(rows(&fleet, what, reason), count, "{reason}: {fleet}");
+    }
+}
+
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    for (args, accepted) in [
+        (&[][..], "--trace FORMAT:FILE"),
+        (&["hotspot", "--jobs", "3"], "name the scenario synthetic"),
+        (&["hotspot", "--load", "90"], "name the scenario synthetic"),
+        (&["hotspot", "--error", "1"], "name the scenario synthetic"),
+        (&["hotspot", "--limit", "3"], "--trace FORMAT:FILE"),
+        (&["hotspot", "--period", "0"], "at least 0.001 s"),
+    ] {
+        let text = refused(args);
+        assert!(text.contains(accepted), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn a_trace_of_alibaba_has_its_dag_in_the_names() {
     let text = "M1,2,j_1,1,Terminated,100,200,100.0,0.5\n\
                 R2_1,1,j_1,1,Terminated,200,260,50,0.4\n\

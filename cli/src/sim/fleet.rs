@@ -34,7 +34,6 @@ pub(super) struct Args {
     #[arg(
         value_name = "SCENARIO",
         value_delimiter = ',',
-        required_unless_present = "trace",
         conflicts_with = "trace"
     )]
     scenario: Vec<Happening>,
@@ -63,30 +62,28 @@ pub(super) struct Args {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Jobs of the synthetic fleet
-    #[arg(long, value_name = "N", default_value_t = 10_000,
-          value_parser = |given: &str| whole(given, 1..=10_000_000))]
-    jobs: u64,
-    /// The share of its CPUs that the jobs of the synthetic fleet want, in per cent
-    #[arg(long, value_name = "PERCENT", default_value_t = 60.0,
+    /// Jobs of the synthetic fleet [default: 10000]
+    #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 1..=10_000_000))]
+    jobs: Option<u64>,
+    /// The share of its CPUs that the jobs of the synthetic fleet want, in per cent [default: 60]
+    #[arg(long, value_name = "PERCENT",
           value_parser = |given: &str| real(given, 1.0..=1000.0, "per cent"))]
-    load: f64,
+    load: Option<f64>,
     /// How wrong estimates are: the deviation of the logarithm of demand over estimate, in the
-    /// synthetic fleet, and in traces that do not tell the demand
-    #[arg(long, value_name = "SIGMA", default_value_t = 0.5,
+    /// synthetic fleet, and in traces that do not tell the demand [default: 0.5]
+    #[arg(long, value_name = "SIGMA",
           value_parser = |given: &str| real(given, 0.0..=3.0, "the logarithm"))]
-    error: f64,
+    error: Option<f64>,
     /// The time between two measurements, and two decisions [default: 1 s; of a trace a
     /// two-thousandth of its time, if that is more]
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = time::period)]
     period: Option<f64>,
     /// Measure a full node as full, however much waits there
     #[arg(long)]
     capped: bool,
-    /// Jobs that are read of a trace at most
-    #[arg(long, value_name = "N", default_value_t = 100_000,
-          value_parser = |given: &str| whole(given, 1..=10_000_000))]
-    limit: u64,
+    /// Jobs that are read of a trace at most [default: 100000]
+    #[arg(long, value_name = "N", value_parser = |given: &str| whole(given, 1..=10_000_000))]
+    limit: Option<u64>,
     /// The time in the trace at which the simulation begins, such as 36h
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = seconds)]
     from: f64,
@@ -130,7 +127,8 @@ Traces, which you fetch yourself; the program skips rows that it cannot use, and
 says how many and why:
   google    ClusterData 2019 (v3): instance_events as lines of JSON, or as CSV
             with heads (time, type, collection_id, instance_index, machine_id,
-            priority, resource_request.cpus, resource_request.memory);
+            priority, resource_request.cpus, resource_request.memory); sorted by
+            time, since an export has no order;
             --machines takes machine_events in either form
   alibaba   cluster-trace-v2018: batch_task.csv; the DAG is in the names of its
             tasks. --machines takes machine_meta.csv
@@ -242,12 +240,38 @@ impl RuleName {
     }
 }
 
+impl Args {
+    /// Refuses options that would change nothing, since somebody expects them to.
+    fn fit(&self) -> Result<(), Usage> {
+        let is_trace = self.trace.is_some();
+        let is_synthetic = self.scenario.contains(&Happening::Synthetic);
+        let error = if !is_trace && self.scenario.is_empty() {
+            "a comparison needs a fleet: name a scenario, such as hotspot, or all of them with \
+             all, or a trace with --trace FORMAT:FILE"
+        } else if !is_trace && (self.span.is_some() || self.from > 0.0 || self.limit.is_some()) {
+            "--from, --for and --limit choose a part of a trace; name one with --trace \
+             FORMAT:FILE"
+        } else if !is_synthetic && (self.jobs.is_some() || self.load.is_some()) {
+            "--jobs and --load shape the synthetic fleet only; leave them out, or name the \
+             scenario synthetic"
+        } else if !is_synthetic && !is_trace && self.error.is_some() {
+            "--error is for the synthetic fleet and for traces; leave it out, or name the \
+             scenario synthetic"
+        } else {
+            return Ok(());
+        };
+        Err(Usage(error.to_owned()))
+    }
+
+    /// How wrong estimates are.
+    fn error(&self) -> f64 {
+        self.error.unwrap_or(0.5)
+    }
+}
+
 /// Simulates each fleet under each rule.
 pub(super) fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<()> {
-    if args.trace.is_none() && (args.span.is_some() || args.from > 0.0) {
-        let error = "--from and --for choose a part of a trace; name one with --trace FORMAT:FILE";
-        return Err(Usage(error.to_owned()).into());
-    }
+    args.fit()?;
     let mut compared = Vec::new();
     if let Some(input) = &args.trace {
         compared.push(of_trace(args, input)?);
@@ -348,9 +372,9 @@ fn of_scenario(args: &Args, happening: Happening) -> anyhow::Result<Compared> {
 fn synthetic(args: &Args) -> anyhow::Result<Compared> {
     let mix = Mix {
         nodes: u32::try_from(args.nodes.unwrap_or(64))?,
-        jobs: args.jobs,
-        load: args.load / 100.0,
-        error: args.error,
+        jobs: args.jobs.unwrap_or(10_000),
+        load: args.load.unwrap_or(60.0) / 100.0,
+        error: args.error(),
         ..Mix::default()
     };
     let setup = |seed| measured(mix.generate(seed).setup, args.period, args.capped);
@@ -398,10 +422,10 @@ fn of_trace(args: &Args, input: &Input) -> anyhow::Result<Compared> {
     let window = trace::Window {
         from_s: args.from,
         span_s: args.span,
-        limit: args.limit,
+        limit: args.limit.unwrap_or(100_000),
     };
     let mut trace = read::read(input, args.machines.as_deref(), &window)?;
-    let mut built = build::setup(&mut trace, args.nodes, args.error, args.period, args.seed);
+    let mut built = build::setup(&mut trace, args.nodes, args.error(), args.period, args.seed);
     built.setup.measuring.is_capped = args.capped;
     let seeds = args.seeds.unwrap_or(1);
     let mut compared = compare(args, input.title(), seeds, &|_| built.setup.clone())?;

@@ -11,6 +11,10 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The first bytes of a file that gzip has made.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The first bytes of UTF-16, of either order: what PowerShell's `>` writes.
+const UTF_16: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
+/// The mark that some programs put before UTF-8, and that belongs to no row.
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// A file, line by line.
 pub(super) struct Lines {
@@ -45,15 +49,21 @@ impl Lines {
             Box::new(file)
         };
         let mut lines = Self::of(input, name);
-        let head = lines.input.fill_buf().map(|head| head.starts_with(&GZIP));
-        if head.map_err(|error| lines.broken(&error))? {
-            let name = &lines.name;
-            return Err(Usage(format!(
-                "the trace {name} is compressed; accepted is text: zcat {name} | heist sim fleet \
-                 --trace FORMAT:-"
-            )));
-        }
-        Ok(lines)
+        let head = lines.input.fill_buf();
+        let head = head.map(|head| {
+            let is_utf_16 = UTF_16.iter().any(|mark| head.starts_with(mark));
+            (head.starts_with(&GZIP), is_utf_16)
+        });
+        let (what, through) = match head.map_err(|error| lines.broken(&error))? {
+            (true, _) => ("compressed", "zcat"),
+            (_, true) => ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
+            _ => return Ok(lines),
+        };
+        let name = &lines.name;
+        Err(Usage(format!(
+            "the trace {name} is {what}; accepted is text in UTF-8: {through} {name} | heist sim \
+             fleet --trace FORMAT:-"
+        )))
     }
 
     pub(super) fn of(input: impl Read + 'static, name: String) -> Self {
@@ -83,6 +93,9 @@ impl Lines {
                 return Ok(None);
             }
             self.number += 1;
+            if self.number == 1 && self.line.starts_with(&MARK) {
+                self.line.drain(..MARK.len());
+            }
             while self
                 .line
                 .last()
@@ -103,8 +116,18 @@ impl Lines {
         }
     }
 
-    /// The place of the next line, if it is not empty.
-    pub(super) fn place_of_next(&self) -> String {
+    /// The place of the next line that is not empty.
+    pub(super) fn place_of_next(&mut self) -> String {
+        loop {
+            let empty = match self.input.fill_buf() {
+                Ok([b'\n', ..]) => 1,
+                Ok([b'\r', b'\n', ..]) => 2,
+                // An error is told by whoever reads the line.
+                _ => break,
+            };
+            self.input.consume(empty);
+            self.number += 1;
+        }
         format!("{} line {}", self.name, self.number + 1)
     }
 }
@@ -176,6 +199,14 @@ mod tests {
         assert_eq!(cells(&line), Some(vec!["c", "d"]));
         assert_eq!(lines.place_of_next(), "t line 4");
         assert_eq!(lines.next().expect("the end"), None);
+    }
+
+    #[test]
+    fn a_mark_before_the_text_belongs_to_no_line() {
+        let mut lines = lines(b"\xef\xbb\xbfa\r\n\n\r\nb");
+        assert_eq!(lines.next().expect("a line"), Some(&b"a"[..]));
+        assert_eq!(lines.place_of_next(), "t line 4");
+        assert_eq!(lines.next().expect("a line"), Some(&b"b"[..]));
     }
 
     #[test]

@@ -225,6 +225,10 @@ fn add_event(
                 return Ok(());
             };
             let end_s = now_s.filter(|end_s| *end_s >= entry.start_s);
+            if now_s.is_some() && end_s.is_none() {
+                let reason = "it ends an instance before its start: its end is not known";
+                trace.changed.add(place, reason);
+            }
             entry.end_s = end_s;
             if trace.wants(&begun, entry.start_s, end_s) {
                 trace.entries.push(entry);
@@ -262,7 +266,16 @@ fn begin(
         trace.skipped.add(place, "the limit of jobs leaves it out");
         return Ok(());
     }
-    open.insert(instance, (entry, place.to_owned()));
+    let Some((mut before, begun)) = open.insert(instance, (entry, place.to_owned())) else {
+        return Ok(());
+    };
+    trace
+        .changed
+        .add(place, "it starts an instance that runs: that ends here");
+    before.end_s = Some(start_s.max(before.start_s));
+    if trace.wants(&begun, before.start_s, before.end_s) {
+        trace.entries.push(before);
+    }
     Ok(())
 }
 
@@ -343,12 +356,24 @@ fn add_machine(
     let id = id("machine_id", &row[MACHINE])?;
     let known = places.get(&id).copied();
     match (kind, known) {
-        (2, Some(at)) => trace.machines[at].down.push((now_s, SECONDS_MAX)),
-        (1, Some(at)) => {
-            if let Some(last) = trace.machines[at].down.last_mut() {
-                last.1 = last.1.min(now_s).max(last.0);
+        (1 | 2, Some(at)) => {
+            let down = &mut trace.machines[at].down;
+            let gone = down.last_mut().filter(|(_, to)| *to >= SECONDS_MAX);
+            match (kind, gone) {
+                (2, None) => down.push((now_s, SECONDS_MAX)),
+                (1, Some(last)) => last.1 = now_s.max(last.0),
+                (2, _) => trace
+                    .skipped
+                    .add(place, "it removes a machine that is gone"),
+                _ => trace.skipped.add(place, "it adds a machine that is there"),
             }
         }
+        (2, None) => trace
+            .skipped
+            .add(place, "it removes a machine of which no start is known"),
+        (3, Some(_)) => trace
+            .changed
+            .add(place, "it changes a machine: the first size counts"),
         (1 | 3, None) if trace.machines.len() < MACHINES_MAX => {
             let accepted = "a share of a machine, above 0, up to 1";
             let share = |field, cell: &str| number(field, cell, 1e-9..=1.0, accepted);

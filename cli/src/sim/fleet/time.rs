@@ -17,12 +17,21 @@ pub(super) fn seconds(given: &str) -> Result<f64, String> {
     })
 }
 
+/// Reads the time between two measurements.
+pub(super) fn period(given: &str) -> Result<f64, String> {
+    let period = seconds(given).ok().filter(|period| *period >= 0.001);
+    period.ok_or_else(|| {
+        "accepted is a time of at least 0.001 s, such as 0.1, 5s, 15m or 1h; up to 400d".to_owned()
+    })
+}
+
 /// A time as a text: in the unit in which it is a small number.
 pub(super) fn shown(seconds: f64) -> String {
     match seconds {
         seconds if seconds >= 2.0 * 86_400.0 => format!("{:.1} d", seconds / 86_400.0),
         seconds if seconds >= 2.0 * 3_600.0 => format!("{:.1} h", seconds / 3_600.0),
         seconds if seconds >= 120.0 => format!("{:.1} min", seconds / 60.0),
+        seconds if seconds < 0.1 => format!("{:.0} ms", seconds * 1e3),
         seconds => format!("{seconds:.1} s"),
     }
 }
@@ -46,5 +55,8 @@ mod tests {
         }
         assert_eq!(shown(90.0), "90.0 s");
         assert_eq!(shown(86_400.0), "24.0 h");
+        assert_eq!(shown(0.001), "1 ms");
+        assert_eq!(period("0.001"), Ok(0.001));
+        assert!(period("0").is_err() && period("0.0009s").is_err());
     }
 }
