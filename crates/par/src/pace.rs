@@ -13,6 +13,10 @@ use crate::granularity::{Granularity, SplitPolicy, UNKNOWN};
 const FIRST: usize = 8;
 /// As [`FIRST`], of a loop that is so short that looks are a part of its cost.
 const FIRST_OF_BRIEF: usize = 2;
+/// A thief waits for the owner's answer for about as long. If the last grain took so long, the next
+/// one does as well, and jobs are shown before it; in shorter loops to show them, and to take them
+/// back, costs more than the wait.
+const SILENT_NS: u64 = 2_000;
 /// Long grains end at multiples of so many steps: with items of any size that is a power of two,
 /// the next grain then begins as well aligned as the loop. Where it does not, a vector instruction
 /// reads or writes across the edges of cache lines, and the loop takes up to 1.3 times as long.
@@ -293,11 +297,11 @@ impl<'a> Pace<'a> {
         match &mut self.manner {
             Manner::Whole | Manner::Beforehand(_) => {}
             Manner::Timed(timed) => {
-                if others == Others::Fed {
-                    show_jobs();
-                }
                 let now_ns = timed.clock.elapsed_ns();
                 let grain_ns = now_ns - timed.then_ns;
+                if others == Others::Fed && grain_ns >= SILENT_NS {
+                    show_jobs();
+                }
                 timed.then_ns = now_ns;
                 // To be aligned it was a little shorter; one that `max_len` cut says little.
                 if is_more && steps > timed.grain.len() / 2 {
