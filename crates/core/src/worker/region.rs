@@ -38,10 +38,27 @@ impl Worker {
         context: Option<Arc<Context>>,
         op: impl FnOnce() -> R,
     ) -> R {
+        /// A result that is still here when a surrounding panics is never seen.
+        struct Unseen<R>(Option<R>);
+        impl<R> Drop for Unseen<R> {
+            fn drop(&mut self) {
+                if let Some(result) = self.0.take() {
+                    unwind::discard(result);
+                }
+            }
+        }
+        let (mut op, mut result) = (Some(op), Unseen(None));
+        // One copy of all else, not one for each closure.
+        self.enter_region(mode, context, &mut || result.0 = op.take().map(|op| op()));
+        result.0.take().expect("it has been called, once")
+    }
+
+    #[inline(never)]
+    fn enter_region(&self, mode: WaitMode, context: Option<Arc<Context>>, op: &mut dyn FnMut()) {
         match context {
             Some(context) if context.surrounds() => self.surrounded(mode, context, op),
             context if is_surrounded() => {
-                self.in_open(mode.with(Waiting::Descendants), context, op)
+                self.in_open(mode.with(Waiting::Descendants), context, op);
             }
             context => self.in_open(mode, context, op),
         }
@@ -49,9 +66,7 @@ impl Worker {
 
     /// As [`in_region`](Self::in_region), if surroundings are to be entered. Inside them a waiting
     /// frame runs descendants only: other jobs would see the surroundings.
-    #[cold]
-    #[inline(never)]
-    fn surrounded<R>(&self, mode: WaitMode, context: Arc<Context>, op: impl FnOnce() -> R) -> R {
+    fn surrounded(&self, mode: WaitMode, context: Arc<Context>, op: &mut dyn FnMut()) {
         let mode = mode.with(Waiting::Descendants);
         let missing = context.missing();
         if missing.is_empty() {
@@ -61,30 +76,23 @@ impl Worker {
         let mut run = || {
             let op = op.take();
             let op = op.expect("an `Around` calls what it is given once, and has called it again");
-            let op = || self.as_a_job(mode, op);
-            let inside = || self.in_open(mode, Some(Arc::clone(&context)), op);
+            let mut op = || self.as_a_job(mode, &mut *op);
+            let inside = || self.in_open(mode, Some(Arc::clone(&context)), &mut op);
             result = Some(unwind::catch(|| context.entered(inside)));
         };
         let left = unwind::catch(|| around::nested(&missing, &mut run));
         match (result, left) {
-            (Some(Ok(result)), Ok(())) => result,
-            (Some(Ok(result)), Err(payload)) => {
-                unwind::discard(result);
+            (Some(Ok(())), Ok(())) => {}
+            (Some(Err(payload)), Ok(())) | (Some(Ok(())) | None, Err(payload)) => {
                 unwind::resume(payload)
             }
-            (Some(Err(payload)), Ok(())) | (None, Err(payload)) => unwind::resume(payload),
             (Some(Err(first)), Err(second)) => unwind::resume(unwind::first(first, second)),
             (None, Ok(())) => panic!("an `Around` has not called what it was given"),
         }
     }
 
     /// As [`in_region`](Self::in_region), when all surroundings are entered.
-    fn in_open<R>(
-        &self,
-        mode: WaitMode,
-        context: Option<Arc<Context>>,
-        op: impl FnOnce() -> R,
-    ) -> R {
+    fn in_open(&self, mode: WaitMode, context: Option<Arc<Context>>, op: &mut dyn FnMut()) {
         struct Open<'a>(&'a Worker, &'a Region, bool);
         impl Drop for Open<'_> {
             fn drop(&mut self) {
@@ -103,7 +111,7 @@ impl Worker {
         unsafe { regions.open(&region, self.deque()) };
         let was_strict = self.local().frames.is_strict.replace(mode.is_strict());
         let _open = Open(self, &region, was_strict);
-        self.watched(false, op)
+        self.watched(false, op);
     }
 
     /// Ends the region. The jobs that it leaves in the deque carry its context from now on (RG-1).

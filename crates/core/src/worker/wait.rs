@@ -28,7 +28,7 @@ impl Worker {
     ) {
         if !latch.probe() {
             let _frame = self.enters(|| Doing::Waits(what));
-            self.help_until(latch, oldest, self.is_strict());
+            self.help_until(latch, &oldest, self.is_strict());
         }
     }
 
@@ -42,12 +42,12 @@ impl Worker {
     ) {
         if !latch.probe() {
             let _frame = self.enters(|| Doing::Waits(what));
-            self.help_until(latch, oldest, self.is_strict() || self.is_guarded());
+            self.help_until(latch, &oldest, self.is_strict() || self.is_guarded());
         }
     }
 
     #[cold]
-    fn help_until(&self, latch: &CoreLatch, oldest: impl Fn(&Self) -> usize, is_strict: bool) {
+    fn help_until(&self, latch: &CoreLatch, oldest: &dyn Fn(&Self) -> usize, is_strict: bool) {
         self.store_tail();
         let _pause = Pause::begin();
         // No job unwinds, and unwinding from here would leave behind a latch that another thread is
