@@ -16,6 +16,9 @@ use crate::worker::latch::ForeignLatch;
 use crate::worker::region;
 use crate::worker::Worker;
 
+/// A closure that moves into a pool, and is told that it did.
+type Moved<'a> = &'a mut (dyn FnMut(&Worker, bool) + Send);
+
 impl Pool {
     /// Queues a job: on the calling worker's deque, or from outside.
     ///
@@ -83,11 +86,38 @@ impl Pool {
 
     /// Runs `op` on a worker of this pool: here, if the caller is one; otherwise `op` moves into
     /// the pool and the caller waits. `op` is told whether it moved.
-    pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    pub(crate) fn in_worker<F, R>(&self, op: F) -> R
+    where
+        F: FnOnce(&Worker, bool) -> R + Send,
+        R: Send,
+    {
         match Worker::current() {
-            None => self.in_worker_from_outside(op),
             Some(worker) if ptr::eq(worker.pool(), self) => op(worker, false),
-            Some(worker) => self.in_worker_from_another_pool(worker, op),
+            _ => self.in_worker_from_elsewhere(op),
+        }
+    }
+
+    #[cold]
+    fn in_worker_from_elsewhere<F, R>(&self, op: F) -> R
+    where
+        F: FnOnce(&Worker, bool) -> R + Send,
+        R: Send,
+    {
+        let (mut op, mut result) = (Some(op), None);
+        let site = const { &Site::of::<F>("install") };
+        // One copy of all else, not one for each closure.
+        self.move_into(site, &mut |worker, moved| {
+            result = op.take().map(|op| op(worker, moved));
+        });
+        result.expect("it has been called, once")
+    }
+
+    #[inline(never)]
+    fn move_into(&self, site: &'static Site, op: Moved<'_>) {
+        self.demand_workers("move a call into");
+        match Worker::current() {
+            None => self.in_worker_from_outside(site, op),
+            Some(worker) => self.in_worker_from_another_pool(worker, site, op),
         }
     }
 
@@ -95,24 +125,22 @@ impl Pool {
     /// if the pool is open to callers and a worker sleeps whose place it can have.
     #[cold]
     #[inline(never)]
-    pub(crate) fn participate<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    pub(crate) fn participate<F, R>(&self, op: F) -> R
+    where
+        F: FnOnce(&Worker, bool) -> R + Send,
+        R: Send,
+    {
         if !self.callers_participate || Worker::current().is_some() {
             return self.in_worker(op);
         }
         self.demand_workers("participate in");
         match Worker::participate(self, op) {
             Ok(result) => result,
-            Err(op) => self.in_worker_from_outside(op),
+            Err(op) => self.in_worker_from_elsewhere(op),
         }
     }
 
-    #[cold]
-    fn in_worker_from_outside<F, R>(&self, op: F) -> R
-    where
-        F: FnOnce(&Worker, bool) -> R + Send,
-        R: Send,
-    {
-        self.demand_workers("move a call into");
+    fn in_worker_from_outside(&self, site: &'static Site, op: Moved<'_>) {
         if let Some(place) = &self.serial {
             return self.serially(place, |worker| op(worker, false));
         }
@@ -130,40 +158,34 @@ impl Pool {
                 &once
             }
         };
-        let call = Call::new(self.metered, const { &Site::of::<F>("install") });
+        let call = Call::new(self.metered, site);
         let job = StackJob::new(on_current_worker(&call, op), LatchRef(latch));
-        // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+        // SAFETY: this frame waits for the latch below; `op` is Send.
         let reference = unsafe { job.as_job_ref() };
         self.inject(Priority::Normal, reference.into());
         latch.wait_and_reset();
-        // SAFETY: the latch was set, and the result is taken once.
-        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+        // SAFETY: the latch was set, and the outcome is taken once.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload));
     }
 
     /// The caller is a worker of another pool: it goes on running its own pool's jobs while it
     /// waits.
-    #[cold]
-    fn in_worker_from_another_pool<F, R>(&self, caller: &Worker, op: F) -> R
-    where
-        F: FnOnce(&Worker, bool) -> R + Send,
-        R: Send,
-    {
-        self.demand_workers("move a call into");
+    fn in_worker_from_another_pool(&self, caller: &Worker, site: &'static Site, op: Moved<'_>) {
         let (mode, context) = (caller.wait_mode().elsewhere(), self.inherited());
         let op = |worker: &Worker, moved| {
-            worker.as_there(mode, || region::within(context, || op(worker, moved)))
+            worker.as_there(mode, || region::within(context, || op(worker, moved)));
         };
-        let call = Call::new(self.metered, const { &Site::of::<F>("install") });
+        let call = Call::new(self.metered, site);
         let _pause = Pause::begin();
         let job = StackJob::new(on_current_worker(&call, op), ForeignLatch::new(caller));
-        // SAFETY: this frame waits for the latch below; `op` and `R` are Send.
+        // SAFETY: this frame waits for the latch below; `op` is Send.
         let reference = unsafe { job.as_job_ref() };
         self.inject(Priority::Normal, reference.into());
         // Nothing that was pushed here is waited for.
         let next_slot = caller.next_slot();
         caller.wait_until(&job.latch.core, Wait::Pool, |_| next_slot);
-        // SAFETY: the latch is set, and the result is taken once.
-        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+        // SAFETY: the latch is set, and the outcome is taken once.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload));
     }
 }
 
