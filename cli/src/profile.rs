@@ -174,6 +174,10 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
     let mut asked = Asked::Nothing;
     // A profile that allows no conclusion needs no model.
     let wants_model = !args.no_model && report(&profiles)?.wants_model();
+    if args.out.is_some() && !args.no_model && !wants_model {
+        let note = "no DAG is recorded, and so none is kept: the profiles allow no conclusion";
+        progress.suspend(|| tell(note));
+    }
     if let Some(&most) = workers.last().filter(|_| wants_model) {
         progress.set_message("for the model".to_owned());
         let finished = recorder(args, folder.path(), most).run(&mut signals)?;

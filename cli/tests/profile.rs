@@ -148,6 +148,28 @@ fn a_command_that_runs_several_programs_is_told_whose_figures_these_are() {
 }
 
 #[test]
+fn a_dag_that_was_to_be_kept_and_is_not_is_missed() {
+    let folder = folder();
+    let flags = ["--runs", "1", "--workers", "3", "--out", "kept"];
+    let disturbed = WRITES.replace(
+        "\"workers\"",
+        "\"interference\": {\"cpu_ns\": 100000000, \"run_delay_ns\": 90000000}, \"workers\"",
+    );
+    let output = profile(folder.path(), &flags, &disturbed);
+    assert!(
+        stdout(&output).contains("No conclusion"),
+        "{}",
+        stdout(&output)
+    );
+    let said = stderr(&output);
+    assert!(
+        said.contains("no DAG is recorded, and so none is kept"),
+        "{said}"
+    );
+    assert!(folder.path().join("kept-3-1.json").exists());
+}
+
+#[test]
 fn a_disk_without_room_is_not_the_programs_fault() {
     let folder = folder();
     let flags = ["--runs", "1", "--workers", "3"];
