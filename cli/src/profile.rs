@@ -172,12 +172,7 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
         }
     }
     let mut asked = Asked::Nothing;
-    // A profile that allows no conclusion needs no model.
-    let wants_model = !args.no_model && report(&profiles)?.wants_model();
-    if args.out.is_some() && !args.no_model && !wants_model {
-        let note = "no DAG is recorded, and so none is kept: the profiles allow no conclusion";
-        progress.suspend(|| tell(note));
-    }
+    let wants_model = progress.suspend(|| wants_model(args, &profiles))?;
     if let Some(&most) = workers.last().filter(|_| wants_model) {
         progress.set_message("for the model".to_owned());
         let finished = recorder(args, folder.path(), most).run(&mut signals)?;
@@ -196,6 +191,18 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
         failure: first_failure,
         asked,
     })
+}
+
+/// Whether there is to be a run for the model: a profile that allows no conclusion needs none.
+fn wants_model(args: &Args, profiles: &[Profile]) -> anyhow::Result<bool> {
+    if args.no_model {
+        return Ok(false);
+    }
+    let wants = report(profiles)?.wants_model();
+    if args.out.is_some() && !wants {
+        tell("no DAG is recorded, and so none is kept: the profiles allow no conclusion");
+    }
+    Ok(wants)
 }
 
 /// The run that records the DAG.
