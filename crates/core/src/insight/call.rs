@@ -275,6 +275,7 @@ pub(crate) fn point() -> Option<Path> {
 }
 
 /// Goes on when this point of a metered job has been reached, too.
+#[cold]
 pub(crate) fn go_behind(point: &Path) {
     let meter = Meter::of_thread();
     meter.go_behind(point);

@@ -12,6 +12,7 @@ use crate::base::region::Context;
 use crate::base::task::{Carrying, Metered, Task};
 use crate::base::unwind::{self, Payload};
 use crate::insight;
+use crate::insight::meter::Meter;
 use crate::insight::path::Path;
 use crate::insight::site::Site;
 use crate::ops::spawn;
@@ -226,11 +227,21 @@ pub struct Point(Option<Box<Path>>);
 impl Point {
     /// Where the calling thread is.
     #[must_use]
+    #[inline]
     pub fn here() -> Self {
+        match Meter::here() {
+            None => Self(None),
+            Some(_) => Self::counted(),
+        }
+    }
+
+    #[cold]
+    fn counted() -> Self {
         Self(insight::call::point().map(Box::new))
     }
 
     /// The calling thread comes behind it.
+    #[inline]
     pub fn pass(self) {
         if let Some(path) = self.0 {
             insight::call::go_behind(&path);
