@@ -18,7 +18,7 @@ use anyhow::Context as _;
 use heist_observe::profile::Profile;
 use heist_run::number::whole;
 use heist_run::progress;
-use heist_run::terminal::harmless;
+use heist_run::terminal::{cut, harmless};
 use heist_run::usage::check_output;
 
 use self::child::{Child, Finished};
@@ -91,6 +91,9 @@ signal that killed it; 1 if the program wrote no profile; 2 if it cannot be
 started. A signal to end (Ctrl-C, SIGTERM, SIGHUP) is passed on to the program,
 which is killed if it goes on for five seconds, or at a second signal; the exit
 code is 128 and the signal then, 130 after Ctrl-C.";
+
+/// The most of a command that a note shows.
+const COMMAND_SHOWN: usize = 60;
 
 /// The outcome of the runs.
 enum Outcome {
@@ -170,8 +173,7 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
         }
     }
     let mut asked = Asked::Nothing;
-    // A profile that allows no conclusion needs no model.
-    let wants_model = !args.no_model && report(&profiles)?.wants_model();
+    let wants_model = progress.suspend(|| wants_model(args, &profiles))?;
     if let Some(&most) = workers.last().filter(|_| wants_model) {
         progress.set_message("for the model".to_owned());
         let finished = recorder(args, folder.path(), most).run(&mut signals)?;
@@ -192,6 +194,18 @@ fn measure(args: &Args, workers: &[u64]) -> anyhow::Result<Outcome> {
     })
 }
 
+/// Whether there is to be a run for the model: a profile that allows no conclusion needs none.
+fn wants_model(args: &Args, profiles: &[Profile]) -> anyhow::Result<bool> {
+    if args.no_model {
+        return Ok(false);
+    }
+    let wants = report(profiles)?.wants_model();
+    if args.out.is_some() && !wants {
+        tell("no DAG is recorded, and so none is kept: the profiles allow no conclusion");
+    }
+    Ok(wants)
+}
+
 /// The run that records the DAG.
 fn recorder<'a>(args: &'a Args, folder: &Path, workers: u64) -> Child<'a> {
     Child {
@@ -204,8 +218,11 @@ fn recorder<'a>(args: &'a Args, folder: &Path, workers: u64) -> Child<'a> {
 fn recorded(args: &Args, finished: &Finished, workers: u64) -> anyhow::Result<Asked> {
     if !finished.profile.exists() {
         let why = format!(
-            "the run that was to record its DAG {} and wrote none",
-            finished.ending
+            "the run that was to record its DAG {} and wrote none{}",
+            finished.ending,
+            finished
+                .why_not()
+                .map_or(String::new(), |why| format!(": {why}")),
         );
         return Ok(Asked::Without(why));
     }
@@ -275,7 +292,14 @@ fn give_up(args: &Args, finished: &Finished) -> anyhow::Result<ExitCode> {
     if let Some(said) = finished.last_words() {
         writeln!(err, "the program's last lines on standard error:\n{said}")?;
     }
-    let why = absent::explain(&args.command[0], finished.ending);
+    let why = match finished.no_room() {
+        Some(error) => format!(
+            "no profile can be kept in {}: {error}; accepted is a folder with room for some \
+             megabytes, which TMPDIR names",
+            std::env::temp_dir().display()
+        ),
+        None => absent::explain(&args.command[0], finished.ending),
+    };
     let why: Vec<_> = why.lines().map(harmless).collect();
     writeln!(err, "error: {}", why.join("\n"))?;
     Ok(match finished.ending {
@@ -297,6 +321,13 @@ fn notes(asked: u64, profile: &Profile, finished: &Finished) -> Vec<String> {
     }
     if finished.ending != Ending::Code(0) {
         notes.push(format!("a run with {asked_for} {}", finished.ending));
+    }
+    if profile.has_replaced {
+        notes.push(format!(
+            "several programs on heist ran; the figures are those of the one that ended last, `{}`, \
+             alone: profile each by itself",
+            cut(&profile.command.join(" "), COMMAND_SHOWN),
+        ));
     }
     notes
 }

@@ -134,6 +134,63 @@ fn without_a_dag_the_report_is_arithmetic_and_says_why() {
 }
 
 #[test]
+fn a_command_that_runs_several_programs_is_told_whose_figures_these_are() {
+    let folder = folder();
+    let flags = ["--runs", "2", "--workers", "2", "--no-model"];
+    let output = profile(folder.path(), &flags, WRITES);
+    assert!(!stderr(&output).contains("several"), "{}", stderr(&output));
+    let second = WRITES.replace("\"workers\"", "\"has_replaced\": true, \"workers\"");
+    let output = profile(folder.path(), &flags, &second);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stderr(&output);
+    let note = "the figures are those of the one that ended last, `prog`, alone";
+    assert_eq!(said.matches(note).count(), 1, "{said}");
+}
+
+#[test]
+fn a_dag_that_was_to_be_kept_and_is_not_is_missed() {
+    let folder = folder();
+    let flags = ["--runs", "1", "--workers", "3", "--out", "kept"];
+    let disturbed = WRITES.replace(
+        "\"workers\"",
+        "\"interference\": {\"cpu_ns\": 100000000, \"run_delay_ns\": 90000000}, \"workers\"",
+    );
+    let output = profile(folder.path(), &flags, &disturbed);
+    assert!(
+        stdout(&output).contains("No conclusion"),
+        "{}",
+        stdout(&output)
+    );
+    let said = stderr(&output);
+    assert!(
+        said.contains("no DAG is recorded, and so none is kept"),
+        "{said}"
+    );
+    assert!(folder.path().join("kept-3-1.json").exists());
+}
+
+#[test]
+fn a_disk_without_room_is_not_the_programs_fault() {
+    let folder = folder();
+    let flags = ["--runs", "1", "--workers", "3"];
+    let output = profile(folder.path(), &flags, "rm -r \"${HEIST_PROFILE%/*}\"");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("no profile can be kept in ") && said.contains("TMPDIR"),
+        "{said}"
+    );
+    let full = "echo 'heist: could not write the DAG to x: No space left on device' >&2";
+    let script = format!("if [ -n \"$HEIST_DAG\" ]; then {full}; else {WRITES} fi");
+    let output = profile(folder.path(), &flags, &script);
+    let said = stdout(&output).replace('\n', " ");
+    assert!(
+        said.contains("wrote none: it could not write the DAG to x: No space left on device"),
+        "{said}"
+    );
+}
+
+#[test]
 fn runs_with_each_number_of_workers_give_one_report() {
     let folder = folder();
     let script = format!("echo run >> log; {WRITES}");

@@ -237,8 +237,16 @@ fn a_file_that_cannot_be_replayed_is_told_why() {
             "work for 104167 days; accepted is what makes at most 100",
         ),
         (&RECORDED[..300], "cut off"),
+        (
+            &RECORDED.replace("\"sites\"", "\"places\""),
+            "cannot use FILE: missing field `sites`",
+        ),
+        (
+            &RECORDED.replace("\"edges\": []", "\"edges\": [[2, 2]]"),
+            "comes before itself",
+        ),
     ] {
-        let err = refused(text, &[]);
+        let err = refused(text, &[]).replace(file.to_str().expect("text"), "FILE");
         assert!(err.contains(why), "{text}: {err}");
     }
     for (args, why) in [

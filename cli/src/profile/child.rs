@@ -16,6 +16,9 @@ use crate::signals::Signals;
 /// The most that is shown of what a failed program said.
 const LINES_SHOWN: usize = 12;
 
+/// A small profile has as many.
+const PROBE_BYTES: usize = 1 << 14;
+
 /// A run to be made.
 pub(super) struct Child<'a> {
     /// The program and its arguments.
@@ -111,5 +114,23 @@ impl Finished {
     /// The end of what the program said on standard error, if nobody has seen it.
     pub(super) fn last_words(&self) -> Option<String> {
         last_words(self.said.as_ref()?, LINES_SHOWN)
+    }
+
+    /// The line in which the program says why it could not write what it was asked for.
+    pub(super) fn why_not(&self) -> Option<String> {
+        let said = self.last_words()?;
+        let line = said
+            .lines()
+            .rev()
+            .find_map(|line| line.trim().strip_prefix("heist: could not write "))?;
+        Some(format!("it could not write {line}"))
+    }
+
+    /// The error of a file beside the profile, if none can be written: nor could the program.
+    pub(super) fn no_room(&self) -> Option<io::Error> {
+        let probe = self.profile.with_extension("probe");
+        let written = std::fs::write(&probe, [0; PROBE_BYTES]);
+        let _ = std::fs::remove_file(&probe);
+        written.err()
     }
 }

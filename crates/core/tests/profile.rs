@@ -276,6 +276,18 @@ fn a_forked_child_that_exits_leaves_the_profile_to_its_parent() {
 }
 
 #[test]
+fn a_profile_says_if_it_is_in_the_place_of_another_one() {
+    let folder = Folder::new("replaced");
+    let [first, second] = [(), ()].map(|()| {
+        let output = child("in_a_child::returns", &folder.0.join("out"));
+        assert!(output.status.success());
+        fs::read_to_string(folder.0.join("out.json")).expect("it is there")
+    });
+    assert!(first.contains("\"has_replaced\": false"), "{first}");
+    assert!(second.contains("\"has_replaced\": true"), "{second}");
+}
+
+#[test]
 fn a_profile_that_cannot_be_written_is_an_error_that_says_so() {
     let folder = Folder::new("refused");
     let missing = folder.0.join("missing").join("out");

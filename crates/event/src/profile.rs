@@ -16,6 +16,8 @@ pub struct Profile {
     pub pid: u32,
     /// When it started, in milliseconds since 1970.
     pub started_unix_ms: u64,
+    /// True if there was a file in the place of this one, which it has replaced.
+    pub has_replaced: bool,
     /// The workers of its largest pool.
     pub workers: usize,
     /// The number of pools that it built.
@@ -165,6 +167,7 @@ impl Profile {
         json.texts("command", &self.command);
         json.number("pid", self.pid);
         json.number("started_unix_ms", self.started_unix_ms);
+        json.number("has_replaced", self.has_replaced);
         json.number("workers", self.workers);
         json.number("pools", self.pools);
         json.number("processors", self.processors);
@@ -259,6 +262,7 @@ mod tests {
         let json = profile.to_json();
         for part in [
             "{\n  \"heist_profile\": 1,\n  \"heist\": \"0.1.0\",\n",
+            "\n  \"has_replaced\": false,\n",
             r#""command": ["say \"hi\"", "back\\slash\u000a"],"#,
             "\n  \"work_ns\": 1500,\n",
             "\"empty_strand_ns\": 12.5,\n",

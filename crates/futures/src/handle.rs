@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
 use async_task::FallibleTask;
-use heist_core::hosting::{self, Host};
+use heist_core::hosting::{self, Host, Point};
 use heist_core::JoinError;
 #[cfg(doc)]
 use heist_core::ThreadPoolBuilder;
@@ -138,14 +138,19 @@ impl<T> fmt::Debug for FutureHandle<T> {
     }
 }
 
-/// How a future ended, until somebody claims it.
-pub(crate) enum Outcome<T> {
+/// How a future ended, until somebody claims it, and where: whoever claims it comes behind that.
+pub(crate) struct Outcome<T> {
+    end: End<T>,
+    point: Point,
+}
+
+enum End<T> {
     Ready(Output<T>),
     Panicked(Unclaimed),
 }
 
 /// An output until it is taken. A panic of its drop is held back.
-pub(crate) struct Output<T>(Option<T>);
+struct Output<T>(Option<T>);
 
 impl<T> Drop for Output<T> {
     fn drop(&mut self) {
@@ -162,19 +167,22 @@ impl<T> Drop for Output<T> {
 impl<T> Outcome<T> {
     /// The outcome of a poll on a worker.
     pub(crate) fn new(result: thread::Result<T>) -> Self {
-        match result {
-            Ok(output) => Self::Ready(Output(Some(output))),
-            Err(payload) => Self::Panicked(Unclaimed {
+        let end = match result {
+            Ok(output) => End::Ready(Output(Some(output))),
+            Err(payload) => End::Panicked(Unclaimed {
                 host: Host::current(),
                 payload: Some(payload),
             }),
-        }
+        };
+        let point = Point::here();
+        Self { end, point }
     }
 
     fn claim(self) -> Result<T, JoinError> {
-        match self {
-            Self::Ready(mut output) => Ok(output.0.take().expect("it is taken once")),
-            Self::Panicked(mut panic) => {
+        self.point.pass();
+        match self.end {
+            End::Ready(mut output) => Ok(output.0.take().expect("it is taken once")),
+            End::Panicked(mut panic) => {
                 let payload = panic.payload.take().expect("it is claimed once");
                 Err(JoinError::Panicked(payload.into()))
             }
@@ -183,7 +191,7 @@ impl<T> Outcome<T> {
 }
 
 /// A panic, which the pool's handler gets unless somebody claims it.
-pub(crate) struct Unclaimed {
+struct Unclaimed {
     host: Host,
     payload: Option<Box<dyn Any + Send>>,
 }

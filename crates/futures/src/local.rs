@@ -117,7 +117,7 @@ where
 {
     let schedule = move |runnable: Runnable<Host>| {
         let host = runnable.metadata().clone();
-        host.mail(worker, move || {
+        host.mail::<F>(worker, move || {
             with_budget(|| runnable.run());
         });
     };

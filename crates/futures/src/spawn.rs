@@ -2,12 +2,14 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::marker::PhantomData;
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
-use heist_core::hosting::{self, Host, Hosted, Order};
+use heist_core::hosting::{self, Host, Hosted, Order, Point};
 #[cfg(doc)]
 use heist_core::{spawn, with_propagation, JoinError, Once, ThreadPoolBuilder, Waiting};
 use pin_project_lite::pin_project;
@@ -80,24 +82,36 @@ where
             true => Order::Again,
             false => order(WAKE),
         };
-        Host::schedule(order, Scheduled(runnable));
+        Host::schedule(order, Scheduled::<F>::new(runnable));
     };
     let builder = Builder::new().metadata(host);
     let (runnable, task) = builder.spawn(|_| caught(future), WithInfo(wake));
-    Host::schedule(order(SPAWN), Scheduled(runnable));
+    Host::schedule(order(SPAWN), Scheduled::<F>::new(runnable));
     FutureHandle::new(task.fallible())
 }
 
 /// A future that is ready to be polled.
-struct Scheduled(Runnable<Host>);
+struct Scheduled<F> {
+    runnable: Runnable<Host>,
+    future: PhantomData<fn() -> F>,
+}
 
-impl Hosted for Scheduled {
+impl<F> Scheduled<F> {
+    fn new(runnable: Runnable<Host>) -> Self {
+        let future = PhantomData;
+        Self { runnable, future }
+    }
+}
+
+impl<F: 'static> Hosted for Scheduled<F> {
+    type Origin = F;
+
     fn host(&self) -> &Host {
-        self.0.metadata()
+        self.runnable.metadata()
     }
 
     fn run(self) -> bool {
-        with_budget(|| self.0.run())
+        with_budget(|| self.runnable.run())
     }
 }
 
@@ -129,6 +143,7 @@ fn order(cost: u32) -> Order {
 pub(crate) fn caught<F>(future: F) -> Caught<F> {
     Caught {
         future: Some(future),
+        before: Point::default(),
     }
 }
 
@@ -138,6 +153,8 @@ pin_project! {
         // `None` once it has ended.
         #[pin]
         future: Option<F>,
+        // Where its last poll has ended: the next one comes behind it, whoever wakes it.
+        before: Point,
     }
 
     impl<F> PinnedDrop for Caught<F> {
@@ -155,13 +172,16 @@ impl<F: Future> Future for Caught<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let poll = AssertUnwindSafe(|| {
-            let mut place = self.project().future;
+            let this = self.project();
+            let mut place = this.future;
+            mem::take(this.before).pass();
             let future = place.as_mut().as_pin_mut();
             let future = future.expect("it has not ended");
             let waker = cx.waker();
             let poll = with_own(waker, || future.poll(&mut Context::from_waker(waker)));
-            if poll.is_ready() {
-                place.set(None);
+            match poll.is_ready() {
+                true => place.set(None),
+                false => *this.before = Point::here(),
             }
             poll
         });

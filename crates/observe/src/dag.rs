@@ -64,7 +64,7 @@ pub fn parse(text: &str) -> Result<Dag, DagError> {
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     let file: File = serde_path_to_error::deserialize(&mut reader)
-        .map_err(|error| DagError(format!("{}: {}", error.path(), error.inner())))?;
+        .map_err(|error| DagError(syntax::in_field(&error)))?;
     file.check().map_err(DagError)
 }
 

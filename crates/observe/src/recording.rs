@@ -83,7 +83,7 @@ impl Recording {
         }
         let mut reader = serde_json::Deserializer::from_str(text);
         let file: File = serde_path_to_error::deserialize(&mut reader)
-            .map_err(|error| refuse(format!("{}: {}", error.path(), error.inner())))?;
+            .map_err(|error| refuse(syntax::in_field(&error)))?;
         let mut known = HashMap::new();
         let names = file.names.iter().map(|name| kept(&mut known, name));
         let names: Vec<&'static str> = names.collect();

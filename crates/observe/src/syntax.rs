@@ -10,3 +10,11 @@ pub(crate) fn fault(text: &str, error: &serde_json::Error) -> String {
         error.to_string()
     }
 }
+
+/// Says in which field a value is wrong, or is missing from the whole.
+pub(crate) fn in_field(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    match error.path().to_string().as_str() {
+        "." => error.inner().to_string(),
+        path => format!("{path}: {}", error.inner()),
+    }
+}

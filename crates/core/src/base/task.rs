@@ -75,6 +75,12 @@ impl<T: Task> Metered<T> {
         };
         Self { start, task }
     }
+
+    /// A task that others wait for, and learn otherwise how far it has come.
+    pub(crate) fn awaited(site: &'static Site, task: T) -> Self {
+        let start = Meter::of_thread().fork(site);
+        Self { start, task }
+    }
 }
 
 impl<T: Task> Task for Metered<T> {

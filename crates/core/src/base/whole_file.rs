@@ -16,6 +16,10 @@ pub(crate) fn named(value: &std::ffi::OsStr, ending: &str) -> Result<PathBuf, St
     if value.is_empty() {
         return Err("it is empty".to_owned());
     }
+    let last = value.as_encoded_bytes().rsplit(|&sign| sign == b'/').next();
+    if matches!(last, Some(b"" | b"." | b"..")) {
+        return Err(format!("{} is a folder", told(value.as_ref())));
+    }
     let mut file = value.to_owned();
     file.push(ending);
     let file = std::path::absolute(file).map_err(|error| error.to_string())?;
@@ -126,5 +130,9 @@ mod tests {
         let folder = std::env::temp_dir();
         let refusal = named(folder.as_os_str(), "").expect_err("it is a folder");
         assert!(refusal.ends_with(" is a folder"), "{refusal}");
+        for name in [".", "..", "/", "run/", "a/../.."] {
+            let refusal = named(name.as_ref(), ".json").expect_err(name);
+            assert!(refusal.ends_with(" is a folder"), "{name}: {refusal}");
+        }
     }
 }

@@ -268,6 +268,22 @@ pub(crate) fn as_a_job(job: impl FnOnce()) {
     }
 }
 
+/// The point to which the thread has come in its job, if that is metered.
+pub(crate) fn point() -> Option<Path> {
+    let meter = Meter::here().filter(|meter| !meter.is_paused())?;
+    Some(meter.point())
+}
+
+/// Goes on when this point of a metered job has been reached, too.
+#[cold]
+pub(crate) fn go_behind(point: &Path) {
+    let meter = Meter::of_thread();
+    meter.go_behind(point);
+    if meter.is_paused() {
+        meter.end();
+    }
+}
+
 /// Goes on, behind a wait, at the latest point that the jobs have come to.
 pub(crate) fn reach(latest: &Latest) {
     if let Some(meter) = Meter::here() {

@@ -396,11 +396,16 @@ impl Meter {
     /// Goes on at the latest point that others have come to.
     pub(crate) fn reach_latest(&self, latest: &Latest) {
         if let Some(path) = latest.get() {
-            self.cut();
-            self.path.advance(&path);
-            let node = self.behind(self.path.node(), path.node);
-            self.path.set_node(node);
+            self.go_behind(&path);
         }
+    }
+
+    /// Goes on when this point has been reached, too.
+    pub(crate) fn go_behind(&self, path: &Path) {
+        self.cut();
+        self.path.advance(path);
+        let node = self.behind(self.path.node(), path.node);
+        self.path.set_node(node);
     }
 
     /// Ends the present strand, and goes on at this point, whatever came before.

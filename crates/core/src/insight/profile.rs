@@ -166,6 +166,7 @@ fn write() {
         let started_unix = profile.started.duration_since(SystemTime::UNIX_EPOCH);
         data.started_unix_ms = started_unix.map_or(0, |time| time.as_millis() as u64);
         data.interference = profile.machine.taken_since();
+        data.has_replaced = file.exists();
         text.push_str(&summary::of(&data));
         let written = whole_file::put(file, |out| out.write_all(data.to_json().as_bytes()));
         text.push_str(&told("profile", file, "", &written));

@@ -2,14 +2,19 @@
 //! wait that can be repeated.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use heist_sync::process::Generation;
 
 use crate::base::job::DetachedJob;
 use crate::base::region::Context;
-use crate::base::task::{Carrying, Task};
+use crate::base::task::{Carrying, Metered, Task};
 use crate::base::unwind::{self, Payload};
+use crate::insight;
+use crate::insight::meter::Meter;
+use crate::insight::path::Path;
+use crate::insight::site::Site;
 use crate::ops::spawn;
 use crate::policy::Priority;
 use crate::pool::ThreadPool;
@@ -31,6 +36,9 @@ pub enum Order {
 
 /// A task that knows its pool, and is queued whenever it is to run.
 pub trait Hosted: Send + 'static {
+    /// The type by whose name profiles show it.
+    type Origin;
+
     /// Its pool.
     fn host(&self) -> &Host;
 
@@ -72,7 +80,7 @@ impl Host {
         clippy::mem_forget,
         reason = "what the parent has is not the child's to drop"
     )]
-    pub fn schedule(order: Order, task: impl Hosted) {
+    pub fn schedule<T: Hosted>(order: Order, task: T) {
         let Self { pool, context } = task.host();
         if pool.born.is_past() {
             return std::mem::forget(task);
@@ -92,11 +100,12 @@ impl Host {
         if order != Order::Again && !is_kept() {
             return pool.orphans.add(Box::new(task));
         }
-        let job = match context.clone() {
-            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-            None => unsafe { DetachedJob::new(Carrying(Run(task))) },
+        let context = context.clone();
+        let job = match pool.metered {
+            // SAFETY: a panic in it is held back.
+            true => unsafe { begun_here(At::<T::Origin>::SITE, context, Run(task)) },
             // SAFETY: as above.
-            context => carrying(context, unsafe { DetachedJob::new(Run(task)) }),
+            false => unsafe { with_context(context, Run(task)) },
         };
         match worker {
             Some(worker) if order == Order::Next => worker.push_detached(job),
@@ -116,7 +125,7 @@ impl Host {
         clippy::mem_forget,
         reason = "what the parent has is not the child's to drop"
     )]
-    pub fn mail(&self, worker: usize, job: impl FnOnce() + Send + 'static) {
+    pub fn mail<Origin>(&self, worker: usize, job: impl FnOnce() + Send + 'static) {
         let pool = &self.pool;
         if pool.born.is_past() {
             return std::mem::forget(job);
@@ -124,19 +133,14 @@ impl Host {
         if !pool.is_kept_alive() {
             return pool.orphans.add(Box::new(job));
         }
-        pool.queue_at(Place::OnlyOn(worker), self.detached(job));
-    }
-
-    /// A job with the surroundings, and of no region otherwise: whoever wakes a task knows nothing
-    /// of the call that has begun it.
-    fn detached(&self, job: impl FnOnce() + Send + 'static) -> DetachedJob {
-        let job = spawn::kept(job);
-        match &self.context {
-            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
-            None => unsafe { DetachedJob::new(Carrying(job)) },
+        let (job, context) = (spawn::kept(job), self.context.clone());
+        let job = match pool.metered {
+            // SAFETY: a panic in it is held back.
+            true => unsafe { begun_here(At::<Origin>::SITE, context, job) },
             // SAFETY: as above.
-            Some(context) => carrying(Some(Arc::clone(context)), unsafe { DetachedJob::new(job) }),
-        }
+            false => unsafe { with_context(context, job) },
+        };
+        pool.queue_at(Place::OnlyOn(worker), job);
     }
 
     /// Called before a future is spawned.
@@ -175,6 +179,79 @@ impl fmt::Debug for Host {
         f.debug_tuple("Host")
             .field(&Arc::as_ptr(&self.pool))
             .finish()
+    }
+}
+
+/// The site of polls.
+struct At<Origin>(PhantomData<Origin>);
+
+impl<Origin> At<Origin> {
+    const SITE: &'static Site = &Site::of::<Origin>("future");
+}
+
+/// A job with the surroundings, and of no region otherwise: whoever wakes a task knows nothing of
+/// the call that has begun it.
+///
+/// # Safety
+///
+/// The job does not unwind.
+unsafe fn with_context(context: Option<Arc<Context>>, job: impl Task + 'static) -> DetachedJob {
+    match context {
+        // SAFETY: 1. it borrows nothing. 2. Handed on.
+        None => unsafe { DetachedJob::new(Carrying(job)) },
+        // SAFETY: as above.
+        context => carrying(context, unsafe { DetachedJob::new(job) }),
+    }
+}
+
+/// The same for a metered pool: it comes behind the code that has woken it.
+///
+/// # Safety
+///
+/// As for [`with_context`].
+#[cold]
+unsafe fn begun_here(
+    site: &'static Site,
+    context: Option<Arc<Context>>,
+    job: impl Task + 'static,
+) -> DetachedJob {
+    // SAFETY: handed on.
+    unsafe { with_context(context, Metered::awaited(site, job)) }
+}
+
+/// The point to which a thread had come in a job, as a profile counts; none where nobody counts.
+/// A reader of what was written before it comes behind it.
+#[derive(Default)]
+pub struct Point(Option<Box<Path>>);
+
+impl Point {
+    /// Where the calling thread is.
+    #[must_use]
+    #[inline]
+    pub fn here() -> Self {
+        match Meter::here() {
+            None => Self(None),
+            Some(_) => Self::counted(),
+        }
+    }
+
+    #[cold]
+    fn counted() -> Self {
+        Self(insight::call::point().map(Box::new))
+    }
+
+    /// The calling thread comes behind it.
+    #[inline]
+    pub fn pass(self) {
+        if let Some(path) = self.0 {
+            insight::call::go_behind(&path);
+        }
+    }
+}
+
+impl fmt::Debug for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Point").field(&self.0.is_some()).finish()
     }
 }
 

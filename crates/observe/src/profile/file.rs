@@ -23,6 +23,10 @@ pub struct Profile {
     /// The program and its arguments.
     #[serde(default)]
     pub command: Vec<String>,
+    /// Whether there was a file in the place of this one: that of another run, or of another
+    /// program in the same run.
+    #[serde(default)]
+    pub has_replaced: bool,
     /// The workers of the largest pool.
     pub workers: u64,
     /// The pools that did something.
