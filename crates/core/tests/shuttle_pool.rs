@@ -463,6 +463,8 @@ struct Again {
 }
 
 impl Hosted for Again {
+    type Origin = Self;
+
     fn host(&self) -> &Host {
         &self.host
     }
