@@ -11,6 +11,7 @@ mod packing;
 mod read;
 mod screen;
 mod skips;
+mod table;
 mod time;
 mod trace;
 

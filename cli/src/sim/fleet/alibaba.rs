@@ -4,12 +4,13 @@
 //! `alibaba/clusterdata`; the files have no heads. A time of 0 means before or after the trace, and
 //! normalised sizes of -1 and 101 are bad values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use heist_run::usage::Usage;
 
-use super::bounded::{cells, Columns, Lines};
+use super::bounded::Lines;
 use super::skips::Fault;
+use super::table::{each_row, Row};
 use super::trace::{number, time, Entry, Machine, Trace, CPUS_MAX};
 
 const TASK: [&str; 9] = [
@@ -39,31 +40,11 @@ const MACHINES_MAX: usize = 1_000_000;
 
 /// Reads the tasks, of which each instance is a job.
 pub(super) fn read_jobs(lines: &mut Lines, trace: &mut Trace) -> Result<(), Usage> {
-    let mut columns = Columns::new(&TASK);
-    while !trace.is_full() {
-        let place = lines.place_of_next();
-        let Some(line) = lines.next()? else {
-            return Ok(());
-        };
-        let Some(row) = cells(line) else {
-            trace.rows += 1;
-            trace.skipped.add(&place, "the row is no UTF-8");
-            continue;
-        };
-        if columns.takes_heads(&row) {
-            continue;
-        }
-        trace.rows += 1;
-        if let Err(fault) = add_task(&columns, &row, &place, trace) {
-            trace.skipped.fault(&place, &fault);
-        }
-    }
-    trace.is_cut = true;
-    Ok(())
+    each_row(lines, &TASK, trace, add_task)
 }
 
-fn add_task(columns: &Columns, row: &[&str], place: &str, trace: &mut Trace) -> Result<(), Fault> {
-    let cell = |column: usize| columns.cell(row, column);
+fn add_task(row: &Row<'_>, trace: &mut Trace) -> Result<(), Fault> {
+    let (cell, place) = (|column| row.cell(column), row.place);
     let start_s = time("start_time", cell(5))?;
     let instances = number("instance_num", cell(1), 1.0..=1e9, "a number from 1 to 1e9")?;
     let cpus = number(
@@ -123,57 +104,34 @@ fn add_task(columns: &Columns, row: &[&str], place: &str, trace: &mut Trace) -> 
 
 /// Reads the machines; of several rows of one the first counts.
 pub(super) fn read_machines(lines: &mut Lines, trace: &mut Trace) -> Result<(), Usage> {
-    let mut columns = Columns::new(&MACHINE);
-    let mut known = HashMap::new();
-    let mut racks = HashMap::new();
-    loop {
-        let place = lines.place_of_next();
-        let Some(line) = lines.next()? else {
+    let (mut known, mut racks) = (HashSet::new(), HashMap::new());
+    each_row(lines, &MACHINE, trace, |row, trace| {
+        let id = row.cell(0);
+        if known.contains(id) {
             return Ok(());
-        };
-        let Some(row) = cells(line) else {
-            trace.rows += 1;
-            trace.skipped.add(&place, "the row is no UTF-8");
-            continue;
-        };
-        if columns.takes_heads(&row) {
-            continue;
-        }
-        trace.rows += 1;
-        let cell = |column: usize| columns.cell(&row, column);
-        let id = cell(0);
-        if known.contains_key(id) {
-            continue;
         }
         if known.len() >= MACHINES_MAX {
-            trace
-                .skipped
-                .add(&place, "there are more than a million machines");
-            continue;
+            let reason = "there are more than a million machines";
+            trace.skipped.add(row.place, reason);
+            return Ok(());
         }
         let accepted = "a number of cores, from 1";
-        let cpus = match number("cpu_num", cell(4), 1.0..=CPUS_MAX, accepted) {
-            Ok(cpus) => cpus,
-            Err(fault) => {
-                trace.skipped.fault(&place, &fault);
-                continue;
-            }
-        };
-        let memory: Option<f64> = cell(5).parse().ok();
+        let cpus = number("cpu_num", row.cell(4), 1.0..=CPUS_MAX, accepted)?;
+        let memory: Option<f64> = row.cell(5).parse().ok();
         let memory = memory.filter(|size| *size > 0.0 && *size <= 100.0);
         if memory.is_none() {
-            trace
-                .changed
-                .add(&place, "mem_size is none from 0 to 100: it counts as 100");
+            let reason = "mem_size is none from 0 to 100: it counts as 100";
+            trace.changed.add(row.place, reason);
         }
-        known.insert(id.to_owned(), ());
+        known.insert(id.to_owned());
         let rack = racks.len() as u32;
         trace.machines.push(Machine {
             id: known.len() as i64,
             cpus,
             memory_gib: memory.unwrap_or(100.0) / 100.0 * MEMORY_GIB,
-            rack: *racks.entry(cell(2).to_owned()).or_insert(rack),
+            rack: *racks.entry(row.cell(2).to_owned()).or_insert(rack),
             down: Vec::new(),
         });
-    }
+        Ok(())
+    })
 }

@@ -6,8 +6,9 @@
 
 use heist_run::usage::Usage;
 
-use super::bounded::{cells, Columns, Lines};
+use super::bounded::Lines;
 use super::skips::Fault;
+use super::table::{each_row, Row};
 use super::trace::{number, time, Entry, Trace, CPUS_MAX};
 
 const VM: [&str; 11] = [
@@ -28,35 +29,15 @@ const END_S: f64 = 30.0 * 86_400.0 - 300.0;
 
 /// Reads the VMs, of which each is a job.
 pub(super) fn read_jobs(lines: &mut Lines, trace: &mut Trace) -> Result<(), Usage> {
-    let mut columns = Columns::new(&VM);
-    while !trace.is_full() {
-        let place = lines.place_of_next();
-        let Some(line) = lines.next()? else {
-            return Ok(());
-        };
-        let Some(row) = cells(line) else {
-            trace.rows += 1;
-            trace.skipped.add(&place, "the row is no UTF-8");
-            continue;
-        };
-        if columns.takes_heads(&row) {
-            continue;
-        }
-        trace.rows += 1;
-        match vm(&columns, &row, &place, trace) {
-            Ok(entry) if trace.wants(&place, entry.start_s, entry.end_s) => {
-                trace.entries.push(entry);
-            }
-            Ok(_) => (),
-            Err(fault) => trace.skipped.fault(&place, &fault),
-        }
-    }
-    trace.is_cut = true;
-    Ok(())
+    each_row(lines, &VM, trace, |row, trace| {
+        let entry = vm(row, trace)?;
+        trace.push_if_wanted(row.place, entry);
+        Ok(())
+    })
 }
 
-fn vm(columns: &Columns, row: &[&str], place: &str, trace: &mut Trace) -> Result<Entry, Fault> {
-    let cell = |column: usize| columns.cell(row, column);
+fn vm(row: &Row<'_>, trace: &mut Trace) -> Result<Entry, Fault> {
+    let (cell, place) = (|column| row.cell(column), row.place);
     let start_s = time("vmcreated", cell(3))?;
     let end_s = match cell(4) {
         "" => None,

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use heist_run::usage::Usage;
 
-use super::bounded::{cells, Columns, Lines};
+use super::bounded::Lines;
 use super::skips::Fault;
+use super::table::{each_row, Row};
 use super::trace::{number, Entry, Format, Trace};
 
 const VM: [&str; 6] = [
@@ -42,85 +43,40 @@ pub(super) struct Types(HashMap<String, (u64, f64, f64)>);
 
 /// Reads the types.
 pub(super) fn read_types(lines: &mut Lines, trace: &mut Trace) -> Result<Types, Usage> {
-    let mut columns = Columns::new(&TYPE);
     let mut types = HashMap::new();
-    loop {
-        let place = lines.place_of_next();
-        let Some(line) = lines.next()? else {
-            return Ok(Types(types));
-        };
-        let Some(row) = cells(line) else {
-            trace.rows += 1;
-            trace.skipped.add(&place, "the row is no UTF-8");
-            continue;
-        };
-        if columns.takes_heads(&row) {
-            continue;
-        }
-        trace.rows += 1;
-        let cell = |column: usize| columns.cell(&row, column);
+    each_row(lines, &TYPE, trace, |row, trace| {
         let share = |field, column| {
-            number(
-                field,
-                cell(column),
-                1e-9..=1.0,
-                "a share of a machine, above 0, up to 1",
-            )
+            let accepted = "a share of a machine, above 0, up to 1";
+            number(field, row.cell(column), 1e-9..=1.0, accepted)
         };
-        let machine: u64 = cell(2).parse().unwrap_or(u64::MAX);
-        match (share("core", 3), share("memory", 4)) {
-            (Ok(core), Ok(memory)) if types.len() < TYPES_MAX => {
-                let entry = types.entry(cell(1).to_owned());
-                let known = entry.or_insert((machine, core, memory));
-                if machine < known.0 {
-                    *known = (machine, core, memory);
-                }
-            }
-            (Ok(_), Ok(_)) => trace
-                .skipped
-                .add(&place, "there are more than a million types"),
-            (Err(fault), _) | (_, Err(fault)) => trace.skipped.fault(&place, &fault),
+        let machine: u64 = row.cell(2).parse().unwrap_or(u64::MAX);
+        let (core, memory) = (share("core", 3)?, share("memory", 4)?);
+        if types.len() >= TYPES_MAX {
+            let reason = "there are more than a million types";
+            trace.skipped.add(row.place, reason);
+            return Ok(());
         }
-    }
+        let entry = types.entry(row.cell(1).to_owned());
+        let known = entry.or_insert((machine, core, memory));
+        if machine < known.0 {
+            *known = (machine, core, memory);
+        }
+        Ok(())
+    })?;
+    Ok(Types(types))
 }
 
 /// Reads the VMs, of which each is a job.
 pub(super) fn read_jobs(lines: &mut Lines, types: &Types, trace: &mut Trace) -> Result<(), Usage> {
-    let mut columns = Columns::new(&VM);
-    while !trace.is_full() {
-        let place = lines.place_of_next();
-        let Some(line) = lines.next()? else {
-            return Ok(());
-        };
-        let Some(row) = cells(line) else {
-            trace.rows += 1;
-            trace.skipped.add(&place, "the row is no UTF-8");
-            continue;
-        };
-        if columns.takes_heads(&row) {
-            continue;
-        }
-        trace.rows += 1;
-        match vm(&columns, &row, types, &place, trace) {
-            Ok(entry) if trace.wants(&place, entry.start_s, entry.end_s) => {
-                trace.entries.push(entry);
-            }
-            Ok(_) => (),
-            Err(fault) => trace.skipped.fault(&place, &fault),
-        }
-    }
-    trace.is_cut = true;
-    Ok(())
+    each_row(lines, &VM, trace, |row, trace| {
+        let entry = vm(row, types, trace)?;
+        trace.push_if_wanted(row.place, entry);
+        Ok(())
+    })
 }
 
-fn vm(
-    columns: &Columns,
-    row: &[&str],
-    types: &Types,
-    place: &str,
-    trace: &mut Trace,
-) -> Result<Entry, Fault> {
-    let cell = |column: usize| columns.cell(row, column);
+fn vm(row: &Row<'_>, types: &Types, trace: &mut Trace) -> Result<Entry, Fault> {
+    let (cell, place) = (|column| row.cell(column), row.place);
     let accepted = "a number of days, from -400 to 400";
     let start = number("starttime", cell(4), -400.0..=400.0, accepted)?;
     let end = match cell(5) {

@@ -161,6 +161,13 @@ impl Trace {
         self.entries.len() as u64 >= self.window.limit
     }
 
+    /// Adds the job if it has a part in the window; counts it if not.
+    pub(super) fn push_if_wanted(&mut self, place: &str, entry: Entry) {
+        if self.wants(place, entry.start_s, entry.end_s) {
+            self.entries.push(entry);
+        }
+    }
+
     /// Whether a job that lasts so long has a part in the window; counts it if not.
     pub(super) fn wants(&mut self, place: &str, start_s: f64, end_s: Option<f64>) -> bool {
         self.last_s = self.last_s.max(start_s).max(end_s.unwrap_or(0.0));
