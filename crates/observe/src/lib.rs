@@ -56,7 +56,7 @@ mod syntax;
 mod timeline;
 pub mod trace;
 #[cfg_attr(
-    not(feature = "files"),
+    not(any(feature = "files", test)),
     expect(dead_code, reason = "the page of a run needs a part of it")
 )]
 pub mod words;
