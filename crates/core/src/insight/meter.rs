@@ -321,18 +321,16 @@ impl Meter {
     /// A job of this site is about to be offered to others.
     #[inline]
     pub(crate) fn fork(&self, site: &'static Site) -> Start {
-        self.cut();
+        self.cut_and(Recorder::tell);
         self.tally(site).forks.add(1);
-        let start = self.start(Some(site), self.settings.get().steal);
-        self.tell();
-        start
+        self.start(Some(site), self.settings.get().steal)
     }
 
     /// As [`fork`](Self::fork), or for a part of the present job, which has no site of its own; goes
     /// on at the site of the job, in the frame that offers it.
     #[inline(always)]
     pub(crate) fn fork_and_go_on(&self, site: Option<&'static Site>) -> (Start, SiteBefore, Mark) {
-        let mark = self.cut_and_mark();
+        let mark = self.cut_and(Recorder::mark);
         let before = SiteBefore(self.tally.get(), self.site.get());
         let (tally, site, burden) = match site {
             Some(of) => (self.tally(of), site, self.settings.get().steal),
@@ -377,8 +375,7 @@ impl Meter {
     /// Ends the present strand, and gives the point that it has come to.
     #[inline]
     pub(crate) fn point(&self) -> Path {
-        self.cut();
-        self.tell();
+        self.cut_and(Recorder::tell);
         self.path.get()
     }
 

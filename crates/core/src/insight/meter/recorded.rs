@@ -54,13 +54,13 @@ impl Meter {
         latest.reach(path, |point, at| lock(&self.dag).reach(point, at, site()));
     }
 
-    /// As [`cut`](Self::cut), where a fork is about to be offered whose frame goes on.
+    /// As [`cut`](Self::cut), and does this behind the strand, if the DAG is recorded.
     #[inline(always)]
-    pub(super) fn cut_and_mark(&self) -> Mark {
+    pub(super) fn cut_and<R: Default>(&self, behind: impl FnOnce(&mut Recorder) -> R) -> R {
         let ended = self.count();
         match self.is_recorded() {
-            true => self.record(ended, Recorder::mark),
-            false => Mark::default(),
+            true => self.record(ended, behind),
+            false => R::default(),
         }
     }
 
