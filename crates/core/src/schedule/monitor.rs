@@ -30,9 +30,10 @@ const ALONE_MAX: Duration = Duration::from_secs(1);
 /// The looks at which nothing runs, before that is a deadlock.
 const LOOKS_AT_STILL: u32 = 30;
 
-/// As `LOOKS_AT_STILL`, while a thread that does not use heist waits for a time of its own, as that
-/// of a test harness does.
-const LOOKS_AT_OTHERS: u32 = 2_000;
+/// How long nothing runs besides, while a thread that does not use heist waits for a time of its
+/// own, as that of a test harness or of the thread sanitizer does. A time, for a look takes 10 ms
+/// under that sanitizer.
+const OTHERS_MAX: Duration = Duration::from_secs(2);
 
 /// The rounds of searches, without anything else, after which nothing runs.
 const ROUNDS_MAX: u64 = 5_000;
@@ -56,8 +57,9 @@ struct Monitor {
     cpu_ns: Option<u64>,
     /// The looks since then at which it has waited.
     waited: u32,
-    /// The looks at which nothing ran.
+    /// The looks at which nothing ran, and the first of them.
     still: u32,
+    still_since: Instant,
 }
 
 fn look_for_ever() {
@@ -68,6 +70,7 @@ fn look_for_ever() {
         cpu_ns: None,
         waited: 0,
         still: 0,
+        still_since: Instant::now(),
     };
     loop {
         Futex::new(0).wait_timeout(0, PAUSE);
@@ -90,9 +93,15 @@ impl Monitor {
             _ => {}
         }
         let is_still = baton.holder.is_none() || baton.rounds > ROUNDS_MAX;
-        let looks = if is_still { self.patience(baton) } else { None };
-        self.still = if looks.is_some() { self.still + 1 } else { 0 };
-        if looks.is_some_and(|looks| self.still > looks) {
+        let Some(patience) = is_still.then(|| self.patience(baton)).flatten() else {
+            self.still = 0;
+            return;
+        };
+        if self.still == 0 {
+            self.still_since = Instant::now();
+        }
+        self.still += 1;
+        if self.still > LOOKS_AT_STILL && self.still_since.elapsed() >= patience {
             report(baton);
         }
     }
@@ -154,9 +163,9 @@ impl Monitor {
         Duration::from_nanos(now - then) > ALONE_MAX
     }
 
-    /// The looks after which this is a deadlock: a runner waits for another one, no thread of the
+    /// The time after which this is a deadlock: a runner waits for another one, no thread of the
     /// process runs, and no runner waits for a time of its own. `None` if it is not.
-    fn patience(&self, baton: &Baton) -> Option<u32> {
+    fn patience(&self, baton: &Baton) -> Option<Duration> {
         let waits = baton.runners.iter().any(|runner| match runner.state {
             State::Blocked => true,
             State::Waits(_) => !runner.is_worker,
@@ -165,7 +174,7 @@ impl Monitor {
         if !waits {
             return None;
         }
-        let mut looks = LOOKS_AT_STILL;
+        let mut patience = Duration::ZERO;
         let threads = thread_state::all_threads().into_iter();
         let watcher = inside::watcher();
         for id in threads.filter(|&id| Some(id) != self.me && Some(id) != watcher) {
@@ -179,10 +188,10 @@ impl Monitor {
                 None => {}
                 Some(state) if state.is_in_futex() => {}
                 Some(state) if state.is_running() || runner.is_some() => return None,
-                Some(_) => looks = LOOKS_AT_OTHERS,
+                Some(_) => patience = OTHERS_MAX,
             }
         }
-        Some(looks)
+        Some(patience)
     }
 }
 
