@@ -282,6 +282,7 @@ fn options_that_would_change_nothing_are_refused() {
         (&["hotspot", "--jobs", "3"], "name the scenario synthetic"),
         (&["hotspot", "--load", "90"], "name the scenario synthetic"),
         (&["hotspot", "--error", "1"], "name the scenario synthetic"),
+        (&["thrash", "--nodes", "5"], "leave --nodes out"),
         (&["hotspot", "--limit", "3"], "--trace FORMAT:FILE"),
         (&["hotspot", "--period", "0"], "at least 0.001 s"),
     ] {

@@ -246,6 +246,7 @@ impl Args {
     fn fit(&self) -> Result<(), Usage> {
         let is_trace = self.trace.is_some();
         let is_synthetic = self.scenario.contains(&Happening::Synthetic);
+        let is_thrash = self.scenario.contains(&Happening::Thrash);
         let error = if !is_trace && self.scenario.is_empty() {
             "a comparison needs a fleet: name a scenario, such as hotspot, or all of them with \
              all, or a trace with --trace FORMAT:FILE"
@@ -258,6 +259,8 @@ impl Args {
         } else if !is_synthetic && !is_trace && self.error.is_some() {
             "--error is for the synthetic fleet and for traces; leave it out, or name the \
              scenario synthetic"
+        } else if is_thrash && self.nodes.is_some() {
+            "thrash is about two nodes; leave --nodes out, or name other scenarios only"
         } else {
             return Ok(());
         };

@@ -123,6 +123,16 @@ impl File {
                 "sites: {sites} of them; accepted is at most {SITES_MAX}"
             ));
         }
+        if self.outside_ns > self.wall_ns {
+            let Self {
+                outside_ns: outside,
+                wall_ns: wall,
+                ..
+            } = self;
+            return Err(format!(
+                "outside_ns: {outside}; accepted is at most wall_ns, {wall}"
+            ));
+        }
         let mut work = 0_i64;
         for (n, Read(node)) in self.nodes.iter().enumerate() {
             let wrong = |what: &str| format!("nodes[{n}]: {what}");
@@ -263,6 +273,10 @@ mod tests {
         let error = parse(&file(&sites, "", "")).unwrap_err().to_string();
         assert!(error.contains("accepted is at most 65536"), "{error}");
         assert!(parse(&file(&sites[site.len() + 1..], "", "")).is_ok());
+        let outside = file(site, "", "").replace(r#""outside_ns": 0"#, r#""outside_ns": 2"#);
+        let error = parse(&outside).unwrap_err().to_string();
+        let told = "outside_ns: 2; accepted is at most wall_ns, 1";
+        assert!(error.contains(told), "{error}");
         let most = i64::MAX;
         let nodes = format!("[0, {most}, 0], [0, {most}, 0]");
         let error = parse(&file(site, &nodes, "")).unwrap_err().to_string();
