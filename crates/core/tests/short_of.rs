@@ -1,8 +1,9 @@
 //! Pools in a process that is short of memory, addresses or threads. A limit cannot be taken back,
 //! so each test runs again in a process of its own.
+// The sanitizers have memory and addresses of their own.
 #![cfg(all(
     target_os = "linux",
-    not(any(heist_loom, heist_shuttle, heist_asan, heist_lsan))
+    not(any(heist_loom, heist_shuttle, heist_asan, heist_lsan, heist_tsan))
 ))]
 
 use std::io::{self, Write as _};
