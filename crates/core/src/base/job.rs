@@ -36,6 +36,9 @@ use crate::policy::Priority;
 /// A slot of a worker's deque.
 pub(crate) type JobSlot = NonNull<Slot<Kind>>;
 
+/// The slot of a job that has none.
+pub(crate) const NOWHERE: JobSlot = JobSlot::dangling();
+
 /// Gives the name of a closure's type.
 pub(crate) type Name = fn() -> &'static str;
 

@@ -54,9 +54,6 @@ impl Start {
 
 /// Learns what happens in a join.
 pub(crate) trait SeesJoin {
-    /// There is no room for the second closure: it runs behind the first.
-    fn all_in_place(&mut self) {}
-
     /// The first closure has ended, and the second runs here.
     fn second_in_place(&mut self) {}
 
@@ -103,29 +100,34 @@ impl Fork {
     /// Runs the second closure, on any thread: that of a thief touches nothing but the note, and
     /// looks whether the closure runs in place.
     #[inline(always)]
-    pub(crate) fn run<R>(&self, job: impl FnOnce() -> R) -> R {
-        if self.is_in_place.load(Ordering::Relaxed) {
-            job()
-        } else {
-            self.note.run(job)
+    pub(crate) fn run<R>(fork: Option<&Self>, job: impl FnOnce() -> R) -> R {
+        match fork {
+            Some(fork) if !fork.is_in_place.load(Ordering::Relaxed) => fork.note.run(job),
+            _ => job(),
         }
+    }
+
+    /// The first closure has ended, and the second begins here.
+    #[inline(never)]
+    fn turn(&self) {
+        self.is_in_place.store(true, Ordering::Relaxed);
+        self.first.set(Some(self.meter.turn_to(&self.note.start)));
     }
 }
 
-impl SeesJoin for &Fork {
-    fn all_in_place(&mut self) {
-        self.is_in_place.store(true, Ordering::Relaxed);
-    }
-
-    #[inline(never)]
+impl SeesJoin for Option<&Fork> {
+    #[inline(always)]
     fn second_in_place(&mut self) {
-        self.is_in_place.store(true, Ordering::Relaxed);
-        self.first.set(Some(self.meter.turn_to(&self.note.start)));
+        if let Some(fork) = self {
+            fork.turn();
+        }
     }
 
     #[cold]
     fn first_has_panicked(&mut self) {
-        self.first.set(Some(self.meter.point()));
+        if let Some(fork) = self {
+            fork.first.set(Some(fork.meter.point()));
+        }
     }
 }
 

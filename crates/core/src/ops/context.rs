@@ -23,7 +23,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 
 use crate::base::argument::{Argument, FnContext};
-use crate::base::job::JobSlot;
+use crate::base::job::{JobSlot, NOWHERE};
 use crate::base::slot_job::SlotJob;
 use crate::base::unwind;
 use crate::insight::site::Site;
@@ -229,7 +229,7 @@ where
         // SAFETY: lent above, with these types.
         Err(payload) => unsafe {
             let in_place = Place::new(chain, slot);
-            finish_and_resume::<B, RB, Place>(chain.worker, slot, in_place, payload)
+            finish_and_resume::<B, RB, Place>(chain.worker, slot, None, in_place, payload)
         },
     };
     // SAFETY: lent above.
@@ -242,9 +242,6 @@ where
     // SAFETY: lent above, with these types, and a thief has it.
     unsafe { both::<B, RA, RB, Place>(chain.worker, slot, ra) }
 }
-
-/// In a context that carries nothing.
-const NOWHERE: JobSlot = JobSlot::dangling();
 
 /// The slot behind this one.
 #[inline(always)]

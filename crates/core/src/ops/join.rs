@@ -7,6 +7,7 @@
 
 use std::any::type_name;
 use std::mem::ManuallyDrop;
+use std::ptr;
 
 use heist_sync::thread;
 
@@ -18,7 +19,7 @@ use crate::insight::call::{Fork, SeesJoin};
 use crate::insight::meter::Meter;
 use crate::insight::site::Site;
 use crate::schedule::Point;
-use crate::state::{Pool, Wait};
+use crate::state::Pool;
 use crate::worker::Worker;
 
 /// Runs both closures, perhaps in parallel, and returns both results.
@@ -157,23 +158,16 @@ where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    match Meter::here() {
-        Some(meter) => join_metered(worker, meter, migrated, site, a, b),
-        None => join_on(worker, migrated, a_to_its_point(worker, a), b),
-    }
-}
-
-/// The first closure, behind which a scheduled worker comes to a point: a thief may take the second
-/// one there.
-fn a_to_its_point<A, RA>(worker: &Worker, a: A) -> impl FnOnce(FnContext) -> RA + use<'_, A, RA>
-where
-    A: FnOnce(FnContext) -> RA,
-{
-    |told| {
+    let fork = Meter::here().map(|meter| Fork::new(meter, site));
+    let fork = fork.as_ref();
+    let a = |told| {
         let ra = a(told);
+        // A thief may take the second closure there.
         worker.point(Point::Work);
         ra
-    }
+    };
+    let b = |told| Fork::run(fork, || b(told));
+    join_seen(worker, migrated, a, b, fork)
 }
 
 #[inline(always)]
@@ -200,20 +194,19 @@ where
 {
     let mut b = ManuallyDrop::new(b);
     // SAFETY: 1. `b` stays in this frame until the job is taken back or done, on every path below,
-    // including a panic in `a`. One of the copies is used. 2. `b` and its result are Send, by the
-    // bounds of the callers.
-    let Some(slot) = (unsafe { worker.lend::<B, RB>(&b) }) else {
-        seer.all_in_place();
-        return join_in_place(worker, migrated, a, ManuallyDrop::into_inner(b));
-    };
+    // including a panic in `a`, and if it is taken back that copy is used. 2. `b` and its result
+    // are Send, by the bounds of the callers.
+    let slot = unsafe { worker.lend::<B, RB>(&b) };
 
     let ra = match unwind::catch(|| a(FnContext::new(migrated))) {
         Ok(ra) => ra,
-        // SAFETY: lent above, with these types.
+        // SAFETY: lent above, with these types, and not used any more. `b` itself stays: a thief
+        // may read it in this frame.
         Err(payload) => unsafe {
             seer.first_has_panicked();
-            let in_place = FnContext::new(false);
-            finish_and_resume::<B, RB, FnContext>(worker, slot, in_place, payload)
+            let in_place = FnContext::new(migrated);
+            let b = Some(ptr::read(&raw const b));
+            finish_and_resume::<B, RB, FnContext>(worker, slot, b, in_place, payload)
         },
     };
 
@@ -229,47 +222,6 @@ where
     }
     // SAFETY: lent above, with these types, and a thief has it.
     unsafe { both::<B, RA, RB, FnContext>(worker, slot, ra) }
-}
-
-/// As [`join_on`], where the meter sees each closure begin and end.
-#[inline(always)]
-fn join_metered<A, B, RA, RB>(
-    worker: &Worker,
-    meter: &'static Meter,
-    migrated: bool,
-    site: Option<&'static Site>,
-    a: A,
-    b: B,
-) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA,
-    B: FnOnce(FnContext) -> RB,
-{
-    let fork = Fork::new(meter, site);
-    join_seen(worker, migrated, a, |told| fork.run(|| b(told)), &fork)
-}
-
-/// Runs one closure after the other, because the deque is full.
-#[cold]
-#[inline(never)]
-fn join_in_place<A, B, RA, RB>(worker: &Worker, migrated: bool, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA,
-    B: FnOnce(FnContext) -> RB,
-{
-    let ra = unwind::catch(|| a(FnContext::new(migrated)));
-    let rb = match ra {
-        Err(_) if worker.leaves() => Err(unwind::dropped(b, unwind::cancellation())),
-        _ => unwind::catch(|| b(FnContext::new(migrated))),
-    };
-    match (ra, rb) {
-        (Ok(ra), Ok(rb)) => (ra, rb),
-        (Ok(ra), Err(payload)) => {
-            unwind::discard(ra);
-            unwind::resume(payload)
-        }
-        (Err(payload), rb) => resume_first(payload, rb),
-    }
 }
 
 /// Resumes the panic of the first closure, now that the second has ended.
@@ -317,12 +269,7 @@ where
 {
     // SAFETY: by 1.
     let latch = unsafe { lent_latch(slot).as_ref() };
-    // The first closure pushed its jobs above the slot.
-    let what = Wait::Half {
-        name: type_name::<B>,
-        slot: slot.as_ptr() as usize,
-    };
-    worker.wait_for_thief(latch, what, |_| slot.as_ptr() as usize + 1);
+    worker.wait_for_thief(latch, slot, type_name::<B>);
     // SAFETY: the latch is set, and the result is taken once.
     let result = unsafe { SlotJob::<B, RB, X>::take_result(slot) };
     // SAFETY: the thief is done with it.
@@ -343,12 +290,15 @@ where
 ///
 /// # Safety
 ///
-/// 1. The slot holds a job of these types that this worker has lent.
+/// 1. This worker has lent a job of these types in this slot, and that is the slot's last use.
+/// 2. `b` is a copy of what has stayed in the frame, which nobody else uses if the job is taken
+///    back. If it is not given, the slot is not [`NOWHERE`](crate::base::job::NOWHERE).
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn finish_and_resume<B, RB, X>(
     worker: &Worker,
     slot: JobSlot,
+    b: Option<ManuallyDrop<B>>,
     in_place: X,
     payload: Payload,
 ) -> !
@@ -360,8 +310,11 @@ where
     // SAFETY: by 1.
     let result = if unsafe { worker.take_back(slot) } {
         worker.count_in_place();
-        // SAFETY: taken back.
-        let b = unsafe { SlotJob::<B, RB, X>::take(slot) };
+        let b = match b {
+            Some(b) => ManuallyDrop::into_inner(b),
+            // SAFETY: taken back, by 2. out of a slot.
+            None => unsafe { SlotJob::<B, RB, X>::take(slot) },
+        };
         if worker.leaves() {
             Err(unwind::dropped(b, unwind::cancellation()))
         } else {

@@ -3,22 +3,23 @@
 use std::mem::ManuallyDrop;
 
 use crate::base::argument::FnContext;
-use crate::base::job::{DetachedJob, JobSlot};
+use crate::base::job::{DetachedJob, JobSlot, NOWHERE};
 use crate::base::slot_job::SlotJob;
 use crate::base::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Lends the second closure of a join to thieves. `None` if there is no slot for it: then no
-    /// thief has it.
+    /// Lends the second closure of a join to thieves. If there is no slot for it, that is
+    /// [`NOWHERE`], and no thief has it.
     ///
     /// # Safety
     ///
-    /// 1. If there is a slot, the closure stays where it is until the job was taken back or is
-    ///    done. Of the two copies one is used, once: if the job was taken back, either of them.
+    /// 1. The closure stays where it is until the job was taken back or is done. Of the two copies
+    ///    one is used, once: if the job was taken back, either of them, and if it lies nowhere, the
+    ///    one that stays.
     /// 2. It may run on another thread, and its result come back.
     #[inline(always)]
-    pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> Option<JobSlot>
+    pub(crate) unsafe fn lend<B, R>(&self, closure: &ManuallyDrop<B>) -> JobSlot
     where
         B: FnOnce(FnContext) -> R,
     {
@@ -27,7 +28,10 @@ impl Worker {
         unsafe { SlotJob::<B, R, FnContext>::put(slot, closure) };
         // SAFETY: the slot holds a job of this kind; by 2. other threads may run it.
         let is_signalled = unsafe { self.deque().push(slot, SlotJob::<B, R, FnContext>::KIND) };
-        (!is_signalled || self.service_at_join()).then_some(slot)
+        if is_signalled && !self.service_at_join() {
+            return NOWHERE;
+        }
+        slot
     }
 
     /// As [`service`](Self::service), for a join that has just lent a job, and between two grains
@@ -58,7 +62,8 @@ impl Worker {
         !self.has_pending() && self.pool().workers.len() > 1
     }
 
-    /// Takes a lent job back. False if a thief has it, and will set its latch.
+    /// Takes a lent job back, also from [`NOWHERE`]. False if a thief has it, and will set its
+    /// latch.
     ///
     /// # Safety
     ///
@@ -81,6 +86,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     unsafe fn take_back_slowly(&self, slot: JobSlot) -> bool {
+        if slot == NOWHERE {
+            return true;
+        }
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
         self.on_top(|| {
             while !self.deque().is_newest(slot) {

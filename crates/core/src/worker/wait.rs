@@ -7,6 +7,7 @@ use heist_event::EventKind;
 use heist_sync::hint;
 
 use crate::base::counters::Activity;
+use crate::base::job::JobSlot;
 use crate::base::latch::CoreLatch;
 use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
@@ -32,17 +33,19 @@ impl Worker {
         }
     }
 
-    /// As [`wait_until`](Self::wait_until), for a job that a thief has begun: if little of the stack
-    /// is left, only descendants run here (SG-1).
+    /// As [`wait_until`](Self::wait_until), for the lent job of this `name` in this slot, which a
+    /// thief has: if little of the stack is left, only descendants run here (SG-1).
     pub(crate) fn wait_for_thief(
         &self,
         latch: &CoreLatch,
-        what: Wait,
-        oldest: impl Fn(&Self) -> usize,
+        slot: JobSlot,
+        name: fn() -> &'static str,
     ) {
         if !latch.probe() {
-            let _frame = self.enters(|| Doing::Waits(what));
-            self.help_until(latch, &oldest, self.is_strict() || self.is_guarded());
+            let slot = slot.as_ptr() as usize;
+            let _frame = self.enters(|| Doing::Waits(Wait::Half { name, slot }));
+            // The first closure pushed its jobs above the slot.
+            self.help_until(latch, &|_| slot + 1, self.is_strict() || self.is_guarded());
         }
     }
 
