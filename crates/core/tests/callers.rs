@@ -313,7 +313,13 @@ fn no_timer_runs_once_the_callers_have_gone() {
         return;
     }
     let (hang_up, line) = channel::<()>();
-    pool.spawn(move || assert!(line.recv().is_err()));
+    let (begin, begun) = channel();
+    pool.spawn(move || {
+        begin.send(()).expect("the test waits");
+        assert!(line.recv().is_err());
+    });
+    // A worker that waits for a part of the sum would run it on top, and the sum never end.
+    begun.recv().expect("it begins");
     participate(&pool, || heist_core::join(|| sum(0, 100_000), || ()));
     await_stillness("blocked");
     drop(hang_up);
