@@ -264,6 +264,32 @@ fn a_forks_panic_reaches_its_join() {
 }
 
 #[test]
+fn a_panic_in_the_destructor_of_an_output_that_nobody_takes_goes_to_the_handler() {
+    struct Output;
+    impl Drop for Output {
+        fn drop(&mut self) {
+            panic_any("output");
+        }
+    }
+    let (caught, payloads) = channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
+        .build()
+        .expect("a pool");
+    drop(pool.submit(|| Output));
+    let ended = pool.submit(|| Output);
+    while !ended.is_finished() {
+        std::thread::yield_now();
+    }
+    drop(ended);
+    for _ in 0..2 {
+        let payload = payloads.recv().expect("a payload");
+        assert_eq!(payload.downcast_ref(), Some(&"output"));
+    }
+}
+
+#[test]
 fn panics_that_nobody_waits_for_go_to_the_handler() {
     let (caught, payloads) = channel();
     let pool = ThreadPoolBuilder::new()

@@ -193,6 +193,23 @@ fn a_thread_that_ends_becomes_no_worker_and_can_still_call_one() {
     thread.join().expect("nothing panics in the destructor");
 }
 
+/// The workers, which end, may have passed their mailboxes for the last time.
+#[test]
+fn worker_zero_of_a_pool_that_was_just_dropped_broadcasts_to_all_or_panics() {
+    for _ in 0..100 {
+        let thread = thread::spawn(|| {
+            let builder = ThreadPoolBuilder::new().num_threads(2);
+            let pool = builder.use_current_thread().build().expect("a pool");
+            pool.install(|| ());
+            drop(pool);
+            catch_unwind(|| heist_core::broadcast(|context| context.index()))
+        });
+        if let Ok(indices) = thread.join().expect("no panic comes out") {
+            assert_eq!(indices, [0, 1]);
+        }
+    }
+}
+
 #[test]
 fn several_pools_work_at_once_and_into_each_other() {
     let (a, b) = (pool(2), pool(2));

@@ -81,12 +81,13 @@ pub(crate) struct Fork {
 
 impl Fork {
     /// Offers the second closure of a join, of this site; `None` if it is a part of the present
-    /// job. Goes on with the first.
+    /// job. Goes on with the first. Nothing on a thread without a meter.
     #[inline(never)]
-    pub(crate) fn new(meter: &'static Meter, site: Option<&'static Site>) -> Self {
+    pub(crate) fn here(site: Option<&'static Site>) -> Option<Self> {
+        let meter = Meter::here()?;
         let is_paused = meter.is_paused();
         let (start, before, mark) = meter.fork_and_go_on(site);
-        Self {
+        Some(Self {
             meter,
             note: Note::new(start),
             before,
@@ -94,7 +95,7 @@ impl Fork {
             first: Cell::new(None),
             is_paused,
             is_in_place: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Runs the second closure, on any thread: that of a thief touches nothing but the note, and

@@ -28,6 +28,7 @@ use crate::worker::Worker;
 /// # Panics
 ///
 /// If calls of `op` panic, `broadcast` panics with the payload of one of them, once all have ended.
+/// Panics on a worker whose pool is ending.
 ///
 /// # Cost
 ///
@@ -175,9 +176,13 @@ where
     let jobs: Vec<_> = (0..pool.len())
         .map(|_| StackJob::new(run, LatchRef(&latch)))
         .collect();
+    // Until the latch is set: a worker of a pool whose handle is gone would otherwise wait for
+    // workers that have ended.
+    pool.keep_alive();
     // SAFETY: `jobs` stays in place until the latch is set; `op` is Sync and its results are Send.
     pool.post(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
     latch.wait(caller, Worker::next_slot);
+    pool.release();
 
     let mut panicked = None;
     let mut results = Vec::with_capacity(jobs.len());

@@ -16,7 +16,6 @@ use crate::base::job::{lent_latch, JobSlot};
 use crate::base::slot_job::SlotJob;
 use crate::base::unwind::{self, Payload};
 use crate::insight::call::{Fork, SeesJoin};
-use crate::insight::meter::Meter;
 use crate::insight::site::Site;
 use crate::schedule::Point;
 use crate::state::Pool;
@@ -158,7 +157,7 @@ where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    let fork = Meter::here().map(|meter| Fork::new(meter, site));
+    let fork = Fork::here(site);
     let fork = fork.as_ref();
     let a = |told| {
         let ra = a(told);

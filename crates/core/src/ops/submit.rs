@@ -362,7 +362,11 @@ impl<F: FnOnce() -> T, T> Drop for Task<F, T> {
             Some(Err(JoinError::Panicked(payload))) => {
                 self.pool.handle_panic(payload.into_inner());
             }
-            Some(Ok(value)) => unwind::discard(value),
+            Some(Ok(value)) => {
+                if let Err(payload) = unwind::catch(|| drop(value)) {
+                    self.pool.handle_panic(payload);
+                }
+            }
             Some(Err(JoinError::Cancelled)) | None => {}
         }
     }

@@ -119,7 +119,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// That worker has no main loop: it runs jobs only while it waits in an operation of the pool,
     /// or in [`yield_now`](crate::yield_now). The other workers go on while it does something else.
     /// A [broadcast](crate::broadcast()) waits for it. In a pool of one worker all calls do, for
-    /// ever if the thread has ended and the pool has not.
+    /// ever if the thread has ended and the pool has not, and jobs that are queued there when the
+    /// thread ends are neither run nor dropped: let it wait for them before.
+    ///
+    /// The thread does not hold the pool: once the handle is dropped and all jobs have ended, the
+    /// other workers end, and `spawn`, `submit` and [`broadcast`](crate::broadcast()) on this
+    /// thread panic, while joins, scopes and loops run in place.
     ///
     /// # Examples
     ///
@@ -269,6 +274,9 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the function that each worker's thread calls when it ends, with the worker's index.
+    ///
+    /// The pool takes no jobs any more: `spawn` and its like panic in the handler, and a panic
+    /// there goes to the [panic handler](Self::panic_handler), without which it aborts.
     ///
     /// # Examples
     ///
