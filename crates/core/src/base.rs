@@ -2,6 +2,7 @@
 
 pub(crate) mod argument;
 pub(crate) mod around;
+pub(crate) mod brief;
 pub(crate) mod cancellation;
 pub(crate) mod claim;
 pub(crate) mod count;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use heist_sync::process::Generation;
 
+use crate::base::brief::Brief;
 use crate::base::job::DetachedJob;
 use crate::base::region::Context;
 use crate::base::task::{Carrying, Metered, Task};
@@ -85,9 +86,19 @@ impl Host {
         if pool.born.is_past() {
             return std::mem::forget(task);
         }
+        let worker = pool.current_worker();
+        if let (Order::Again, Some(worker), None) = (order, worker, context) {
+            let local = &worker.local().order;
+            if Brief::fits::<T>() && local.keeps.get() {
+                // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+                local
+                    .again
+                    .set(Some(unsafe { Brief::new(Carrying(Run(task))) }));
+                return;
+            }
+        }
         // Here and not in the task, which may have run before it is queued altogether.
         let share;
-        let worker = pool.current_worker();
         let pool = match worker {
             Some(worker) => worker.pool(),
             None => {
@@ -284,12 +295,15 @@ pub fn handle_stray_panic(payload: Box<dyn std::any::Any + Send>) {
 /// One run of a task, which keeps the pool.
 struct Run<T>(T);
 
-impl<T: Hosted> Task for Run<T> {
-    fn run(self) {
-        let worker = Worker::current().expect("jobs run on workers");
+impl<T: Hosted> Run<T> {
+    #[inline(always)]
+    fn run_on(self, worker: &Worker, keeps: bool) {
         let (pool, was_early) = (worker.pool(), &worker.local().pushes.was_early);
         let (lowest, before) = (worker.next_slot(), was_early.replace(false));
+        // A run in the middle of this one keeps nothing.
+        let kept = worker.local().order.keeps.replace(keeps);
         let result = unwind::catch_job(|| self.0.run());
+        worker.local().order.keeps.set(kept);
         if was_early.replace(before) {
             worker.put_behind(lowest);
         }
@@ -299,6 +313,16 @@ impl<T: Hosted> Task for Run<T> {
             Err(payload) => pool.handle_panic(payload),
         }
         worker.release_pool();
+    }
+}
+
+impl<T: Hosted> Task for Run<T> {
+    fn run(self) {
+        self.run_on(Worker::current().expect("jobs run on workers"), false);
+    }
+
+    fn run_in_turn(self) {
+        self.run_on(Worker::current().expect("jobs run on workers"), true);
     }
 
     fn discard(self, why: Payload) {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ptr;
 
+use crate::base::brief::Brief;
 use crate::base::job::JobSlot;
 use crate::base::region::Watch;
 use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns};
@@ -80,6 +81,10 @@ pub(crate) struct Order {
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
     /// How often the main loop has come to its queue of yielded jobs.
     pub(crate) yielded_ran: Cell<u32>,
+    /// True while the present run leaves its task in `again` if that is scheduled again.
+    pub(crate) keeps: Cell<bool>,
+    /// The job that the last run in turn has left.
+    pub(crate) again: Cell<Option<Brief>>,
     /// The job that was alone in another worker's queue of yielded jobs when this one looked: the
     /// worker's index, and the number of the job.
     pub(crate) alone: Cell<(usize, usize)>,
@@ -136,6 +141,8 @@ impl Local {
                 lanes_reached: Cell::new(0),
                 queue_passed_ns: Cell::new(None),
                 yielded_ran: Cell::new(0),
+                keeps: Cell::new(false),
+                again: Cell::new(None),
                 alone: Cell::new((index, 0)),
             },
             search: Search {
