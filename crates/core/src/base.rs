@@ -9,6 +9,7 @@ pub(crate) mod count;
 pub(crate) mod counters;
 pub(crate) mod error;
 pub(crate) mod fifo;
+pub(crate) mod guests;
 pub(crate) mod job;
 pub(crate) mod job_queue;
 pub(crate) mod job_ref;

@@ -96,6 +96,7 @@ impl<T> Queue<T> {
 
     /// Puts an item at the end, and takes the oldest one, as [`push`](Self::push) and
     /// [`take`](Self::take) do.
+    #[expect(clippy::missing_panics_doc, reason = "it holds one item at least")]
     #[inline]
     pub fn exchange(&mut self, item: T) -> (T, Option<Block<T>>) {
         if self.blocks.is_empty() && self.ring.len() < RING {
@@ -107,7 +108,7 @@ impl<T> Queue<T> {
         }
         self.push(item);
         let (oldest, emptied) = self.take();
-        (oldest.expect("it holds one at least"), emptied)
+        (oldest.expect("just put there"), emptied)
     }
 
     /// Gives back the memory of a burst, if the queue is empty: room for four items stays.

@@ -22,11 +22,11 @@ unsafe impl Send for Brief {}
 
 impl Brief {
     /// True if the content of such a job is one word.
-    pub(crate) const fn fits<T>() -> bool {
+    const fn fits<T>() -> bool {
         size_of::<T>() <= size_of::<u64>() && align_of::<T>() <= align_of::<u64>()
     }
 
-    /// As [`DetachedJob::new`], of a task that fits.
+    /// As [`DetachedJob::new`].
     ///
     /// # Safety
     ///
@@ -34,7 +34,10 @@ impl Brief {
     /// 2. The task does not unwind.
     #[inline(always)]
     pub(crate) unsafe fn new<T: Task>(task: T) -> Self {
-        assert!(const { Self::fits::<T>() }, "the content is one word");
+        if !Self::fits::<T>() {
+            // SAFETY: handed on.
+            return Self::from(unsafe { DetachedJob::new(task) });
+        }
         let mut word = MaybeUninit::<u64>::uninit();
         // SAFETY: it fits.
         unsafe { word.as_mut_ptr().cast::<T>().write(task) };
@@ -98,7 +101,7 @@ impl From<Brief> for DetachedJob {
 
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use heist_sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 

@@ -112,6 +112,8 @@ pub(crate) struct Thread {
     pub(crate) is_blocked: Cell<bool>,
     /// Spare shares of the pool, if the worker may have any.
     pub(crate) stock: Cell<Option<usize>>,
+    /// Spare shares of its memory; none where `stock` is `None`.
+    pub(crate) guests: Cell<usize>,
     /// Called on the worker's own thread when the pool has ended.
     pub(crate) last: Cell<Option<fn()>>,
 }
@@ -157,6 +159,7 @@ impl Local {
                 calls: Cell::new(CallHistory::new()),
                 is_blocked: Cell::new(false),
                 stock: Cell::new(None),
+                guests: Cell::new(0),
                 last: Cell::new(None),
             },
         }
