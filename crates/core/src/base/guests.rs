@@ -10,7 +10,7 @@ use heist_sync::{fault, CachePadded};
 pub(crate) struct Guests(CachePadded<AtomicUsize>);
 
 impl Guests {
-    /// Nobody holds a share yet.
+    /// A count of no shares.
     pub(crate) fn new() -> Self {
         Self(CachePadded::new(AtomicUsize::new(0)))
     }
