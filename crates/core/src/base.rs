@@ -2,12 +2,14 @@
 
 pub(crate) mod argument;
 pub(crate) mod around;
+pub(crate) mod brief;
 pub(crate) mod cancellation;
 pub(crate) mod claim;
 pub(crate) mod count;
 pub(crate) mod counters;
 pub(crate) mod error;
 pub(crate) mod fifo;
+pub(crate) mod guests;
 pub(crate) mod job;
 pub(crate) mod job_queue;
 pub(crate) mod job_ref;

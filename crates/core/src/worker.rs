@@ -18,7 +18,7 @@
 //! | `lend` | the second closures of joins, lent and taken back |
 //! | `search`, `wait` | finding a job; waiting for a latch |
 //! | `latch`, `completion`, `signal` | waits that belong to no single worker, or can be repeated |
-//! | `shares` | what keeps the pool while futures are scheduled |
+//! | `shares`, `guest` | what keeps the pool while futures are scheduled, and its memory for them |
 //! | `claimed` | a job that others than its queue may run or cancel |
 //! | `main_loop` | the top of a worker's stack |
 //! | `caller`, `serial`, `adopted` | threads of the program that are workers for a call, or for good |
@@ -31,6 +31,7 @@ pub(crate) mod claimed;
 pub(crate) mod completion;
 mod current;
 mod descendants;
+pub(crate) mod guest;
 pub(crate) mod latch;
 mod lend;
 mod main_loop;

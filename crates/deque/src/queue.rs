@@ -94,6 +94,23 @@ impl<T> Queue<T> {
         (item, empty.flatten())
     }
 
+    /// Puts an item at the end, and takes the oldest one, as [`push`](Self::push) and
+    /// [`take`](Self::take) do.
+    #[expect(clippy::missing_panics_doc, reason = "it holds one item at least")]
+    #[inline]
+    pub fn exchange(&mut self, item: T) -> (T, Option<Block<T>>) {
+        if self.blocks.is_empty() && self.ring.len() < RING {
+            let Some(oldest) = self.ring.pop_front() else {
+                return (item, None);
+            };
+            self.ring.push_back(item);
+            return (oldest, None);
+        }
+        self.push(item);
+        let (oldest, emptied) = self.take();
+        (oldest.expect("just put there"), emptied)
+    }
+
     /// Gives back the memory of a burst, if the queue is empty: room for four items stays.
     pub fn shrink(&mut self) {
         if self.is_empty() && self.ring.capacity() > FEW {
@@ -210,6 +227,18 @@ mod tests {
                 (half..len + half).for_each(|n| assert_eq!(queue.take().0, Some(n as u64)));
                 assert_eq!(queue.take().0, None, "{len} items, round {round}");
             }
+        }
+    }
+
+    #[test]
+    fn an_exchange_is_a_push_and_a_take_however_long_the_queue_is() {
+        for len in [0, 1, RING - 1, RING, RING + Block::<u64>::ITEMS + 1] {
+            let mut queue = Queue::new();
+            (0..len).for_each(|n| queue.push(n as u64));
+            for n in 0..2 * len + 2 {
+                assert_eq!(queue.exchange((len + n) as u64).0, n as u64, "of {len}");
+            }
+            assert_eq!(queue.len(), len);
         }
     }
 

@@ -46,6 +46,8 @@ pub(crate) type Name = fn() -> &'static str;
 pub(crate) struct Kind {
     /// Runs the job whose content lies at this address.
     pub(super) run: unsafe fn(NonNull<u8>),
+    /// As `run`, by [`Task::run_in_turn`].
+    pub(super) run_in_turn: unsafe fn(NonNull<u8>),
     /// True if the job is to be discarded.
     pub(super) is_cancelled: unsafe fn(NonNull<u8>) -> bool,
     /// True if the job, which brings its context along, may run in the surroundings that the thread
@@ -181,8 +183,8 @@ impl Job {
 
 /// A job that nobody waits for, while it is outside a slot.
 pub(crate) struct DetachedJob {
-    kind: &'static Kind,
-    content: [MaybeUninit<u64>; PAYLOAD / size_of::<u64>()],
+    pub(super) kind: &'static Kind,
+    pub(super) content: [MaybeUninit<u64>; PAYLOAD / size_of::<u64>()],
 }
 
 // SAFETY: `new` and `put` take tasks, which may run anywhere.
@@ -217,10 +219,11 @@ impl DetachedJob {
         Self { kind, content }
     }
 
-    const fn kind_of<T: Task>() -> &'static Kind {
+    pub(super) const fn kind_of<T: Task>() -> &'static Kind {
         const {
             &Kind {
                 run: Self::run::<T>,
+                run_in_turn: Self::run_in_turn::<T>,
                 is_cancelled: Self::is_content_cancelled::<T>,
                 may_run_here: Self::may_content_run_here::<T>,
                 discard: Self::discard_content::<T>,
@@ -244,6 +247,7 @@ impl DetachedJob {
         let kind = const {
             &Kind {
                 run: run_claimed,
+                run_in_turn: run_claimed,
                 is_cancelled: |_| false,
                 may_run_here: |content| {
                     // SAFETY: handed on.
@@ -397,6 +401,15 @@ impl DetachedJob {
         // SAFETY: by 1.
         let task = unsafe { content.cast::<T>().read() };
         task.run();
+    }
+
+    /// # Safety
+    ///
+    /// 1. As for `run`.
+    unsafe fn run_in_turn<T: Task>(content: NonNull<u8>) {
+        // SAFETY: by 1.
+        let task = unsafe { content.cast::<T>().read() };
+        task.run_in_turn();
     }
 
     /// # Safety

@@ -51,6 +51,7 @@ where
 {
     pub(crate) const KIND: &'static Kind = &Kind {
         run: Self::run,
+        run_in_turn: Self::run,
         is_cancelled: |_| false,
         may_run_here: |_| true,
         discard: Self::decline,

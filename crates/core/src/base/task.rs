@@ -21,6 +21,15 @@ pub(crate) trait Task: Send {
 
     fn run(self);
 
+    /// As [`run`](Self::run), for a worker that takes what is scheduled
+    /// [again](crate::hosting::Order::Again) from its `again` right afterwards.
+    fn run_in_turn(self)
+    where
+        Self: Sized,
+    {
+        self.run();
+    }
+
     /// As [`run`](Self::run), when the meter has begun with it.
     fn run_metered(self, meter: &Meter)
     where
@@ -137,6 +146,11 @@ impl<T: Task> Task for Carrying<T> {
     #[inline(always)]
     fn run(self) {
         self.0.run();
+    }
+
+    #[inline(always)]
+    fn run_in_turn(self) {
+        self.0.run_in_turn();
     }
 
     fn discard(self, _: Payload) {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use heist_sync::process::Generation;
 
+use crate::base::brief::Brief;
 use crate::base::job::DetachedJob;
 use crate::base::region::Context;
 use crate::base::task::{Carrying, Metered, Task};
-use crate::base::unwind::{self, Payload};
+use crate::base::unwind::{self, AbortOnUnwind, Payload};
 use crate::insight;
 use crate::insight::meter::Meter;
 use crate::insight::path::Path;
@@ -19,6 +20,7 @@ use crate::ops::spawn;
 use crate::policy::Priority;
 use crate::pool::ThreadPool;
 use crate::state::{Place, Pool};
+use crate::worker::guest::Guest;
 use crate::worker::region::carrying;
 use crate::worker::signal::Signal;
 use crate::worker::Worker;
@@ -42,14 +44,15 @@ pub trait Hosted: Send + 'static {
     /// Its pool.
     fn host(&self) -> &Host;
 
-    /// Runs it, on a worker of that pool. True if it has been scheduled [again](Order::Again).
+    /// Runs it, on a worker of that pool. True if it has been scheduled [again](Order::Again). A
+    /// panic that leaves it ends the process.
     fn run(self) -> bool;
 }
 
 /// A share of a pool, which does not keep the pool from ending.
 #[derive(Clone)]
 pub struct Host {
-    pool: Arc<Pool>,
+    pool: Guest,
     /// The surroundings of the code that has asked for it.
     context: Option<Arc<Context>>,
 }
@@ -59,17 +62,21 @@ impl Host {
     #[must_use]
     #[track_caller]
     pub fn current() -> Self {
-        Self::on(Pool::current())
+        Self::on(Pool::here())
     }
 
     /// This pool.
+    #[inline]
     #[must_use]
     pub fn of(pool: &ThreadPool) -> Self {
-        Self::on(Arc::clone(pool.pool()))
+        Self::on(pool.pool())
     }
 
-    fn on(pool: Arc<Pool>) -> Self {
-        let context = Worker::current_or_hidden().and_then(Worker::surroundings);
+    #[inline]
+    fn on(pool: &Pool) -> Self {
+        let worker = Worker::current_or_hidden();
+        let pool = Guest::of(pool, worker);
+        let context = worker.and_then(Worker::surroundings);
         Self { pool, context }
     }
 
@@ -85,13 +92,51 @@ impl Host {
         if pool.born.is_past() {
             return std::mem::forget(task);
         }
+        match pool.current_worker() {
+            Some(worker) if context.is_none() && !pool.metered => {
+                Self::schedule_here(worker, order, task);
+            }
+            worker => Self::schedule_with_context(worker, order, task),
+        }
+    }
+
+    /// As `schedule`, on a worker of its pool, of a task without a context, which nobody measures.
+    #[inline(always)]
+    fn schedule_here<T: Hosted>(worker: &Worker, order: Order, task: T) {
+        // The share of its run goes on with it.
+        if order != Order::Again && !worker.keep_pool() {
+            return worker.pool().orphans.add(Box::new(task));
+        }
+        let job = Carrying(Run(task));
+        match order {
+            Order::Again if worker.local().order.keeps.get() => {
+                // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+                let job = unsafe { Brief::new(job) };
+                worker.local().order.again.set(Some(job));
+            }
+            // SAFETY: as above.
+            Order::Next => unsafe { worker.push_task(job) },
+            // The present job may wait for it, and then run its descendants only.
+            Order::InTurn if !worker.keeps_order() => {
+                worker.local().pushes.was_early.set(true);
+                // SAFETY: as above.
+                unsafe { worker.push_task(job) };
+            }
+            // SAFETY: as above.
+            Order::InTurn | Order::Again => worker.push_behind(unsafe { Brief::new(job) }),
+        }
+    }
+
+    /// As `schedule`, of any task, from anywhere.
+    #[inline(never)]
+    fn schedule_with_context<T: Hosted>(worker: Option<&Worker>, order: Order, task: T) {
+        let Self { pool, context } = task.host();
         // Here and not in the task, which may have run before it is queued altogether.
         let share;
-        let worker = pool.current_worker();
         let pool = match worker {
             Some(worker) => worker.pool(),
             None => {
-                share = Arc::clone(pool);
+                share = pool.share();
                 &share
             }
         };
@@ -109,7 +154,6 @@ impl Host {
         };
         match worker {
             Some(worker) if order == Order::Next => worker.push_detached(job),
-            // The present job may wait for it, and then run its descendants only.
             Some(worker) if order == Order::InTurn && !worker.keeps_order() => {
                 worker.local().pushes.was_early.set(true);
                 worker.push_detached(job);
@@ -148,6 +192,7 @@ impl Host {
     /// # Panics
     ///
     /// Panics in a forked child of the process that has built the pool.
+    #[inline]
     pub fn demand_workers(&self) {
         self.pool.demand_workers("spawn a future in");
     }
@@ -177,7 +222,7 @@ impl Host {
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Host")
-            .field(&Arc::as_ptr(&self.pool))
+            .field(&std::ptr::from_ref::<Pool>(&self.pool))
             .finish()
     }
 }
@@ -284,21 +329,36 @@ pub fn handle_stray_panic(payload: Box<dyn std::any::Any + Send>) {
 /// One run of a task, which keeps the pool.
 struct Run<T>(T);
 
-impl<T: Hosted> Task for Run<T> {
-    fn run(self) {
-        let worker = Worker::current().expect("jobs run on workers");
+impl<T: Hosted> Run<T> {
+    #[inline(always)]
+    fn run_on(self, worker: &Worker, keeps: bool) {
         let (pool, was_early) = (worker.pool(), &worker.local().pushes.was_early);
         let (lowest, before) = (worker.next_slot(), was_early.replace(false));
-        let result = unwind::catch_job(|| self.0.run());
+        // A run in the middle of this one keeps nothing.
+        let kept = worker.local().order.keeps.replace(keeps);
+        let abort = AbortOnUnwind("a panic escaped from the run of a task");
+        let is_scheduled_again = self.0.run();
+        abort.defuse();
+        // As after every job: in a child there is nobody to come back to.
+        pool.abort_if_forked();
+        worker.local().order.keeps.set(kept);
         if was_early.replace(before) {
             worker.put_behind(lowest);
         }
-        match result {
-            Ok(true) => return,
-            Ok(false) => (),
-            Err(payload) => pool.handle_panic(payload),
+        // Otherwise its share of the pool goes on with it.
+        if !is_scheduled_again {
+            worker.release_pool();
         }
-        worker.release_pool();
+    }
+}
+
+impl<T: Hosted> Task for Run<T> {
+    fn run(self) {
+        self.run_on(Worker::current().expect("jobs run on workers"), false);
+    }
+
+    fn run_in_turn(self) {
+        self.run_on(Worker::current().expect("jobs run on workers"), true);
     }
 
     fn discard(self, why: Payload) {

@@ -9,6 +9,7 @@ use heist_sync::{ticks, CachePadded, Clock, Mutex};
 
 use crate::base::counters::Activity;
 use crate::base::error::ThreadPoolBuildError;
+use crate::base::guests::Guests;
 use crate::base::job::Kind;
 use crate::base::latch::{Latch, LockLatch};
 use crate::base::live::Live;
@@ -99,7 +100,7 @@ impl Pool {
         let members = config.scheduled.then(|| Members::reserve(all)).flatten();
         let is_framed = config.stall_patience.is_some() || members.is_some();
         let is_seen = config.live || is_framed;
-        let pool = Arc::new_cyclic(|me: &Weak<Self>| {
+        Ok(Arc::new_cyclic(|me: &Weak<Self>| {
             let mut states = places.states;
             let parts = places.parts.drain(..).enumerate();
             states.extend(parts.map(|(index, (deque, recorder))| {
@@ -135,6 +136,7 @@ impl Pool {
                 prompt: config.injected == Injected::Prompt,
                 callers_participate: config.callers == Callers::Participate,
                 live: Live::new(),
+                guests: Guests::new(),
                 posting: Mutex::new(()),
                 clock: Clock::start(),
                 born: Generation::present(),
@@ -146,8 +148,7 @@ impl Pool {
                 board,
                 handlers: std::mem::take(&mut config.handlers),
             }
-        });
-        Ok(pool)
+        }))
     }
 
     /// Starts the threads of all workers. The calling thread becomes a worker last, when nothing

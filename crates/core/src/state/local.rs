@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ptr;
 
+use crate::base::brief::Brief;
 use crate::base::job::JobSlot;
 use crate::base::region::Watch;
 use crate::policy::{CallHistory, Gaps, Priority, Reach, Rng, StealBackoff, Turns};
@@ -80,6 +81,10 @@ pub(crate) struct Order {
     pub(crate) queue_passed_ns: Cell<Option<u64>>,
     /// How often the main loop has come to its queue of yielded jobs.
     pub(crate) yielded_ran: Cell<u32>,
+    /// True while the present run leaves its task in `again` if that is scheduled again.
+    pub(crate) keeps: Cell<bool>,
+    /// The job that the last run in turn has left.
+    pub(crate) again: Cell<Option<Brief>>,
     /// The job that was alone in another worker's queue of yielded jobs when this one looked: the
     /// worker's index, and the number of the job.
     pub(crate) alone: Cell<(usize, usize)>,
@@ -107,6 +112,8 @@ pub(crate) struct Thread {
     pub(crate) is_blocked: Cell<bool>,
     /// Spare shares of the pool, if the worker may have any.
     pub(crate) stock: Cell<Option<usize>>,
+    /// Spare shares of its memory; none where `stock` is `None`.
+    pub(crate) guests: Cell<usize>,
     /// Called on the worker's own thread when the pool has ended.
     pub(crate) last: Cell<Option<fn()>>,
 }
@@ -136,6 +143,8 @@ impl Local {
                 lanes_reached: Cell::new(0),
                 queue_passed_ns: Cell::new(None),
                 yielded_ran: Cell::new(0),
+                keeps: Cell::new(false),
+                again: Cell::new(None),
                 alone: Cell::new((index, 0)),
             },
             search: Search {
@@ -150,6 +159,7 @@ impl Local {
                 calls: Cell::new(CallHistory::new()),
                 is_blocked: Cell::new(false),
                 stock: Cell::new(None),
+                guests: Cell::new(0),
                 last: Cell::new(None),
             },
         }

@@ -9,6 +9,7 @@ use heist_sync::process::Generation;
 use heist_sync::thread::JoinHandle;
 use heist_sync::{ticks, CachePadded, Clock, Mutex};
 
+use crate::base::guests::Guests;
 use crate::base::live::Live;
 use crate::base::orphans::Orphans;
 use crate::base::recorder::Recorder;
@@ -59,6 +60,8 @@ pub(crate) struct Pool {
     /// True if external callers participate in their calls.
     pub(crate) callers_participate: bool,
     pub(crate) live: Live,
+    /// The shares of its memory besides those of its `Arc`.
+    pub(crate) guests: Guests,
     /// Held while a broadcast is posted, so that all workers see all broadcasts in the same order.
     pub(crate) posting: Mutex<()>,
     /// Runs since the pool was built.
@@ -154,6 +157,7 @@ impl Pool {
     ///
     /// Panics in a forked child of the process that built the pool: the workers are the parent's,
     /// and none would ever come.
+    #[inline]
     pub(crate) fn demand_workers(&self, attempt: &str) {
         Self::demand_present(self.born, attempt);
     }
@@ -163,6 +167,7 @@ impl Pool {
     /// # Panics
     ///
     /// Panics in a forked child of that.
+    #[inline]
     pub(crate) fn demand_present(born: Generation, attempt: &str) {
         assert!(
             !born.is_past(),

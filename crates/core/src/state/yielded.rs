@@ -4,7 +4,7 @@ use heist_deque::{Block, Queue};
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::cell::UnsafeCell;
 
-use crate::base::job::DetachedJob;
+use crate::base::brief::Brief;
 
 /// A worker's jobs that come after its other ones, first in, first out. Other workers may take them
 /// at once.
@@ -15,7 +15,7 @@ use crate::base::job::DetachedJob;
 ///
 /// Only the worker adds to it. The lock of the worker's deque protects it, which costs the worker
 /// one read-modify-write, and for which a thief never waits.
-pub(crate) struct Yielded<T: Send = DetachedJob> {
+pub(crate) struct Yielded<T: Send = Brief> {
     /// Touched by the holder of the lock.
     levels: UnsafeCell<Levels<T>>,
     /// The number of jobs, written under the lock.
@@ -132,6 +132,20 @@ impl<T: Send> Yielded<T> {
         self.count(self.levels.with_mut(|levels| unsafe { (*levels).take() }))
     }
 
+    /// Puts a job at the end of the lowest level, and takes the oldest job of that.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller holds the lock of the deque.
+    #[inline]
+    pub(crate) unsafe fn exchange(&self, job: T) -> (T, Option<Block<T>>) {
+        let so_far = self.taken().wrapping_add(1);
+        self.taken.store(so_far, Ordering::Relaxed);
+        // SAFETY: by 1.
+        self.levels
+            .with_mut(|levels| unsafe { (*levels).lowest.exchange(job) })
+    }
+
     /// As [`take`](Self::take), of this level, above which there are none.
     ///
     /// # Safety
@@ -197,6 +211,18 @@ mod tests {
             let left = std::iter::from_fn(|| unsafe { queue.take() }.0);
             assert!(left.eq(taken..jobs));
             assert!(queue.is_empty() && queue.taken() == jobs);
+        }
+    }
+
+    #[test]
+    fn an_exchange_takes_the_oldest_job_and_counts_as_one_that_was_taken() {
+        let queue = Yielded::new();
+        // SAFETY: here and below, nobody else is there.
+        (0..3).for_each(|job| unsafe { queue.push(0, job) });
+        for job in 0..5 {
+            // SAFETY: as above.
+            assert_eq!(unsafe { queue.exchange(job + 3) }.0, job);
+            assert_eq!((queue.len(), queue.taken()), (3, job + 1));
         }
     }
 

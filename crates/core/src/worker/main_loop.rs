@@ -21,12 +21,15 @@ impl Worker {
                 self.stay_withdrawn();
                 continue;
             }
-            let has_run =
-                self.run(self.take_due()) || self.run(self.take_own()) || self.run_waiting();
-            if !has_run {
-                self.search_until(end, true);
+            if self.run(self.take_due()) || self.run(self.take_own()) {
+                ran += 1;
+            } else {
+                let waiting = self.run_waiting(WINDOW - ran);
+                if waiting == 0 {
+                    self.search_until(end, true);
+                }
+                ran += waiting.max(1);
             }
-            ran += 1;
             if ran == WINDOW {
                 ran = 0;
                 if self.pool().active.follows() {
@@ -95,15 +98,19 @@ impl Worker {
 
     /// Runs a job that waits in a lane or in one of the worker's queues, without beginning a
     /// search. Victims come before the lanes; but if there are many, not each time, because a look
-    /// at all of them takes longer than a small job.
-    fn run_waiting(&self) -> bool {
+    /// at all of them takes longer than a small job. Returns how many it has run; of those that
+    /// have yielded they are `most` at most, and otherwise one.
+    fn run_waiting(&self, most: u32) -> u32 {
         if self.pool().lanes.is_empty() {
-            let ran = &self.local().order.yielded_ran;
-            ran.set(ran.get() + 1);
-            return self.run(self.take_yielded());
+            let (ran, index) = (&self.local().order.yielded_ran, self.index());
+            // A compensation worker looks each time whether it is recalled.
+            let is_alone = self.pool().is_compensating(index);
+            let yielded = self.run_yielded(if is_alone { 1 } else { most });
+            ran.set(ran.get() + yielded.max(1));
+            return yielded;
         }
         if self.run(self.take_hinted()) {
-            return true;
+            return 1;
         }
         let reached = self.local().order.lanes_reached.get();
         self.local()
@@ -113,10 +120,10 @@ impl Worker {
         if reached % STEAL_INTERVAL == 0 || self.pool().workers().len() <= STEAL_INTERVAL as usize {
             if let Some(job) = self.steal() {
                 self.execute_stolen(job, self.pool().now_ns());
-                return true;
+                return 1;
             }
         }
-        self.run(self.take_injected())
+        u32::from(self.run(self.take_injected()))
     }
 
     /// The main loop of a compensation worker, which counts as searching if it `was_called`.

@@ -42,6 +42,20 @@ impl Worker {
         }
     }
 
+    /// As [`push`](Self::push), after a look for jobs at the top that others have claimed.
+    ///
+    /// # Safety
+    ///
+    /// As for that.
+    #[inline]
+    pub(crate) unsafe fn push_task<T: Task>(&self, task: T) {
+        if self.local().pushes.holds_void.replace(false) {
+            self.drop_void();
+        }
+        // SAFETY: handed on.
+        unsafe { self.push(task) };
+    }
+
     /// As [`push`](Self::push), for a job that is in no slot yet.
     pub(crate) fn push_detached(&self, job: DetachedJob) {
         if self.local().pushes.holds_void.replace(false) {

@@ -204,6 +204,7 @@ impl Worker {
     }
 
     /// The surroundings of the code that runs here, without the tokens.
+    #[inline]
     pub(crate) fn surroundings(&self) -> Option<Arc<Context>> {
         self.context().and_then(Context::uncancelled)
     }

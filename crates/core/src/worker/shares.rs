@@ -41,6 +41,9 @@ impl Worker {
     pub(crate) fn hold_shares(&self, holds: bool) {
         self.return_shares();
         self.local().thread.stock.set(holds.then_some(0));
+        if !holds {
+            self.return_guests(usize::MAX);
+        }
     }
 
     /// Gives back all shares that the worker has in stock.

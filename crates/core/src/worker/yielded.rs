@@ -5,6 +5,7 @@
 //! waits in that way, or will, jobs that yield on top of a wait are marked with its depth; when
 //! that wait has ended, they become jobs of the frame in its deque, since the frame may wait again.
 
+use crate::base::brief::Brief;
 use crate::base::job::{DetachedJob, Job};
 use crate::worker::region::carrying;
 use crate::worker::Worker;
@@ -12,8 +13,8 @@ use crate::worker::Worker;
 impl Worker {
     /// Queues a job, with its context, behind the worker's other ones; if only descendants run
     /// here, behind those of the wait on top of which it has run.
-    pub(crate) fn push_behind(&self, job: DetachedJob) {
-        let yielded = &self.state().yielded;
+    pub(crate) fn push_behind(&self, job: impl Into<Brief>) {
+        let (job, yielded) = (job.into(), &self.state().yielded);
         let level = match self.keeps_order() {
             true => 0,
             false => self.local().frames.wait_depth.get(),
@@ -24,6 +25,69 @@ impl Worker {
         if self.deque().hears_a_signal() {
             self.service();
         }
+    }
+
+    /// Runs the oldest of the worker's own yielded jobs, and then the next ones, `most` at most, as
+    /// long as each yields and nothing comes before them. Returns how many it ran. For the main
+    /// loop.
+    ///
+    /// A job that yields is put back, and the next one taken, under the lock once, and without it
+    /// if there is no other.
+    pub(crate) fn run_yielded(&self, most: u32) -> u32 {
+        let (pool, state, local) = (self.pool(), self.state(), self.local());
+        let yielded = &state.yielded;
+        let is_seen = local.frames.is_watched.get() || pool.hides_workers();
+        if yielded.is_empty() || is_seen {
+            return u32::from(self.run(self.take_yielded()));
+        }
+        // SAFETY: under the lock.
+        let (job, mut emptied) = self.deque().locked(|| unsafe { yielded.take() });
+        let (Some(mut job), mut ran) = (job, 0) else {
+            return 0;
+        };
+        let base = local.frames.base.get();
+        loop {
+            // Not under the lock: giving memory back is a system call.
+            drop(emptied);
+            ran += 1;
+            state.counters.injected.add(1);
+            if pool.alert.is_raised() {
+                let serving = local.order.serving.get();
+                let job = job.into();
+                self.execute(Job::Injected { job, serving });
+                break;
+            }
+            // As in `execute`.
+            state.counters.executed.add(1);
+            local.frames.base.set(self.next_slot());
+            // SAFETY: taken from the queue, which hands each job out once.
+            unsafe { job.finish_in_turn() };
+            let Some(again) = local.order.again.take() else {
+                break;
+            };
+            let is_next = ran < most
+                && pool.lanes.is_empty()
+                && !state.has_a_job()
+                && state.mailbox.is_empty()
+                && !state.end.probe()
+                && !pool.sleep.is_recalled(self.index());
+            if !is_next {
+                self.push_behind(again);
+                break;
+            }
+            (job, emptied) = if yielded.is_empty() {
+                (again, None)
+            } else {
+                // SAFETY: under the lock.
+                self.deque().locked(|| unsafe { yielded.exchange(again) })
+            };
+            // P1, as in `push_behind`.
+            if self.deque().hears_a_signal() {
+                self.service();
+            }
+        }
+        local.frames.base.set(base);
+        ran
     }
 
     /// The oldest of the worker's own yielded jobs.
@@ -37,7 +101,7 @@ impl Worker {
         let (job, emptied) = self.deque().locked(|| unsafe { yielded.take() });
         // Not under the lock: giving memory back is a system call.
         drop(emptied);
-        Some(self.injected(job?, self.local().order.serving.get()))
+        Some(self.injected(job?.into(), self.local().order.serving.get()))
     }
 
     /// The oldest of those that yielded on top of the innermost wait, which runs descendants only.
@@ -49,7 +113,7 @@ impl Worker {
         // SAFETY: under the lock.
         let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(depth) });
         drop(emptied);
-        Some(self.injected(job?, self.local().order.serving.get()))
+        Some(self.injected(job?.into(), self.local().order.serving.get()))
     }
 
     /// Gives the jobs that yielded on top of a wait to its frame, because the wait has ended.
@@ -66,7 +130,7 @@ impl Worker {
         // The oldest is the next.
         left.into_iter()
             .rev()
-            .for_each(|job| self.push_detached(job));
+            .for_each(|job| self.push_detached(job.into()));
     }
 
     /// Lets the jobs in this slot and above yield, all of which the present run has pushed.
@@ -123,6 +187,6 @@ impl Worker {
             let woke = pool.sleep.published(pool);
             self.state().counters.wakes.add(woke as u64);
         }
-        Some(self.injected(job, self.local().order.serving.get()))
+        Some(self.injected(job.into(), self.local().order.serving.get()))
     }
 }
