@@ -184,6 +184,7 @@ where
                 };
                 part = left.part;
                 above = merged(left.above, above);
+                pace.look_after_offer();
                 continue;
             }
         }
@@ -193,7 +194,7 @@ where
             pace.ended_early();
             break;
         }
-        pace.ran(grain, budget == 0);
+        pace.ran(grain, budget == 0, budget > 0 || part.steps() == 0);
     }
     if let Some(above) = above {
         consumer.merge(above);

@@ -227,6 +227,10 @@ impl<'a> Pace<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Looks around after an offer, before more of the part is run.
+    pub(crate) fn look_after_offer(&mut self) {
         self.hungry = self.looks_around() && sees_hungry();
     }
 
@@ -282,11 +286,24 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Notes that a grain of so many steps has been run, as a whole if there `is_more`.
+    /// Notes that a grain of so many steps has been run, as a whole if there `is_more`. If that was
+    /// the last one of a part, which `is_over`, nobody needs to look around: the worker takes back
+    /// its offer next, or is done, and so answers a thief anyway.
     #[inline]
-    pub(crate) fn ran(&mut self, steps: usize, is_more: bool) {
-        if self.looks_around() {
+    pub(crate) fn ran(&mut self, steps: usize, is_more: bool, is_over: bool) {
+        if is_over {
+            self.note_the_time();
+        } else if self.looks_around() {
             self.look_behind(steps, is_more);
+        }
+    }
+
+    /// Notes when all steps of a loop had been run.
+    fn note_the_time(&mut self) {
+        if let Manner::Timed(timed) = &mut self.manner {
+            if timed.whole.is_some() {
+                timed.then_ns = timed.clock.elapsed_ns();
+            }
         }
     }
 

@@ -53,7 +53,7 @@ pub fn look_around() -> Others {
         return Others::Fed;
     };
     worker.checkpoint();
-    if worker.poll_for_thieves() {
+    if worker.looks_around() {
         Others::Hungry
     } else if worker.pool().len() == 1 {
         Others::None

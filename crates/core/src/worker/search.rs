@@ -226,7 +226,7 @@ impl Searcher for Search<'_> {
             self.ladder.step(self.worker.pool().now_ns(), gaps)
         };
         match step {
-            IdleStep::Spin(times) => (0..times).for_each(|_| hint::spin_loop()),
+            IdleStep::Spin(times) => self.spin(times),
             IdleStep::Yield => self.worker.yields(),
             // There is a job, which another worker is about to take, or for which this one may not
             // ask just now. To announce a sleep would be in vain, and disturb every owner.
@@ -273,6 +273,16 @@ impl Searcher for Search<'_> {
 }
 
 impl Search<'_> {
+    /// Spins so many times, or until the latch is set.
+    fn spin(&self, times: u32) {
+        for _ in 0..times {
+            if self.latch.probe() {
+                break;
+            }
+            hint::spin_loop();
+        }
+    }
+
     /// Notes for how long there has been no work.
     fn count_gap(&self, now_ns: u64) {
         let mut gaps = self.worker.local().search.gaps.get();
