@@ -202,11 +202,16 @@ fn worker_zero_of_a_pool_that_was_just_dropped_broadcasts_to_all_or_panics() {
             let pool = builder.use_current_thread().build().expect("a pool");
             pool.install(|| ());
             drop(pool);
-            catch_unwind(|| heist_core::broadcast(|context| context.index()))
+            let of_scope = AtomicUsize::new(0);
+            let runs = || _ = of_scope.fetch_add(1, Ordering::Relaxed);
+            let scope = || heist_core::scope(|scope| scope.spawn_broadcast(|_, _| runs()));
+            let whole = catch_unwind(AssertUnwindSafe(scope)).map(|()| of_scope.into_inner());
+            let indices = catch_unwind(|| heist_core::broadcast(|context| context.index()));
+            (whole, indices)
         });
-        if let Ok(indices) = thread.join().expect("no panic comes out") {
-            assert_eq!(indices, [0, 1]);
-        }
+        let (whole, indices) = thread.join().expect("no panic comes out");
+        assert_eq!(whole.unwrap_or(2), 2);
+        assert_eq!(indices.unwrap_or(vec![0, 1]), [0, 1]);
     }
 }
 

@@ -176,12 +176,10 @@ where
     let jobs: Vec<_> = (0..pool.len())
         .map(|_| StackJob::new(run, LatchRef(&latch)))
         .collect();
-    // Until the latch is set: a worker of a pool whose handle is gone would otherwise wait for
-    // workers that have ended.
-    pool.keep_alive();
     // SAFETY: `jobs` stays in place until the latch is set; `op` is Sync and its results are Send.
     pool.post(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
     latch.wait(caller, Worker::next_slot);
+    // Not before: a worker of a pool whose handle is gone would wait for workers that have ended.
     pool.release();
 
     let mut panicked = None;
@@ -231,4 +229,5 @@ where
         }
     });
     pool.post(references);
+    pool.release();
 }

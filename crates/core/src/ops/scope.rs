@@ -543,6 +543,9 @@ impl<'scope> Base<'scope> {
         let bodies = iter::repeat_n(body, self.pool.len());
         let references = bodies.map(|(body, context, start)| {
             self.pending.increment();
+            // As long as a run is queued, which the scope waits for, its worker is there.
+            self.pool.keep_alive();
+            let pool = Arc::clone(&self.pool);
             let body = move || BroadcastContext::with(&*body);
             let job = move || {
                 Self::run(base, || {
@@ -551,12 +554,14 @@ impl<'scope> Base<'scope> {
                         run_later(&start, latest, || within_checked(context, body));
                     }
                 });
+                pool.release();
             };
             // SAFETY: 1. the scope waits for each run, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
             unsafe { HeapJob::into_job_ref(job) }
         });
         self.pool.post(references);
+        self.pool.release();
     }
 
     /// Runs a job of the scope on a worker. Does not unwind.

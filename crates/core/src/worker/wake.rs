@@ -68,7 +68,8 @@ impl Pool {
         self.serve();
     }
 
-    /// Posts one job to each worker's mailbox, in the order of their indices.
+    /// Posts one job to each worker's mailbox, in the order of their indices. Takes a share of the
+    /// pool, which the caller returns.
     ///
     /// # Panics
     ///
@@ -86,7 +87,6 @@ impl Pool {
         let woke = (0..self.len()).filter(|&worker| self.sleep.unpark_for_mail(worker));
         self.count_wakes(woke.count());
         self.serve();
-        self.release();
     }
 
     /// Returns a share of the pool. With the last one the workers end.
