@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use heist_sync::thread;
 
-use crate::base::job_ref::{HeapJob, StackJob};
+use crate::base::job_ref::{HeapJob, JobRef, StackJob};
 use crate::base::latch::LatchRef;
 use crate::base::region::Context;
 use crate::base::unwind;
@@ -206,6 +206,27 @@ where
     }
 }
 
+/// A job of a broadcast for which the caller does not wait: it keeps the pool until it has run, and
+/// so a worker that comes for it.
+///
+/// # Safety
+///
+/// 1. All that it borrows is there until it has run.
+/// 2. It does not unwind.
+pub(crate) unsafe fn job_that_keeps<J>(pool: &Arc<Pool>, job: J) -> JobRef
+where
+    J: FnOnce(&Pool) + Send,
+{
+    pool.keep_alive();
+    let pool = Arc::clone(pool);
+    let job = move || {
+        job(&pool);
+        pool.release();
+    };
+    // SAFETY: handed on.
+    unsafe { HeapJob::into_job_ref(job) }
+}
+
 pub(crate) fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -213,21 +234,16 @@ where
     let start = unjoined(pool.metered, const { &Site::of::<OP>("broadcast") });
     let ops = iter::repeat_n((Arc::new(op), pool.inherited(), start), pool.len());
     let references = ops.map(|(op, context, start)| {
-        pool.keep_alive();
-        let pool = Arc::clone(pool);
+        let job = move |pool: &Pool| {
+            let op = move || BroadcastContext::with(&*op);
+            let op = || run_later(&start, None, || within_checked(context, op));
+            if let Err(payload) = unwind::catch_job(op) {
+                pool.handle_panic(payload);
+            }
+        };
         // SAFETY: 1. the closure borrows nothing. 2. A panic in it is held back, that of the last
         // drop of `op` too.
-        unsafe {
-            HeapJob::into_job_ref(move || {
-                let op = move || BroadcastContext::with(&*op);
-                let op = || run_later(&start, None, || within_checked(context, op));
-                if let Err(payload) = unwind::catch_job(op) {
-                    pool.handle_panic(payload);
-                }
-                pool.release();
-            })
-        }
+        unsafe { job_that_keeps(pool, job) }
     });
-    pool.post(references);
-    pool.release();
+    pool.post_detached(references);
 }

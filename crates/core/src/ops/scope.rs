@@ -9,7 +9,6 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::thread;
 
 use crate::base::fifo::Fifo;
-use crate::base::job_ref::HeapJob;
 use crate::base::latch::Latch;
 use crate::base::still::Still;
 use crate::base::task::Task;
@@ -19,7 +18,7 @@ use crate::insight::call::{later, run_later};
 use crate::insight::latest::Latest;
 use crate::insight::meter::Meter;
 use crate::insight::site::Site;
-use crate::ops::broadcast::{within_checked, BroadcastContext};
+use crate::ops::broadcast::{job_that_keeps, within_checked, BroadcastContext};
 use crate::state::Pool;
 use crate::worker::latch::CountLatch;
 use crate::worker::region;
@@ -543,25 +542,20 @@ impl<'scope> Base<'scope> {
         let bodies = iter::repeat_n(body, self.pool.len());
         let references = bodies.map(|(body, context, start)| {
             self.pending.increment();
-            // As long as a run is queued, which the scope waits for, its worker is there.
-            self.pool.keep_alive();
-            let pool = Arc::clone(&self.pool);
             let body = move || BroadcastContext::with(&*body);
-            let job = move || {
+            let job = move |_: &Pool| {
                 Self::run(base, || {
                     if !base.get().is_cancelled() {
                         let latest = Some(&base.get().latest);
                         run_later(&start, latest, || within_checked(context, body));
                     }
                 });
-                pool.release();
             };
             // SAFETY: 1. the scope waits for each run, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
-            unsafe { HeapJob::into_job_ref(job) }
+            unsafe { job_that_keeps(&self.pool, job) }
         });
-        self.pool.post(references);
-        self.pool.release();
+        self.pool.post_detached(references);
     }
 
     /// Runs a job of the scope on a worker. Does not unwind.

@@ -89,6 +89,16 @@ impl Pool {
         self.serve();
     }
 
+    /// As [`post`](Self::post), of jobs that have shares of their own.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub(crate) fn post_detached(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
+        self.post(jobs);
+        self.release();
+    }
+
     /// Returns a share of the pool. With the last one the workers end.
     pub(crate) fn release(&self) {
         self.release_shares(1);
