@@ -3,6 +3,8 @@
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use heist_deque::PAYLOAD;
+
 use crate::base::job::{DetachedJob, Kind};
 use crate::base::task::Task;
 use crate::base::unwind;
@@ -93,7 +95,7 @@ impl From<Brief> for DetachedJob {
             // SAFETY: the word is the address of a box that was leaked for this.
             return *unsafe { Box::from_raw(word.as_ptr().cast::<*mut Self>().read()) };
         }
-        let mut content = [MaybeUninit::uninit(); _];
+        let mut content = [MaybeUninit::uninit(); PAYLOAD / size_of::<u64>()];
         content[0] = word;
         Self { kind, content }
     }
