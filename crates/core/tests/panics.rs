@@ -5,7 +5,7 @@ use std::any::Any;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Arc, Barrier};
 
 use heist_core::{TaskGroup, ThreadPool, ThreadPoolBuilder};
@@ -78,6 +78,17 @@ fn join_with_theft<RA: Send, RB: Send>(
             b()
         },
     )
+}
+
+/// A pool, and the payloads that its panic handler is given.
+fn listening(workers: usize) -> (ThreadPool, Receiver<Box<dyn Any + Send>>) {
+    let (caught, payloads) = channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
+        .build()
+        .expect("a pool");
+    (pool, payloads)
 }
 
 #[test]
@@ -228,12 +239,7 @@ fn a_broadcast_panics_once_after_all_have_ended_and_drops_the_results() {
 
 #[test]
 fn a_spawned_panic_goes_to_the_handler_and_the_worker_lives_on() {
-    let (caught, payloads) = channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(2)
-        .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
-        .build()
-        .expect("a pool");
+    let (pool, payloads) = listening(2);
     for _ in 0..10 {
         pool.spawn(|| panic_any("spawned"));
         let payload = payloads.recv().expect("a payload");
@@ -271,12 +277,7 @@ fn a_panic_in_the_destructor_of_an_output_that_nobody_takes_goes_to_the_handler(
             panic_any("output");
         }
     }
-    let (caught, payloads) = channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
-        .build()
-        .expect("a pool");
+    let (pool, payloads) = listening(1);
     drop(pool.submit(|| Output));
     let ended = pool.submit(|| Output);
     while !ended.is_finished() {
@@ -291,12 +292,7 @@ fn a_panic_in_the_destructor_of_an_output_that_nobody_takes_goes_to_the_handler(
 
 #[test]
 fn panics_that_nobody_waits_for_go_to_the_handler() {
-    let (caught, payloads) = channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |payload| caught.send(payload).expect("the test listens"))
-        .build()
-        .expect("a pool");
+    let (pool, payloads) = listening(1);
     drop(pool.submit(|| -> u32 { panic_any("fork") }));
     assert_eq!(
         payloads.recv().expect("a payload").downcast_ref(),

@@ -47,10 +47,10 @@ impl Brief {
         Self { kind, word }
     }
 
-    /// True if the word is the content.
+    /// True if the word is the address of a box, for a job of this kind.
     #[inline(always)]
-    fn is_whole(&self) -> bool {
-        self.kind.words <= 1
+    fn is_boxed(kind: &Kind) -> bool {
+        kind.words > 1
     }
 
     /// Runs the job by [`Task::run_in_turn`], or drops it if it is cancelled.
@@ -60,7 +60,7 @@ impl Brief {
     /// 1. This is its one run.
     #[inline(always)]
     pub(crate) unsafe fn finish_in_turn(mut self) {
-        if !self.is_whole() {
+        if Self::is_boxed(self.kind) {
             // SAFETY: by 1.
             return unsafe { DetachedJob::from(self).finish(None) };
         }
@@ -79,7 +79,7 @@ impl Brief {
 impl From<DetachedJob> for Brief {
     fn from(job: DetachedJob) -> Self {
         let (kind, mut word) = (job.kind, job.content[0]);
-        if kind.words > 1 {
+        if Self::is_boxed(kind) {
             let boxed = Box::into_raw(Box::new(job));
             // SAFETY: an address fits a word.
             unsafe { word.as_mut_ptr().cast::<*mut DetachedJob>().write(boxed) };
@@ -91,7 +91,7 @@ impl From<DetachedJob> for Brief {
 impl From<Brief> for DetachedJob {
     fn from(brief: Brief) -> Self {
         let Brief { kind, word } = brief;
-        if kind.words > 1 {
+        if Brief::is_boxed(kind) {
             // SAFETY: the word is the address of a box that was leaked for this.
             return *unsafe { Box::from_raw(word.as_ptr().cast::<*mut Self>().read()) };
         }

@@ -66,14 +66,16 @@ impl Worker {
     /// there is nothing to give, and nobody else has to hear of it.
     #[inline]
     pub(crate) fn looks_around(&self) -> bool {
-        let (pool, is_pending) = (self.pool(), self.has_pending());
-        let is_heard =
-            is_pending || pool.prompt || pool.members.is_some() || self.state().frames.is_some();
-        if is_heard && self.deque().is_signalled() {
-            self.service_at_join();
-            return !self.has_pending() && pool.workers.len() > 1;
+        let pool = self.pool();
+        let is_heard = self.has_pending()
+            || pool.prompt
+            || pool.members.is_some()
+            || self.state().frames.is_some();
+        if is_heard {
+            self.poll_for_thieves()
+        } else {
+            pool.workers.len() > 1
         }
-        !is_pending && pool.workers.len() > 1
     }
 
     /// Takes a lent job back, also from [`NOWHERE`]. False if a thief has it, and will set its

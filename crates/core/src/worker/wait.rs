@@ -7,7 +7,7 @@ use heist_event::EventKind;
 use heist_sync::hint;
 
 use crate::base::counters::Activity;
-use crate::base::job::JobSlot;
+use crate::base::job::{JobSlot, Name};
 use crate::base::latch::CoreLatch;
 use crate::base::region::is_surrounded;
 use crate::base::unwind::AbortOnUnwind;
@@ -35,12 +35,7 @@ impl Worker {
 
     /// As [`wait_until`](Self::wait_until), for the lent job of this `name` in this slot, which a
     /// thief has: if little of the stack is left, only descendants run here (SG-1).
-    pub(crate) fn wait_for_thief(
-        &self,
-        latch: &CoreLatch,
-        slot: JobSlot,
-        name: fn() -> &'static str,
-    ) {
+    pub(crate) fn wait_for_thief(&self, latch: &CoreLatch, slot: JobSlot, name: Name) {
         if !latch.probe() {
             let slot = slot.as_ptr() as usize;
             let _frame = self.enters(|| Doing::Waits(Wait::Half { name, slot }));
