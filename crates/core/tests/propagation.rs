@@ -382,7 +382,6 @@ fn surroundings_that_fail_elsewhere_are_a_panic_of_the_job_if_it_has_not_begun()
                     .map_err(|payload| std::panic::resume_unwind(payload.unwrap()))
             }));
         });
-        // The handler may get a panic after the waiter has its answer.
         pool.shutdown();
         let handled: Vec<String> = handled.try_iter().collect();
         assert!(!is_cancelled);
