@@ -382,7 +382,7 @@ fn surroundings_that_fail_elsewhere_are_a_panic_of_the_job_if_it_has_not_begun()
                     .map_err(|payload| std::panic::resume_unwind(payload.unwrap()))
             }));
         });
-        drop(pool);
+        pool.shutdown();
         let handled: Vec<String> = handled.try_iter().collect();
         assert!(!is_cancelled);
         assert_eq!(ran.load(Ordering::Relaxed), if runs { 3 } else { 0 });

@@ -493,3 +493,27 @@ fn a_burst_runs_in_order_however_long_it_is() {
     strand.wait();
     log.assert_whole(1, JOBS);
 }
+
+/// A strand that lets others go first on top of a join whose frame runs its descendants only: the
+/// frame takes it over, above the second closure.
+#[test]
+fn a_strand_with_many_jobs_in_the_first_closure_of_a_strict_join_runs_them_all() {
+    for workers in [1, 2] {
+        let pool = ThreadPoolBuilder::new().num_threads(workers);
+        let pool = pool.waiting(Waiting::Descendants).build().expect("a pool");
+        let ran = Arc::new(AtomicUsize::new(0));
+        pool.install(|| {
+            let strand = Strand::new();
+            let fill = || {
+                for _ in 0..1_000 {
+                    let ran = Arc::clone(&ran);
+                    strand.spawn(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+                }
+            };
+            assert_eq!(heist_core::join(fill, || 6 * 7).1, 42);
+            strand.wait();
+        });
+        assert_eq!(ran.load(Ordering::Relaxed), 1_000, "{workers} workers");
+        pool.shutdown();
+    }
+}

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use heist_core::hosting;
 #[cfg(doc)]
-use heist_core::{ThreadPool, Waiting};
+use heist_core::{JoinHandle, ThreadPool, Waiting};
 
 use crate::budget::with_budget;
 use crate::shield::with_own;
@@ -35,6 +35,11 @@ impl Wake for Signal {
 /// A job that a worker runs meanwhile lies on top of the waiting frame, which goes on when that job
 /// has ended. So if that job waits, in turn, for the frame below it, both wait for ever. Spawned
 /// futures have no frame and no such problem: inside one, await instead of calling `block_on`.
+///
+/// A frame that runs only its [descendants](Waiting::Descendants) does not find a job that it has
+/// begun with a priority or a hint among them. So if it waits here for the handle of such a job on
+/// the last free worker, it waits for ever; [`join`](JoinHandle::join) runs the job itself, unless
+/// it is for another worker only.
 ///
 /// # Panics
 ///

@@ -2,12 +2,13 @@
 //! could run them, each of them comes to its turn, and in its own surroundings.
 
 use std::cell::Cell;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{mpsc, Arc};
+use std::sync::{mpsc, Arc, Mutex};
 
 use heist_core::{
-    join, scope, spawn, submit, with_propagation, with_waiting, Once, Strand, ThreadPool,
-    ThreadPoolBuilder, Waiting,
+    join, scope, spawn, submit, with_context, with_propagation, with_waiting, Once, Strand,
+    ThreadPool, ThreadPoolBuilder, Waiting,
 };
 use heist_futures::{block_on, spawn_future, yield_now, FutureHandle, SpawnFuture};
 
@@ -264,4 +265,69 @@ fn what_has_yielded_in_a_strict_frame_is_taken_by_another_worker_while_that_is_h
         pool.spawn_future(async move { strictly(|| spawn_future(blocks).join()) })
             .join();
     }
+}
+
+/// The worker runs it before it takes the second closure back, and it yields until that has run.
+#[test]
+fn what_has_yielded_above_the_second_closure_of_a_join_is_not_lost() {
+    fn waits(is_over: &Arc<AtomicBool>) -> FutureHandle<()> {
+        let is_over = Arc::clone(is_over);
+        spawn_future(async move {
+            while !is_over.load(Ordering::Relaxed) {
+                yield_now().await;
+            }
+        })
+    }
+    in_each_way(|| {
+        let is_over = &Arc::new(AtomicBool::new(false));
+        // So large that it lies in a slot as a whole.
+        let numbers = [1_u64, 2, 3, 4];
+        let second = move || {
+            is_over.store(true, Ordering::Relaxed);
+            numbers.iter().sum::<u64>()
+        };
+        let (first, sum) = join(|| waits(is_over), second);
+        assert_eq!(sum, 10);
+        first.join();
+        is_over.store(false, Ordering::Relaxed);
+        let (first, sum) = with_context(|mut cx| {
+            cx.join(
+                |_| waits(is_over),
+                move |mut cx| cx.join(move |_| second(), |_| ()).0,
+            )
+        });
+        assert_eq!(sum, 10);
+        first.join();
+        is_over.store(false, Ordering::Relaxed);
+        let first = Mutex::new(None);
+        let panics = || {
+            *first.lock().unwrap() = Some(waits(is_over));
+            resume_unwind(Box::new("the first"));
+        };
+        let payload = catch_unwind(AssertUnwindSafe(|| {
+            with_context(|mut cx| cx.join(|_| panics(), move |_| second()));
+        }));
+        assert_eq!(payload.unwrap_err().downcast_ref(), Some(&"the first"));
+        let first = first.into_inner().unwrap();
+        first.expect("it was spawned").join();
+    });
+}
+
+/// The frame that waits runs any job, but that future runs in surroundings of its own.
+#[test]
+fn what_yields_in_surroundings_does_not_wait_for_all_that_yield_without() {
+    pool(1).install(|| {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let endless = spawn_future({
+            let is_over = Arc::clone(&is_over);
+            async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    yield_now().await;
+                }
+            }
+        });
+        assert_eq!(within(1, || spawn_future(yields(100))).join(), 100);
+        is_over.store(true, Ordering::Relaxed);
+        endless.join();
+    });
 }

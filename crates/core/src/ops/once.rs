@@ -63,6 +63,12 @@ use crate::worker::Worker;
 /// and another worker has taken. Two initialisers that need each other's values deadlock or panic
 /// in the same way.
 ///
+/// A part of the initialiser may run on another worker, and what that part begins in a scope or a
+/// [group](crate::TaskGroup) around it stays there when the part has ended. That worker may then
+/// begin to wait for the value, and if all others do, nobody is left to run it. So the jobs of a
+/// scope or a group in an initialiser are to be begun by the closure of the scope or the owner of
+/// the group, not in a closure of a join in there, nor by another of the jobs.
+///
 /// A worker that waits for the value runs no other job. So an initialiser must not wait for a job
 /// that it has not begun itself, such as one [submitted](crate::submit()) before, nor
 /// [install](crate::ThreadPool::install) a closure in a pool whose workers may all be waiting for

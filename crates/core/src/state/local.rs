@@ -34,6 +34,9 @@ pub(crate) struct Frames {
     pub(crate) is_strict: Cell<bool>,
     /// The number of waiting frames below the present job.
     pub(crate) wait_depth: Cell<usize>,
+    /// The level of the jobs that yield here: `wait_depth` if a frame below runs descendants only,
+    /// and otherwise 0.
+    pub(crate) yield_level: Cell<usize>,
     /// The number of jobs run by waits for descendants only.
     pub(crate) ran_strictly: Cell<u32>,
     pub(crate) marks: Cell<Marks>,
@@ -129,6 +132,7 @@ impl Local {
                 carrier: Cell::new(ptr::null()),
                 is_strict: Cell::new(is_strict),
                 wait_depth: Cell::new(0),
+                yield_level: Cell::new(0),
                 ran_strictly: Cell::new(0),
                 marks: Cell::new(Marks::default()),
             },

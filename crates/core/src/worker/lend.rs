@@ -106,14 +106,40 @@ impl Worker {
             return true;
         }
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
+        let mut is_ours = false;
         self.on_top(|| {
             while !self.deque().is_newest(slot) {
                 self.run(self.pop());
             }
+            // Before the frame takes over what has yielded, which lies above the slot then.
+            // SAFETY: it is the newest.
+            is_ours = unsafe { self.deque().retract(slot) };
+            let is_taken_over = self.local().frames.yield_level.get() > 0;
+            if is_ours && is_taken_over && !self.state().yielded.is_empty() {
+                // SAFETY: just retracted.
+                unsafe { self.occupy(slot) };
+            }
         });
         abort.defuse();
-        // SAFETY: it is the newest now.
-        unsafe { self.deque().retract(slot) }
+        is_ours
+    }
+
+    /// Pushes a job that does nothing into the slot of a lent one that was taken back, whose
+    /// closure the caller has yet to read there. It writes no byte, and nothing moves it before:
+    /// where only descendants run, a frame has noted its place.
+    ///
+    /// # Safety
+    ///
+    /// 1. The slot is the vacant one.
+    #[cold]
+    unsafe fn occupy(&self, slot: JobSlot) {
+        self.note(slot.as_ptr() as usize);
+        // SAFETY: 1. and 2. vacant, and it fits and borrows nothing. 3. It does not unwind.
+        let kind = unsafe { DetachedJob::put(slot, || ()) };
+        // SAFETY: the slot holds what the kind says, which may run anywhere.
+        if unsafe { self.deque().push(slot, kind) } {
+            self.service();
+        }
     }
 
     /// Makes the slot of a lent job vacant again, when its thief is done with it.

@@ -94,14 +94,17 @@ impl Worker {
     /// Calls `op`, which runs jobs on top of a frame that has not ended. Does not unwind.
     #[inline(always)]
     pub(crate) fn on_top<R>(&self, op: impl FnOnce() -> R) -> R {
-        let depth = &self.local().frames.wait_depth;
-        let below = depth.get();
-        depth.set(below + 1);
+        let frames = &self.local().frames;
+        let (depth, level) = (frames.wait_depth.get() + 1, frames.yield_level.get());
+        let level_here = if self.keeps_order() { 0 } else { depth };
+        frames.wait_depth.set(depth);
+        frames.yield_level.set(level_here);
         let result = op();
         if !self.state().yielded.is_empty() {
             self.take_over_yielded();
         }
-        depth.set(below);
+        frames.wait_depth.set(depth - 1);
+        frames.yield_level.set(level);
         result
     }
 

@@ -15,10 +15,8 @@ impl Worker {
     /// here, behind those of the wait on top of which it has run.
     pub(crate) fn push_behind(&self, job: impl Into<Brief>) {
         let (job, yielded) = (job.into(), &self.state().yielded);
-        let level = match self.keeps_order() {
-            true => 0,
-            false => self.local().frames.wait_depth.get(),
-        };
+        // Not that of the region in which the job itself has run.
+        let level = self.local().frames.yield_level.get();
         // SAFETY: under the lock.
         self.deque().locked(|| unsafe { yielded.push(level, job) });
         // P1.
@@ -106,12 +104,12 @@ impl Worker {
 
     /// The oldest of those that yielded on top of the innermost wait, which runs descendants only.
     pub(crate) fn take_yielded_here(&self) -> Option<Job> {
-        let (yielded, depth) = (&self.state().yielded, self.local().frames.wait_depth.get());
+        let (yielded, level) = (&self.state().yielded, self.local().frames.yield_level.get());
         if yielded.is_empty() {
             return None;
         }
         // SAFETY: under the lock.
-        let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(depth) });
+        let (job, emptied) = self.deque().locked(|| unsafe { yielded.take_at(level) });
         drop(emptied);
         Some(self.injected(job?.into(), self.local().order.serving.get()))
     }
@@ -120,12 +118,12 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn take_over_yielded(&self) {
-        if self.keeps_order() {
+        let (yielded, level) = (&self.state().yielded, self.local().frames.yield_level.get());
+        if level == 0 {
             return;
         }
-        let (yielded, depth) = (&self.state().yielded, self.local().frames.wait_depth.get());
         // SAFETY: under the lock.
-        let take = || self.deque().locked(|| unsafe { yielded.take_at(depth) }).0;
+        let take = || self.deque().locked(|| unsafe { yielded.take_at(level) }).0;
         let left: Vec<_> = std::iter::from_fn(take).collect();
         // The oldest is the next.
         left.into_iter()
