@@ -162,7 +162,7 @@ where
             } else {
                 self.cut(self.part_len() - 1)
             };
-            self.made.make(chunk.into_seq())
+            Some(self.made.make(chunk.into_seq()))
         })
     }
 

@@ -170,7 +170,7 @@ where
         let (mut base, between) = (self.base.into_seq(), self.between);
         both_ends(len, move |index, front| {
             if (index % 2 == 0) == begun || (last && index + 1 == len) {
-                between.clone()
+                Some(between.clone())
             } else {
                 take_from(&mut base, front)
             }

@@ -171,6 +171,14 @@ fn a_panic_in_one_part_stops_the_others() {
     let upper = lower.split().expect("half");
     assert_eq!(panic_of(|| drop(in_sequence(lower))), "three");
     assert_eq!(in_sequence(upper), []);
+    let mut lower = after.clone().interleave(10..20);
+    let upper = lower.split().expect("half");
+    assert_eq!(panic_of(|| drop(in_sequence(lower))), "three");
+    assert!(in_sequence(upper).iter().all(|n| *n >= 10));
+    let mut lower = after.clone().intersperse(10);
+    let upper = lower.split().expect("half");
+    assert_eq!(panic_of(|| drop(in_sequence(lower.rev()))), "three");
+    assert!(in_sequence(upper.rev()).iter().all(|n| *n == 10));
     assert_eq!(panic_of(|| drop(gathered(before))), "three");
     assert_eq!(panic_of(|| drop(gathered(after))), "three");
 }
