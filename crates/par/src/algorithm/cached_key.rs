@@ -3,6 +3,8 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use heist_core::join;
+
 use super::sort::sort_unstable;
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -20,9 +22,11 @@ where
     let mut keys: Vec<_> = keys.map(|(index, item)| (key(item), index)).collect();
     // No two are equal, as their indices are not.
     sort_unstable(&mut keys, <[_]>::sort_unstable, <(K, usize)>::lt);
-    let order: Vec<_> = keys.into_par_iter().map(|(_, index)| index).collect();
+    let order: Vec<_> = keys.iter().map(|(_, index)| *index).collect();
+    // One worker drops all keys: several would wait for each other in an allocator that remembers
+    // which thread has asked for what.
     // SAFETY: sorting does not change the indices, and each was there once.
-    unsafe { permute(items, order) };
+    join(|| drop(keys), || unsafe { permute(items, order) });
 }
 
 /// Puts the items in the order of the indices.
