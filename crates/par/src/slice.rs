@@ -444,7 +444,8 @@ pub trait ParallelSliceMut<T: Send> {
     ///
     /// # Cost
     ///
-    /// Allocates memory for the keys, as many indices twice, and the items.
+    /// Allocates memory for the keys, as many indices twice, and the items. One worker drops the
+    /// keys.
     ///
     /// # Examples
     ///

@@ -106,19 +106,19 @@ impl Worker {
             return true;
         }
         let abort = AbortOnUnwind("a panic escaped from the scheduler");
-        let mut is_ours = false;
-        self.on_top(|| {
+        let is_ours = self.on_top(|| {
             while !self.deque().is_newest(slot) {
                 self.run(self.pop());
             }
             // Before the frame takes over what has yielded, which lies above the slot then.
             // SAFETY: it is the newest.
-            is_ours = unsafe { self.deque().retract(slot) };
+            let is_ours = unsafe { self.deque().retract(slot) };
             let is_taken_over = self.local().frames.yield_level.get() > 0;
             if is_ours && is_taken_over && !self.state().yielded.is_empty() {
                 // SAFETY: just retracted.
                 unsafe { self.occupy(slot) };
             }
+            is_ours
         });
         abort.defuse();
         is_ours
