@@ -16,6 +16,7 @@
 //! | `region` | what holds for the jobs that a call begins |
 //! | `run` | running a job |
 //! | `lend` | the second closures of joins, lent and taken back |
+//! | `backlog` | jobs that whoever waits for them may run, before the pool does |
 //! | `search`, `wait` | finding a job; waiting for a latch |
 //! | `latch`, `completion`, `signal` | waits that belong to no single worker, or can be repeated |
 //! | `shares`, `guest` | what keeps the pool while futures are scheduled, and its memory for them |
@@ -25,6 +26,7 @@
 
 mod activity;
 mod adopted;
+pub(crate) mod backlog;
 mod blocking;
 mod caller;
 pub(crate) mod claimed;

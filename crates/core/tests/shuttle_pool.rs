@@ -360,6 +360,39 @@ fn a_value_is_made_once_by_workers_that_steal_from_each_other() {
     });
 }
 
+/// A worker waits for jobs that a part of an initialiser begins on the other one, which waits for
+/// the value next.
+#[test]
+fn jobs_that_a_part_of_an_initialiser_begins_are_run_by_whoever_waits_for_them() {
+    check(|| {
+        let pool = pool(2);
+        let once = Once::new();
+        let value = || {
+            let sum = Arc::new(AtomicUsize::new(0));
+            let group = TaskGroup::new();
+            let adds = |n: usize| {
+                let sum = Arc::clone(&sum);
+                move || {
+                    sum.fetch_add(n, Ordering::SeqCst);
+                }
+            };
+            heist_core::scope(|scope| {
+                let spawns = |n: usize| {
+                    let adds = adds(n);
+                    scope.spawn(|_| adds());
+                };
+                heist_core::join(|| spawns(1), || spawns(2));
+            });
+            heist_core::join(|| group.run(adds(4)), || group.run(adds(8)));
+            group.wait();
+            sum.load(Ordering::SeqCst)
+        };
+        let want = || *once.get_or_init(value);
+        assert_eq!(pool.join(want, want), (15, 15));
+        pool.shutdown();
+    });
+}
+
 /// A worker waits for a value of which the other worker lends pieces, after it has fallen asleep.
 #[test]
 fn two_values_of_which_one_needs_the_other_are_made_by_workers_and_a_thread_outside() {

@@ -91,15 +91,17 @@ impl BiasedCount {
         })
     }
 
-    /// Adds one. The caller must be counted itself.
+    /// Adds one. The caller must be counted itself. True if it is the owner, and has not merged.
     #[inline]
-    pub(crate) fn add(&self) {
-        if self.is_own() {
+    pub(crate) fn add(&self) -> bool {
+        let is_own = self.is_own();
+        if is_own {
             self.change_own(1);
         } else {
             // Relaxed: the caller's own share keeps the count above zero.
             self.shared.fetch_add(1, Ordering::Relaxed);
         }
+        is_own
     }
 
     /// Takes one off. True if it was the last, and the owner must be told. If not, the count may be

@@ -51,9 +51,9 @@ pub enum Waiting {
 
 /// The way in which the frames of a job wait, and the `Once` whose value needs them.
 ///
-/// A pointer to the state of a [`Once`](crate::Once), in whose initialiser they are, or null; and
-/// in the bits that no such address uses, why they wait strictly, if they do. The state is there as
-/// long as the initialiser runs, and it waits for all of these frames.
+/// A pointer to the state of a [`Once`](crate::Once), in whose initialiser they are, or
+/// [`UNKNOWN`], or null; and in the bits that no such address uses, why they wait strictly, if they
+/// do. The state is there as long as the initialiser runs, and it waits for all of these frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitMode(*const ());
 
@@ -62,6 +62,10 @@ const DESCENDANTS: usize = 1;
 /// Pieces of the initialiser only, for its sake, whichever of its frames has pushed them.
 const PIECES: usize = 2;
 const BITS: usize = DESCENDANTS | PIECES;
+
+/// In place of the state of a `Once`: some initialiser may wait for these frames, and may have
+/// ended.
+const UNKNOWN: *const () = ptr::without_provenance(BITS + 1);
 
 impl WaitMode {
     pub(crate) fn new(waiting: Waiting) -> Self {
@@ -74,7 +78,12 @@ impl WaitMode {
             Waiting::Any => 0,
             Waiting::Descendants => DESCENDANTS,
         };
-        Self::tagged(self.once(), bits)
+        Self::tagged(self.needing(), bits)
+    }
+
+    /// The mode of a job for which some initialiser waits, wherever it runs.
+    pub(crate) fn needed() -> Self {
+        Self::tagged(UNKNOWN, DESCENDANTS)
     }
 
     /// The mode of the initialiser of this `Once`, called in a frame of this mode.
@@ -84,23 +93,24 @@ impl WaitMode {
         Self::tagged(once, if is_asked_for { DESCENDANTS } else { PIECES })
     }
 
-    /// The mode of a detached job that a thief has stolen from a frame of this mode: no initialiser
-    /// is known to need it.
+    /// The mode of a detached job that a thief has stolen from a frame of this mode. An initialiser
+    /// that needs the frame may wait for the job, or not.
     pub(crate) fn detached(self) -> Self {
-        Self::new(if self.is_strict() {
-            Waiting::Descendants
+        let needing = if self.is_needed() {
+            UNKNOWN
         } else {
-            Waiting::Any
-        })
+            ptr::null()
+        };
+        Self::tagged(needing, if self.is_strict() { DESCENDANTS } else { 0 })
     }
 
     /// The mode of a part that a frame of this mode has sent to a particular worker: an initialiser
     /// needs it there too.
     pub(crate) fn elsewhere(self) -> Self {
-        if self.once().is_null() {
-            Self(ptr::null())
-        } else {
+        if self.is_needed() {
             self
+        } else {
+            Self(ptr::null())
         }
     }
 
@@ -114,9 +124,19 @@ impl WaitMode {
         self.0.is_null()
     }
 
-    /// The `Once` whose initialiser needs these frames, or null.
+    /// True if an initialiser may wait for these frames.
+    pub(crate) fn is_needed(self) -> bool {
+        !self.needing().is_null()
+    }
+
+    /// The `Once` whose initialiser is known to need these frames, or null.
     pub(crate) fn once(self) -> *const () {
-        self.0.cast::<u8>().wrapping_sub(self.bits()).cast()
+        let needing = self.needing();
+        if needing == UNKNOWN {
+            ptr::null()
+        } else {
+            needing
+        }
     }
 
     /// The `Once` of whose initialiser any piece may run on top, or null.
@@ -128,8 +148,12 @@ impl WaitMode {
         }
     }
 
-    fn tagged(once: *const (), bits: usize) -> Self {
-        Self(once.cast::<u8>().wrapping_add(bits).cast())
+    fn needing(self) -> *const () {
+        self.0.cast::<u8>().wrapping_sub(self.bits()).cast()
+    }
+
+    fn tagged(needing: *const (), bits: usize) -> Self {
+        Self(needing.cast::<u8>().wrapping_add(bits).cast())
     }
 
     fn bits(self) -> usize {

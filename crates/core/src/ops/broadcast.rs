@@ -178,7 +178,7 @@ where
         .collect();
     // SAFETY: `jobs` stays in place until the latch is set; `op` is Sync and its results are Send.
     pool.post(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
-    latch.wait(caller, Worker::next_slot);
+    latch.wait(caller, None, Worker::next_slot);
     // Not before: a worker of a pool whose handle is gone would wait for workers that have ended.
     pool.release();
 

@@ -13,6 +13,11 @@
 //! initialiser that wait for a piece, unless the program has asked for
 //! [descendants](crate::Waiting::Descendants) only. If there is none, they withdraw.
 //!
+//! A detached job is no piece: nobody can tell whether the initialiser waits for it. One that a
+//! thief has taken from a frame of the initialiser, or a piece has left behind, waits strictly as
+//! well, since it may be needed; and the jobs of its scopes and groups can be run by whoever waits
+//! for those (`worker/backlog.rs`).
+//!
 //! # Why the waits end
 //!
 //! Let the frames of an initialiser be those of its closure and of its pieces. On top of one of
@@ -26,8 +31,9 @@
 //! only. Each of its frames that waits does so for a piece of its own, which has begun later or not
 //! at all, or for what lies on top of it, which has begun later. So the one that has begun last
 //! waits for none that has begun. A piece that it waits for and that has not begun lies in the
-//! deque of its own worker, above whatever is in use there, and that worker runs it. So this
-//! initialiser ends, then the next one. (The mailbox is the exception to (1) and (2): jobs for
+//! deque of its own worker, above whatever is in use there, and that worker runs it. The same holds
+//! for the jobs of a scope or a group that have not begun, with its backlog. So this initialiser
+//! ends, then the next one. (The mailbox is the exception to (1) and (2): jobs for
 //! every worker run on all frames that wait. Two calls must not each need what the other's job
 //! buries.)
 //!
@@ -63,11 +69,11 @@ use crate::worker::Worker;
 /// and another worker has taken. Two initialisers that need each other's values deadlock or panic
 /// in the same way.
 ///
-/// A part of the initialiser may run on another worker, and what that part begins in a scope or a
-/// [group](crate::TaskGroup) around it stays there when the part has ended. That worker may then
-/// begin to wait for the value, and if all others do, nobody is left to run it. So the jobs of a
-/// scope or a group in an initialiser are to be begun by the closure of the scope or the owner of
-/// the group, not in a closure of a join in there, nor by another of the jobs.
+/// The initialiser may wait for whatever its parts begin, on whichever worker they run: the jobs of
+/// a scope or a [group](crate::TaskGroup) and those that are [submitted](crate::submit()) are run by
+/// the frame that waits for them, if nobody else has begun them. Only a spawned future has no such
+/// frame: if a part on another worker has spawned it, and that worker and all others wait for the
+/// value, nobody is left to poll it.
 ///
 /// A worker that waits for the value runs no other job. So an initialiser must not wait for a job
 /// that it has not begun itself, such as one [submitted](crate::submit()) before, nor

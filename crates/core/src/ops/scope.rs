@@ -20,6 +20,7 @@ use crate::insight::meter::Meter;
 use crate::insight::site::Site;
 use crate::ops::broadcast::{job_that_keeps, within_checked, BroadcastContext};
 use crate::state::Pool;
+use crate::worker::backlog::{self, Backlog};
 use crate::worker::latch::CountLatch;
 use crate::worker::region;
 use crate::worker::Worker;
@@ -200,10 +201,11 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Self) + Send + 'scope,
     {
+        let is_owner = self.base.add();
         let job = job(self, body);
         // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is there. 2.
         // A panic in it is held back.
-        unsafe { self.base.pool.queue(job) };
+        unsafe { self.base.queue(job, is_owner) };
     }
 
     /// Queues a job for each worker of the pool.
@@ -309,12 +311,13 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&Self) + Send + 'scope,
     {
+        let is_owner = self.base.add();
         let job = job(self, body);
         let worker = self.base.pool.current_worker();
         let Some(worker) = worker.filter(|worker| worker.keeps_order()) else {
             // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
-            return unsafe { self.base.pool.queue(job) };
+            return unsafe { self.base.queue(job, is_owner) };
         };
         // SAFETY: as above.
         let job = worker.inheriting(unsafe { self.base.pool.detach(job) });
@@ -385,13 +388,12 @@ impl<'scope> AnyScope<'scope> for ScopeFifo<'scope> {
     }
 }
 
-/// One more job of the scope, to be queued. It does not unwind.
+/// A job of the scope, which was added, to be queued. It does not unwind.
 #[inline]
 fn job<'scope, S: AnyScope<'scope> + 'scope>(
     scope: &S,
     body: impl FnOnce(&S) + Send + 'scope,
 ) -> impl Task + 'scope {
-    scope.base().add();
     let (scope, lives) = (Still(scope), PhantomData);
     ScopeJob { scope, body, lives }
 }
@@ -447,6 +449,8 @@ struct Base<'scope> {
     pool: Arc<Pool>,
     /// One for the scope's own closure, one for each job that has not ended.
     pending: CountLatch,
+    /// The jobs of other threads than its own, if an initialiser may wait for the scope.
+    backlog: Option<Arc<Backlog>>,
     panic: FirstPanic,
     /// Jobs that have not begun are dropped. Relaxed throughout: it hands nothing over.
     is_cancelled: AtomicBool,
@@ -464,6 +468,9 @@ impl<'scope> Base<'scope> {
         Self {
             pool,
             pending: CountLatch::new(1, waiter),
+            backlog: waiter
+                .filter(|worker| worker.wait_mode().is_needed())
+                .map(|_| Arc::new(Backlog::new())),
             panic: FirstPanic::default(),
             is_cancelled: AtomicBool::new(false),
             is_in_destructor: AtomicBool::new(false),
@@ -481,7 +488,8 @@ impl<'scope> Base<'scope> {
             if !self.pending.is_set() {
                 self.pool.abort_if_forked();
             }
-            self.pending.wait(waiter, Worker::pushed_from);
+            self.pending
+                .wait(waiter, self.backlog.as_deref(), Worker::pushed_from);
             insight::call::reach(&self.latest);
             result
         };
@@ -514,11 +522,30 @@ impl<'scope> Base<'scope> {
         }
     }
 
-    /// One more job, about to be queued.
+    /// One more job, about to be queued. True on the thread that will wait for it.
     #[inline]
-    fn add(&self) {
+    fn add(&self) -> bool {
         self.pool.demand_workers("submit a job to");
-        self.pending.increment();
+        self.pending.increment()
+    }
+
+    /// Queues a job that was added.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pool::queue`].
+    #[inline]
+    unsafe fn queue(&self, job: impl Task, is_owner: bool) {
+        // Asked first: the owner knows it already.
+        if !is_owner {
+            if let Some(backlog) = &self.backlog {
+                let wake = || self.pending.wake_for_mail();
+                // SAFETY: handed on.
+                return unsafe { backlog::queue(backlog, &self.pool, job, wake) };
+            }
+        }
+        // SAFETY: handed on.
+        unsafe { self.pool.queue(job) };
     }
 
     fn is_cancelled(&self) -> bool {

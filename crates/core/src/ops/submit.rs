@@ -324,7 +324,7 @@ where
                 }
             }
         }
-        self.claimed.completion.wait(&self.pool);
+        self.claimed.completion.wait(&self.pool, None);
     }
 
     fn poll(&self, waker: &Waker) -> Poll<()> {

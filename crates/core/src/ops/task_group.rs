@@ -15,7 +15,9 @@ use crate::ops::spawn;
 use crate::policy::Priority;
 use crate::pool::ThreadPool;
 use crate::state::Pool;
+use crate::worker::backlog::{self, Backlog};
 use crate::worker::completion::Completion;
+use crate::worker::Worker;
 
 /// Jobs that are started one by one and awaited together.
 ///
@@ -50,6 +52,10 @@ pub struct TaskGroup {
 struct Shared {
     pool: Arc<Pool>,
     completion: Completion,
+    /// The jobs that were added where an initialiser may wait for them.
+    backlog: Backlog,
+    /// True if an initialiser has made the group.
+    is_needed: bool,
     /// The first panic since the last wait.
     panic: FirstPanic,
     /// How often the group was cancelled.
@@ -93,6 +99,8 @@ impl TaskGroup {
             shared: Arc::new(Shared {
                 pool,
                 completion: Completion::default(),
+                backlog: Backlog::new(),
+                is_needed: is_needed(),
                 panic: FirstPanic::default(),
                 cancellations: AtomicU32::new(0),
             }),
@@ -146,6 +154,11 @@ impl TaskGroup {
         // After the pool has taken the job, or nobody would ever finish it.
         self.shared.completion.add();
         let pool = &self.shared.pool;
+        if self.shared.is_needed || is_needed() {
+            let wake = || self.shared.completion.wake_waiters();
+            // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
+            return unsafe { backlog::queue(&self.shared, pool, job, wake) };
+        }
         match self.priority {
             // SAFETY: 1. it borrows nothing. 2. A panic in it is held back.
             Priority::Normal => unsafe { pool.queue(job) },
@@ -183,7 +196,8 @@ impl TaskGroup {
     /// }
     /// ```
     pub fn wait(&self) {
-        self.shared.completion.wait(&self.shared.pool);
+        let backlog = Some(&self.shared.backlog);
+        self.shared.completion.wait(&self.shared.pool, backlog);
         self.resume_panic();
     }
 
@@ -213,10 +227,10 @@ impl TaskGroup {
     #[must_use = "it says whether all jobs have ended"]
     pub fn wait_until(&self, at: Instant) -> bool {
         let left = || at.saturating_duration_since(Instant::now());
-        let has_ended = self
-            .shared
-            .completion
-            .wait_while_left(&self.shared.pool, left);
+        let has_ended =
+            self.shared
+                .completion
+                .wait_while_left(&self.shared.pool, &self.shared.backlog, left);
         if has_ended {
             self.resume_panic();
         }
@@ -258,6 +272,17 @@ impl TaskGroup {
             Some(payload) => unwind::resume(payload),
             None => {}
         }
+    }
+}
+
+/// True if an initialiser may wait for what is begun here.
+fn is_needed() -> bool {
+    Worker::current().is_some_and(|worker| worker.wait_mode().is_needed())
+}
+
+impl AsRef<Backlog> for Shared {
+    fn as_ref(&self) -> &Backlog {
+        &self.backlog
     }
 }
 

@@ -183,7 +183,7 @@ impl Pool {
         self.inject(Priority::Normal, reference.into());
         // Nothing that was pushed here is waited for.
         let next_slot = caller.next_slot();
-        caller.wait_until(&job.latch.core, Wait::Pool, |_| next_slot);
+        caller.wait_until(&job.latch.core, Wait::Pool, None, |_| next_slot);
         // SAFETY: the latch is set, and the outcome is taken once.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload));
     }

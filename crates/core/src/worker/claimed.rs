@@ -232,7 +232,9 @@ mod model {
         fn wait(&self) {
             let latch = || CountLatch::new(1, None);
             let completion = &self.job.completion;
-            completion.wait_with(latch, |latch| latch.wait(None, Worker::pushed_in_job_from));
+            completion.wait_with(latch, |latch| {
+                latch.wait(None, None, Worker::pushed_in_job_from)
+            });
         }
 
         /// The outcome of the job, which is complete: its value, or none if it was cancelled.

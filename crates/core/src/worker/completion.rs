@@ -17,6 +17,7 @@ use crate::base::latch::Latch;
 use crate::insight;
 use crate::insight::latest::Latest;
 use crate::state::{Pool, Wait};
+use crate::worker::backlog::Backlog;
 use crate::worker::latch::CountLatch;
 use crate::worker::Worker;
 
@@ -57,13 +58,13 @@ impl<L> Default for Completion<L> {
 }
 
 impl Completion {
-    /// Waits until no job is pending: helps on a worker, blocks elsewhere.
+    /// Waits until no job is pending: helps on a worker, first with the `backlog`, blocks elsewhere.
     ///
     /// # Panics
     ///
     /// Panics if some are, and the workers of `pool`, to which they were submitted, are not of this
     /// process.
-    pub(crate) fn wait(&self, pool: &Pool) {
+    pub(crate) fn wait(&self, pool: &Pool, backlog: Option<&Backlog>) {
         let caller = Worker::current();
         let latch = || {
             pool.demand_workers("wait for a job of");
@@ -72,9 +73,19 @@ impl Completion {
         self.wait_with(latch, |latch| {
             let is_here = caller.is_none_or(|worker| ptr::eq(worker.pool(), pool));
             let what = if is_here { Wait::Jobs } else { Wait::Pool };
-            latch.wait_as(caller, what, Worker::pushed_in_job_from);
+            let backlog = backlog.filter(|_| is_here);
+            latch.wait_as(caller, what, backlog, Worker::pushed_in_job_from);
         });
         insight::call::reach(&self.latest);
+    }
+
+    /// Wakes the workers that wait, for a job that was published for them alone.
+    pub(crate) fn wake_waiters(&self) {
+        let waiters = self.waiters.lock();
+        waiters
+            .latches
+            .iter()
+            .for_each(|latch| latch.wake_for_mail());
     }
 
     /// As [`wait`](Self::wait), as long as there is time `left`. True if no job is pending.
@@ -82,7 +93,12 @@ impl Completion {
     /// # Panics
     ///
     /// As there.
-    pub(crate) fn wait_while_left(&self, pool: &Pool, left: impl Fn() -> Duration) -> bool {
+    pub(crate) fn wait_while_left(
+        &self,
+        pool: &Pool,
+        backlog: &Backlog,
+        left: impl Fn() -> Duration,
+    ) -> bool {
         let caller = Worker::current();
         if self.is_done() {
             insight::call::reach(&self.latest);
@@ -94,7 +110,9 @@ impl Completion {
         if !self.enter(&latch) {
             return true;
         }
-        let is_done = latch.wait_while_left(caller, left);
+        let here = pool.current_worker();
+        let help = || here.is_some_and(|worker| backlog.run_one(worker));
+        let is_done = latch.wait_while_left(caller, help, left);
         if is_done {
             insight::call::reach(&self.latest);
         } else {
@@ -239,8 +257,9 @@ mod model {
         /// As a thread that is no worker.
         fn wait(&self) {
             let latch = || CountLatch::new(1, None);
-            self.completion
-                .wait_with(latch, |latch| latch.wait(None, Worker::pushed_in_job_from));
+            self.completion.wait_with(latch, |latch| {
+                latch.wait(None, None, Worker::pushed_in_job_from)
+            });
         }
     }
 

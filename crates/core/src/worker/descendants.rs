@@ -58,8 +58,8 @@ impl Worker {
         }
     }
 
-    /// Notes that a look for a job found none: others may have taken the noted jobs, so that the
-    /// next one, which may be lent, lies below the noted slot.
+    /// Notes where the next job will lie, which may be lent, and then notes nothing itself: a look
+    /// for a job has found that others have taken the noted ones, or older jobs were popped.
     pub(crate) fn note_what_is_gone(&self) {
         if self.local().frames.is_watched.get() {
             self.note(self.next_slot());

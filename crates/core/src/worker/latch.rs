@@ -8,6 +8,7 @@ use crate::base::count::BiasedCount;
 use crate::base::latch::{CoreLatch, Latch, LockLatch};
 use crate::insight::call::Pause;
 use crate::state::{Pool, Wait};
+use crate::worker::backlog::Backlog;
 use crate::worker::Worker;
 
 /// The pause before a worker that waits for a limited time, and has found no job, looks again.
@@ -78,10 +79,11 @@ impl CountLatch {
         }
     }
 
-    /// Requires one more setting. To be called by a thread that has yet to set the latch.
+    /// Requires one more setting. To be called by a thread that has yet to set the latch. True if
+    /// that is the one for which the latch was made, which has not begun to wait.
     #[inline]
-    pub(crate) fn increment(&self) {
-        self.pending.add();
+    pub(crate) fn increment(&self) -> bool {
+        self.pending.add()
     }
 
     /// True if the latch is set. For the thread that it was made for, before it waits.
@@ -92,9 +94,15 @@ impl CountLatch {
     /// Waits until the latch is set, once, on the thread that it was made for: a worker helps, any
     /// other thread blocks.
     ///
-    /// For a worker that runs descendants only, they are the jobs from the slot `oldest` upwards.
-    pub(crate) fn wait(&self, owner: Option<&Worker>, oldest: impl Fn(&Worker) -> usize) {
-        self.wait_as(owner, Wait::Jobs, oldest);
+    /// For a worker that runs descendants only, they are the jobs from the slot `oldest` upwards,
+    /// and those of the `backlog`.
+    pub(crate) fn wait(
+        &self,
+        owner: Option<&Worker>,
+        backlog: Option<&Backlog>,
+        oldest: impl Fn(&Worker) -> usize,
+    ) {
+        self.wait_as(owner, Wait::Jobs, backlog, oldest);
     }
 
     /// As [`wait`](Self::wait), for `what`.
@@ -102,6 +110,7 @@ impl CountLatch {
         &self,
         owner: Option<&Worker>,
         what: Wait,
+        backlog: Option<&Backlog>,
         oldest: impl Fn(&Worker) -> usize,
     ) {
         let _pause = Pause::begin();
@@ -109,7 +118,7 @@ impl CountLatch {
             (Waiter::Worker { core, .. }, Some(worker)) => {
                 let merge = || self.pending.merge(|| worker.run_own_job(oldest(worker)));
                 if !worker.on_top(merge) {
-                    worker.wait_until(core, what, oldest);
+                    worker.wait_until(core, what, backlog, oldest);
                 }
             }
             (Waiter::Thread(latch), _) => {
@@ -134,6 +143,15 @@ impl CountLatch {
         }
     }
 
+    /// Wakes the waiter before the latch is set, for a job that was published for it alone, if it is
+    /// a worker.
+    pub(crate) fn wake_for_mail(&self) {
+        if let Waiter::Worker { pool, index, .. } = &self.waiter {
+            let woke = pool.sleep.unpark_for_mail(*index);
+            pool.count_wakes(usize::from(woke));
+        }
+    }
+
     /// As [`wait`](Self::wait), but a worker calls `help`, which returns when the latch that it is
     /// given is set.
     pub(crate) fn wait_by(&self, owner: Option<&Worker>, help: impl FnOnce(&Worker, &CoreLatch)) {
@@ -151,10 +169,12 @@ impl CountLatch {
 
 impl CountLatch {
     /// Waits as long as there is time `left`. The latch was made as for a thread that is no worker;
-    /// but if the thread is the worker `caller`, it runs jobs meanwhile. True if the latch is set.
+    /// but if the thread is the worker `caller`, it runs jobs meanwhile, first those that `help`
+    /// runs, which tells whether there was one. True if the latch is set.
     pub(crate) fn wait_while_left(
         &self,
         caller: Option<&Worker>,
+        help: impl Fn() -> bool,
         left: impl Fn() -> Duration,
     ) -> bool {
         let Waiter::Thread(latch) = &self.waiter else {
@@ -171,7 +191,8 @@ impl CountLatch {
             if left().is_zero() {
                 return false;
             }
-            if !worker.on_top(|| worker.help_once(worker.pushed_in_job_from())) {
+            let oldest = worker.pushed_in_job_from();
+            if !worker.on_top(|| help() || worker.help_once(oldest)) {
                 // BL-1: no publisher relies on it meanwhile, so it looks for jobs now and then.
                 let once = Cell::new(left().min(LOOK_PERIOD));
                 worker.block(|| latch.wait_while_left(|| once.take()));

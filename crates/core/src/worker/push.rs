@@ -139,6 +139,8 @@ impl Worker {
             }
             break;
         }
+        // They may be older than the present frame's.
+        self.note_what_is_gone();
         has_dropped
     }
 
@@ -159,6 +161,10 @@ impl Worker {
     #[inline]
     pub(crate) fn pop_detached(&self) -> Option<(&'static Kind, JobSlot)> {
         // SAFETY: a thief moves such a job out of its slot when it claims it.
-        unsafe { self.deque().pop_if(Kind::is_detached) }
+        let popped = unsafe { self.deque().pop_if(Kind::is_detached) };
+        if popped.is_none() {
+            self.note_what_is_gone();
+        }
+        popped
     }
 }

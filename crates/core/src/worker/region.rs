@@ -320,6 +320,13 @@ mod tests {
         Worker::current().expect("the test runs on a worker")
     }
 
+    /// Takes all jobs of the calling worker as a thief would, and runs them.
+    fn steal_all() {
+        while let Steal::Success(job) = worker().state().steal(|| true) {
+            worker().execute(job);
+        }
+    }
+
     /// Takes the oldest job of the calling worker as a thief would, and runs it. Its context, if
     /// that is of its slot; a job that carries it has none.
     fn stolen() -> Option<Arc<Context>> {
@@ -421,6 +428,44 @@ mod tests {
                 .expect("it ends");
                 while crate::yield_now() == Some(crate::Yield::Executed) {}
             }
+        });
+    }
+
+    /// A join in a region, whose half a thief takes, after `run`, which runs the `older` jobs there.
+    fn joins_in_a_region_after<J: Send>(older: impl FnOnce() -> J, run: impl FnOnce(J) + Send) {
+        let (token, older) = (CancellationToken::new(), older());
+        with_cancellation(&token, || {
+            run(older);
+            let context = here();
+            let steals = || {
+                let Steal::Success(job) = worker().state().steal(|| true) else {
+                    panic!("a join has lent it")
+                };
+                let Job::Lent { context: found, .. } = &job else {
+                    panic!("a lent one")
+                };
+                let found = Option::clone(found);
+                worker().execute(job);
+                assert!(super::is_same(found.as_ref(), context.as_ref()));
+            };
+            crate::join(steals, || assert!(is_here(context.as_ref())));
+        })
+        .expect("it ends");
+    }
+
+    /// Then its half lies in a slot that was used before the region began.
+    #[test]
+    fn a_join_lends_in_its_region_after_older_jobs_have_run_there() {
+        on_a_worker(|| {
+            joins_in_a_region_after(spawn_here, |()| {
+                assert_eq!(crate::yield_now(), Some(crate::Yield::Executed));
+            });
+            joins_in_a_region_after(spawn_here, |()| {
+                crate::scope(|scope| scope.spawn_broadcast(|_, _| ()));
+            });
+            joins_in_a_region_after(|| crate::submit(|| ()), crate::JoinHandle::join);
+            // When the worker looks for what it has claimed, a thief has taken all.
+            joins_in_a_region_after(|| crate::submit(|| ()), |_| crate::submit(steal_all).join());
         });
     }
 

@@ -57,7 +57,7 @@ impl Signal {
                     "a signal is waited for on the worker that made it"
                 );
                 // The job that sets the signal may be one that this job has pushed.
-                worker.wait_until(core, Wait::Event, Worker::pushed_in_job_from);
+                worker.wait_until(core, Wait::Event, None, Worker::pushed_in_job_from);
                 core.reset();
             }
             (Self::Thread(latch), _) => latch.wait_and_reset(),

@@ -15,21 +15,23 @@ use crate::insight::call::Pause;
 use crate::policy::{IdleLadder, IdleStep, Turns};
 use crate::schedule::{self, Point};
 use crate::state::{Doing, Wait};
+use crate::worker::backlog::Backlog;
 use crate::worker::Worker;
 
 impl Worker {
     /// Runs jobs until the latch is set; sleeps while there are none. If only descendants may run
-    /// here, they are the jobs from the slot `oldest` upwards.
+    /// here, they are the jobs from the slot `oldest` upwards, and those of the `backlog`.
     #[inline]
     pub(crate) fn wait_until(
         &self,
         latch: &CoreLatch,
         what: Wait,
+        backlog: Option<&Backlog>,
         oldest: impl Fn(&Self) -> usize,
     ) {
         if !latch.probe() {
             let _frame = self.enters(|| Doing::Waits(what));
-            self.help_until(latch, &oldest, self.is_strict());
+            self.help_until(latch, &oldest, backlog, self.is_strict());
         }
     }
 
@@ -40,12 +42,19 @@ impl Worker {
             let slot = slot.as_ptr() as usize;
             let _frame = self.enters(|| Doing::Waits(Wait::Half { name, slot }));
             // The first closure pushed its jobs above the slot.
-            self.help_until(latch, &|_| slot + 1, self.is_strict() || self.is_guarded());
+            let is_strict = self.is_strict() || self.is_guarded();
+            self.help_until(latch, &|_| slot + 1, None, is_strict);
         }
     }
 
     #[cold]
-    fn help_until(&self, latch: &CoreLatch, oldest: &dyn Fn(&Self) -> usize, is_strict: bool) {
+    fn help_until(
+        &self,
+        latch: &CoreLatch,
+        oldest: &dyn Fn(&Self) -> usize,
+        backlog: Option<&Backlog>,
+        is_strict: bool,
+    ) {
         self.store_tail();
         let _pause = Pause::begin();
         // No job unwinds, and unwinding from here would leave behind a latch that another thread is
@@ -54,10 +63,14 @@ impl Worker {
         let mut ladder = IdleLadder::new(self.pool().is_oversubscribed());
         self.on_top(|| {
             while !latch.probe() {
-                if self.run_own(oldest(self), is_strict) || self.run_piece(self.shared_once()) {
+                if self.run_own(oldest(self), is_strict)
+                    || backlog.is_some_and(|backlog| backlog.run_one(self))
+                    || self.run_piece(self.shared_once())
+                {
                     ladder = IdleLadder::new(self.pool().is_oversubscribed());
                 } else if is_strict {
-                    self.step_down(&mut ladder, latch, self.shared_once());
+                    let has_backlog = || backlog.is_some_and(Backlog::has_a_job);
+                    self.step_down(&mut ladder, latch, has_backlog, self.shared_once());
                 } else if Self::is_several() {
                     self.help_as_each(latch);
                 } else {
@@ -84,7 +97,7 @@ impl Worker {
                 if self.run_piece(once) || self.run(self.take_mail()) {
                     ladder = IdleLadder::new(self.pool().is_oversubscribed());
                 } else {
-                    self.step_down(&mut ladder, latch, once);
+                    self.step_down(&mut ladder, latch, || false, once);
                 }
             }
         });
@@ -134,9 +147,6 @@ impl Worker {
             self.run(self.take_due()) || self.run(self.take_own())
         };
         abort.defuse();
-        if !has_run {
-            self.note_what_is_gone();
-        }
         has_run
     }
 
@@ -157,9 +167,16 @@ impl Worker {
         self.run_own_job(oldest) || !self.is_strict() && self.run(self.find())
     }
 
-    /// Passes time when nothing may run here: spins, yields, and at last withdraws, until there may
-    /// be a piece of the initialiser of this `Once`, if it is not null.
-    fn step_down(&self, ladder: &mut IdleLadder, latch: &CoreLatch, once: *const ()) {
+    /// Passes time when nothing may run here: spins, yields, and at last withdraws, until there is
+    /// a job in the backlog or there may be a piece of the initialiser of this `Once`, if it is not
+    /// null.
+    fn step_down(
+        &self,
+        ladder: &mut IdleLadder,
+        latch: &CoreLatch,
+        has_backlog: impl Fn() -> bool,
+        once: *const (),
+    ) {
         let gaps = || self.local().search.gaps.get();
         let step = if self.pool().members.is_some() {
             schedule::point(Point::Round);
@@ -177,7 +194,8 @@ impl Worker {
                     let called = self.pool().compensate(self.index());
                     self.state().counters.wakes.add(called as u64);
                 };
-                let is_wanted = || !self.state().mailbox.is_empty() || self.sees_a_piece(once);
+                let is_wanted =
+                    || !self.state().mailbox.is_empty() || has_backlog() || self.sees_a_piece(once);
                 if self.withdraw_until(latch, is_wanted, replace, None) {
                     self.end_search();
                 }
