@@ -379,7 +379,7 @@ fn jobs_that_a_part_of_an_initialiser_begins_are_run_by_whoever_waits_for_them()
             heist_core::scope(|scope| {
                 let spawns = |n: usize| {
                     let adds = adds(n);
-                    scope.spawn(|_| adds());
+                    scope.spawn(move |_| adds());
                 };
                 heist_core::join(|| spawns(1), || spawns(2));
             });

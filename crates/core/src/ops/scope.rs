@@ -201,11 +201,14 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Self) + Send + 'scope,
     {
-        let is_owner = self.base.add();
-        let job = job(self, body);
         // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is there. 2.
         // A panic in it is held back.
-        unsafe { self.base.queue(job, is_owner) };
+        unsafe {
+            match self.base.add() {
+                None => self.base.pool.queue(job(self, body)),
+                Some(backlog) => self.base.queue_in(backlog, job(self, body)),
+            }
+        }
     }
 
     /// Queues a job for each worker of the pool.
@@ -311,13 +314,17 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&Self) + Send + 'scope,
     {
-        let is_owner = self.base.add();
+        let backlog = self.base.add();
         let job = job(self, body);
-        let worker = self.base.pool.current_worker();
-        let Some(worker) = worker.filter(|worker| worker.keeps_order()) else {
+        if let Some(backlog) = backlog {
             // SAFETY: 1. the scope waits for the job, so that what it borrows for `'scope` is
             // there. 2. A panic in it is held back.
-            return unsafe { self.base.queue(job, is_owner) };
+            return unsafe { self.base.queue_in(backlog, job) };
+        }
+        let worker = self.base.pool.current_worker();
+        let Some(worker) = worker.filter(|worker| worker.keeps_order()) else {
+            // SAFETY: as above.
+            return unsafe { self.base.pool.queue(job) };
         };
         // SAFETY: as above.
         let job = worker.inheriting(unsafe { self.base.pool.detach(job) });
@@ -522,30 +529,27 @@ impl<'scope> Base<'scope> {
         }
     }
 
-    /// One more job, about to be queued. True on the thread that will wait for it.
+    /// One more job, about to be queued: in the backlog, if that is given.
     #[inline]
-    fn add(&self) -> bool {
+    fn add(&self) -> Option<&Arc<Backlog>> {
         self.pool.demand_workers("submit a job to");
-        self.pending.increment()
+        if self.pending.increment() {
+            None
+        } else {
+            self.backlog.as_ref()
+        }
     }
 
-    /// Queues a job that was added.
+    /// Queues a job in the backlog.
     ///
     /// # Safety
     ///
     /// As for [`Pool::queue`].
-    #[inline]
-    unsafe fn queue(&self, job: impl Task, is_owner: bool) {
-        // Asked first: the owner knows it already.
-        if !is_owner {
-            if let Some(backlog) = &self.backlog {
-                let wake = || self.pending.wake_for_mail();
-                // SAFETY: handed on.
-                return unsafe { backlog::queue(backlog, &self.pool, job, wake) };
-            }
-        }
+    #[cold]
+    #[inline(never)]
+    unsafe fn queue_in(&self, backlog: &Arc<Backlog>, job: impl Task) {
         // SAFETY: handed on.
-        unsafe { self.pool.queue(job) };
+        unsafe { backlog::queue(backlog, &self.pool, job, || self.pending.wake_for_mail()) };
     }
 
     fn is_cancelled(&self) -> bool {

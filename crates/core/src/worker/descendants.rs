@@ -60,6 +60,8 @@ impl Worker {
 
     /// Notes where the next job will lie, which may be lent, and then notes nothing itself: a look
     /// for a job has found that others have taken the noted ones, or older jobs were popped.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn note_what_is_gone(&self) {
         if self.local().frames.is_watched.get() {
             self.note(self.next_slot());

@@ -9,6 +9,7 @@ use crate::worker::Worker;
 
 impl Worker {
     /// A job of the worker's own, from its deque or its mailbox.
+    #[inline(always)]
     pub(crate) fn take_own(&self) -> Option<Job> {
         let queued = if self.pool().breadth_first {
             self.take_oldest()
