@@ -1,6 +1,6 @@
 //! Sorts by keys that are computed once for each item.
 
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::ptr;
 
 use heist_core::join;
@@ -22,10 +22,15 @@ where
     let mut keys: Vec<_> = keys.map(|(index, item)| (key(item), index)).collect();
     // No two are equal, as their indices are not.
     sort_unstable(&mut keys, <[_]>::sort_unstable, <(K, usize)>::lt);
+    if !mem::needs_drop::<K>() {
+        let order: Vec<_> = keys.into_par_iter().map(|(_, index)| index).collect();
+        // SAFETY: sorting does not change the indices, and each was there once.
+        return unsafe { permute(items, order) };
+    }
     let order: Vec<_> = keys.iter().map(|(_, index)| *index).collect();
     // One worker drops all keys: several would wait for each other in an allocator that remembers
     // which thread has asked for what.
-    // SAFETY: sorting does not change the indices, and each was there once.
+    // SAFETY: as above.
     join(|| drop(keys), || unsafe { permute(items, order) });
 }
 
