@@ -309,6 +309,24 @@ fn what_is_no_project_is_refused_with_the_value_and_what_is_accepted() {
 }
 
 #[test]
+fn a_cargo_that_does_not_start_is_named_with_the_places_where_it_is_looked_for() {
+    let place = Place::new();
+    place.app("");
+    let output = Command::new(env!("CARGO_BIN_EXE_heist"))
+        .args(["doctor", "--manifest", "app"])
+        .current_dir(place.0.path())
+        .env("CARGO", "no-such-cargo")
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(2));
+    let complaint = stderr(&output);
+    for part in ["\"no-such-cargo\"", "the variable CARGO", "on PATH"] {
+        assert!(complaint.contains(part), "{part}\nnot in\n{complaint}");
+    }
+    assert!(!complaint.contains("cargo update"), "{complaint}");
+}
+
+#[test]
 fn doctor_and_heist_agree_on_what_is_malformed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, value, is_accepted) in [

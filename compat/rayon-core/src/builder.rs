@@ -81,7 +81,8 @@ impl Default for ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// How many workers. 0, the default, leaves it to the environment: to `HEIST_NUM_THREADS`, else
     /// to `RAYON_NUM_THREADS`, else to `RAYON_RS_NUM_CPUS`. Without one of them, or if it says 0,
-    /// there is one worker for each processor that the process may use.
+    /// there is one worker for each processor that the process may use. More than
+    /// [`max_num_threads`](crate::max_num_threads) are that many.
     pub fn num_threads(self, num_threads: usize) -> Self {
         Self {
             num_threads,
@@ -164,7 +165,7 @@ impl<S> ThreadPoolBuilder<S> {
     fn resolved(self) -> heist_core::ThreadPoolBuilder<S> {
         self.inner.num_threads(match self.num_threads {
             0 => global::default_num_threads(),
-            told => told,
+            told => told.min(heist_core::max_num_threads()),
         })
     }
 }

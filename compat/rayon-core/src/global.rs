@@ -42,7 +42,7 @@ pub(crate) fn default_num_threads() -> usize {
     // Not left to heist, which reads the newer variable with rules of its own.
     match asked {
         0 => thread::available_parallelism().map_or(1, usize::from),
-        asked => asked,
+        asked => asked.min(heist_core::max_num_threads()),
     }
 }
 

@@ -7,7 +7,8 @@ use heist_core::{BroadcastContext, FnContext, Scope, ScopeFifo, Yield};
 
 use crate::global;
 
-/// The most workers that a pool can have.
+/// The most workers that a pool can have. A pool that was told more has so many, if the system
+/// allows the process so many threads.
 pub fn max_num_threads() -> usize {
     heist_core::max_num_threads()
 }

@@ -62,6 +62,23 @@ fn a_start_handler_submits_jobs_even_if_the_handle_is_gone_before_it_runs() {
 }
 
 #[test]
+fn threads_of_the_program_may_begin_one_after_another_when_their_pool_has_ended() {
+    let (say, heard) = channel();
+    let mut threads = Vec::new();
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .exit_handler(move |index| say.send(index).expect("the test listens"));
+    let keep = |thread| {
+        threads.push(thread);
+        Ok(())
+    };
+    builder.spawn_handler(keep).build().expect("a pool");
+    // The first would wait for ever if the pool waited for the second to begin.
+    threads.into_iter().for_each(heist_core::ThreadBuilder::run);
+    assert_eq!(heard.iter().collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
 fn in_an_exit_handler_a_broadcast_is_refused_as_any_job_is() {
     let operations: [fn(); 3] = [
         || drop(heist_core::broadcast(|_| ())),

@@ -1,11 +1,12 @@
 //! A project's packages, from cargo, and the patches that cargo does not use, from its files.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
 
 use cargo_metadata::semver::Version;
-use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
+use cargo_metadata::{CargoOpt, Error, Metadata, MetadataCommand};
 use heist_run::usage::Usage;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
@@ -66,11 +67,13 @@ impl Evidence {
         if let Some(folder) = manifest.parent() {
             command.current_dir(folder);
         }
-        let metadata = command
+        command
             .features(CargoOpt::AllFeatures)
-            .other_options(["--locked", "--quiet"].map(String::from))
-            .exec()
-            .map_err(|error| failed(error.to_string()))?;
+            .other_options(["--locked", "--quiet"].map(String::from));
+        let metadata = command.exec().map_err(|error| match error {
+            Error::Io(error) => no_cargo(&command.cargo_command(), &error),
+            error => failed(error.to_string()),
+        })?;
         let lock = metadata.workspace_root.join("Cargo.lock");
         Ok(Self {
             unused: read(lock.as_std_path(), unused_patches).map_err(failed)?,
@@ -118,6 +121,15 @@ struct LockedPatches {
 pub(super) struct Manifest {
     #[serde(default)]
     patch: BTreeMap<String, BTreeMap<String, toml::Value>>,
+}
+
+/// The error that cargo cannot be started, by this command.
+fn no_cargo(command: &Command, error: &io::Error) -> Usage {
+    Usage(format!(
+        "could not start {:?}, which knows what a project is built from: {error}; heist doctor \
+         takes the program that the variable CARGO names, or else the `cargo` on PATH",
+        command.get_program()
+    ))
 }
 
 fn find_manifest(path: &Path) -> Result<PathBuf, Usage> {

@@ -16,7 +16,8 @@ pub(super) struct Finding {
     pub(super) workspace: String,
     pub(super) verdict: Verdict,
     /// The packages called rayon-core that something uses; cargo lets a graph
-    /// have only one of those that heist and rayon publish.
+    /// have only one of those that heist and rayon publish. Behind them those called rayon that
+    /// have workers of their own.
     pub(super) rayon_cores: Vec<Replaceable>,
     /// The packages called rayon that something uses. If one is a stand-in, its users have heist's
     /// iterators, and those of another have rayon's.
@@ -106,7 +107,9 @@ impl Finding {
         real.retain(|it| !is_stand_in(it));
         let real_users = users_of(metadata, &real);
 
-        let rayon_cores: Vec<Replaceable> = cores.into_iter().map(Replaceable::new).collect();
+        let on_their_own = real.iter().copied().filter(|it| has_own_core(it));
+        let cores = cores.into_iter().chain(on_their_own);
+        let rayon_cores: Vec<Replaceable> = cores.map(Replaceable::new).collect();
         let rayon: Vec<Replaceable> = rayon.into_iter().map(Replaceable::new).collect();
         let verdict = judge(&rayon_cores, !heist.is_empty());
         Self {
@@ -126,6 +129,14 @@ impl Finding {
             heist: names(&heist),
         }
     }
+}
+
+/// Whether this rayon does without rayon-core, as those before 0.7 do.
+fn has_own_core(rayon: &Package) -> bool {
+    rayon
+        .dependencies
+        .iter()
+        .all(|used| used.name != RAYON_CORE)
 }
 
 /// Whether it says that it is heist's.
@@ -205,7 +216,15 @@ fn reasons(evidence: &Evidence, rayon_cores: &[Replaceable], needs: &[Need]) -> 
     let root = evidence.metadata.workspace_root.join("Cargo.toml");
     let mut reasons = unused_patches(evidence, RAYON_CORE, rayon_cores, needs);
     for core in rayon_cores.iter().filter(|core| !core.is_stand_in) {
-        if !core.is_from_registry {
+        if core.package.name == RAYON {
+            reasons.push(Reason {
+                why: format!(
+                    "{} has workers of its own, and no rayon-core that could be replaced",
+                    core.package
+                ),
+                cure: "let its users take rayon 1".to_owned(),
+            });
+        } else if !core.is_from_registry {
             reasons.push(Reason {
                 why: format!(
                     "the rayon-core of {} does not say that it is heist's: its manifest would \
@@ -238,7 +257,8 @@ fn unused_patches(
     needs: &[Need],
 ) -> Vec<Reason> {
     let root = evidence.metadata.workspace_root.join("Cargo.toml");
-    let mut real = found.iter().filter(|it| !it.is_stand_in).peekable();
+    let is_real = |it: &&Replaceable| !it.is_stand_in && it.package.name == name;
+    let mut real = found.iter().filter(is_real).peekable();
     if real.peek().is_none() {
         return Vec::new();
     }

@@ -381,7 +381,11 @@ fn the_iterators_are_those_of_the_rayon_that_is_used() {
             &[("rayon@1.12.0", "^1.12"), ("old@0.2.0", "^0.2")],
         )
         .package("old@0.2.0", Some(CRATES_IO), &[("rayon@0.9.0", "^0.9")])
-        .package("rayon@0.9.0", Some(CRATES_IO), &[]);
+        .package(
+            "rayon@0.9.0",
+            Some(CRATES_IO),
+            &[("rayon-core@1.13.0", "^1.3")],
+        );
     let both = in_place(both).finding();
     let words = words_of(&both);
     assert!(words.contains("iterators heist's and rayon's: "), "{words}");
@@ -411,4 +415,40 @@ fn a_patch_of_rayon_that_is_not_used_says_why_and_leaves_the_verdict() {
         reason.cure
     );
     assert!(words_of(&finding).contains(&reason.why));
+}
+
+#[test]
+fn a_rayon_with_workers_of_its_own_does_not_run_on_heist() {
+    let app = |graph: Graph| {
+        graph
+            .package("old@0.2.0", Some(CRATES_IO), &[("rayon@0.6.0", "^0.6")])
+            .package("rayon@0.6.0", Some(CRATES_IO), &[])
+    };
+    let alone = app(Graph::default()).finding_with(&unused("1.13.0"), &[]);
+    let beside = app(Graph::with_rayon_core("1.13.0", None).marked()).finding();
+    for finding in [alone, beside] {
+        assert_eq!(finding.verdict, Verdict::Registry);
+        let (why, cure) = reason(&finding);
+        assert!(
+            why.starts_with("rayon 0.6.0 has workers of its own"),
+            "{why}"
+        );
+        assert!(cure.contains("rayon 1"), "{cure}");
+    }
+}
+
+#[test]
+fn a_rayon_core_that_an_unused_member_uses_has_users_in_words() {
+    let finding = Graph::default()
+        .package("rayon@1.12.0", None, &[("rayon-core@1.13.0", "^1.13")])
+        .marked()
+        .package("rayon-core@1.13.0", None, &[])
+        .marked()
+        .finding();
+    assert_eq!(finding.verdict, Verdict::StandIn);
+    let words = words_of(&finding);
+    assert!(
+        words.contains("used by a rayon that nothing else uses"),
+        "{words}"
+    );
 }

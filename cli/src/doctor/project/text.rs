@@ -26,7 +26,11 @@ pub(super) fn write(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     if !finding.rayon_cores.is_empty() {
         let rayon = finding.rayon.iter().map(|it| it.package.clone());
         let users: Vec<Named> = rayon.chain(finding.users.iter().cloned()).collect();
-        page.row("used by", &listed(&users))?;
+        let users = match users.is_empty() {
+            true => "a rayon that nothing else uses".to_owned(),
+            false => listed(&users),
+        };
+        page.row("used by", &users)?;
     }
     if !finding.heist.is_empty() {
         let heist = listed(&finding.heist);

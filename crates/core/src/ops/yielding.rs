@@ -20,7 +20,9 @@ impl Yield {
 
     pub(crate) fn to_own(worker: &Worker) -> Self {
         Self::to(worker, || {
-            worker.take_own().or_else(|| worker.take_urgent())
+            // The newest may be the second half of a join below, which is taken as thieves do.
+            let own = worker.take_own().or_else(|| worker.take_oldest());
+            own.or_else(|| worker.take_urgent())
         })
     }
 

@@ -142,8 +142,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets the function that names each worker's thread, called just before the thread starts.
-    /// Building the pool fails if a name has a NUL byte.
+    /// Sets the function that names each worker's thread, called just before it starts, and first
+    /// for a [current thread](Self::use_current_thread). A name with a NUL byte is an error.
     ///
     /// # Examples
     ///
@@ -484,7 +484,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Starts each worker's thread with `spawn`, which must arrange for [`ThreadBuilder::run`] to
-    /// be called on a new thread.
+    /// be called on a new thread. One that comes after the pool's end calls the handlers only.
     ///
     /// # Examples
     ///

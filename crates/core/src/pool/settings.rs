@@ -148,6 +148,7 @@ impl Settings {
             use_current_thread: self.use_current_thread,
             thread_name: self.thread_name,
             stack_size: self.stack_size,
+            has_spawn_handler: self.has_spawn_handler,
             stack_guard: self.stack_guard,
         })
     }
@@ -272,11 +273,17 @@ pub(crate) struct Config {
     pub(crate) use_current_thread: bool,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
+    has_spawn_handler: bool,
 }
 
 impl Config {
     pub(crate) fn stack_size(&self) -> Option<usize> {
         self.stack_size
+    }
+
+    /// Asks for the name of the thread of the worker with this index.
+    pub(crate) fn name(&mut self, index: usize) -> Option<String> {
+        self.thread_name.as_mut().map(|name| name(index))
     }
 
     /// Starts the thread of the worker with this index.
@@ -286,12 +293,17 @@ impl Config {
         pool: &Arc<Pool>,
         index: usize,
     ) -> io::Result<()> {
-        let name = self.thread_name.as_mut().map(|name| name(index));
+        let name = self.name(index);
         if let Some(name) = name.as_ref().filter(|name| name.contains('\0')) {
             let why = format!("its name {name:?} contains a NUL byte; give it one without");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let thread = ThreadBuilder::new(name, self.stack_size, Arc::clone(pool), index);
+        let thread = if self.has_spawn_handler {
+            thread.that_may_be_late()
+        } else {
+            thread
+        };
         pool.expect(index, true);
         let started = spawner.spawn(thread);
         if started.is_err() {

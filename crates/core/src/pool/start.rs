@@ -168,7 +168,10 @@ impl Pool {
             unsafe { LockLatch::set(&raw const self.worker(0).ready) };
             return Ok(());
         }
-        for index in usize::from(config.use_current_thread)..workers {
+        let first = usize::from(config.use_current_thread);
+        // A function that counts its calls gives the others the names that they have in rayon.
+        (0..first).for_each(|index| drop(config.name(index)));
+        for index in first..workers {
             config
                 .start_thread(spawner, self, index)
                 .map_err(|error| ThreadPoolBuildError::thread(index, workers, error))?;

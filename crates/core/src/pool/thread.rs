@@ -96,7 +96,8 @@ pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
     pool: Arc<Pool>,
-    beginning: Beginning,
+    /// `None` if the thread may be late.
+    beginning: Option<Beginning>,
     index: usize,
     /// `Send` but not `Sync`, as a thread is.
     alone: PhantomData<Cell<()>>,
@@ -112,10 +113,19 @@ impl ThreadBuilder {
         Self {
             name,
             stack_size,
-            beginning: Beginning::of(&pool).expect("a pool that is being built is alive"),
+            beginning: Beginning::of(&pool),
             pool,
             index,
             alone: PhantomData,
+        }
+    }
+
+    /// As this one, for a thread that the program starts when it likes: the pool does not wait for
+    /// it. It might be started on a thread that runs another worker until the pool ends.
+    pub(crate) fn that_may_be_late(self) -> Self {
+        Self {
+            beginning: None,
+            ..self
         }
     }
 
@@ -215,8 +225,9 @@ impl ThreadBuilder {
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     pub fn run(self) {
+        let beginning = self.beginning.or_else(|| Beginning::of(&self.pool));
         // SAFETY: one builder is made for each index, and it is used up here.
-        unsafe { self.pool.run(self.index, self.beginning) };
+        unsafe { self.pool.run(self.index, beginning) };
     }
 }
 
@@ -254,7 +265,7 @@ impl Pool {
     /// # Safety
     ///
     /// 1. No other thread is this worker.
-    pub(crate) unsafe fn run(&self, index: usize, beginning: Beginning) {
+    pub(crate) unsafe fn run(&self, index: usize, beginning: Option<Beginning>) {
         let (pool, state) = (self, self.worker(index));
         if let Some(members) = pool.members {
             members.become_worker(index);
@@ -320,7 +331,7 @@ impl Pool {
         };
         self.expect(index, true);
         // SAFETY: `Compensation::call` has one thread started for each index, under its lock.
-        let thread = builder.spawn(move || unsafe { pool.run(index, beginning) });
+        let thread = builder.spawn(move || unsafe { pool.run(index, Some(beginning)) });
         let has_started = thread.is_ok();
         if !has_started {
             self.expect(index, false);
