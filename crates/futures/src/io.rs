@@ -5,6 +5,11 @@
 //! thread, and it stays. It is independent of pools, so it serves all of them, and local futures
 //! too. A forked child does not have it.
 //!
+//! In a pool [without threads](ThreadPoolBuilder::serial), the thread that wakes a future polls it,
+//! and that is the reactor's, unless another is in the pool. Until the poll has ended, no timer and
+//! no socket of the process wakes anybody, and if it waits for one of them, say by
+//! [`block_on`](crate::block_on()), it waits for ever. So give sockets a pool with a worker.
+//!
 //! Anything on top of `async-io` and of the traits of `futures-io` works in the same way:
 //! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants
 //! tokio's runtime does not.
@@ -42,5 +47,8 @@
 //! server.join()?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
+
+#[cfg(doc)]
+use heist_core::ThreadPoolBuilder;
 
 pub use async_io::{Async, Timer};
