@@ -14,6 +14,34 @@
 //! `async-net` with its TCP streams, `smol-hyper` with adapters for hyper. A library that wants
 //! tokio's runtime does not.
 //!
+//! # Turns
+//!
+//! A socket whose other side is fast is ready at each read, so that a future which reads on and on
+//! is never pending, and keeps its worker from all others. `async-io` does not count; a loop of
+//! your own charges the [budget](crate::poll_budget()) of its poll, and lets others have their turn
+//! when it is used up. Servers such as hyper bound their turns themselves.
+//!
+//! ```
+//! use std::future::poll_fn;
+//!
+//! use futures_lite::{AsyncRead, AsyncReadExt};
+//! use heist::futures::poll_budget;
+//!
+//! async fn count(mut upload: impl AsyncRead + Unpin) -> std::io::Result<usize> {
+//!     let (mut sum, mut bytes) = (0, [0; 4096]);
+//!     loop {
+//!         poll_fn(poll_budget).await;
+//!         match upload.read(&mut bytes).await? {
+//!             0 => return Ok(sum),
+//!             len => sum += len,
+//!         }
+//!     }
+//! }
+//!
+//! assert_eq!(heist::futures::block_on(count(&[7; 10_000][..]))?, 10_000);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
 //! # Cost
 //!
 //! A wake-up comes from the reactor's thread: some microseconds if all workers sleep. A server
